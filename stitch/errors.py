@@ -38,13 +38,14 @@ from importlib.util import find_spec
 from typing import ClassVar
 
 _NAMES_SHOWN = 5
+_MESSAGE_CHARS = 4000
 
 
 class StitchError(Exception):
     """Base of all errors of this library.
 
     Args:
-        message: What happened and where, in one line.
+        message: What happened and where, in one line. What quotes an argument without end is cut in the middle.
         hint: What to do next, ideally a command. Empty when nothing can be advised.
     """
 
@@ -52,6 +53,8 @@ class StitchError(Exception):
     """The status with which the command ends when this error reaches it."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
+        if len(message) > _MESSAGE_CHARS:
+            message = f"{message[: _MESSAGE_CHARS // 2]} … {message[-_MESSAGE_CHARS // 4 :]}"
         super().__init__(message)
         self.message = message
         self.hint = hint

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from stitch.core import ContextualIntent, ReferenceRewrite, Step, StepCorrected, StepLabels, StepState, clean_text
-from stitch.errors import InputError
+from stitch.errors import InputError, some_of
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal, Revision
 from stitch.journal.entries import Entry, encode_step
@@ -48,11 +48,16 @@ def correct(
         metadata: What else is known of the step, in place of what was.
 
     Raises:
-        InputError: There is no such step, it is retired, waits for the labels that are to be corrected, or no reference
-            is undone.
+        InputError: There is no such step, it is retired, waits for the labels that are to be corrected, no reference
+            is undone, or a kind of labels is unknown.
     """
     if text is None and not labels and references is None and metadata is None:
         raise InputError("nothing to correct is given", hint="give a text, labels of some kind, or references")
+    if unknown := sorted(set(labels or ()) - set(ContextualIntent.model_fields)):
+        raise InputError(
+            f"a step has no labels of the kind {some_of(unknown)}",
+            hint=f"the kinds are {', '.join(ContextualIntent.model_fields)}",
+        )
     by = clean_text(ingestor.without_secrets(by))
     correction = _Correction(
         of=step,
@@ -106,7 +111,7 @@ class _Correction:
         if self.text is not None:
             made = made.model_copy(update={"references": (), "mentions": (), "summary": ""})
         if self.labels:
-            intent = ContextualIntent.model_validate({**made.intent.model_dump(), **self.labels})
+            intent = self._intent({**made.intent.model_dump(), **self.labels})
             made = made.model_copy(update={"intent": intent, "made_by": self.by})
         if self.references is not None:
             kept = tuple(each for each in made.references if each in self.references)
@@ -114,6 +119,14 @@ class _Correction:
                 raise InputError(f"no reference of step {self.of!r} is undone", hint="`stitch show --steps` lists them")
             made = made.model_copy(update={"references": kept, "made_by": self.by})
         return made
+
+    def _intent(self, labels: dict[str, Any]) -> ContextualIntent:
+        try:
+            return ContextualIntent.model_validate(labels)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            kind = ".".join(map(str, first["loc"]))
+            raise InputError(f"labels of the kind {kind!r} of step {self.of!r}: {first['msg'].lower()}") from None
 
 
 def history(journal: Journal, *, tenant: str, trajectory: str, step: str) -> list[Revision]:

@@ -110,8 +110,10 @@ class Themes:
             as_of: Those of a moment.
 
         Raises:
-            InputError: `after` is none of them.
+            InputError: `after` is none of them, or `limit` is no number from 1.
         """
+        if limit is not None and limit < 1:
+            raise InputError(f"a limit of {limit} themes is none", hint="give 1 or more, or no limit for all of them")
         with self._lock:
             view = self._view(as_of)
             members = view.upkeep.grouping.members

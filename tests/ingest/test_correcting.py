@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stitch.core import LabelKind, SearchRequest, Step, StepLabels
-from stitch.errors import StoreError
+from stitch.errors import InputError, StoreError
 from stitch.label.local import LocalLabeler
 from stitch.label.local.labeler import LocalLabelSession
 from stitch.lifecycle.correct import correct
@@ -213,3 +213,23 @@ def test_a_correction_that_the_store_does_not_hold_is_not_reported_as_done(world
     assert world.ingestor.retry("a") == 1
     (held,) = [record.snippet for record in world.store.records.values() if record.snippet.step == "s4"]
     assert held == world.journal.entry("a", "t", "s4").snippet()
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({"scop": "travel"}, "no labels of the kind 'scop'"),
+        ({"scope": ["travel"]}, "labels of the kind 'scope' of step 's4'"),
+        ({"scope": "travel", "events": ("ask",)}, "no labels of the kind 'events'"),
+    ],
+)
+def test_a_correction_of_labels_that_there_are_not_is_refused_and_changes_nothing(
+    worlds: Make, labels: dict[str, Any], said: str
+) -> None:
+    world = worlds()
+    world.add(*talk(*SAID))
+    before = labels_of(world)
+    with pytest.raises(InputError, match=said):
+        correct(world.ingestor, tenant="a", trajectory="t", step="s4", at=1.0, labels=labels)
+    assert labels_of(world) == before
+    assert world.journal.revisions([world.journal.entry("a", "t", "s4").seq]) == {}

@@ -29,6 +29,10 @@ REFUSED: dict[str, Callable[[Memory], Any]] = {
     "steps from a place": lambda memory: list(memory.steps("t", start=2**70)),
     "a number of a path query": lambda memory: memory.select(f"//Step[@position > {'9' * 5000}]"),
     "the name of a tree": lambda memory: memory.trees.create(HALF, {"type": "Plan"}),
+    "labels of no kind": lambda memory: memory.lifecycle.correct("0", trajectory="t", labels={"scop": "tea"}),
+    "labels of a wrong type": lambda memory: memory.lifecycle.correct("0", trajectory="t", labels={"scope": 5}),
+    "no themes": lambda memory: memory.themes(limit=0),
+    "fewer themes than none": lambda memory: memory.themes(limit=-2),
     "opening a tree": lambda memory: memory.trees.open(HALF),
 }
 
@@ -46,6 +50,12 @@ def test_what_no_memory_can_hold_is_refused_in_one_line(memory: Memory, what: st
         REFUSED[what](memory)
     assert len(str(refused.value).splitlines()) == 1
     assert [entry.step.content for entry in memory.steps("t")] == ["We drink tea on day 1."]
+
+
+def test_what_quotes_an_argument_without_end_is_said_shortly(memory: Memory) -> None:
+    with pytest.raises(StitchError, match=r"^there is no theme 'tea+ … .*any more$") as refused:
+        memory.themes(after="te" + "a" * 1_000_000)
+    assert len(refused.value.message) < 4_000
 
 
 def test_who_corrects_is_named_by_a_text_whatever_is_given(memory: Memory) -> None:
