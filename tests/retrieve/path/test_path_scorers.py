@@ -1,5 +1,6 @@
 """Scorers: how likely it is that a node fulfils a condition in words."""
 
+import sys
 from functools import partial
 from importlib.util import find_spec
 
@@ -290,3 +291,42 @@ def test_a_scorer_that_needs_a_model_says_so():
         with pytest.raises(SettingsError, match="needs a"):
             scorer_named(name)
     assert scorer_named("sentence-transformers", embedder=HashingEmbedder()).name.startswith("sentence-transformers")
+
+
+CROSS_ENCODER = '''
+import numpy as np
+
+
+class CrossEncoder:
+    """Says of a pair what its folder is called: how likely each class is."""
+
+    def __init__(self, model, *, local_files_only):
+        assert local_files_only
+        if model.endswith("missing"):
+            raise OSError("nothing there")
+        self.labels = ["relevant"] if model.endswith("reranker") else ["contradiction", "ENTAILMENT", "neutral"]
+
+    @property
+    def config(self):
+        labels = dict(enumerate(self.labels))
+        return type("Config", (), {"id2label": labels})
+
+    def predict(self, pairs, *, apply_softmax):
+        assert apply_softmax
+        return np.array([[0.1, 0.3, 0.6] if "soup" in premise else [0.9, 0.05, 0.05] for premise, _ in pairs])
+'''
+
+
+def test_a_cross_encoder_is_read_from_its_folder_and_neutral_is_a_class_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "sentence_transformers.py").write_text(CROSS_ENCODER)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "sentence_transformers", raising=False)
+    scorer = scorer_named("nli", model="/models/entails")
+    assert scorer.name == "nli /models/entails"
+    judged = scorer.judge("something warm", [Passage(("Pea soup",)), Passage(("Ice cream",)), Passage(())])
+    assert judged.scores[:2] == pytest.approx((0.3, 0.05))  # .3 of three classes; .75 if neutral were left out
+    with pytest.raises(SettingsError, match="no cross-encoder of the entailment kind: it knows \\['relevant'\\]"):
+        scorer_named("nli", model="/models/reranker")
+    with pytest.raises(SettingsError, match="no cross-encoder can be read from '/models/missing'"):
+        scorer_named("nli", model="/models/missing")
+    monkeypatch.delitem(sys.modules, "sentence_transformers", raising=False)
