@@ -17,7 +17,7 @@ from stitch.errors import ModelError
 @click.argument("text")
 @memory_options
 @click.option("--trajectory", metavar="ID", help="Search this trajectory only.")
-@click.option("-k", type=click.IntRange(min=1), help="How many steps to return.  [default: 40]")
+@click.option("-k", type=click.IntRange(min=1), help="How many steps to return.  [default: what the context holds]")
 @click.option("--context-tokens", "budget_tokens", type=click.IntRange(min=1), metavar="N",
               help="How many tokens the context may have.  [default: 4096]")  # fmt: skip
 @click.option("--retriever", metavar="NAME", help="Which retriever answers.  [default: intent]")

@@ -157,7 +157,7 @@ class QueryRequest(Request):
     trajectory: Name | None = None
     """Search this one only."""
     k: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """How many steps to return at most; what the settings say by default."""
+    """How many steps to return at most; by default what the settings say, or what the context has room for."""
     budget_tokens: Annotated[int, Field(ge=1)] | None = None
     """How many tokens the context may have; what the settings say by default."""
     asked_at: float | str | None = None

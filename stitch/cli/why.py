@@ -20,7 +20,7 @@ from stitch.core import Trust
 @click.option(
     "--trajectory", metavar="ID", help="The trajectory of the step; may be left out if only one has the step."
 )
-@click.option("-k", type=click.IntRange(min=1), help="How many steps count as hits.  [default: 40]")
+@click.option("-k", type=click.IntRange(min=1), help="How many steps count as hits.  [default: as a search]")
 @click.option("--min-trust", type=click.Choice(["high", "medium", "low"]), help="As in `stitch query`.")
 @click.option("--as-of", metavar="STEP|TIME", help="As in `stitch query`.")
 @click.option("--asked-at", metavar="TIME", help="As in `stitch query`.")
