@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http import HTTPStatus
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -278,12 +279,17 @@ def _is_mcp(path: str) -> bool:
     return path == MCP_PATH or path.startswith(f"{MCP_PATH}/")
 
 
+@cache
+def _described(*, keyed: bool) -> bytes:
+    """The description in OpenAPI, made when it is first asked for: it takes longer than all else a server makes."""
+    return orjson.dumps(describe(OPERATIONS.values(), keyed=keyed))
+
+
 class _Others:
     """Paths that are no operation of a memory."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
-        self._described = orjson.dumps(describe(OPERATIONS.values(), keyed=served.access.keyed))
 
     async def events(self, request: Request) -> Response:
         """What happens, as it happens."""
@@ -319,7 +325,7 @@ class _Others:
 
     async def description(self, request: Request) -> Response:
         """All of this, in OpenAPI."""
-        return Response(self._described, media_type=JSON)
+        return Response(await asyncio.to_thread(_described, keyed=self._served.access.keyed), media_type=JSON)
 
     async def page(self, request: Request) -> Response:
         """What this is."""
