@@ -96,6 +96,8 @@ class ReplyAdapter(PromptAdapter):
             return _as_names(value)
         if annotation == _OBJECTS:
             return _as_objects(value)
+        if annotation == list[float]:
+            return _as_scores(value)
         if annotation is int:
             return _as_count(value)
         if get_origin(annotation) is Literal:
@@ -346,6 +348,26 @@ def _as_names(value: Any) -> list[str]:
     if not isinstance(value, Iterable):
         raise TypeError("no list")
     return [name for name in map(_name_in, value) if name]
+
+
+def _as_scores(value: Any) -> list[float]:
+    """Scores in their order, where a model gives a mapping from numbers, or objects with a number and a score each."""
+    if isinstance(value, str):
+        value = json.loads(value)
+    if isinstance(value, Mapping):
+        value = [value[key] for key in sorted(value, key=lambda key: int(re.sub(r"\D", "", key)))]
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    if value and all(isinstance(one, Mapping) and "n" in one for one in value):
+        value = sorted(value, key=lambda one: int(one["n"]))
+    return list(map(_score_in, value))
+
+
+def _score_in(value: Any) -> float:
+    """A score, or the only number of an object beside its place in the list."""
+    if isinstance(value, Mapping):
+        [value] = [own for key, own in value.items() if key != "n" and isinstance(own, (int, float))]
+    return float(value)
 
 
 def _as_objects(value: Any) -> list[Any]:

@@ -420,3 +420,28 @@ def test_operations_that_are_no_operations_are_told_back(talk, model):
         model.propose(nonsense)
     [reply] = talk.request("drop museum 1", confirm=True)
     assert (reply.operations, reply.commit, len(reply.troubles)) == ((), None, 3)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["0.9", 0.1, 0.7],
+        "[0.9, 0.1, 0.7]",
+        {"2": 0.1, "1": 0.9, "3": 0.7},
+        {"text_1": 0.9, "text_2": 0.1, "text_3": 0.7},
+        [{"n": 3, "score": 0.7}, {"n": 1, "score": 0.9}, {"n": 2, "score": 0.1}],
+        [{"score": 0.9, "why": "dull"}, {"score": 0.1, "why": "fun"}, {"score": 0.7, "why": "long"}],
+    ],
+)
+def test_scores_are_read_in_whatever_shape_they_are_written(trip, model, said):
+    model.says["ScoreTreeNodes"] = [{"scores": said}]
+    asker = TreeAsker(trip._ingestor.embedder, model=model.model)
+    assert asker.select('//POI[node ~= "dull"]', trip.tree, scorer="model", threshold=0.5).ids == ("a1", "a3")
+
+
+@pytest.mark.parametrize("said", [{"dull": 0.9}, [{"a": 1, "b": 0.5}] * 3, "very", 0.9, [0.9]])
+def test_scores_that_cannot_be_told_apart_are_refused(trip, model, said):
+    model.says["ScoreTreeNodes"] = [{"scores": said}]
+    asker = TreeAsker(trip._ingestor.embedder, model=model.model)
+    with pytest.raises(ModelError):
+        asker.select('//POI[node ~= "dull"]', trip.tree, scorer="model")
