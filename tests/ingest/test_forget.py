@@ -75,6 +75,16 @@ def rows_of(folder: Path, tenant: str) -> list[Any]:
 # Erasing
 
 
+def test_the_proof_counts_each_word_that_nobody_says_any_more(tmp_path: Path) -> None:
+    counted = []
+    for said in ("zorblatt", "zorblatt karwick", "zorblatt karwick xylophan"):
+        with open_memory(tmp_path / str(len(counted))) as memory:
+            memory.add(Step(role="user", content="Now day 1.", id="a"), trajectory="trip")
+            memory.add(Step(role="user", content=said, id="b"), trajectory="trip")
+            counted.append(memory.lifecycle.erase(Selector(trajectory="trip", step="b")).proof.traces)
+    assert counted == sorted(set(counted))
+
+
 def test_of_an_erased_step_no_byte_is_left_in_any_file(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     folder.mkdir()
