@@ -15,14 +15,15 @@ _BLANK = re.compile(_NOTED)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "„": "“", "‘": "’", "”": "”"}
 """What opens a text, and what ends it."""
 _BEHIND_KEY = re.compile(rf"{_NOTED}:", re.DOTALL)
-_BEHIND_ITEM = re.compile(rf"{_NOTED}[,\]]|\s{{0,400}}$", re.DOTALL)
-_BEHIND_VALUE = re.compile(rf"{_NOTED}(?:}}|,{_NOTED}(?:[\"'“„‘}}]|[A-Za-z_]\w{{0,80}}\s{{0,40}}:|$))", re.DOTALL)
+_BEHIND_ITEM = re.compile(rf"{_NOTED}(?:[,\]]|```)|\s{{0,400}}$", re.DOTALL)
+_BEHIND_VALUE = re.compile(rf"{_NOTED}(?:}}|```|,{_NOTED}(?:[\"'“„‘}}]|[A-Za-z_]\w{{0,80}}\s{{0,40}}:|$))", re.DOTALL)
 """A comma inside of a text is seldom followed by what looks like a key."""
 _WORD = re.compile(r"[A-Za-z]+")
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[\s,}\]/]|$)")
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[\s,}\]/`]|$)")
 _KEY = re.compile(r"[A-Za-z_]\w{0,80}(?=\s{0,40}:)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_FENCE = "```"
 _DEEPEST = 40
 
 
@@ -59,6 +60,8 @@ def _object(text: str, place: int, depth: int) -> tuple[dict[str, Any], int]:
         place = _behind_blank(text, place)
         if text[place : place + 1] == "}":
             return found, place + 1
+        if found and text.startswith(_FENCE, place):
+            return found, place
         if bare := _KEY.match(text, place):
             key, place = bare.group(), bare.end()
         elif text[place : place + 1] in _QUOTES and place < len(text):
@@ -78,6 +81,8 @@ def _list(text: str, place: int, depth: int) -> tuple[list[Any], int]:
         place = _behind_blank(text, place)
         if text[place : place + 1] == "]":
             return found, place + 1
+        if found and text.startswith(_FENCE, place):
+            return found, place
         item, place = _value(text, place, depth + 1, _BEHIND_ITEM)
         found.append(item)
         place = _behind_item(text, place, end="]")
@@ -88,6 +93,8 @@ def _behind_item(text: str, place: int, *, end: str) -> int:
     sign = text[place : place + 1]
     if sign == ",":
         return place + 1
+    if text.startswith(_FENCE, place):
+        return place  # who closed the fence had said all, and forgot a bracket
     if sign != end:
         raise ValueError("neither a further item nor an end")
     return place

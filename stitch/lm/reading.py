@@ -1,15 +1,13 @@
 """What a reply says, field by field, in whatever form a model says it: under other names, one level too deep, as text.
 
 What is read is what was said. A field that is missing is missing; a number or a verdict is never guessed out of prose.
-
-More than 400 lines because each form is told from the others, and they are tried in one order.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, get_args, get_origin
 
@@ -18,14 +16,21 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from stitch.lm.notations import objects_written
 from stitch.lm.salvage import has_json, json_in, objects_in, said_in
-from stitch.lm.shapes import by_number, holds_list, item_type, joined, objects_in_shape
+from stitch.lm.shapes import as_told, by_number, holds_list, item_type, joined, objects_in_shape
+from stitch.lm.values import (
+    as_choice,
+    as_choices,
+    as_count,
+    as_names,
+    as_objects,
+    as_scores,
+    as_text,
+    is_nothing,
+    says_none,
+)
 from stitch.signatures.rendering import PromptAdapter
-from stitch.signatures.replies import same_word
 
 _DEEPEST_WRAPPING = 3
-_SEPARATORS = re.compile(r"[,;\n]")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_NUMBER_IN_WORDS = {"zero": 0, "none": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 _FOR_READERS = frozenset(("answer", "reply", "text"))
 """Fields that may be talk. A name or a summary may not: it would be "I am sorry, I cannot do that"."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -33,9 +38,10 @@ _CALLED_WITH = ("arguments", "parameters", "input", "args")
 _BESIDE_ARGUMENTS = frozenset(("name", "type", "id", "function", "tool", *_CALLED_WITH))
 _MARK = re.compile(r"\[\[ ?## ?(\w{1,40}) ?## ?\]\]")
 """What tells fields apart in prompts; some models answer so."""
+_WORD = re.compile(r"\w")
+_ALONE = re.compile(r"\W*\d+\W*")
+_KINDS: Mapping[Any, tuple[type, ...]] = {str: (str,), int: (int, float)}
 _MISSING = object()
-_NOTHING_CHARS = 20
-"""A text that is longer says something, if only brackets."""
 _OBJECTS = list[dict[str, Any]]
 
 
@@ -91,17 +97,19 @@ class ReplyAdapter(PromptAdapter):
         if (item := item_type(annotation)) is not None:
             return read_items(value, item)
         if annotation is str:
-            return _as_text(value)
+            return as_text(value)
         if annotation == list[str]:
-            return _as_names(value)
+            return as_names(value)
         if annotation == _OBJECTS:
-            return _as_objects(value)
+            return as_objects(value)
         if annotation == list[float]:
-            return _as_scores(value)
+            return as_scores(value)
         if annotation is int:
-            return _as_count(value)
+            return as_count(value)
         if get_origin(annotation) is Literal:
-            return _as_choice(value, get_args(annotation))
+            return as_choice(value, get_args(annotation))
+        if options := _options_of(annotation):
+            return as_choices(value, options)
         if isinstance(value, str):
             with suppress(ValueError):
                 value = json.loads(value)
@@ -123,7 +131,7 @@ def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
     if isinstance(value, str):
         value = json_in(value)
     read = []
-    for one in objects_in_shape(value, item):
+    for one in objects_in_shape(as_told(value, item), item):
         with suppress(ValidationError):
             read.append(item.model_validate(one))
     if value and not read:
@@ -187,10 +195,11 @@ def _marked(completion: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _said_of_items(completion: str, found: Any, fields: Mapping[str, Any], *, only: str) -> Mapping[str, Any]:
     """The fields of a reply whose list of objects is all that has to be there."""
-    if found is None and said_in(completion).strip() == "[]":
+    text = said_in(completion)
+    if _is_empty(found, text, only=only, field=fields[only]):
         return {only: []}
     if found is None and not has_json(completion):
-        return _written(said_in(completion), fields, only=only)
+        return _written(text, fields, only=only)
     apart = objects_in(completion)
     if len(apart) > 1 and not any(holds_list(one) for one in apart):
         return {only: apart}
@@ -198,6 +207,20 @@ def _said_of_items(completion: str, found: Any, fields: Mapping[str, Any], *, on
         return {only: parts}
     told = found if isinstance(found, Mapping) and only in found else {}
     return {**{name: told[name] for name in fields if name in told}, **_list_in(found, only)}
+
+
+def _is_empty(found: Any, text: str, *, only: str, field: Any) -> bool:
+    """Whether a reply says that a list is empty."""
+    if found is None and text.strip() == "[]":
+        return True
+    return (found == {} or (found is None and says_none(text, only))) and _may_be_none(field)
+
+
+def _may_be_none(field: Any) -> bool:
+    """Whether a list may well be empty: what has to say something of each number may not."""
+    item = item_type(field.annotation)
+    required = {name for name, own in item.model_fields.items() if own.is_required()} if item else set()
+    return "n" not in required or required == {"n"}
 
 
 def _written(said: str, fields: Mapping[str, Any], *, only: str) -> Mapping[str, Any]:
@@ -220,8 +243,8 @@ def _list_in(said: Any, only: str) -> Mapping[str, Any]:
             break
         if (key := next((key for key in said if _same_name(key, only)), None)) is not None:
             return {only: said[key]}
-        if len(said) > 1:
-            return {only: by_number(said) or [dict(said)]}
+        if (numbered := by_number(said)) or len(said) > 1:
+            return {only: numbered or [dict(said)]}
         inner = next(iter(said.values()))
         if not isinstance(inner, Mapping) and not _wraps(inner, only):
             return {only: [said] if isinstance(inner, list) else inner}  # its key may be the name of a group
@@ -239,12 +262,28 @@ def _named(said: Mapping[str, Any], fields: Mapping[str, Any]) -> Mapping[str, A
     said, names = _unwrapped(said, fields)
     found = {name: said[key] for name, key in names.items()}
     left = [key for key in said if key not in names.values()]
-    if not found and len(left) == len(fields):
-        return {name: said[key] for name, key in zip(fields, left, strict=True)}  # another language, in the order asked
     missing = [name for name, field in fields.items() if name not in found and field.is_required()]
-    if len(left) == len(missing) == 1:
-        found[missing[0]] = said[left[0]]  # another word for the only one that is left
+    if not found and len(left) == len(fields) and all(map(_fits, (said[key] for key in left), fields.values())):
+        return {name: said[key] for name, key in zip(fields, left, strict=True)}  # another language, in the order asked
+    if len(missing) == 1 and (key := _other_word(left, missing[0])) is not None:
+        found[missing[0]] = said[key]
     return found
+
+
+def _other_word(left: Sequence[str], name: str) -> str | None:
+    """The key that can mean a field and nothing else: the only one that is left, or that shares a word with it."""
+    near = left if len(left) == 1 else [key for key in left if not _words_of(key).isdisjoint(_words_of(name))]
+    return near[0] if len(near) == 1 else None
+
+
+def _fits(value: Any, field: Any) -> bool:
+    """Whether a value is of the kind of a field, as JSON has kinds."""
+    wanted = _KINDS.get(field.annotation)
+    return wanted is None or (isinstance(value, wanted) and not isinstance(value, bool))
+
+
+def _words_of(name: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", _HUMP.sub("_", str(name)).casefold()))
 
 
 def _unwrapped(said: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, str]]:
@@ -272,14 +311,21 @@ def _text_fields(completion: str, fields: Mapping[str, Any]) -> Mapping[str, Any
     last, field = list(fields.items())[-1]
     required = [name for name, own in fields.items() if own.is_required()]
     if last not in found and not found and set(required) <= {last}:
-        if field.annotation in (str, list[str]) and last not in _FOR_READERS:
-            raise ValueError("talk where there should be a name")
+        _check_alone(said, last, field)
         found = {last: _unfenced(said)}
-        if field.annotation is int and not re.fullmatch(r"\W*\d+\W*", said):
-            raise ValueError("a count in prose may be a count of anything")
     if any(name not in found for name in required) or not _is_sayable(field.annotation):
         raise ValueError("no JSON object")
     return found
+
+
+def _check_alone(said: str, name: str, field: Any) -> None:
+    """Refuse a text that cannot be all that a reply says of its only field."""
+    if not _WORD.search(said):
+        raise ValueError("no word")
+    if field.annotation in (str, list[str]) and name not in _FOR_READERS:
+        raise ValueError("talk where there should be a name")
+    if field.annotation is int and not _ALONE.fullmatch(said):
+        raise ValueError("a count in prose may be a count of anything")
 
 
 def _labeled(said: str, fields: Mapping[str, Any]) -> dict[str, str]:
@@ -316,127 +362,10 @@ def _unfenced(said: str) -> str:
 
 
 def _is_sayable(annotation: Any) -> bool:
-    return annotation in (str, int, list[str]) or get_origin(annotation) is Literal
+    return annotation in (str, int, list[str]) or get_origin(annotation) is Literal or bool(_options_of(annotation))
 
 
-def _as_text(value: Any) -> str:
-    """Text; of a list its items, one a line would be many, so with semicolons; of an object its values with names."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return "; ".join(_as_text(one) for one in value)
-    if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_as_text(one)}" for name, one in value.items())
-    return str(value)
-
-
-def _as_names(value: Any) -> list[str]:
-    """Names where a model gives none, one text, or objects with a name."""
-    if value is None:
-        return []
-    if isinstance(value, str):
-        with suppress(ValueError, AttributeError):
-            if isinstance(listed := json.loads(value), list):
-                return _as_names(listed)
-        value = [_BULLET.sub("", part).strip() for part in _SEPARATORS.split(value)]
-        value = [part for part in value if not is_nothing(part)]
-    if isinstance(value, Mapping):
-        told = all(isinstance(one, (bool, str)) for one in value.values()) and _NAMING.isdisjoint(value)
-        value = list(value) if told else [value]  # each name with a reason, or with a yes
-    if not isinstance(value, Iterable):
-        raise TypeError("no list")
-    return [name for name in map(_name_in, value) if name]
-
-
-def _as_scores(value: Any) -> list[float]:
-    """Scores in their order, where a model gives a mapping from numbers, or objects with a number and a score each."""
-    if isinstance(value, str):
-        value = json.loads(value)
-    if isinstance(value, Mapping):
-        value = [value[key] for key in sorted(value, key=lambda key: int(re.sub(r"\D", "", key)))]
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    if value and all(isinstance(one, Mapping) and "n" in one for one in value):
-        value = sorted(value, key=lambda one: int(one["n"]))
-    return list(map(_score_in, value))
-
-
-def _score_in(value: Any) -> float:
-    """A score, or the only number of an object beside its place in the list."""
-    if isinstance(value, Mapping):
-        [value] = [own for key, own in value.items() if key != "n" and isinstance(own, (int, float))]
-    return float(value)
-
-
-def _as_objects(value: Any) -> list[Any]:
-    """Objects where a model gives one, none, or their JSON as text. What is no object stays: who reads it says so."""
-    if isinstance(value, str):
-        if len(value) <= _NOTHING_CHARS and is_nothing(value):
-            return []
-        read = json_in(value)
-        return _as_objects(read) if isinstance(read, list) else list(objects_in(value)) or [value]
-    if isinstance(value, Mapping):
-        inner = next(iter(value.values())) if len(value) == 1 else None
-        return _as_objects(inner) if isinstance(inner, list) else [value]
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    return [own for one in value for own in _as_objects(one)]
-
-
-def is_nothing(value: str) -> bool:
-    """Whether a model says with it that there is none."""
-    return value.strip(" .()[]\"'-").casefold() in (
-        "",
-        "none",
-        "n/a",
-        "na",
-        "null",
-        "nothing",
-        "empty",
-        "keine",
-        "ninguno",
-    )
-
-
-_NAMING = frozenset(("name", "label", "type", "value"))
-
-
-def _name_in(value: Any) -> str:
-    """The name that a text, or an object with a name, says; empty if none."""
-    if isinstance(value, Mapping):
-        texts = [own for own in value.values() if isinstance(own, str)]
-        value = next(
-            (value[key] for key in ("name", "label", "type", "value") if isinstance(value.get(key), str)), None
-        ) or (texts[0] if texts else "")
-    return value.strip() if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _as_count(value: Any) -> int:
-    """A count: `3`, "3", 3.0, "3 of 5", "three", or as many as a list has."""
-    if isinstance(value, list):
-        return len(value)
-    if isinstance(value, bool) or value is None or isinstance(value, Mapping):
-        raise ValueError("no count")
-    if isinstance(value, (int, float)):
-        if value != int(value) or value < 0:
-            raise ValueError("no count")
-        return int(value)
-    folded = str(value).strip().casefold()
-    if found := re.match(r"[^\d-]{0,3}(\d{1,12})(?!\d|[.,]\d)", folded):
-        return int(found.group(1))
-    if (first := folded.split(" ")[0].strip(".,")) in _NUMBER_IN_WORDS:
-        return _NUMBER_IN_WORDS[first]
-    raise ValueError("no count")
-
-
-def _as_choice(value: Any, options: tuple[Any, ...]) -> Any:
-    """The option that is meant: in other case, with a sign behind it, or by another word that can mean nothing else."""
-    folded = str(value).strip(" .!*\"'`").casefold()
-    for option in options:
-        if folded == str(option).casefold() or same_word(folded, str(option)):
-            return option
-    raise ValueError(f"none of {', '.join(map(str, options))}")
+def _options_of(annotation: Any) -> tuple[Any, ...]:
+    """Those that a list is chosen from; empty if it is no such list."""
+    inner = get_args(annotation)[0] if get_origin(annotation) is list else None
+    return get_args(inner) if get_origin(inner) is Literal else ()

@@ -13,6 +13,9 @@ from stitch.signatures.replies import names_of
 _MOST_MERGED = 3
 """A model may say of a few steps together what holds of each; of more, it has not looked at each."""
 _NUMBERS = re.compile(r"\d+")
+_PAIRED = re.compile(r"->|=>|→|⇒|=")
+_SAID_NUMBERS = re.compile(r"(?:steps? )?[\d,; and-]{1,80}[\])]\.?")
+"""What stands behind a bracket in which a statement ends: the steps that it stands on."""
 _EARLIER = re.compile(r"-\d{1,3}")
 """The number of a step before those that are asked about."""
 CONTAINERS = frozenset(
@@ -43,6 +46,77 @@ def objects_in_shape(value: Any, item: type[BaseModel]) -> list[dict[str, Any]]:
     told = [fields.in_order(one) if isinstance(one, list) else one for one in value]
     found = [own for one in told if isinstance(one, Mapping) for own in _spread(one, fields)]
     return _numbered(found) if "n" in item.model_fields else found
+
+
+def as_told(value: Any, item: type[BaseModel]) -> Any:
+    """What a list of objects is where a model writes less than objects: pairs as a mapping or as "a = b", plain texts.
+
+    An object of two texts may be one pair of a mapping; one of a text and numbers a text alone, which is numbered by
+    its place, or says its numbers in brackets at the end.
+    """
+    required = {name: own.annotation for name, own in item.model_fields.items() if own.is_required()}
+    fields = _Fields(item)
+    if list(required.values()) == [str, str]:
+        return _as_pairs(value, list(required), fields)
+    texts = [name for name, kind in required.items() if kind is str]
+    others = [name for name, kind in required.items() if kind in (int, list[int])]
+    if len(texts) != 1 or len(required) != len(texts) + len(others) or len(others) != 1:
+        return value
+    return _as_texts(value, text=texts[0], number=others[0], counts=required[others[0]] is int)
+
+
+def _as_texts(value: Any, *, text: str, number: str, counts: bool) -> Any:
+    """A mapping from numbers to texts, and a list with plain texts in it, as objects."""
+    if isinstance(value, Mapping) and value and all(isinstance(own, str) for own in value.values()):
+        keys = [(_NUMBERS.findall(str(key)), own) for key, own in value.items()]
+        if all(len(found) == 1 for found, _ in keys):
+            return [{number: int(found[0]), text: own} for found, own in keys]
+    if not isinstance(value, list):
+        return value
+    return [
+        _with_numbers(one, place, text=text, number=number, counts=counts) if isinstance(one, str) else one
+        for place, one in enumerate(value, start=1)
+    ]
+
+
+def _as_pairs(value: Any, names: Sequence[str], fields: _Fields) -> Any:
+    """A mapping from one text to another, and pairs written with an arrow, as objects."""
+    if isinstance(value, Mapping):
+        named = fields.named(value)
+        if value and all(isinstance(own, str) for own in value.values()) and not set(names) & set(named):
+            return [dict(zip(names, pair, strict=True)) for pair in value.items()]
+        return value
+    if not isinstance(value, list):
+        return value
+    return [_as_pair(one, names, fields) for one in value]
+
+
+def _as_pair(one: Any, names: Sequence[str], fields: _Fields) -> Any:
+    """An object that is written with an arrow, as a mapping of one, or under one of its names and another word."""
+    if isinstance(one, str):
+        parts = [part.strip(" \"'`") for part in _PAIRED.split(one)]
+        return dict(zip(names, parts, strict=True)) if len(parts) == 2 else one
+    if not isinstance(one, Mapping):
+        return one
+    named = fields.named(one)
+    known = set(names) & set(named)
+    if len(one) == 1 and not known and isinstance(next(iter(one.values())), str):
+        return dict(zip(names, next(iter(one.items())), strict=True))
+    if len(one) == 2 and len(known) == 1:
+        (missing,) = set(names) - known
+        return {missing if key not in known else key: own for key, own in named.items()}
+    return one
+
+
+def _with_numbers(said: str, place: int, *, text: str, number: str, counts: bool) -> Any:
+    """A plain text as an object, with its place as its number, or with the numbers that it ends with."""
+    if counts:
+        return {number: place, text: said}
+    said = said.strip()
+    begins = max(said.rfind("["), said.rfind("("))
+    if begins < 1 or not _SAID_NUMBERS.fullmatch(said, begins + 1):
+        return said
+    return {text: said[:begins].strip(), number: [int(own) for own in _NUMBERS.findall(said, begins)]}
 
 
 def _numbered(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
