@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from stitch.core.files import private
 from stitch.errors import InputError
 from stitch.sources.paths import stem_of
 
@@ -70,7 +71,7 @@ class FileNames:
     def _write(self, where: str, name: str, state: list[int]) -> None:
         line = {"tenant": self._tenant, "file": where, "trajectory": name, "state": state}
         try:
-            with self._path.open("ab") as file:
+            with open(self._path, "ab", opener=private) as file:
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         except OSError as error:
             raise InputError(

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from stitch.core import Position
+from stitch.core.files import private
 from stitch.errors import InputError
 
 FOLLOWED_FILE = "follow.json"
@@ -75,7 +76,8 @@ class Positions:
             return
         beside = self._path.with_suffix(f".{os.getpid()}.new")
         try:
-            beside.write_bytes(orjson.dumps(self._all))
+            with open(beside, "wb", opener=private) as file:
+                file.write(orjson.dumps(self._all))
             os.replace(beside, self._path)
         except OSError as error:
             raise InputError(

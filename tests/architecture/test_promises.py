@@ -30,6 +30,14 @@ PROMISES = {
         "test_it_is_read_and_every_change_is_refused_in_one_line",
         "test_every_method_is_known_to_read_or_to_be_refused",
     ),
+    "A memory's folder and files are their user's alone": (
+        "test_what_is_written_is_the_users_alone",
+        "test_what_an_ingest_writes_down_is_the_users_alone",
+        "test_a_link_in_a_folder_is_refused_by_name_and_what_it_leads_to_is_untouched",
+        "test_a_pipe_in_a_folder_does_not_stop_what_opens_it",
+        "test_a_file_of_holes_is_refused_before_it_fills_the_memory",
+        "test_a_backup_with_links_is_refused",
+    ),
     "Nothing of one tenant is in another's": (
         "test_tenants_that_do_everything_at_once_never_see_each_other",
         "test_what_a_tenant_is_told_does_not_depend_on_others",

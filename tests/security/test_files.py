@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from stitch import Step, open_memory
+from stitch.cli.main import cli
 from stitch.core.files import private, read_short, refuse_links
 from stitch.errors import InputError, JournalError
 from stitch.journal.sqlite.schema import checksum
@@ -49,6 +51,19 @@ def test_what_is_written_is_the_users_alone(folder: Path, tmp_path: Path) -> Non
         os.umask(mask)
     for made in (tmp_path / "new" / "m", tmp_path / "b", tmp_path / "r"):
         assert too_open(made) == []
+
+
+def test_what_an_ingest_writes_down_is_the_users_alone(tmp_path: Path) -> None:
+    lines = [{"trajectory": "t", "role": "user", "content": "Let's plan day 1."}, {"role": "user"}]
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    mask = os.umask(0o000)
+    try:
+        made = CliRunner().invoke(cli, ["ingest", str(tmp_path / "s.jsonl"), "--memory", str(tmp_path / "m")])
+    finally:
+        os.umask(mask)
+    assert made.exit_code == 3
+    assert {"files.jsonl", "unfinished.json", "rejects.jsonl"} <= {path.name for path in (tmp_path / "m").iterdir()}
+    assert too_open(tmp_path / "m") == []
 
 
 LINKS = [
