@@ -244,7 +244,7 @@ def _show_fit(sets: Sequence[ThemedSet], names: Sequence[str], *, rounds: int, a
 @click.option("--data", "folders", multiple=True, required=True,
               type=click.Path(path_type=Path, exists=True, file_okay=False), help="A set; at least two.")  # fmt: skip
 @click.option("--only", multiple=True, help="A constant, by its name in retrieve/themes/constants.py; all by default.")
-@click.option("--limit", type=click.IntRange(1), help="Use so many questions of a set, of each type the first.")
+@click.option("--limit", type=click.IntRange(1), help="Use so many questions of a set, spread over their types.")
 @click.option("--rounds", type=click.IntRange(1), help="Step along the constants so many times.")
 @click.option("--kept", type=click.Path(path_type=Path, file_okay=False), help="Keep the memories in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a constant, or a set.")

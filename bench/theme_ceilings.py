@@ -149,7 +149,7 @@ def figures(rows: Sequence[Row]) -> dict[str, object]:
 @click.option("--data", "folder", required=True, type=click.Path(path_type=Path, exists=True, file_okay=False),
               help="A folder with trajectories and questions.")  # fmt: skip
 @click.option("--type", "types", multiple=True, help="Only questions of this type; may be repeated.")
-@click.option("--limit", type=click.IntRange(1), help="Use so many questions, of each type the first.")
+@click.option("--limit", type=click.IntRange(1), help="Use so many questions, spread over their types.")
 @click.option("--kept", type=click.Path(path_type=Path, file_okay=False), help="Keep the memory in this folder.")
 def main(folder: Path, types: Sequence[str], limit: int | None, kept: Path | None) -> None:
     """Print what the lens of themes shows of the evidence, and what it could, as one JSON object."""

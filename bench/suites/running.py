@@ -72,7 +72,7 @@ def suite_options(command: Command) -> Command:
     """Add the options that `Options` holds."""
     options = (
         click.option("--methods", metavar="A,B", help="Methods to compare, or `all`.  [default: five of them]"),
-        click.option("--limit", type=click.IntRange(min=1), help="Only so many questions, of each type the first."),
+        click.option("--limit", type=click.IntRange(min=1), help="Only so many questions, spread over their types."),
         click.option("--budget", type=click.IntRange(min=1), default=BUDGET_TOKENS, show_default=True, metavar="TOKENS",
                      help="What a context may have."),
         click.option("--labels", type=click.Choice(LABELERS), default="local", show_default=True, help="Who labels."),
