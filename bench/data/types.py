@@ -96,7 +96,7 @@ class DataSet:
         return sum(len(trajectory.steps) for trajectory in self.trajectories)
 
     def limited(self, questions: int | None) -> DataSet:
-        """So many questions, in turn the next one of each type, with the trajectories that they ask about; everything if None."""
+        """So many questions, of each type in turn, with the trajectories that they ask about; everything if None."""
         if questions is None:
             return self
         by_type: dict[str, list[int]] = {}
