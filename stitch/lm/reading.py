@@ -213,14 +213,11 @@ def _is_empty(found: Any, text: str, *, only: str, field: Any) -> bool:
     """Whether a reply says that a list is empty."""
     if found is None and text.strip() == "[]":
         return True
-    return (found == {} or (found is None and says_none(text, only))) and _may_be_none(field)
-
-
-def _may_be_none(field: Any) -> bool:
-    """Whether a list may well be empty: what has to say something of each number may not."""
     item = item_type(field.annotation)
     required = {name for name, own in item.model_fields.items() if own.is_required()} if item else set()
-    return "n" not in required or required == {"n"}
+    if found == {}:
+        return "n" not in required  # of what is numbered, an object without anything is no word of consent
+    return found is None and says_none(text, only) and ("n" not in required or required == {"n"})
 
 
 def _written(said: str, fields: Mapping[str, Any], *, only: str) -> Mapping[str, Any]:

@@ -89,7 +89,6 @@ REPLIES: dict[tuple[str, str], list[tuple[Any, Any]]] = {
     ],
     ("CorrectDraft", "changes"): [
         ("No changes needed.", []),
-        ({}, []),
         ({"2": {"scope": "hotel"}}, [{"n": 2, "scope": "hotel"}]),
         ({"changes": {"step_2": {"scope": "hotel"}}}, [{"n": 2, "scope": "hotel"}]),
         ("The draft looks good.", AGAIN),
