@@ -12,12 +12,19 @@ from stitch.console.printing import one_line, print_json
 from stitch.core import MemorySnippet, Ranking, RetrievalResult
 from stitch.errors import ModelError
 
+SHOWN = 10
+"""How many steps are listed where nobody says how many; a context holds more than a person reads."""
+
 
 @click.command()
 @click.argument("text")
 @memory_options
 @click.option("--trajectory", metavar="ID", help="Search this trajectory only.")
-@click.option("-k", type=click.IntRange(min=1), help="How many steps to return.  [default: what the context holds]")
+@click.option(
+    "-k",
+    type=click.IntRange(min=1),
+    help="How many steps to return.  [default: what the context holds, of which the first ten are listed]",
+)
 @click.option("--context-tokens", "budget_tokens", type=click.IntRange(min=1), metavar="N",
               help="How many tokens the context may have.  [default: 4096]")  # fmt: skip
 @click.option("--retriever", metavar="NAME", help="Which retriever answers.  [default: intent]")
@@ -87,7 +94,7 @@ def command(
     elif as_context:
         click.echo(result.context())
     else:
-        click.echo(describe(result))
+        click.echo(describe(result, limit=settings["k"] or SHOWN))
     if result.model_failure:
         click.echo(f"stitch: the labels were chosen without the model: {result.model_failure}", err=True)
         context.exit(ModelError.exit_code)
@@ -112,6 +119,10 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
             f" {one_line(snippet.intent.scope or 'no scope yet')}, {_clocks(snippet)}]"
         )
         lines.append("     " + one_line(snippet.resolved))
+    if limit is not None and len(result.hits) > limit:
+        lines.append(
+            f"{len(result.hits) - limit} more: `-k` says how many, `--json` has all, `--context` shows them in order"
+        )
     return "\n".join(lines)
 
 

@@ -137,6 +137,18 @@ def test_from_what_a_query_prints_the_order_can_be_computed_again(run, memory, r
         assert all(hit["above_next_by"] in (*hit["parts"], "order") for hit in hits[:-1]), query
 
 
+def test_a_query_lists_ten_steps_and_says_how_many_more_there_are(run, tmp_path):
+    said = [{"role": "user", "content": f"Breakfast at inn {n} is early.", "id": str(n)} for n in range(13)]
+    (tmp_path / "many.jsonl").write_text("\n".join(map(json.dumps, said)))
+    run("ingest", str(tmp_path / "many.jsonl"), "--memory", "m")
+    _, out, _ = run("query", "breakfast", "--memory", "m")
+    assert [place in out for place in (" 10. ", " 11. ")] == [True, False]
+    assert out.splitlines()[-1].startswith("3 more: `-k`")
+    assert len(json.loads(run("query", "breakfast", "--memory", "m", "--json")[1])["hits"]) == 13
+    _, out, _ = run("query", "breakfast", "--memory", "m", "-k", "12")
+    assert [said in out for said in (" 12. ", " more: ")] == [True, False]
+
+
 def test_a_query_for_people_shows_labels_and_text_and_context_on_request(run, memory):
     _, out, _ = run("query", "price on day 2", "--memory", memory, "--retriever", "hybrid")
     assert out.startswith("looking for")
