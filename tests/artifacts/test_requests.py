@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -281,7 +281,7 @@ def test_if_every_node_is_doubtful_and_taken_out_nothing_is_changed(trip, model)
             found = trip.select(query)
             return replace(found, found=tuple((id_, places, 0.5) for id_, places, _ in found.found))
 
-    talk = TreeConversation(Unsure(), model=model.model, tenant="default")
+    talk = TreeConversation(cast(Any, Unsure()), model=model.model, tenant="default")
     model.route(("delete", "drop dull places", "//POI"))
     model.says["VerifyTreeNodes"].append({"remove": ["a1", "a2", "a3"]})
     [reply] = talk.request("drop dull places", confirm=True)

@@ -76,7 +76,7 @@ def rows_of(folder: Path, tenant: str) -> list[Any]:
 
 
 def test_the_proof_counts_each_word_that_nobody_says_any_more(tmp_path: Path) -> None:
-    counted = []
+    counted: list[int] = []
     for said in ("zorblatt", "zorblatt karwick", "zorblatt karwick xylophan"):
         with open_memory(tmp_path / str(len(counted))) as memory:
             memory.add(Step(role="user", content="Now day 1.", id="a"), trajectory="trip")
