@@ -93,11 +93,12 @@ def _says(folded: str, pattern: re.Pattern[str] | None) -> bool:
 @text_cache(maxsize=64)
 def _calendar(language: str) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
     """Patterns of a date and of a weekday in a language; None where none is known."""
-    from babel import Locale
+    from babel import Locale, UnknownLocaleError
 
-    if not Locale.negotiate([language], [language]):
+    try:
+        locale = Locale(language)
+    except UnknownLocaleError:
         return None, None
-    locale = Locale(language)
     months: set[str] = set()
     days: set[str] = set()
     for context in ("format", "stand-alone"):

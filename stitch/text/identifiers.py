@@ -71,6 +71,4 @@ def handles(found: Identifier) -> tuple[str, ...]:
     if found.kind == "url":
         host = value.split("://", 1)[1].split("/", 1)[0].split("?", 1)[0]
         return (value, host) if host else (value,)
-    if found.kind == "file" or found.kind == "exception":
-        return (value,)
     return (value,)

@@ -251,7 +251,7 @@ class _Candidate:
         goes_there = _PLACED.search(before) is not None and not text.startswith("'s ", self.end)
         placed = goes_there or _PLACE.search(name) is not None
         if before.endswith((" the", "The")) and not name.startswith("The "):
-            start, name = start - 4, f"the {name}"
+            start, name = max(0, start - _BEFORE_CHARS) + len(before) - 3, f"the {name}"
         titled = (start > 0 and text[start - 1] in "\"'") or _KIND_BEFORE.search(before) is not None
         acts = not placed and (self.asked_of or (_acts(text, self.end) and not _is_beside(text, start)))
         leads, sure = self.opens or presented, not self.is_unsure()

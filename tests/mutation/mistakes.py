@@ -98,8 +98,12 @@ def _never_noticed(parent: ast.AST) -> Sequence[str]:
             return ("test", "body" if isinstance(op, ast.Eq) else "orelse")
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="_log")))):  # what a log says
             return ("value",)
-        case ast.keyword(arg="strict"):  # of `zip`: an assertion that both are as long
+        case ast.keyword(
+            arg="strict" | "frozen"
+        ):  # of `zip`: an assertion that both are as long; how a class is laid out
             return ("value",)
+        case ast.Call(func=ast.Name(id="chosen" | "_chosen")):  # a number that a bench chose: another is no mistake
+            return ("args",)
     return ()
 
 

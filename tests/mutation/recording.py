@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import coverage
 import pytest
 
+from stitch.core.text_cache import clear_text_caches
+
 
 class Seen(NamedTuple):
     """What a run of tests without a mutant showed."""
@@ -77,6 +79,7 @@ class Recorder:
         seconds = {}
         for item, following in pairs(items):
             self._test = item.nodeid
+            clear_text_caches()  # or what a test asks that another has asked runs no line
             self._coverage.switch_context(item.nodeid)
             before = time.process_time()
             if passes(item, following):

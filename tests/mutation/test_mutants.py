@@ -82,6 +82,7 @@ def test_types_logs_windows_and_assertions_of_length_are_no_behavior(script: Mod
         "if TYPE_CHECKING:\n    limit = 1\n"
         "if sys.platform == 'win32':\n    limit = 2\nelse:\n    limit = 3\n"
         "@dataclass(frozen=True)\nclass A:\n    x: Literal[4] = 5\n"
+        "    y: float = _chosen(0.5, set='one')\n    z = ConfigDict(frozen=True)\n"
         "def f(a, b):\n    _log.info('%d', 6 + a)\n    b = g(a, a)\n    return zip(a, b, strict=True)\n"
     )
     made = [(mutant.before, mutant.after) for mutant in script.mutants(tmp_path, room="room")]

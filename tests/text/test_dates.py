@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.text.dates import date_forms, day_of, find_moments, read_timestamp, seconds_of, spans_of, time_forms
+from stitch.text.dates import (
+    Span,
+    date_forms,
+    day_meant,
+    day_of,
+    find_moments,
+    read_timestamp,
+    seconds_of,
+    spans_of,
+    time_forms,
+)
 
 ASKED = date(2023, 5, 10).toordinal()
 """A Wednesday."""
@@ -140,3 +150,138 @@ def test_any_text_may_name_a_time(text: str, asked: int | None) -> None:
     assert isinstance(day_of(text), int | None)
     for span in spans_of(text, asked=asked):
         assert isinstance(span.holds(730_000), bool)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("the day before yesterday", "2023-05-08"),
+        ("it was last night", "2023-05-09"),
+        ("this morning", "2023-05-10"),
+        ("tonight", "2023-05-10"),
+        ("we leave tomorrow", "2023-05-11"),
+        ("Two weeks ago", "2023-04-26"),
+        ("3 days ago", "2023-05-07"),
+        ("a year ago", "2022"),
+        ("two months ago", "2023-03"),
+        ("5 months ago", "2022-12"),
+        ("4 months ago", "2023-01"),
+        ("last week", "2023-05-03"),
+        ("last month", "2023-04"),
+        ("last year", "2022"),
+        ("last Saturday", "2023-05-06"),
+        ("last Tuesday", "2023-05-09"),
+        ("this past Wednesday", "2023-05-03"),
+        ("2023-02-31 or yesterday", "2023-05-09"),
+        ("for 1000 days", None),
+        ("at last somebody came", None),
+        ("in March", None),
+    ],
+)
+def test_a_day_is_meant_as_seen_from_when_it_was_said(text: str, day: str | None) -> None:
+    assert day_meant(text, said="2023-05-10") == day
+    assert day_meant(text, said=None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("in March 2022", "2022-03"),
+        ("on 3 May, 2021", "2021-05-03"),
+        ("on 2023-05-03", "2023-05-03"),
+        ("on May 3 of the 1000", None),
+    ],
+)
+def test_a_day_with_its_year_is_meant_whenever_it_is_said(text: str, day: str | None) -> None:
+    assert day_meant(text, said=None) == day_meant(text, said="2023-06-01") == day
+
+
+def test_nothing_is_meant_before_the_first_day() -> None:
+    assert day_meant("900 weeks ago", said="0003-01-01") == "0001-01-01"
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("yesterday", -2, 0),
+        ("the day before yesterday", -3, -1),
+        ("two days ago", -3, -1),
+        ("Two weeks earlier", -17, -11),
+        ("a couple of weeks ago", -20, -8),
+        ("several months ago", -174, -126),
+        ("a year before", -455, -275),
+        ("in the past week", -14, -5),
+        ("last weekend", -9, -1),
+        ("past 2 weekends", -15, 0),
+        ("the last 3 days", -4, 0),
+        ("last month", -60, -10),
+        ("the previous year", -730, -121),
+        ("last Wednesday", -7, -6),
+        ("on Friday", -5, -4),
+        ("in May 2022", -374, -337),
+        ("2023-05-03", -7, 0),
+        ("on 4 May 2023", -6, 1),
+    ],
+)
+def test_what_is_told_of_a_time_was_told_in_these_days(question: str, first: int, last: int) -> None:
+    assert spans_of(question, asked=ASKED) == [Span(ASKED + first, ASKED + last)]
+
+
+def test_a_month_without_its_year_holds_its_days_of_any_year() -> None:
+    (may,) = spans_of("in May", asked=None)
+    inside = [date(1999, 5, 1), date(2023, 5, 31), date(2023, 6, 7)]
+    outside = [date(2023, 4, 30), date(2023, 6, 8), date(2023, 12, 1)]
+    assert [may.holds(day.toordinal()) for day in (*inside, *outside)] == [True] * 3 + [False] * 3
+    (third,) = spans_of("on May 3rd", asked=None)
+    inside, outside = [date(1999, 5, 3), date(2023, 5, 10)], [date(2023, 5, 2), date(2023, 5, 11)]
+    assert [third.holds(day.toordinal()) for day in (*inside, *outside)] == [True] * 2 + [False] * 2
+    assert [len(spans_of(f"on May {day}", asked=None)) for day in (0, 1, 31, 32)] == [0, 1, 1, 0]
+
+
+def test_the_first_and_the_last_day_of_a_time_are_in_it() -> None:
+    assert [Span(5, 7).holds(day) for day in (4, 5, 7, 8)] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "time", "spoken"),
+    [
+        ("quarter past 4", "04:15", "4:15"),
+        ("quarter to one", "00:45", "12:45"),
+        ("12 pm", "12:00", "12:00"),
+        ("13:30 pm", "13:30", "1:30"),
+        ("0:05", "00:05", "12:05"),
+        ("23:59", "23:59", "11:59"),
+        ("four in the morning", "04:00", "4:00"),
+    ],
+)
+def test_a_time_of_day_is_a_moment_with_and_without_the_half_of_the_day(text: str, time: str, spoken: str) -> None:
+    assert find_moments(text) == {time: True, f"{spoken} o'clock": False}
+
+
+def test_the_first_and_the_last_moments_there_are() -> None:
+    assert [bool(find_moments(text)) for text in ("24:00", "23:60", "0:00", "the 31st", "the 32nd", "the 0th")] == [
+        False, False, True, True, False, False,
+    ]  # fmt: skip
+    assert [bool(find_moments(f"2019-{month}-01")) for month in ("12", "13")] == [True, False]
+    assert list(find_moments("2019-00-07")) == ["the 7."]
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [("12", "12:00"), ("12:30 pm", "12:30"), ("12 am", "00:00"), ("1 pm", "13:00"), ("1 am", "01:00"), ("x", "")],
+)
+def test_a_time_is_compared_by_hour_and_minute(value: str, form: str) -> None:
+    assert list(time_forms(value)) == ([form] if form else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "forms"),
+    [
+        ("2019-12-11", ["12-11", "11th"]),
+        ("march 31", ["03-31", "31st"]),
+        ("march", []),
+        ("12 of april", ["04-12", "12th"]),
+    ],
+)
+def test_a_date_is_compared_by_its_month_and_day(value: str, forms: list[str]) -> None:
+    assert list(date_forms(value)) == forms

@@ -132,3 +132,17 @@ def test_marks_of_coming_back_are_known(language, text):
 )
 def test_marks_of_leaving_a_subject_are_known(language, text):
     assert leaves(text, language)
+
+
+def test_short_names_of_months_that_are_other_words_are_no_dates():
+    for language, text in (("es", "3 ene"), ("it", "3 gen"), ("xx", "3 juin")):
+        assert not [mention for mention in mentions_in(text, language) if mention.entity_type == "date"]
+    assert [mention.value for mention in mentions_in("212 \u20ac, 3 juin", "xx")] == ["212 \u20ac"]
+
+
+def test_values_of_a_text_are_told_by_place_and_none_twice():
+    text = "ann@example.org zahlt am Montag, 14. Mai um 14:30 Uhr 212 \u20ac."
+    mentions = mentions_in(text, "de")
+    assert [text[mention.start : mention.end] for mention in mentions] == [mention.value for mention in mentions] == [
+        "ann@example.org", "Montag", "14. Mai", "14:30", "212 \u20ac",
+    ]  # fmt: skip

@@ -156,6 +156,8 @@ def test_empty_phrases_name_no_class():
     assert slot_name("the first one") == ""
     assert slot_name("the departure dates") == "departure date"
     assert slot_name("name and city") == ""
+    assert slot_name("the offer") == "offer"
+    assert slot_name("find the offer") == "offer"
 
 
 @pytest.mark.parametrize(

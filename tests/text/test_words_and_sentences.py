@@ -142,3 +142,38 @@ def test_whether_a_text_has_a_word_of_a_stem_is_told_without_cutting_it_into_wor
     found = set(stems(text))
     for stemmed in found | set(stems(" ".join(others))) | {"lie", "die", "happi"}:
         assert says_stem(text.lower(), stemmed) == (stemmed in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("find the search results quickly", ["search results"]),
+        ("the cheapest flight booking", ["cheapest flight booking"]),
+        ("a bus stop near me", ["bus stop"]),
+        ("bus stop", ["bus"]),
+        ("we need the 3 rooms", ["3 rooms"]),
+        ("newly built house", ["house"]),
+        ("the house painted", ["house"]),
+        ("the house 3", ["house"]),
+        ("the house mostly", ["house"]),
+        ("the old run", ["old run"]),
+        ("a b and the old", []),
+        ("run report", []),
+        ("the great run", ["run"]),
+    ],
+)
+def test_a_phrase_ends_where_another_word_than_a_name_comes(text, phrases):
+    assert [phrase.text for phrase in noun_phrases(text)] == phrases
+
+
+def test_the_head_of_a_phrase_has_no_owner_and_the_phrase_its_place():
+    (phrase,) = noun_phrases("check the fast Ann\u2019s")
+    assert (phrase.text, phrase.head, phrase.start) == ("fast ann's", "ann", 10)
+
+
+def test_a_stem_is_found_behind_words_that_only_hold_it():
+    assert says_stem("prelie allied lie", "lie")
+    assert says_stem("don't a.lie lying", "lie")
+    assert not says_stem("prelie allied a.lie b'lie", "lie")
+    assert says_stem("\u2019lie", "lie")
+    assert says_stem("a b", "b")

@@ -1,0 +1,65 @@
+"""Identifiers: which words programs hand on, and under which forms they are known again."""
+
+from __future__ import annotations
+
+import pytest
+
+from stitch.text.identifiers import MAX_IDENTIFIER_CHARS, MAX_IDENTIFIERS, handles, identifiers
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    return [(each.kind, each.value) for each in identifiers(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see https://example.org/a?b=1. And", [("url", "https://example.org/a?b=1")]),
+        ("write to ann@example.org", [("email", "ann@example.org")]),
+        ("in /etc/acpi/power.sh or src/app/", [("path", "/etc/acpi/power.sh"), ("path", "src/app")]),
+        ("it raised foo.bar.KeyError", [("exception", "foo.bar.KeyError")]),
+        ("open main.py, e.g. there", [("file", "main.py")]),
+        ("call login_timeout() first", [("function", "login_timeout")]),
+        ("snake_case, camelCase and __init__", [("name", "snake_case"), ("name", "camelCase"), ("name", "__init__")]),
+        ("order R-2026-0071 is #41", [("key", "R-2026-0071"), ("key", "#41")]),
+        ("ab1 and #7", [("key", "ab1")]),
+        ("the 12th of v2 in 10ms", []),
+        ("4411 of 441", [("number", "4411")]),
+        ("no identifier at all", []),
+        ("main.py main.py", [("file", "main.py")]),
+    ],
+)
+def test_an_identifier_has_the_kind_of_its_shape(text: str, expected: list[tuple[str, str]]) -> None:
+    assert found(text) == expected
+
+
+def test_what_stands_behind_something_that_is_none_is_read() -> None:
+    long = "https://" + "a" * (MAX_IDENTIFIER_CHARS - 8)
+    assert found(f"{long} main.py") == [("url", long), ("file", "main.py")]
+    assert found(f"{long}a main.py") == [("file", "main.py")]
+    assert found("5kb u.s main.py") == [("file", "main.py")]
+
+
+def test_so_many_identifiers_are_read_and_no_more() -> None:
+    many = [("number", str(number)) for number in range(1000, 1200)]
+    assert found(" ".join(value for _, value in many)) == many[:MAX_IDENTIFIERS]
+
+
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("/etc/acpi/Power.sh", ("/etc/acpi/power.sh", "etc/acpi/", "power.sh")),
+        ("~/a/b", ("~/a/b", "a/b/", "b")),
+        ("../x", ("../x", "x")),
+        ("/usr", ("/usr", "usr")),
+        ("https://Example.org/a", ("https://example.org/a", "example.org")),
+        ("https://example.org?a=1", ("https://example.org?a=1", "example.org")),
+        ("Main.py", ("main.py",)),
+        ("R-2026", ("r-2026",)),
+    ],
+)
+def test_a_path_is_known_by_its_folder_and_its_last_part_and_an_address_by_its_host(
+    text: str, forms: tuple[str, ...]
+) -> None:
+    (identifier,) = identifiers(text)
+    assert handles(identifier) == forms
