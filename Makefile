@@ -11,9 +11,10 @@ CODE := stitch signatures pipelines bench configs examples tests
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
 
-# Compiled modules are kept, though the environment may say not to: the tests begin processes that load them again.
+# Compiled modules are kept beside their sources, though the environment may say not to: the tests begin processes that
+# load them again, and what is installed has been compiled by its installer.
 test coverage test-long: export PYTHONDONTWRITEBYTECODE =
-test coverage test-long: export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/compiled
+test coverage test-long: export PYTHONPYCACHEPREFIX =
 
 test: $(STAMP)
 	$(BIN)/pytest -n 2
@@ -109,7 +110,7 @@ $(STAMP): pyproject.toml requirements.lock
 define install
 if command -v uv >/dev/null 2>&1; then \
   { [ -x $(BIN)/python ] || uv venv --quiet --python $(PYTHON) .venv; } && \
-  uv pip install --quiet --python $(BIN)/python -c requirements.lock -e '$(1)'; \
+  uv pip install --quiet --compile-bytecode --python $(BIN)/python -c requirements.lock -e '$(1)'; \
 else \
   { [ -x $(BIN)/pip ] || $(PYTHON) -m venv .venv; } && \
   $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '$(1)'; \

@@ -12,7 +12,7 @@ from stitch.api.models import PageRequest
 from stitch.api.operations import Action, ask, made
 from stitch.api.tree_models import TreeEditRequest, TreeSelectRequest
 from stitch.core import MemorySnippet
-from stitch.errors import StitchError
+from stitch.errors import ScopeError, StitchError
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -83,5 +83,7 @@ class TreeAnswers:
         """Whether the memory of a caller holds trees; false for one that may not read."""
         try:
             return bool(ask(self._memory_for("read"), "trees", PageRequest(limit=1)).trees)
-        except StitchError:
+        except ScopeError:
             return False
+        except StitchError:  # whether there are any is not known: a tool that is called says what went wrong
+            return True

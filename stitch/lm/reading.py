@@ -25,6 +25,7 @@ from stitch.lm.values import (
     as_objects,
     as_scores,
     as_text,
+    counts_else,
     is_nothing,
     says_none,
 )
@@ -258,13 +259,20 @@ def _named(said: Mapping[str, Any], fields: Mapping[str, Any]) -> Mapping[str, A
     """An object by the names of fields, whatever their case, and whatever object it stands in."""
     said, names = _unwrapped(said, fields)
     found = {name: said[key] for name, key in names.items()}
-    left = [key for key in said if key not in names.values()]
+    left = _unnamed(said, names, fields)
     missing = [name for name, field in fields.items() if name not in found and field.is_required()]
     if not found and len(left) == len(fields) and all(map(_fits, (said[key] for key in left), fields.values())):
         return {name: said[key] for name, key in zip(fields, left, strict=True)}  # another language, in the order asked
     if len(missing) == 1 and (key := _other_word(left, missing[0])) is not None:
         found[missing[0]] = said[key]
     return found
+
+
+def _unnamed(said: Mapping[str, Any], names: Mapping[str, str], fields: Mapping[str, Any]) -> list[str]:
+    """The keys that are no name of a field and may mean one: a number that stands alone may be of something else."""
+    left = [key for key in said if key not in names.values()]
+    counted = len(said) == 1 and any(field.annotation is int for field in fields.values())
+    return [key for key in left if not (counted and counts_else(key))]
 
 
 def _other_word(left: Sequence[str], name: str) -> str | None:

@@ -45,9 +45,11 @@ def as_names(value: Any) -> list[str]:
     if value is None:
         return []
     if isinstance(value, str):
-        with suppress(ValueError, AttributeError):
-            if isinstance(listed := json.loads(value), list):
-                return as_names(listed)
+        listed = None
+        with suppress(ValueError):  # it is no JSON, but names with signs between them
+            listed = json.loads(value)
+        if isinstance(listed, list):
+            return as_names(listed)
         value = [_BULLET.sub("", part).strip() for part in _SEPARATORS.split(value)]
         value = [part for part in value if not is_nothing(part)]
     if isinstance(value, Mapping):
@@ -123,12 +125,37 @@ def _name_in(value: Any) -> str:
     return value.strip() if isinstance(value, str) else "" if value is None else str(value)
 
 
+_OTHER_COUNTS = frozenset(
+    [
+        "all",
+        "denominator",
+        "failed",
+        "false",
+        "incorrect",
+        "missed",
+        "missing",
+        "of",
+        "out",
+        "total",
+        "unmatched",
+        "wrong",
+    ]
+)
+"""Words in the name of a number that is no count of what holds: of how many it is, or how many do not."""
+
+
 def as_count(value: Any) -> int:
-    """A count: `3`, "3", 3.0, "3 of 5", "three", or as many as a list has: of those that hold, where it says which."""
+    """A count: `3`, "3", 3.0, "3 of 5", "three", or as many as a list has: of those that hold, where it says which.
+
+    Of an object with one field its value, unless its name says that it counts something else, such as `total`.
+    """
     if isinstance(value, list):
         return _how_many(value)
     if isinstance(value, Mapping) and len(value) == 1:
-        return as_count(next(iter(value.values())))
+        [(name, only)] = value.items()
+        if counts_else(str(name)):
+            raise ValueError(f"{name!r} counts something else")
+        return as_count(only)
     if isinstance(value, bool) or value is None or isinstance(value, Mapping):
         raise ValueError("no count")
     if isinstance(value, (int, float)):
@@ -141,6 +168,11 @@ def as_count(value: Any) -> int:
     if (first := folded.split(" ")[0].strip(".,")) in _NUMBER_IN_WORDS:
         return _NUMBER_IN_WORDS[first]
     raise ValueError("no count")
+
+
+def counts_else(name: str) -> bool:
+    """Whether a number of this name is no count of what holds, such as `total` or `missed`."""
+    return not _OTHER_COUNTS.isdisjoint(re.findall(r"[a-z]+", name.casefold()))
 
 
 def _how_many(listed: Sequence[Any]) -> int:

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from pydantic import BaseModel
 
-from stitch.api.operations import OPERATIONS, Operation, ask
 from stitch.core.files import make_private_folder
 from stitch.core.process import OwnProcess, in_each_fork
 from stitch.core.progress import tell
 from stitch.errors import InputError, OwnerLostError, ScopeError, StoreError, StoreLockedError
 from stitch.lifecycle.folder import own_folder
 from stitch.remote import address
-from stitch.remote.http import HttpTransport
 from stitch.remote.protocol import Hello, Welcome
 from stitch.remote.transport import Lines, decoded, failure, parsed
 from stitch.remote.wire import MOST_BYTES, BadMessageError, Connection, Kind, Message
 
 if TYPE_CHECKING:
+    from stitch.api.operations import Operation
     from stitch.core.retention import RetentionRule
     from stitch.memory import Memory
 
@@ -87,6 +86,8 @@ class FolderTransport:
 
     def call(self, operation: str, request: BaseModel, lines: Lines = ()) -> Any:
         """As `Transport.call`."""
+        from stitch.api.operations import OPERATIONS, ask  # a fifth of what opening a memory loads, and seldom needed
+
         self._process.check()
         asked = OPERATIONS[operation]
         body = request.model_dump_json(exclude_unset=True).encode()
@@ -314,7 +315,6 @@ def join_or_open(
         StoreLockedError: Another process holds it and does not answer.
         SettingsError: The process that has it open has other settings.
     """
-    from stitch.remote.memory import RemoteMemory
 
     def come_after() -> Memory | Joined:
         return found(folder, hello, note=note, open_here=open_here)
@@ -322,6 +322,8 @@ def join_or_open(
     first = come_after()
     if not isinstance(first, Joined):
         return first
+    from stitch.remote.memory import RemoteMemory
+
     transport = FolderTransport(
         folder, hello=hello, first=first.connection, welcome=first.welcome, come_after=come_after
     )
@@ -351,6 +353,7 @@ def served_memory(
         ScopeError: The key is for another tenant.
         StitchError: The server does not answer, or refuses the key.
     """
+    from stitch.remote.http import HttpTransport
     from stitch.remote.memory import RemoteMemory
 
     transport = HttpTransport(location, key=key)

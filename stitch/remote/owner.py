@@ -18,7 +18,6 @@ import orjson
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from stitch.api.failures import Failure, failure_of
-from stitch.api.operations import OPERATIONS, Operation
 from stitch.core.cancellation import cancelable
 from stitch.core.process import OwnProcess, in_each_fork
 from stitch.core.progress import watched
@@ -28,6 +27,7 @@ from stitch.remote.protocol import PROTOCOL, TENANTS, Hello, TenantNames, Welcom
 from stitch.remote.wire import MOST_HELLO_BYTES, BadMessageError, Connection, Kind, Message
 
 if TYPE_CHECKING:
+    from stitch.api.operations import Operation
     from stitch.memory import Memory
 
 MOST_CONNECTIONS = 64
@@ -330,6 +330,8 @@ def _understood(message: Message) -> tuple[Operation, BaseModel]:
     Raises:
         InputError: No such thing can be asked, or not so.
     """
+    from stitch.api.operations import OPERATIONS  # a fifth of what opening a memory loads, and most are never asked
+
     name, _, body = message.body.partition(b"\n")
     if message.kind is not Kind.REQUEST or name.decode("utf-8", "replace") not in OPERATIONS:
         raise InputError(f"{name[:40].decode('utf-8', 'replace')!r} cannot be asked of a memory")

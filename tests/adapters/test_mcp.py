@@ -25,7 +25,7 @@ from mcp.shared.exceptions import MCPError
 
 from stitch import Memory, Step, open_memory, open_tenants
 from stitch.adapters.mcp import McpOverHttp, make_server
-from stitch.errors import ScopeError
+from stitch.errors import JournalError, ScopeError, StitchError
 from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled, without_recalled
 from stitch.testing.model import LoopbackProvider
@@ -284,6 +284,21 @@ def test_who_may_not_write_is_told(memory: Memory) -> None:
             assert (await call(client, "search", query="hotel"))["steps"]
             for tool, arguments in (("remember", {"content": "x"}), ("forget", {"trajectory": "trip"})):
                 assert "does not allow" in await error_of(client, tool, **arguments)
+
+    asyncio.run(use())
+
+
+@pytest.mark.parametrize(("error", "count"), [(ScopeError("not for you"), 6), (JournalError("it is torn"), 8)])
+def test_tools_for_trees_are_left_out_for_who_may_not_read_and_not_where_the_memory_fails(
+    error: StitchError, count: int
+) -> None:
+    def memory_for(action: str, request: Any) -> Memory:
+        raise error
+
+    async def use() -> None:
+        async with Client(make_server(memory_for)) as client:
+            assert len((await client.list_tools()).tools) == count
+            assert error.message in await error_of(client, "search", query="hotel")
 
     asyncio.run(use())
 

@@ -24,9 +24,7 @@ _DECIDES = re.compile(
     re.IGNORECASE,
 )
 """How a decision, or its revision, is put by whoever makes it."""
-_OF_DECIDING = frozenset(
-    content_stems("settle settled end ended decide decided decision choose chose chosen choice pick final last")
-)
+_OF_DECIDING = "settle settled end ended decide decided decision choose chose chosen choice pick final last"
 """What every decision may say, whatever the matter."""
 _READ_CHARS = 1_000
 _ACTS = frozenset(("decide", "accept", "accept offer", "affirm", "confirm", "book"))
@@ -54,7 +52,7 @@ def decision(pool: Pool) -> Sequence[float] | None:
     """
     if not pool.hints.decision:
         return None
-    asked = frozenset(content_stems(pool.hints.text)) - _OF_DECIDING
+    asked = frozenset(content_stems(pool.hints.text)) - frozenset(content_stems(_OF_DECIDING))
     about = {
         # As it was said, too: "the third hotel" says what "Briareus Inn" does not.
         number: asked.intersection(content_stems(_said_of(one.snippet)))
