@@ -31,6 +31,7 @@ from stitch.core import RetrievalResult, SearchRequest
 from stitch.errors import InputError
 from stitch.retrieve.constants import CHOSEN_ON
 from stitch.retrieve.context.deep import search_deep
+from stitch.retrieve.question.form import form_of
 from stitch.retrieve.themes import THEME_CONSTANTS, ThemeConstants, ThemesRetriever
 
 if TYPE_CHECKING:
@@ -38,12 +39,14 @@ if TYPE_CHECKING:
     from stitch.retrieve import IntentRetriever
     from stitch.retrieve.themes.retriever import Hierarchies
 
+_RANKED = ("pool", "least_pool", "tokens_a_step")
 FITTED = tuple(
     field.name
     for field in fields(ThemeConstants)
-    if field.name not in ("head_share", "episodes", "in_vain_at_most", "least_gain", "pool")
+    if field.name not in ("head_share", "episodes", "in_vain_at_most", "least_gain", *_RANKED)
 )
-"""The constants of the choice; those of Stage II are of use with a gate alone, and `pool` decides what is ranked."""
+"""The constants of the choice; those of Stage II are of use with a gate alone, and those of the pool say how much is
+ranked."""
 
 LEAST_GAIN = 0.0005
 """A mean over sets that is higher by less says nothing."""
@@ -157,7 +160,8 @@ def _ranked(question: Question, steps: IntentRetriever, tenant: str) -> Asked:
         asked_at=question.asked_at,
         budget_tokens=max(BUDGETS),
     )
-    return Asked(question, request, search_deep(steps, request, k=THEME_CONSTANTS.pool)[0])
+    depth = THEME_CONSTANTS.depth(form_of(question.text), budget_tokens=request.budget_tokens)
+    return Asked(question, request, search_deep(steps, request, k=depth)[0])
 
 
 def recalls(sets: Sequence[ThemedSet], name: str) -> Mapping[str, Mapping[float, float]]:

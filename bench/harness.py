@@ -19,7 +19,7 @@ from stitch.bench.blocks import Blocks, measure_blocks, step_texts
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.kept import FOLDER, AwaitedError, replies_of
 from stitch.bench.memories import MemoryMethod
-from stitch.bench.methods import Found, Method
+from stitch.bench.methods import Found, Method, Shown
 from stitch.bench.metrics.attribution import Frame, frames_of
 from stitch.bench.metrics.entity_resolution import surfaces
 from stitch.bench.metrics.judging import Judge
@@ -310,7 +310,8 @@ def _record(
         steps=found.steps,
         step_tokens=step_tokens,
         shown_tokens=shown_tokens,
-        pieces=found.texts,
+        pieces=_without_texts(found.pieces),
+        pieces_inside={budget: _without_texts(pieces) for budget, pieces in found.pieces_inside.items()},
         milliseconds=round(found.milliseconds, 3),
         window_tokens=found.window_tokens,
         context=found.context if job.contexts else None,
@@ -336,6 +337,11 @@ def _shown_tokens(
         budget: {step: count for step, count in own.items() if count != usual[step]} for budget, own in shown.items()
     }
     return tuple(usual[step] for step in found.steps), {budget: own for budget, own in differing.items() if own}
+
+
+def _without_texts(pieces: Sequence[Shown]) -> tuple[tuple[tuple[str, ...], int], ...]:
+    """Of each piece, the steps that it carries words of, and its tokens."""
+    return tuple((piece.steps, piece.tokens) for piece in pieces)
 
 
 def _blocks(found: Found, *, texts: Mapping[str, str], tokens: Mapping[str, int]) -> Blocks:

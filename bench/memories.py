@@ -40,8 +40,6 @@ Opener = Callable[[Path], "Memory"]
 FilterChoice = Callable[["Memory", Inquiry], "Selection | None"]
 """The labels to search by; None leaves the choice to the memory."""
 
-MOST_TOKENS = max(BUDGETS)
-"""The largest budget for which recall is told."""
 MATCHED_SHOWN = 20
 """For so many of the first steps, what they matched and the parts of their scores are kept."""
 
@@ -138,10 +136,16 @@ class MemoryMethod:
         result = self._search(inquiry, k=k, budget_tokens=budget_tokens)
         milliseconds = (time.perf_counter() - started) * 1000
         found = found_in(result, milliseconds=milliseconds)
-        if found.pieces and budget_tokens < MOST_TOKENS:  # recall is told for larger budgets, too
-            deeper = found_in(self._search(inquiry, k=k, budget_tokens=MOST_TOKENS), milliseconds=milliseconds)
-            found = replace(found, pieces=deeper.pieces)
-        return found
+        if not found.pieces:
+            return found
+        # Recall is told for other budgets too, and in fewer tokens other sentences are shown.
+        inside = {
+            budget: tuple(_shown(self._search(inquiry, k=k, budget_tokens=budget)))
+            for budget in BUDGETS
+            if budget != budget_tokens
+        }
+        inside[budget_tokens] = found.pieces
+        return replace(found, pieces=inside.pop(max(inside)), pieces_inside=inside)
 
     def _search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> RetrievalResult:
         chosen = self._choose(self.shared.memory, inquiry)

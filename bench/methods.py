@@ -64,11 +64,8 @@ class Found:
     """By budget, the tokens of those steps, by id, that the method shows otherwise than whole."""
     pieces: tuple[Shown, ...] = ()
     """Where the method shows less than steps: what, best first."""
-
-    @property
-    def texts(self) -> tuple[tuple[tuple[str, ...], int], ...]:
-        """Of each piece, the steps that it carries words of, and its tokens."""
-        return tuple((piece.steps, piece.tokens) for piece in self.pieces)
+    pieces_inside: Mapping[int, tuple[Shown, ...]] = field(default_factory=dict)
+    """By budget, what it shows there, where that is not what `pieces` begins with."""
 
 
 class Method(Protocol):

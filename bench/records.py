@@ -57,6 +57,8 @@ class Record(BaseModel):
     """By budget, where a method shows less of a step in one than in another: the tokens of those that differ."""
     pieces: tuple[tuple[tuple[str, ...], int], ...] = ()
     """Where a method shows less than steps: of each text the steps that it carries words of, and its tokens."""
+    pieces_inside: dict[int, tuple[tuple[tuple[str, ...], int], ...]] = {}
+    """By budget, the same of what it shows there; for other budgets the beginning of `pieces`."""
     covers: tuple[int, int] | None = None
     """How many blocks, and how many tokens, cover the gold answer in ranking order; None if nothing does."""
     density: tuple[float, float, float] | None = None

@@ -89,9 +89,10 @@ def shown_within(record: Record, budget_tokens: int) -> list[str]:
     Where a method shows less than steps, a step counts from the first text on that carries words of it.
     """
     if record.pieces:
-        tokens = {str(place): cost for place, (_, cost) in enumerate(record.pieces)}
+        pieces = record.pieces_inside.get(budget_tokens, record.pieces)
+        tokens = {str(place): cost for place, (_, cost) in enumerate(pieces)}
         kept = within_budget(list(tokens), tokens, budget=budget_tokens)
-        return list(dict.fromkeys(step for place in kept for step in record.pieces[int(place)][0]))
+        return list(dict.fromkeys(step for place in kept for step in pieces[int(place)][0]))
     tokens = dict(zip(record.steps, record.step_tokens, strict=True)) | record.shown_tokens.get(budget_tokens, {})
     return within_budget(record.steps, tokens, budget=budget_tokens)
 

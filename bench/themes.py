@@ -12,14 +12,17 @@ from typing import Any
 import click
 
 from stitch.bench.data.sets import load_questions
+from stitch.bench.data.types import DataSet
 from stitch.console.options import json_option
 from stitch.console.printing import print_json
 from stitch.core import Trajectory
+from stitch.errors import InputError
 from stitch.themes import ThemeProjection
 from stitch.themes.figures import ThemeFigures, figures_of
 
 BATCH_STEPS = 250
 """After so many steps the themes are brought up."""
+_MOST_STATEMENTS = 10**8
 ORDERS = 3
 """In so many orders the trajectories come, to see what that changes."""
 
@@ -92,20 +95,28 @@ def in_orders(trajectories: Sequence[Trajectory], *, most: int | None = None) ->
 @click.command()
 @click.option("--data", "folders", multiple=True, required=True, type=click.Path(exists=True, path_type=Path),
               help="A folder with trajectories and questions; may be repeated, all are of one tenant.")  # fmt: skip
-@click.option("--statements", type=click.IntRange(1), metavar="N", help="Stop when there are so many.")
+@click.option("--statements", metavar="N,N", callback=lambda context, option, said: _sizes(said),
+              help="Tell what a step, a search and loading cost when there are so many.")  # fmt: skip
 @click.option("--orders", is_flag=True, help="Let the trajectories come in other orders, too.")
 @json_option
-def command(as_json: bool, folders: tuple[Path, ...], statements: int | None, orders: bool) -> None:
+def command(as_json: bool, folders: tuple[Path, ...], statements: tuple[int, ...], orders: bool) -> None:
     """Measure themes: how large and how balanced they are, what a step costs, how many statements were moved.
 
     \b
     Example:
       stitch bench themes --data memory_qa/locomo
+      stitch bench themes --data memory_qa/locomo --data memory_qa/longmemeval_s --statements 1000,10000,100000
     """
-    trajectories = [each for folder in folders for each in load_questions(folder).trajectories]
-    told: dict[str, Any] = measure_themes(trajectories, most=statements)
+    sets = [load_questions(folder) for folder in folders]
+    if statements and orders:
+        raise InputError("--orders and --statements measure different things", hint="give one of them")
+    if statements:
+        _tell_growth(sets, statements, as_json=as_json)
+        return
+    trajectories = [each for data in sets for each in data.trajectories]
+    told: dict[str, Any] = measure_themes(trajectories)
     if orders:
-        for name, values in _spread(in_orders(trajectories, most=statements)).items():
+        for name, values in _spread(in_orders(trajectories)).items():
             told[f"{name}_by_order"] = values
     if as_json:
         print_json(told)
@@ -113,6 +124,28 @@ def command(as_json: bool, folders: tuple[Path, ...], statements: int | None, or
     for name, value in told.items():
         shown = " to ".join(f"{each:.4g}" for each in value) if isinstance(value, list) else f"{value:.4g}"
         click.echo(f"{name:>24}  {shown}")
+
+
+def _sizes(said: str | None) -> tuple[int, ...]:
+    """Numbers of statements, as an option says them."""
+    sizes = [each.strip() for each in (said or "").split(",") if each.strip()]
+    if not all(each.isascii() and each.isdecimal() and 0 < int(each) <= _MOST_STATEMENTS for each in sizes):
+        raise click.BadParameter(f"{said!r} are no numbers of statements; write 1000,10000")
+    return tuple(map(int, sizes))
+
+
+def _tell_growth(sets: Sequence[DataSet], sizes: Sequence[int], *, as_json: bool) -> None:
+    """Print a line a size."""
+    from stitch.bench.theme_growth import Size, measure_growth
+
+    rows = measure_growth(sets, sizes)
+    if as_json:
+        print_json([row._asdict() for row in rows])
+        return
+    click.echo("  ".join(Size._fields))
+    for row in rows:
+        cells = ("-" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.3g}" for value in row)
+        click.echo("  ".join(cell.rjust(len(name)) for name, cell in zip(Size._fields, cells, strict=True)))
 
 
 def _spread(found: Sequence[ThemeFigures]) -> dict[str, list[float]]:

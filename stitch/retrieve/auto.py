@@ -51,7 +51,7 @@ class AutoRetriever:
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; the trace says which lens did, and why."""
         started = time.perf_counter()
-        found, answered = search_deep(self._intent, request, k=self._themes.constants.pool)
+        found, answered = search_deep(self._intent, request, k=self._themes.depth(request))
         form = form_of(request.query)
         reason = _intent_alone(found, request)
         if reason:

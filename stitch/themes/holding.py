@@ -56,6 +56,11 @@ class Holding:
         """The ids of the statements that a step went into, in order."""
         return list(self._of_step.get((trajectory, step), ()))
 
+    def said_by(self, trajectory: str, step: str) -> list[Statement]:
+        """The statements that a step says, in order, as they are held: without their episodes."""
+        statements = map(self.statements.__getitem__, self._of_step.get((trajectory, step), ()))
+        return [each for each in statements if each.steps[-1] == step]
+
     def with_episode(self, statement: Statement) -> Statement:
         """A statement with the id of the episode in which it was said, and of the one that corrects it."""
         episode = self.lines[statement.trajectory].episode_at(statement.position)

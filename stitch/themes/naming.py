@@ -10,7 +10,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from stitch.text.languages import content_words
-from stitch.text.words import is_verb, stem, words
+from stitch.text.words import is_verb, stem
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -20,8 +20,8 @@ TERMS = 6
 NAMED_BY = 2
 """With so many of them it is named."""
 _LOOKED_AT = 4 * TERMS
-_RUNS = re.compile(r"[^\w\s'’-]+")
-"""What words of one phrase do not stand on both sides of."""
+_WORDS_AND_SIGNS = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[^\w\s'-]+")
+"""Words, and what words of one phrase do not stand on both sides of."""
 
 
 def words_counted(text: str) -> set[str]:
@@ -45,16 +45,15 @@ def terms_of(texts: Sequence[str], *, usual: Mapping[str, int], count: int) -> t
         found: dict[str, str] = {}
         pairs: set[str] = set()
         matter = frozenset(content_words(text))
-        for run in _RUNS.split(text):
-            before = ""
-            for word in words(run):
-                if word not in matter or len(word) < 3 or word.isdigit():
-                    before = ""
-                    continue
-                found.setdefault(stem(word), word)
-                if before and not is_verb(word) and not is_verb(before):
-                    pairs.add(f"{before} {word}")
-                before = word
+        before = ""
+        for word in _WORDS_AND_SIGNS.findall(text.lower().replace("’", "'")):
+            if word not in matter or len(word) < 3 or word.isdigit():
+                before = ""
+                continue
+            found.setdefault(stem(word), word)
+            if before and not is_verb(word) and not is_verb(before):
+                pairs.add(f"{before} {word}")
+            before = word
         said.update(found.keys())
         for each, word in found.items():
             forms.setdefault(each, Counter())[word] += 1

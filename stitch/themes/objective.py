@@ -17,7 +17,7 @@ themes should be: the cap does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp
+from math import exp, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,8 +41,8 @@ class Group(NamedTuple):
 
 def group_of(vectors: Vectors) -> Group:
     """Statements, shape `(statements, dimension)`, as a group."""
-    total = vectors.sum(axis=0)
-    length = float(np.sqrt(total @ total))
+    total = np.add.reduce(vectors, axis=0)
+    length = sqrt(total.dot(total))
     centroid = total / length if length > 0 else total
     return Group(len(vectors), centroid, length / len(vectors))
 

@@ -58,6 +58,11 @@ class Themes:
         with self._lock:
             return self._view().statement(id)
 
+    def count(self) -> int:
+        """How many statements there are."""
+        with self._lock:
+            return len(self._view().holding.statements)
+
     def statements(self) -> list[Statement]:
         """All statements, by trajectory and place."""
         with self._lock:
@@ -138,6 +143,12 @@ class Themes:
             view = self._view()
             found = map(view.statement, view.holding.of_step(trajectory, step))
             return [each for each in found if each is not None]
+
+    def said_in(self, steps: Sequence[tuple[str, str]]) -> list[list[Statement]]:
+        """Of each step, by its trajectory and id, the statements that it says; of these no episode is told."""
+        with self._lock:
+            holding = self._view().holding
+            return [holding.said_by(trajectory, step) for trajectory, step in steps]
 
     def neighbors(self, statement_id: str) -> list[Near]:
         """The statements most like one, the best first. Whoever is a neighbor of another has it as a neighbor too."""

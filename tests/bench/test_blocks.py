@@ -50,6 +50,12 @@ def test_a_step_counts_where_a_text_with_its_words_fits() -> None:
     assert all_in(shown, 320) == 0.0
 
 
+def test_what_is_shown_in_fewer_tokens_need_not_be_the_beginning_of_what_is_shown_in_more() -> None:
+    shown = record(pieces=((("1",), 300), (("2",), 150)), pieces_inside={512: ((("2",), 100), (("4",), 40))})
+    assert shown_within(shown, 512) == ["2", "4"]
+    assert shown_within(shown, 1024) == ["1", "2"]
+
+
 def test_without_texts_whole_steps_have_to_fit() -> None:
     assert recall_in(record(), 1024) == 0.5
     assert recall_in(record(), 2048) == 1.0

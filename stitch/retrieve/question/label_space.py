@@ -6,7 +6,7 @@ import math
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import compress, count, zip_longest
 from operator import is_not
 
@@ -101,6 +101,8 @@ class LabelSpace:
         self.longest_name = 0
         """In words."""
         self.entity_types: dict[str, tuple[str, ...]] = {}
+        self.types_by_stem: dict[str, dict[str, None]] = {}
+        """Entity types by each stem of their names: a tenant may have thousands."""
         self.event_types: dict[str, tuple[str, ...]] = {}
         self.counted: frozenset[str] = frozenset()
         self.valued: frozenset[str] = frozenset()
@@ -140,16 +142,27 @@ class LabelSpace:
                 self._replace(name, was, is_now)
 
     def _update_types(self, before: LabelInventory, inventory: LabelInventory) -> None:
-        same = {name for name, known in inventory.entity_types.items() if before.entity_types.get(name) is known}
-        read = [(name, known) for name, known in inventory.entity_types.items() if name not in same]
-        self.counted = (self.counted & same) | {name for name, known in read if self._counts(name, known)}
-        self.valued = (self.valued & same) | {name for name, known in read if 4 * len(known.values) >= known.steps}
-        self.entity_types = {
-            name: self.entity_types.get(name) or tuple(map(stem, words(name))) for name in inventory.entity_types
-        }
+        same = {name for name, told in inventory.entity_types.items() if before.entity_types.get(name) is told}
+        read = [(name, told) for name, told in inventory.entity_types.items() if name not in same]
+        self.counted = (self.counted & same) | {name for name, told in read if self._counts(name, told)}
+        self.valued = (self.valued & same) | {name for name, told in read if 4 * len(told.values) >= told.steps}
+        known = self.entity_types
+        self.entity_types = {name: known.get(name) or tuple(map(stem, words(name))) for name in inventory.entity_types}
+        self._index_types(gone=known.keys() - self.entity_types.keys(), known=known)
         self.event_types = {
             name: self.event_types.get(name) or tuple(content_stems(name)) for name in inventory.event_types
         }
+
+    def _index_types(self, *, gone: Set[str], known: Mapping[str, Sequence[str]]) -> None:
+        """Find entity types by their stems from now on, and no longer those that are gone."""
+        for name in gone:
+            for each in set(known[name]):
+                del self.types_by_stem[each][name]
+                if not self.types_by_stem[each]:
+                    del self.types_by_stem[each]
+        for name in self.entity_types.keys() - known.keys():
+            for each in self.entity_types[name]:
+                self.types_by_stem.setdefault(each, {})[name] = None
 
     def _replace(self, name: str, old: ScopeSummary, new: ScopeSummary) -> None:
         """Let a scope be in one trajectory as it is now, and no longer as it was."""

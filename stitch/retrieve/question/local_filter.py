@@ -288,9 +288,10 @@ def _values_in(question: Question, index: LabelSpace) -> Iterator[tuple[str, Set
 def _entity_types(question: Question, index: LabelSpace, constants: Constants) -> Iterator[tuple[str, str]]:
     """The classes of what is asked for: by its name, its head, and the form of the question, in this order."""
     kind = _kind_called(question)
-    found = {
-        name: fits for name, said in index.entity_types.items() if (fits := _fits(question, name, said, kind=kind))
-    }
+    stems = {*question.asked_stems, *(each for said in _CALLED.get(kind, ()) for each in said)}
+    named = {question.kind, kind, *question.classes}.intersection(index.entity_types)
+    possible = named.union(*(index.types_by_stem.get(each, ()) for each in stems))  # no other fits, and few are these
+    found = {name: fits for name in possible if (fits := _fits(question, name, index.entity_types[name], kind=kind))}
     order = sorted(found, key=lambda name: (found[name][0], name))
     for name in order[: constants.filter_entity_types]:
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), found[name][1]

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from stitch.retrieve.constants import CHOSEN_ON
+from stitch.retrieve.question.form import QuestionForm
 
 T = TypeVar("T", int, float)
 
 _SETS = "LoCoMo (multi-hop), BEAM, QMSum"
 _SPANS = "QMSum, BEAM"
+_POOLS = "LoCoMo, BEAM, QMSum, agent_runs, experience"
 _HALF = "five conversations of LoCoMo (multi-hop)"
 
 
@@ -25,7 +27,11 @@ class ThemeConstants:
     """What counts how much. Relevances are between 0 and 1."""
 
     pool: int = chosen(300, _SETS)
-    """So many steps, as the intent lens ranks them, are looked at sentence by sentence."""
+    """So many steps at most, as the intent lens ranks them, are looked at sentence by sentence."""
+    least_pool: int = chosen(60, _POOLS)
+    """So many at least, and one more for each `tokens_a_step` of the budget: in few tokens the hundredth step has no
+    place, and takes that of a better one. What was said over a stretch, and in what order, is asked of all."""
+    tokens_a_step: int = chosen(17, _POOLS)
     nearest: int = chosen(60, _SETS)
     """So many of the nearest statements are looked at wherever they stand."""
     lexical_share: float = chosen(0.5, _SETS)
@@ -70,5 +76,14 @@ class ThemeConstants:
     least_gain: float = chosen(0.0, _SETS)
     """By how much uncertainty has to fall (tau of the paper, which has to be 0 or more)."""
 
+    def depth(self, form: QuestionForm, *, budget_tokens: int) -> int:
+        """How many steps are looked at for a question of a form."""
+        if form in OF_MANY_STEPS:
+            return self.pool
+        return min(self.pool, self.least_pool + budget_tokens // self.tokens_a_step)
+
+
+OF_MANY_STEPS = frozenset({QuestionForm.SUMMARY, QuestionForm.ORDER})
+"""Much is said of what is asked for, in many steps."""
 
 THEME_CONSTANTS = ThemeConstants()

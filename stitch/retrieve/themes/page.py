@@ -12,7 +12,7 @@ What a line shares with the line above is not said again. A theme of which only 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -39,8 +39,6 @@ class Placed(NamedTuple):
     """The ids of the steps that it stands on."""
     at: tuple[int, int]
     """The place of its statement in the step, and its own in the statement."""
-    theme: str
-    """The name of its theme; empty if it has none."""
 
 
 @dataclass
@@ -50,23 +48,27 @@ class _Line:
     parts: list[tuple[tuple[int, int], str]]
 
 
-def fit_page(placed: Sequence[Placed], *, budget_tokens: int, counter: TokenCounter) -> Context:
+def fit_page(
+    placed: Sequence[Placed], *, budget_tokens: int, counter: TokenCounter, name_of: Callable[[str], str] = str
+) -> Context:
     """Render as many pieces as the budget holds.
 
     Args:
         placed: Best first.
         budget_tokens: What the text may have.
         counter: Counts the tokens.
+        name_of: Tells the name of a theme; it is asked for those alone of which several steps are shown.
 
     Returns:
         The context, with the ids of the snippets of the steps of which something stands in it.
     """
     fitting = Context("", 0, ())
+    names = _Names(name_of)
     low, high = 0, len(placed)  # so many fit, more than so many do not
     guess = _guess(placed, budget_tokens)
     while low < high and fitting.tokens < _FULL * budget_tokens:
         middle = min(max(guess, low + 1), high)
-        made = _rendered(placed[:middle], counter)
+        made = _rendered(placed[:middle], names, counter)
         if made.tokens <= budget_tokens:
             fitting, low = made, middle
         else:
@@ -84,13 +86,25 @@ def _guess(placed: Sequence[Placed], budget_tokens: int) -> int:
     return len(placed)
 
 
-def _rendered(placed: Sequence[Placed], counter: TokenCounter) -> Context:
+class _Names(dict[str, str]):
+    """The names of themes, by their ids; each is asked for once."""
+
+    def __init__(self, name_of: Callable[[str], str]) -> None:
+        self._name_of = name_of
+
+    def __missing__(self, theme: str) -> str:
+        name = self[theme] = self._name_of(theme)
+        return name
+
+
+def _rendered(placed: Sequence[Placed], names: Mapping[str, str], counter: TokenCounter) -> Context:
     steps_of: dict[str, set[str]] = {}
     for each in placed:
-        steps_of.setdefault(each.theme, set()).add(each.piece.snippets[-1])
-    named: dict[str, list[_Line]] = {theme: [] for theme, own in steps_of.items() if theme and len(own) > 1}
+        steps_of.setdefault(each.piece.theme or "", set()).add(each.piece.snippets[-1])
+    names = {theme: name for theme, own in steps_of.items() if theme and len(own) > 1 and (name := names[theme])}
+    named: dict[str, list[_Line]] = {name: [] for name in names.values()}
     others: list[_Line] = []
-    for (theme, _), line in _lines(placed, named).items():
+    for (theme, _), line in _lines(placed, names).items():
         named.get(theme, others).append(line)
     text: list[str] = []
     above: MemorySnippet | None = None
@@ -105,11 +119,11 @@ def _rendered(placed: Sequence[Placed], counter: TokenCounter) -> Context:
     return Context(whole, counter.count(whole), tuple(ids))
 
 
-def _lines(placed: Sequence[Placed], named: Collection[str]) -> dict[tuple[str, str], _Line]:
-    """The pieces of one step and theme together; themes that are not named are one."""
+def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str, str], _Line]:
+    """The pieces of one step and name of a theme together; themes that are not named are one."""
     lines: dict[tuple[str, str], _Line] = {}
     for each in placed:
-        key = (each.theme if each.theme in named else "", each.piece.snippets[-1])
+        key = (names.get(each.piece.theme or "", ""), each.piece.snippets[-1])
         line = lines.setdefault(key, _Line(each.snippet, each.steps, []))
         line.steps = tuple(dict.fromkeys((*line.steps, *each.steps)))
         line.parts.append((each.at, each.piece.text))

@@ -115,7 +115,7 @@ class Reading:
         texts = [folded(each.text[:_READ_CHARS]) for each in made]
         wording = Wording(question, texts)
         vectors = _vectors(made, hierarchy, dimension=len(vector))
-        relevance = self._relevance(made, wording.each(texts), vectors @ vector)
+        relevance = self._relevance(made, wording.of_texts, vectors @ vector)
         order = sorted(range(len(made)), key=lambda place: -relevance[place])
         kept: list[int] = []
         for place in order:
@@ -222,10 +222,10 @@ def _monotone(hits: Sequence[ScoredSnippet]) -> list[float]:
 
 def _said(hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Hierarchy | None) -> list[Said]:
     made: list[Said] = []
-    for (name, rank), hit in zip(ranks.items(), hits, strict=True):
+    steps = [(hit.snippet.trajectory, hit.snippet.step) for hit in hits]
+    said = [()] * len(steps) if hierarchy is None else hierarchy.said_in(steps)
+    for (name, rank), hit, own in zip(ranks.items(), hits, said, strict=True):
         snippet = hit.snippet
-        own = [] if hierarchy is None else hierarchy.statements_of_step(snippet.trajectory, snippet.step)
-        own = [each for each in own if each.steps[-1] == snippet.step]
         if own:
             made += [Said(each.text, snippet, name, each, rank) for each in own]
         elif snippet.text.strip():

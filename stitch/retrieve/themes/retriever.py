@@ -7,8 +7,9 @@ Stage I chooses, of what the best steps say, the sentences that together cover w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from stitch.core import (
@@ -33,7 +34,7 @@ from stitch.retrieve.question.form import QuestionForm, form_of
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.coverage import Covering, choose_covering
 from stitch.retrieve.rank.scorers import RUNS
-from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
+from stitch.retrieve.themes.constants import OF_MANY_STEPS, THEME_CONSTANTS, ThemeConstants
 from stitch.retrieve.themes.expansion import Beside, Expanded, expand
 from stitch.retrieve.themes.gate import Gate
 from stitch.retrieve.themes.page import Placed, fit_page
@@ -47,7 +48,6 @@ Hierarchies = Callable[[str], Hierarchy]
 """The hierarchy of a tenant, as the memory is now."""
 CHOSEN = "chosen"
 """The part of a hit's score that says how early something of it was chosen: from 1 for the first down to 0."""
-_OF_MANY_STEPS = frozenset({QuestionForm.SUMMARY, QuestionForm.ORDER})
 _MORE = 1.4
 """So many times what a context holds is read sentence by sentence."""
 _RULE = RankingRule(summed=(CHOSEN,))
@@ -119,9 +119,13 @@ class ThemesRetriever:
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question: with pieces in `RetrievalResult.pieces`, and their steps as hits."""
         started = time.perf_counter()
-        found, _ = search_deep(self._steps, request, k=self.constants.pool)
+        found, _ = search_deep(self._steps, request, k=self.depth(request))
         result = self.answer(request, found)
         return replace(result, milliseconds=(time.perf_counter() - started) * 1000)
+
+    def depth(self, request: SearchRequest) -> int:
+        """How many steps have to be ranked for a question."""
+        return self.constants.depth(form_of(request.query), budget_tokens=request.budget_tokens)
 
     def answer(self, request: SearchRequest, found: RetrievalResult) -> RetrievalResult:
         """Answer a question from what was found among steps."""
@@ -148,10 +152,12 @@ class ThemesRetriever:
         )
         check_canceled()
         covering = self._cover(told, request.budget_tokens, form=form)
-        expanded = self._expanded(covering, told, request)
+        expanded = self._expanded(covering, told, request, hierarchy)
         check_canceled()
         placed = self._placed(told, expanded.order, hierarchy)
-        context = fit_page(placed, budget_tokens=request.budget_tokens, counter=counter)
+        context = fit_page(
+            placed, budget_tokens=request.budget_tokens, counter=counter, name_of=partial(_name, hierarchy)
+        )
         return RetrievalResult(
             request=request,
             intent_filter=found.intent_filter,
@@ -184,7 +190,7 @@ class ThemesRetriever:
         self, request: SearchRequest, vector: Vectors, hierarchy: Hierarchy | None, hits: Sequence[ScoredSnippet]
     ) -> list[tuple[Statement, MemorySnippet]]:
         """The nearest statements of steps that are not among the hits."""
-        if hierarchy is None or len(hits) < self.constants.pool:
+        if hierarchy is None or len(hits) < self.depth(request):
             return []
         near = hierarchy.nearest(
             vector, limit=self.constants.nearest, trajectory=request.trajectory, min_trust=request.min_trust
@@ -210,11 +216,13 @@ class ThemesRetriever:
             told.likeness(known.covered_pieces),
             share=known.coverage_share,
             groups=[numbers[step] for step in steps],
-            repeat=known.wide_repeat if form in _OF_MANY_STEPS else known.repeat,
+            repeat=known.wide_repeat if form in OF_MANY_STEPS else known.repeat,
             enough=enough,
         )
 
-    def _expanded(self, covering: Covering, told: Told, request: SearchRequest) -> Expanded:
+    def _expanded(
+        self, covering: Covering, told: Told, request: SearchRequest, hierarchy: Hierarchy | None
+    ) -> Expanded:
         """Stage II, where a gate is set."""
         if self._gate is None:
             return Expanded(covering.order, (Decision("gate", {"looked_at": 0.0, "added": 0.0}, "no gate is set"),))
@@ -227,14 +235,13 @@ class ThemesRetriever:
             head_tokens=int(request.budget_tokens * known.head_share),
             episodes=known.episodes,
             least=known.least_gain,
-            beside=_neighbors(told),
+            beside=_neighbors(told, hierarchy),
             in_vain_at_most=known.in_vain_at_most,
         )
 
     def _placed(self, told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> list[Placed]:
-        """Pieces in an order, each with where it stands; only themes of which several lines may be shown are named."""
+        """Pieces in an order, each with where it stands."""
         themes = _theme_ids(told, order, hierarchy)
-        names = _theme_names(told, order, hierarchy, themes)
         placed = []
         for sentence in map(told.sentences.__getitem__, order):
             said = told.statements[sentence.of]
@@ -249,7 +256,7 @@ class ThemesRetriever:
                     steps = statement.steps
                     ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
             piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme)
-            placed.append(Placed(piece, snippet, steps, (at, sentence.number), names.get(theme or "", "")))
+            placed.append(Placed(piece, snippet, steps, (at, sentence.number)))
         return placed
 
     def _hits(self, placed: Sequence[Placed], hits: Sequence[ScoredSnippet]) -> tuple[ScoredSnippet, ...]:
@@ -281,20 +288,13 @@ def _theme_ids(told: Told, order: Sequence[int], hierarchy: Hierarchy | None) ->
     return dict(zip(ids, [None] * len(ids) if hierarchy is None else hierarchy.theme_ids(ids), strict=True))
 
 
-def _theme_names(
-    told: Told, order: Sequence[int], hierarchy: Hierarchy | None, themes: Mapping[str, str | None]
-) -> dict[str, str]:
-    """The names of themes of which several steps are in an order."""
-    steps_of: dict[str, set[str]] = {}
-    for said in (told.statements[told.sentences[each].of] for each in order):
-        if said.statement is not None and (theme := themes[said.statement.id]) is not None:
-            steps_of.setdefault(theme, set()).add(said.step)
-    several = [theme for theme, steps in steps_of.items() if len(steps) > 1]
-    found = [] if hierarchy is None else [hierarchy.theme(theme) for theme in several]
-    return {each.id: each.name for each in found if each is not None}
+def _name(hierarchy: Hierarchy | None, theme: str) -> str:
+    """The name of a theme; empty if it is not there any more."""
+    found = None if hierarchy is None else hierarchy.theme(theme)
+    return "" if found is None else found.name
 
 
-def _neighbors(told: Told) -> Beside:
+def _neighbors(told: Told, hierarchy: Hierarchy | None) -> Beside:
     """What is said in the steps right before and after, in the same episode, the best sentence of each."""
     first: dict[tuple[str, int], int] = {}
     for place, sentence in enumerate(told.sentences):
@@ -304,14 +304,16 @@ def _neighbors(told: Told) -> Beside:
     def beside(sentence: int) -> list[int]:
         said = told.statements[told.sentences[sentence].of]
         found = [first.get((said.snippet.trajectory, said.snippet.position + away)) for away in (-1, 1)]
-        return [place for place in found if place is not None and _episode(told, place) == _episode(told, sentence)]
+        own = _episode(told, sentence, hierarchy)
+        return [place for place in found if place is not None and _episode(told, place, hierarchy) == own]
 
     return beside
 
 
-def _episode(told: Told, sentence: int) -> str | None:
-    statement = told.statements[told.sentences[sentence].of].statement
-    return statement.episode if statement else None
+def _episode(told: Told, sentence: int, hierarchy: Hierarchy | None) -> str | None:
+    said = told.statements[told.sentences[sentence].of].statement
+    statement = None if said is None or hierarchy is None else hierarchy.statement(said.id)
+    return None if statement is None else statement.episode
 
 
 def _place_in(snippet: MemorySnippet, statement: Statement) -> int:

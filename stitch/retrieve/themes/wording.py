@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from stitch.text.words import FUNCTION_WORDS, stem, words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 _APART = {ord(sign): " " for sign in "\"'’“”‘(){}[]<>-–—/_.,;:!?*#\n\t"}
 _LIGHT = 0.4
@@ -37,20 +45,30 @@ class Wording:
             begins = beginning(stem(word))
             weights[begins] = max(weights.get(begins, 0.0), _LIGHT if word in FUNCTION_WORDS else 1.0)
         count = len(texts)
-        self._weights = {
-            begins: weight * math.log(1 + (count - having + 0.5) / (having + 0.5))
-            for begins, weight in weights.items()
-            if (having := sum(begins in text for text in texts))
-        }
+        found = np.zeros(count)
+        self._weights: dict[str, float] = {}
+        for begins, weight in weights.items():
+            says = [begins in text for text in texts]
+            if having := sum(says):
+                self._weights[begins] = weight * math.log(1 + (count - having + 0.5) / (having + 0.5))
+                found[says] += self._weights[begins]
+        lengths = np.fromiter(map(len, texts), np.float64, count)
+        self.of_texts: list[float] = _worth(found, lengths).tolist()
+        """`said` of each of the texts; they are looked through once."""
 
     def said(self, text: str) -> float:
         """The weight of the words that a text says, as `folded` gives it; longer texts say more by chance."""
         found = sum(weight for begins, weight in self._weights.items() if begins in text)
-        return found * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * len(text) / _AVERAGE_CHARS))
+        return _worth(found, len(text))
 
     def each(self, texts: Iterable[str]) -> list[float]:
         """`said` of each text."""
         return list(map(self.said, texts))
+
+
+def _worth(found: Number, chars: Any) -> Number:
+    worth: Number = found * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * chars / _AVERAGE_CHARS))
+    return worth
 
 
 def beginning(stemmed: str) -> str:

@@ -49,7 +49,15 @@ class HierarchyContract:
             episode = hierarchy.episode(statement.episode)
             assert episode is not None
             assert statement.steps[-1] in episode.steps
-            assert statement in hierarchy.statements_of_step(statement.trajectory, statement.steps[-1])
+            own = hierarchy.statements_of_step(statement.trajectory, statement.steps[-1])
+            assert statement in own
+
+    def test_what_steps_say_is_told_of_many_at_once(self, read: Read, journal: DictJournal) -> None:
+        hierarchy = read(journal)
+        steps = [("t", f"s{number}") for number in range(len(SAID))] + [("t", "x"), ("u", "s0")]
+        for (trajectory, step), said in zip(steps, hierarchy.said_in(steps), strict=True):
+            own = [each for each in hierarchy.statements_of_step(trajectory, step) if each.steps[-1] == step]
+            assert [(each.id, each.text) for each in said] == [(each.id, each.text) for each in own]
 
     def test_episodes_have_all_steps_of_a_trajectory_in_order(self, read: Read, journal: DictJournal) -> None:
         steps = [step for episode in read(journal).episodes("t") for step in episode.steps]
@@ -87,6 +95,7 @@ class HierarchyContract:
         assert list(hierarchy.themes()) == []
         assert list(hierarchy.episodes("t")) == []
         assert hierarchy.statements_of_step("t", "s") == []
+        assert list(map(list, hierarchy.said_in([("t", "s")]))) == [[]]
         assert hierarchy.statement("s") is None
         assert hierarchy.episode("e") is None
         assert (hierarchy.theme("t1"), hierarchy.theme("x"), hierarchy.theme_of("s")) == (None, None, None)

@@ -27,8 +27,8 @@ def placed(
     text: str, step: str, position: int, *, theme: str = "", at: tuple[int, int] = (0, 0), **fields: object
 ) -> Placed:
     own = snippet(step, position, **fields)
-    piece = Piece(text, (own.id,), (step,), COUNTER.count(text))
-    return Placed(piece, own, (step,), at, theme)
+    piece = Piece(text, (own.id,), (step,), COUNTER.count(text), None, theme or None)
+    return Placed(piece, own, (step,), at)
 
 
 def test_lines_of_a_theme_stand_together_and_in_the_order_in_which_they_happened() -> None:
@@ -48,6 +48,22 @@ def test_lines_of_a_theme_stand_together_and_in_the_order_in_which_they_happened
 def test_a_theme_of_one_line_is_not_named() -> None:
     page = fit_page([placed("only", "a", 1, theme="kites")], budget_tokens=500, counter=COUNTER)
     assert "<theme" not in page.text
+
+
+def test_names_are_asked_for_once_and_of_themes_of_several_lines_alone() -> None:
+    asked: list[str] = []
+
+    def name_of(theme: str) -> str:
+        asked.append(theme)
+        return {"t1": "kites"}.get(theme, "")
+
+    pieces = [
+        placed(f"Line {n}.", str(n), n, theme=theme) for n, theme in enumerate(["t1", "t2", "t1", "t3", "t3", "t1"])
+    ]
+    whole = fit_page(pieces, budget_tokens=500, counter=COUNTER, name_of=name_of)
+    assert whole.text.count("<theme ") == whole.text.count('name="kites"') == 1
+    assert "t2" not in asked
+    assert sorted(asked) == ["t1", "t3"]
 
 
 def test_sentences_of_a_step_stand_on_one_line_with_a_sign_where_something_is_left_out() -> None:
