@@ -213,7 +213,7 @@ def _is_meant(word: str, text: str) -> bool:
     """Whether a short word stands among bytes as in a text: in eight readable letters, and not as a number of JSON."""
     whole = rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
     if word.replace(".", "").isdigit():
-        whole = rf"(?<![:,\[]){whole}|{whole}(?![,\]}}])"
+        whole = rf"(?<![:,\[])(?<![:,\[] ){whole}|{whole}(?![,\]}}])"
     return any(_READABLE.search(text[max(0, at.start() - 7) : at.end() + 7]) for at in re.finditer(whole, text))
 
 

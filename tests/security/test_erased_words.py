@@ -271,3 +271,20 @@ def test_words_that_files_use_themselves_are_known(tmp_path: Path) -> None:
 
 
 SCHEMA = re.compile(r"CREATE (?:TABLE|INDEX) [\w (),]+")
+
+
+def test_no_file_keeps_the_name_of_a_step_that_was_erased_from_a_long_run(tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    steps: list[Step] = []
+    for number in range(101, 150):  # longer than what is learnt again
+        call = ToolCall(name="open", arguments={"path": f"src/part_{number}.py"})
+        steps.append(Step(id=f"{number}", role="assistant", content=f"I open part {number}.", tool_calls=(call,)))
+        steps.append(
+            Step(id=f"{number}r", role="tool", tool_name="open", content=f"def part_{number}(): raise Nothing")
+        )
+    with open_memory(folder) as memory:
+        memory.add_many(steps, trajectory="run")
+    with open_memory(folder) as memory:
+        assert memory.lifecycle.erase(Selector(trajectory="run", step="103r")).proof.found == ()
+    assert places(folder, "103r") == {}
+    assert places(folder, "104r") != {}

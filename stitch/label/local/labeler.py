@@ -176,7 +176,7 @@ class LocalLabelSession:
         self._arguing.forget(gone, erased=erased)
         self._entities.forget(gone, erased=erased, held=scopes.held)
         self._references.forget(gone, steps=self._steps, left=left, erased=erased)
-        self._runs.forget(erased)
+        self._runs.forget(gone, erased=erased)
         self._steps -= len(gone)
         self._forget_names(erased)
         return True

@@ -19,7 +19,7 @@ from math import log
 from typing import Any, NamedTuple
 
 from stitch.core.intent import PHASE_MARK, SETUP_SCOPE, clean_label, goal_of
-from stitch.core.protocols import ErasedText
+from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.steps import Step
 from stitch.label.local.naming import distinct_name
 from stitch.label.local.phases import Phase, is_repair, phase_after
@@ -451,8 +451,8 @@ class RunTracker:
         self._position += 1
         self._session = step.session or self._session
 
-    def forget(self, erased: ErasedText) -> None:
-        """Forget the words that only erased steps said."""
+    def forget(self, gone: Iterable[Forgotten], *, erased: ErasedText) -> None:
+        """Forget the names of steps, and the words that only they said."""
         # Complexity over 15 because everything that holds words is scrubbed in one place, where none is missed.
         for goal in self.goals:
             for term in [term for term in goal.terms if erased.said_in(term)]:
@@ -463,10 +463,15 @@ class RunTracker:
             goal.label = erased.renamed(goal.label) if erased.said_in(goal.label) else goal.label
             goal.said = "" if erased.said_in(goal.said) else goal.said
             goal.opening = "" if erased.said_in(goal.opening) else goal.opening
+            goal.session = "" if erased.said_in(goal.session) else goal.session
         if erased.said_in(self._first_opening) or erased.said_in(self._first_title):
             self._first_opening = self._first_title = ""
         self._df = {term: count for term, count in self._df.items() if not erased.said_in(term)}
-        self._parents = {step: number for step, number in self._parents.items() if not erased.said_in(step)}
+        names = {each.step.id for each in gone}  # names are no words that were said
+        self._parents = {
+            step: number for step, number in self._parents.items() if step not in names and not erased.said_in(step)
+        }
+        self._session = "" if erased.said_in(self._session) else self._session
         self._openings = {text: count for text, count in self._openings.items() if not erased.said_in(text)}
         self._given = [term for term in self._given if not erased.said_in(term)]
         self._callers = [role for role in self._callers if not erased.said_in(role)]
