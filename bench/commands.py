@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "density-replay": ("stitch.bench.suites.density_replay:command", "Reproduce recorded density orders exactly."),
     "trees": ("stitch.bench.trees.suite:command", "Path queries on trees, edits, and flat retrieval beside them."),
     "themes": ("stitch.bench.themes:command", "Themes: their sizes, what is moved, what a step costs."),
+    "redaction": ("stitch.bench.redaction:command", "Secrets that are taken out, and harmless texts that are changed."),
     "perf": ("stitch.bench.perf:command", "Speed and size."),
     "stream": ("stitch.bench.stream:command", "Accepting, searching meanwhile, growing, and opening again."),
     "serve": ("stitch.bench.serving:command", "Searches and adds over HTTP beside the same in process."),

@@ -152,17 +152,18 @@ COMMANDS: tuple[Rule, ...] = (
     rule_within("password", signs="pass:", accepts=is_argument, pattern=rf"-pass(?:in|out|wd)? pass:{_ARGUMENT}"),
     rule_within(
         "password",
-        signs="stdin|passw|secret|sudo|cryptsetup|ssh-add|docker login",
+        signs="stdin|passw|secret|sudo|cryptsetup|ssh-add|docker login|kinit",
         accepts=is_argument,
-        pattern=rf"\b(?:echo|printf)(?: -\w)? (?:[\w.-]{{1,40}}:)?{_ARGUMENT} ?\|"
-        r"[^\n|]{0,80}?(?:stdin|passw|secret|cryptsetup|ssh-add|login|-S\b)",
+        pattern=rf"\b(?:echo|printf)(?: -\w)?(?: ['\"]%s(?:\\?\\n|\n)?['\"])? (?:[\w.-]{{1,40}}:)?{_ARGUMENT} ?\|"
+        r"[^\n|]{0,80}?(?:stdin|passw|secret|cryptsetup|ssh-add|kinit|login|-S\b)",
     ),
     rule_within(
         "password",
         signs="<<<",
         accepts=is_argument,
         pattern=rf"\b(?:sudo -S|\w{{0,12}}passwd|cryptsetup|ssh-add|su|kinit|keepassxc-cli"
-        rf"|[\w-]{{0,20}}-?(?:login|auth|unlock))\b[^\n|;<]{{0,100}}<<< ?{_ARGUMENT}",
+        rf"|[\w-]{{0,20}}-?(?:login|auth|unlock)|secrets? [a-z]{{3,10}}(?: [a-z]{{3,10}})?)\b"
+        rf"[^\n|;<]{{0,100}}<<< ?{_ARGUMENT}",
     ),
     rule_within(
         "password",

@@ -20,6 +20,11 @@ _ADJECTIVES = (
     r"|temporanea|provvisoria|iniziale|attuale|nuova|temporária|provisória|atual|nova|mestra"
 )
 """What Romance languages say of a password behind its name."""
+_WRAPPED = (
+    r"String(?:::from|\.raw)?|new\ (?:\w{1,20}\.)?\w{0,12}(?:String|Secret|Password|Key|Buffer)|Some|bytes|str"
+    r"|(?:\w{1,20}(?:::|\.))?Secret\w{0,8}(?:::new|\.of)?|Buffer\.from|Zeroizing::new|\[\]byte|to_?char_?array"
+)
+"""Calls that make a text of a literal: `String::from("x")`."""
 _AFTER = re.compile(
     rf"""(?:s|en|et|ta|та|ni|[mnt])?(?:[-_ ]?(?:base|prod|production|dev|staging|test|live|key|value|data
       |id(?:(?<=secret_id)|(?<=secretid))      |[a-z]?\d{{1,2}}))?
@@ -37,15 +42,17 @@ _AFTER = re.compile(
           (?:\ --)?[\s(]{{1,2}}(?P<typed>)(?=["'`])
         | :[ \t]{{0,3}}\r?\n{{1,2}}[ \t]{{0,8}}(?P<below>)(?=\S)
         | [ \t\n]{{0,20}}
-          (?:=>|:=|->|\+=|\|\|=|\?\?=|::(?=[ ]["'])|:[ ]?\w{{1,20}}[ ]=(?=[ ]["'`])|:(?!:)|=(?!=)|→|—|–)
+          (?:=>|:=|->|\+=|\|\|=|\?\?=|::(?=[ ]["'])
+            |:[ ]?&?(?:'\w{{1,10}}[ ])?[\w:<>?.]{{1,30}}[ ]=(?=[ ](?:["'`]|\w[\w:.]{{0,30}}\(["']))
+            |<-|:[-=](?=[^\s}}]{{1,80}}\}})|:(?!:|[?+][^\s}}]{{0,80}}\}})|=(?!=)|→|—|–)
           [*_]{{0,2}}(?:[ \t]{{0,20}}|\s{{0,3}})(?P<assigned>)
         | (?:\s?\||:?</(?:[\w-]{{0,20}}?(?:key|name)|t[dh]|dt|label|strong|b|span)>:?\s{{0,20}}
           <(?:string|[\w-]{{0,20}}?value|td|dd|code|span|b)[^<>]{{0,40}}>)\s?(?P<cell>)
-        | ==(?P<equal>)(?=[A-Za-z0-9])
+        | \s?={{2,3}}\s?(?P<equal>)(?=[A-Za-z0-9"'])
         | (?:/[gimsuy]{{0,3}}\)?)?\s{{0,3}},\s{{0,20}}(?P<comma>)(?=["'`])
         | (?:\ [a-z:]{{1,12}}=["'][^"'<>\n]{{0,60}}["']){{0,3}}\s?>\s{{0,20}}(?:<!\[CDATA\[)?(?P<element>)
         | \s{{1,2}}(?:{IS})\b\s{{0,3}}:?\s{{1,3}}(?:now\s|set\ to\s|changed\ to\s)?(?P<said>)
-        | \s?(?:は|が|是|为|為|는|은|이)\s?[:：]?\s?(?P<said_east>)
+        | \s?(?:は|が|是|为|為|는|은|이|คือ)\s?[:：]?\s?(?P<said_east>)
         | \s{{1,2}}(?:to:?\s|with\s(?=["'`]))(?P<to>)
         | ['’]s\s(?P<short>)
         | \?\s{{1,2}}(?:\w{{1,20}}:\s)?(?:(?:it's|its|it\ is|that's|try|use|sure)\b[,:]?\s)?(?P<asked>)
@@ -55,7 +62,7 @@ _AFTER = re.compile(
       |[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ \([^()\n]{{1,20}}\))?[*_]{{0,2}}\s{{1,9}}(?P<space>)
         (?![\s:=|>?{{\[→—–]|(?:{OF}|{IS}|value)\b|[\w:]{{1,12}}=["'])
     )
-    (?:<[a-z]{{1,8}}>)?(?:[brufn@]{{1,2}}(?=["']))?
+    (?:<[a-z]{{1,8}}>)?(?:(?:{_WRAPPED})\(\s?(?=["']))?(?:[brufn@]{{1,2}}(?=["']))?
     """,
     re.IGNORECASE | re.VERBOSE,
 )

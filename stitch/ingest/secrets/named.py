@@ -16,7 +16,8 @@ _LOGIN_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _USER_BEFORE = re.compile(
-    r"\b(?:user(?:name)?|login|uid)[\"']?\s?[=:]\s?[\"']?[^\s,;&\"']{1,40}[\"']?[,;&]\s?[\"']?\Z", re.IGNORECASE
+    r"\b(?:user(?:name)?|login|uid)[\"']?\s?[=:]\s?[\"']?[^\s,;&\"']{1,40}[\"']?[,;& ]\s?[\"']?(?:[\w.]{0,20}[_.])?\Z",
+    re.IGNORECASE,
 )
 _NETRC_BEFORE = re.compile(r"\b(?:login|machine)\s{1,9}\S{1,80}\s{1,9}\Z")
 _VERB_BEFORE = re.compile(r"\b(?:set|reset|change|update|new)-(?:[a-z]{1,12}-)?\Z")
@@ -25,6 +26,11 @@ _TAG_BEFORE = re.compile(r"<[\w:.-]{0,38}\Z")
 _ATTRIBUTE_BEFORE = re.compile(r"<\w{1,20} (?:key|name|property)=[\"'][\w.-]{0,40}\Z")
 _LINE_BEFORE = re.compile(r"(?:^|\n)[ \t]*(?:-[ \t])?[\w.-]{0,40}\Z")
 _PAIR_BEFORE = re.compile(r"=[^\s=;\"']{1,80};[ ]?(?:User[ ])?\Z", re.IGNORECASE)
+_DIRECTIVE_BEFORE = re.compile(
+    r"(?:^|\n|\s)(?:(?:ENV|ARG|#\s?define|setx|set|export|-D)[ \t]{1,4}\w{0,40}"
+    r"|kv (?:put|set) [\w./-]{0,50})\Z"
+)
+"""What gives the word behind a variable to it, without a sign between them."""
 _PROMPT_BEFORE = re.compile(r"(?:enter|type|repeat|verify)[^\n:]{0,30}\Z", re.IGNORECASE)
 
 _NO_KEY_TOLD = re.compile(
@@ -129,6 +135,10 @@ class Name(NamedTuple):
     def is_in_pairs(self) -> bool:
         """Whether it stands among the settings of a connection: `uid=ann;pwd=x`."""
         return self._follows(_PAIR_BEFORE, 90)
+
+    def is_of_directive(self) -> bool:
+        """Whether a line sets it with a blank alone: `ENV DB_PASSWORD x`, `#define PSK "x"`, `kv put db/password x`."""
+        return self._follows(_DIRECTIVE_BEFORE, 60)
 
     def is_asked_for(self) -> bool:
         """Whether somebody is asked for it: "Enter passphrase for key x:"."""

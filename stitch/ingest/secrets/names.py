@@ -35,6 +35,7 @@ from stitch.ingest.secrets.words import BEGINNINGS, CODES, KEYS, LOGINS, PASSWOR
 _NEARBY = 70
 _DIGIT = re.compile("[0-9]")
 _LETTERS = re.compile("[A-Za-z]{20}")
+_WALLET_KEY = re.compile("0x[0-9a-fA-F]{64}")
 
 
 def find_named(text: str, *, folded: str, names: Iterable[tuple[int, str]]) -> Iterator[Found]:
@@ -77,12 +78,19 @@ def _find_token(name: Name) -> Found | None:
         return None
     if not value.quoted and "(" in value.text:
         return None
-    if name.is_of_token():
+    if _is_wallet_key(name, value):
+        accepted = True
+    elif name.is_of_token():
         accepted = _accepts_token(name, value) if name.is_of_known_key() else is_dense(value.text)
     else:
         told = value.way in ("space", "said", "assigned") and len(value.text) >= 28
         accepted = told and is_dense(value.text) and {"/", "."}.isdisjoint(value.text)
     return Found(value.start, value.start + len(value.text), "secret") if accepted else None
+
+
+def _is_wallet_key(name: Name, value: Value) -> bool:
+    """Whether it is the key of a wallet: sixty-four digits, which stand for a transaction behind any other name."""
+    return name.folded.startswith("private ", name.at - 8) and _WALLET_KEY.fullmatch(value.text) is not None
 
 
 _UNSURE = frozenset({"said", "said_east", "asked", "to", "cell", "far", "short", "equal"})

@@ -12,6 +12,7 @@ from stitch.ingest.secrets.values import (
     has_digit,
     has_two_kinds,
     is_argument,
+    is_joined_phrase,
     is_joined_words,
     is_mixed,
     is_named_word,
@@ -28,7 +29,7 @@ from stitch.ingest.secrets.values import (
 )
 from stitch.ingest.secrets.words import PASSWORD_WORDS, PHRASES, SEED_PHRASES
 
-_PHRASE = re.compile(r"[^\W\d_]{2,12}(?:[ -][^\W\d_]{2,12}){1,24}(?=\s{0,9}(?:$|[\n\"',;]|\.(?!\w)))")
+_PHRASE = re.compile(r"[^\W\d_]{2,12}(?:[ -][^\W\d_]{2,12}){1,24}!{0,3}(?=\s{0,9}(?:$|[\n\"',;]|\.(?!\w)))")
 _SEED = re.compile(
     r"(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}(?:[\s,]{1,3}(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}){10,24}", re.IGNORECASE
 )
@@ -83,9 +84,8 @@ def find_password(name: Name) -> Found | None:
 
 
 def _accepts_quoted(name: Name, value: Value) -> bool:
-    if value.way == "space":  # WITH PASSWORD 'x', but not: the password 'field'
-        told = name.word in ("identified by", "assword:") or name.is_option() or name.follows_login()
-        return told or is_password(value.text)
+    if value.way == "space":
+        return _accepts_quoted_behind_space(name, value)
     if value.way == "below":
         return looks_random(value.text)
     if value.way in (
@@ -94,6 +94,7 @@ def _accepts_quoted(name: Name, value: Value) -> bool:
         "cell",
         "far",
         "said_east",
+        "equal",
     ):  # define('PASSWORD', 'x'), but not: translate("password", "Passwort")
         filled = name.is_filled_in() and is_joined_words(value.text)
         return is_password(value.text) or filled
@@ -102,6 +103,14 @@ def _accepts_quoted(name: Name, value: Value) -> bool:
     if name.word in PHRASES and is_quoted_phrase(value.text):
         return True
     return is_quoted_password(value.text) and value.text.lower().replace(" ", "_") not in NAMES_OF_IT
+
+
+def _accepts_quoted_behind_space(name: Name, value: Value) -> bool:
+    """Whether a literal behind the name alone is its value: `WITH PASSWORD 'x'`, but not: the password 'field'."""
+    if name.word in ("identified by", "assword:") or name.is_option() or name.follows_login():
+        return True
+    is_set = name.is_of_directive() or name.text[: name.at].rstrip().lower().endswith("with")
+    return is_password(value.text) or (is_set and is_quoted_password(value.text))
 
 
 def _accepts_bare(name: Name, value: Value) -> bool:
@@ -121,6 +130,8 @@ def _accepts_behind_space(name: Name, value: Value) -> bool:
         return _is_argument_of_option(secret) and "=" not in secret[:12]
     if name.ends_verb() and (is_password(secret) or is_joined_words(secret)):
         return True
+    if (name.is_of_directive() or name.word == "requirepass") and is_argument(secret):
+        return is_password(secret) or has_two_kinds(secret) or is_word_password(secret)
     if is_plain_secret(secret):
         return True
     if is_password(secret):
@@ -146,7 +157,7 @@ def _accepts_element(name: Name, value: Value) -> bool:
 
 def _accepts_said(name: Name, value: Value) -> bool:
     """Whether a sentence says it: a word is one if the sentence ends with it."""
-    if _looks_like_one(value):
+    if _looks_like_one(value) or is_joined_phrase(value.text):
         return True
     if _ENDS_SAYING.match(name.text, value.end) is None:
         return False
@@ -178,10 +189,18 @@ def _accepts_given(name: Name, value: Value) -> bool:
         return True
     if (_is_set(text, value) or value.way == "pair") and is_joined_words(secret):
         return True
-    if name.is_in_pairs() and has_digit(secret) and is_argument(secret) and "(" not in secret:
+    if _is_beside_user(name, value):
         return True
     whole = _ENDS_LINE.match(text, value.end) is not None or name.is_variable(value.start)
     return whole and is_word_password(secret.rstrip("!$#*"))
+
+
+def _is_beside_user(name: Name, value: Value) -> bool:
+    """Whether it is given beside a user's name, or among the settings of a connection: `user=ann password=x`."""
+    secret = value.text
+    if name.follows_user() and name.text[value.start - 1] == "=" and is_word_password(secret):
+        return True
+    return name.is_in_pairs() and has_digit(secret) and is_argument(secret) and "(" not in secret
 
 
 _ACCEPTS: dict[str, Callable[[Name, Value], bool]] = {
@@ -219,8 +238,8 @@ def _find_phrase(name: Name, value: Value) -> Found | None:
     phrase = _PHRASE.match(name.text, value.start)
     if phrase is None:
         return None
-    words = phrase.group().split()
-    if not is_pass_phrase(phrase.group()) and not (name.word in PHRASES and len(words) > 3):
+    words = phrase.group().rstrip("!").split()
+    if not is_pass_phrase(" ".join(words)) and not (name.word in PHRASES and len(words) > 3):
         return None
     return Found(*phrase.span(), "password") if _holds_phrase(name, value, words) else None
 

@@ -37,6 +37,7 @@ class Rule(NamedTuple):
 
 
 _A, _W, _HEX = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[0-9a-f]"
+_UUID = rf"{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}"
 
 
 def token_rule(kind: str, *, signs: str, pattern: str, accepts: Callable[[str], bool] = bool) -> Rule:
@@ -72,9 +73,19 @@ TOKENS: tuple[Rule, ...] = (
            pattern=rf"[sr]k_(?:live|test)_{_A}{{10,}}|whsec_{_A}{{20,}}"),
     token_rule("huggingface-token", signs="hf_|api_org_", pattern=rf"(?:hf|api_org)_{_A}{{30,}}",
            accepts=varied),
-    token_rule("provider-key", signs="gsk_|r8_|pplx-|xai-|fw_|tvly-|lsv2_|pcsk_|nvapi-|jina_|ntn_|secret_|wandb_v1_",
-           pattern=rf"(?:gsk_|r8_|pplx-|xai-|fw_|tvly-|lsv2_|pcsk_|nvapi-|jina_|ntn_|secret_|wandb_v1_){_W}{{22,}}",
+    token_rule("provider-key",
+           signs="gsk_|r8_|pplx-|xai-|fw_|tvly-|lsv2_|pcsk_|nvapi-|jina_|ntn_|secret_|wandb_v1_|tgp_v1_|napi_|phx_|phs_"
+                 "|fc-|e2b_|sk_|rpa_|syt_",
+           pattern=r"(?:gsk_|r8_|pplx-|xai-|fw_|tvly-|lsv2_|pcsk_|nvapi-|jina_|ntn_|secret_|wandb_v1_|tgp_v1_|napi_"
+                   rf"|ph[xs]_|fc-|e2b_|sk_|rpa_|syt_){_W}{{22,}}",
            accepts=looks_random),
+    token_rule("tool-token", signs="CLOJARS_|pat-na|pat-eu|sdk-|nsec1|shippo_|duffel_|EZAK|EZTK|flwseck|p8e-",
+           pattern=rf"CLOJARS_{_HEX}{{60}}|(?:pat-(?:na|eu)\d|sdk)-{_UUID}|nsec1[02-9ac-hj-np-z]{{58}}"
+                   rf"|shippo_(?:live|test)_{_HEX}{{40}}|duffel_(?:live|test)_{_W}{{40,}}|EZ[AT]K{_A}{{54}}"
+                   rf"|FLWSECK(?:_TEST)?-{_HEX}{{32}}-X|p8e-{_A}{{32}}"),
+    token_rule("tool-token", signs="EAA|AQE|cmVmdGtu|AKCp",
+           pattern=rf"EAA{_A}{{80,}}|AQE[A-Za-z0-9+/]{{80,}}={{0,2}}|cmVmdGtu[A-Za-z0-9+/]{{50,70}}={{0,2}}"
+                   rf"|AKCp{_A}{{60,80}}", accepts=looks_random),
     token_rule("package-token", signs="npm_|pypi-AgE|rubygems_|dckr_pat_|oy2|cio",
            pattern=rf"npm_{_A}{{36}}|pypi-AgE{_W}{{50,}}|rubygems_{_HEX}{{48}}|dckr_pat_{_W}{{20,}}|oy2[a-z0-9]{{43}}"
                    rf"|cio(?=[A-Za-z]{{0,31}}\d){_A}{{32}}"),
@@ -96,6 +107,8 @@ TOKENS: tuple[Rule, ...] = (
     token_rule("cloud-token", signs="t1.", pattern=rf"t1\.{_W}{{20,}}={{0,2}}\.{_W}{{86}}={{0,2}}"),
     token_rule("cloud-token", signs="8Q~|7Q~|tskey-|pul-|nfp_",
            pattern=rf"[\w~.-]{{3}}\dQ~[\w~.-]{{31,40}}|tskey-[a-z]{{2,10}}-{_W}{{16,}}|pul-{_HEX}{{40}}|nfp_{_A}{{36,}}"),
+    Rule("tool-token", ("asana",),
+         re.compile(rf"\b\d/\d{{10,20}}(?:/\d{{10,20}})?:(?P<secret>{_HEX}{{32}})(?![A-Za-z0-9])")),
     Rule("cloud-token", ("nral",), re.compile(rf"(?<![A-Za-z0-9]){_HEX}{{36}}NRAL(?![A-Za-z0-9])")),
     Rule("cloud-token", ("re_",), re.compile(rf"re_(?<![A-Za-z0-9]re_){_A}{{8}}_{_A}{{24}}(?![A-Za-z0-9])")),
     token_rule("cloud-token", signs="EAAA|sq0|ATATT3|ATCTT3|ATBB|glagent-|CFPAT-|rzp_live_|sgp_|rnd_|mlsn.",

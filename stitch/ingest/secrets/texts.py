@@ -11,8 +11,9 @@ import ahocorasick
 
 from stitch.ingest.secrets.commands import COMMANDS
 from stitch.ingest.secrets.names import find_named
-from stitch.ingest.secrets.places import ADDRESSES, CALLS, HEADERS, SENTENCES
+from stitch.ingest.secrets.places import ADDRESSES, CALLS, HEADERS
 from stitch.ingest.secrets.rules import TOKENS, Found, Rule
+from stitch.ingest.secrets.sentences import SENTENCES
 from stitch.ingest.secrets.tables import find_encoded, find_in_insert, find_in_object, find_in_table
 from stitch.ingest.secrets.values import is_placeholder
 from stitch.ingest.secrets.words import NAMES

@@ -13,7 +13,7 @@ from collections import Counter
 from stitch.text.words import FUNCTION_WORDS, word_set
 
 _PLACEHOLDER = re.compile(
-    r"\A(?:\[.*|\.\*.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)[A-Za-z_{(1-9*@].*|%.*|\{(?![A-Za-z0-9+/=]{20,}\}).*|#.*|\(.*|\\.*|none|null|nil|true|false"
+    r"\A(?:\[.*|\.\*.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)[A-Za-z_{(1-9*@].*|%(?:\w{1,40}%|\W.*|\w?)|\{(?![A-Za-z0-9+/=]{20,}\}).*|#(?!(?=\w*\d)(?=\w*[A-Z])(?=\w*[a-z])\w{7,40}\W?\Z).*|\((?!\S{15,}\Z).*|\\.*|none|null|nil|true|false"
     r"|undefined|redacted|masked|hidden|secret|string|str|bool|int|password|passwd|pass|pwd|token|value|required|optional"
     r"|(?:string|str|boolean|bool|int)\?|empty|unset|change_?me"
     r"|(?:your|example|sample|dummy|fake|placeholder|change|insert|enter|replace|todo)[-_ ].*"
@@ -76,7 +76,7 @@ _NO_SEED_WORDS = word_set("the and for are was you your not have with that this 
 
 def is_placeholder(text: str) -> bool:
     """Whether it stands for a secret and is none: `<token>`, `${TOKEN}`, `xxxx`, `your-key`, a redaction."""
-    return _PLACEHOLDER.fullmatch(text.strip("\"'` ")) is not None
+    return _PLACEHOLDER.fullmatch(text.strip("\"'` ").rstrip(":")) is not None
 
 
 def looks_random(text: str) -> bool:
@@ -144,7 +144,7 @@ def _has_odd_member(text: str) -> bool:
 _ODD_WORD = re.compile(
     r"(?=[^\W\d_]|\d)(?=\S{0,40}\d)(?=\S{0,40}[^\W\d_])[\w.-]{1,30}[!#$%^*@?&][\w!#$%^*@+?&.-]{1,30}"
 )
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.\w+)*")
+_ADDRESS = re.compile(r"[\w.+-]+@(?!\d+\Z)[\w-]+(?:\.\w+)*")
 
 
 def is_odd_word(text: str) -> bool:

@@ -51,6 +51,17 @@ LOGINS = frozenset({
 """Names that have other meanings too: only what looks like a password is one."""
 KEYS = frozenset(
     {"secret", "token", "credential", "key", "_salt", '"auth"', "_auth", "x-auth", "_bearer", "jeton", "токен"}
+    | {
+        "clé api",
+        "clé d'api",
+        "clave api",
+        "clave de api",
+        "clave de la api",
+        "chave de api",
+        "chave da api",
+        "chave api",
+    }
+    | {"chiave api", "schlüssel", "sleutel", "ключ api", "ключ", "密钥", "密鑰", "キー", "토큰", "令牌", "トークン"}
 )
 CODES = frozenset({
     "code", "pin", "otp", "combination", "combo", "geheimzahl", "codigo", "código", "codice", "cijfercode", "kod",

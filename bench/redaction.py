@@ -1,0 +1,119 @@
+"""`stitch bench redaction`: how many secrets of a list are taken out, and how many harmless texts are touched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stitch.bench.data.files import read_records, required
+from stitch.bench.figures import print_json, print_table
+from stitch.bench.frames import Text, draw, read_frames
+from stitch.console.idle import refuse_idle
+from stitch.console.options import json_option
+from stitch.errors import InputError
+from stitch.ingest.secrets import redact_text
+
+_SHORT = 12
+"""Below this many signs a secret is left if it is left whole; a longer one if half of it is."""
+
+
+def read_list(path: Path) -> list[Text]:
+    """The texts of a JSON-lines file: `text`, and `secret`, which is null where the text is harmless.
+
+    Raises:
+        InputError: It cannot be read, holds none, or a secret does not stand in its text; the message names the line.
+    """
+    texts = []
+    for where, record in read_records(path):
+        text, secret = required(record, "text", where), required(record, "secret", where)
+        if not isinstance(text, str) or not isinstance(secret, str | None):
+            raise InputError(f"{where} is no text with a secret", hint='write {"text": "...", "secret": "..." or null}')
+        if secret is not None and (not secret or secret not in text):
+            raise InputError(f"{where} has a secret that does not stand in its text", hint="write it as the text does")
+        texts.append(Text(text, secret))
+    if not texts:
+        raise InputError(f"{str(path)!r} holds no text", hint='write {"text": "...", "secret": "..." or null} a line')
+    return texts
+
+
+def is_left(secret: str, *, text: str) -> bool:
+    """Whether a secret still stands in a redacted text: whole, or half of it if it is a long one."""
+    if len(secret) < _SHORT:
+        return secret in text
+    half = len(secret) // 2
+    return any(secret[at : at + half] in text for at in range(len(secret) - half + 1))
+
+
+def measure(texts: Iterable[Text]) -> tuple[dict[str, Any], list[str]]:
+    """Redact each text; what that comes to, and a line for each that went wrong."""
+    secrets, found, harmless, touched, wrong = 0, 0, 0, 0, list[str]()
+    redacting_s = 0.0
+    for text, secret in texts:
+        began = time.process_time()
+        cleaned, _ = redact_text(text)
+        redacting_s += time.process_time() - began
+        if secret is None:
+            harmless += 1
+            touched += cleaned != text
+            if cleaned != text:
+                wrong.append(f"touched: {text!r} -> {cleaned!r}")
+        elif is_left(secret, text=cleaned):
+            secrets += 1
+            wrong.append(f"left: {secret!r} in {text!r}")
+        else:
+            secrets, found = secrets + 1, found + 1
+    figures = {
+        "secrets": secrets,
+        "found": found,
+        "recall": round(found / secrets, 6) if secrets else None,
+        "harmless": harmless,
+        "touched": touched,
+        "false_alarms": round(touched / harmless, 6) if harmless else None,
+        "us_per_text": round(redacting_s * 1e6 / max(1, secrets + harmless), 1),
+    }
+    return figures, wrong
+
+
+def _drawn(paths: Sequence[Path], frames: Path | None, *, copies: int, seed: int) -> Mapping[str, list[Text]]:
+    lists = {path.name: read_list(path) for path in paths}
+    if frames is not None:
+        lists[frames.name] = list(draw(read_frames(frames), copies=copies, seed=seed))
+    return lists
+
+
+@click.command()
+@click.argument("lists", nargs=-1, type=click.Path(path_type=Path), metavar="[LIST]...")
+@click.option("--frames", type=click.Path(path_type=Path), metavar="FILE", help="Draw a list from these frames.")
+@click.option("--copies", type=click.IntRange(min=1), default=1, show_default=True, help="Texts of each frame.")
+@click.option("--seed", type=int, default=0, show_default=True, help="What is drawn.")
+@click.option("--show", is_flag=True, help="Print what was left and what was touched.")
+@json_option
+def command(lists: tuple[Path, ...], frames: Path | None, copies: int, seed: int, show: bool, as_json: bool) -> None:
+    """Tell how many secrets of a list are taken out, and how many harmless texts are changed.
+
+    A LIST has one JSON object a line: "text", and "secret", which is null where the text is harmless. A file of
+    frames has one text a line: ⟦...⟧ encloses the secret, {hex:40}, {password}, {words:4} and others are drawn.
+
+    \b
+    Example:
+      stitch bench redaction my_secrets.jsonl --show
+      stitch bench redaction --frames tests/security/frames.txt --seed 7
+    """
+    if frames is None:
+        refuse_idle("copies", "seed", reason="nothing is drawn", hint="leave it out, or --frames FILE")
+        if not lists:
+            raise InputError("no list is given", hint="name a file of texts, or --frames FILE")
+    measured = {name: measure(texts) for name, texts in _drawn(lists, frames, copies=copies, seed=seed).items()}
+    if as_json:
+        wrong = {name: {**figures, **({"wrong": lines} if show else {})} for name, (figures, lines) in measured.items()}
+        print_json(wrong)
+        return
+    if show:
+        for _, lines in measured.values():
+            for line in lines:
+                click.echo(line)
+    print_table({name: figures for name, (figures, _) in measured.items()}, title="Redaction")

@@ -1,0 +1,117 @@
+"""Secrets as people and tools tell them."""
+
+from __future__ import annotations
+
+import re
+
+from stitch.ingest.secrets.rules import Rule, rule_within
+from stitch.ingest.secrets.values import has_digit, has_three_kinds, is_card, is_odd_argument, is_plain_secret
+
+
+def _is_told(text: str) -> bool:
+    word = text.rstrip(".?!")
+    return (word.isdigit() and len(word) >= 4) or is_odd_argument(word)
+
+
+def _is_defaults(text: str) -> bool:
+    return is_plain_secret(text) and has_three_kinds(text)
+
+
+SENTENCES: tuple[Rule, ...] = (
+    Rule("one-time-code", ("tan ",), re.compile(r"\b(?:TAN|mTAN|iTAN) (?P<secret>\d{6})\b")),
+    rule_within(
+        "pin",
+        signs="cvv|cvc|cvn|csc|prüf|cryptogramm",
+        pattern=r"\b(?:cvv2?|cvc2?|cvn|csc|(?:karten)?prüf(?:nummer|ziffer)|cryptogramme)"
+        r"(?: is| code|:| =|=)? ?(?P<secret>\d{3,4})\b",
+    ),
+    rule_within(
+        "card-number",
+        signs="card n|card:|card |card_n|cardn|visa |visa:|amex|mastercard|cvv|cvc|pan:|kreditkarte|tarjeta|carte b"
+        "|carte de|carta di|cartão|karte|karta|kort|kartu|карт|カード|卡",
+        accepts=is_card,
+        pattern=r"(?<![\w.-])(?P<secret>[3-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}|3\d{3}[ -]?\d{6}[ -]?\d{5})(?![\w-])",
+    ),
+    rule_within(
+        "one-time-code",
+        signs="to verify|to log in|to sign in|to confirm|to reset|to activate",
+        pattern=r"\b(?:use|enter|type|code|with) (?P<secret>(?:[A-Z]-)?\d{4,8}|\d{3}[- ]\d{3}) to "
+        r"(?:verify|log ?in|sign ?in|confirm|reset|activate)",
+    ),
+    rule_within(
+        "recovery-code",
+        signs="recovery code|backup code|emergency code",
+        accepts=has_digit,
+        pattern=r"(?:recovery|backup|emergency) codes?(?: are| is)?:? "
+        r"(?P<secret>(?=[\w-]{0,19}\d)(?:\d{4,10}|[A-Za-z0-9-]{6,20})(?![\w-])"
+        r"(?:(?:, ?| )(?=[\w-]{0,19}\d)(?:\d{4,10}|[\w-]{6,20})(?![\w-])){0,15})",
+    ),
+    rule_within(
+        "password",
+        signs="password from|passcode from|passphrase from|pin from|passwort von|contraseña de",
+        accepts=_is_told,
+        pattern=r"(?:pass(?:word|code|phrase)|pin|passwort|contraseña) (?:from|von|de) "
+        r"[\"']?(?P<secret>[^\s\"',;]{4,60})[\"']? (?:to|auf|a)\s",
+    ),
+    rule_within(
+        "password",
+        signs="password from|passcode from|passphrase from|pin from|passwort von|contraseña de",
+        accepts=_is_told,
+        pattern=r"(?:pass(?:word|code|phrase)|pin|passwort|contraseña) (?:from|von|de) [^\s,;]{4,60} "
+        r"(?:to|auf|a) [\"']?(?P<secret>[^\s\"',;]{3,59}[^\s\"',;.])",
+    ),
+    rule_within(
+        "password",
+        signs="password to|passcode to|passphrase to|passwort auf|kennwort auf|contraseña a|mot de passe à|senha para",
+        accepts=_is_told,
+        pattern=r"\b(?:set|reset|chang(?:e|ed|ing)|updat(?:e|ed|ing)|rotated?|setz(?:e|t)|gesetzt|(?:ge)?änder[ent]{1,2}"
+        r"|cambi[aéeo]\w{0,3}|chang[éeé]\w{0,2}|mud(?:ei|ar|ou)|alter(?:ei|ar|ou))\b[^\n.:;=]{0,60}?"
+        r"(?:pass(?:word|code|phrase)|pin|[pP]asswort|[kK]ennwort|contraseña|mot de passe|senha) (?:to|auf|a|à|para) "
+        r"[\"'`]?(?P<secret>[^\s\"'`,;]{3,59}[^\s\"'`,;.)])",
+    ),
+    rule_within(
+        "password",
+        signs="password is generated for|generated password for",
+        pattern=r"(?:password is generated|generated password) for [^\s:]{1,80}: (?P<secret>[^\s\"']{8,80})(?=\s|$)",
+    ),
+    rule_within(
+        "password",
+        signs="success|credential|cracked|pwn3d|hashcat",
+        accepts=is_odd_argument,
+        pattern=r"\b(?:success|(?:valid |found )?credentials?|cracked|pwn3d!?|hashcat)\b[^\n:>]{0,60}"
+        r"(?:->|:)[\s'\"]{1,4}(?:[0-9a-f]{32,128}|[\w.\\@-]{2,40}):(?P<secret>[^\s'\":/]{4,60})(?=[\s'\"]|$)",
+    ),
+    rule_within(
+        "secret",
+        signs="security question",
+        pattern=r"security question[^\n]{0,120}(?:\n\s{0,9})?\banswer:? ?[\"']?(?P<secret>[^\s\"'.,]{3,60})",
+    ),
+    rule_within(
+        "password",
+        signs="admin/|admin:|root/|root:|admin / |root / |administrator/|ubuntu / |vagrant/|guest / |tomcat/",
+        accepts=_is_defaults,
+        pattern=r"\b(?:admin|root|administrator|ubuntu|vagrant|guest|tomcat)(?: / |[/:])"
+        r"(?P<secret>[^\s\"'/:,;]{6,40})(?![/\w])",
+    ),
+    rule_within(
+        "recovery-code",
+        signs="recovery code|backup code|emergency code|scratch code|recovery-code|backup-code",
+        accepts=has_digit,
+        pattern=r"(?:recovery|backup|emergency|scratch)[- ]codes?[^\n]{0,40}\n"
+        r"(?P<secret>(?:[\s\d.)*-]{0,6}[A-Za-z0-9]{4,12}(?:[- ][A-Za-z0-9]{4,12}){0,3}[ \t]{0,3}(?:\n|$)){2,16})",
+    ),
+    rule_within(
+        "secret",
+        signs="otpauth:|totp|2fa|authenticator|seed",
+        pattern=r"(?:\botpauth:[^\s]{0,200}?[?&]secret="
+        r"|\b(?:totp|2fa|mfa|authenticator|seed)\b[^\n:=]{0,60}[:=] ?[\"']?)"
+        r"(?P<secret>(?-i:[A-Z2-7]{16,128}))(?![A-Za-z0-9])",
+    ),
+    rule_within(
+        "secret",
+        signs="key: |code: |secret: |key is|secret is|seed",
+        accepts=has_digit,
+        pattern=r"(?:key|code|secret|seed)(?: is)?:? (?P<secret>(?:[A-Z2-7]{4}[ -]){3,12}[A-Z2-7]{4})\b",
+    ),
+)
+"""Secrets as people tell them."""
