@@ -102,6 +102,7 @@ def command(
 
 def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
     """The result for a person: the chosen labels, then each step with those it matched and the parts of its score."""
+    from stitch.retrieve.links.wording import because, no_longer
     from stitch.retrieve.rank.wording import in_words
 
     labels = sorted(result.intent_filter.labels())
@@ -119,6 +120,10 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
             f" {one_line(snippet.intent.scope or 'no scope yet')}, {_clocks(snippet)}]"
         )
         lines.append("     " + one_line(snippet.resolved))
+        if hit.superseded:
+            lines.append("     no longer so: " + one_line(no_longer(hit.superseded, by_id=True)))
+        if hit.because_of is not None:
+            lines.append("     because of " + one_line(because(hit.because_of, by_id=True)))
     if limit is not None and len(result.hits) > limit:
         lines.append(
             f"{len(result.hits) - limit} more: `-k` says how many, `--json` has all, `--context` shows them in order"

@@ -94,9 +94,15 @@ def _of_filter(result: RetrievalResult) -> Iterator[str]:
 
 
 def _of_place(place: WhyNot) -> Iterator[str]:
-    if place.hit.matched:
-        yield f"Step {place.hit.snippet.step} carries {_names(sorted(place.hit.matched))}."
+    hit, step = place.hit, place.hit.snippet.step
+    if hit.matched:
+        yield f"Step {step} carries {_names(sorted(hit.matched))}."
     yield str(place)
+    for one in hit.superseded:
+        yield f"No longer so: {one.field} of {one.thing or 'it'} was {one.value!r}; step {one.step} says {one.now!r}."
+    if (cause := hit.because_of) is not None:
+        how = f"came out as {cause.outcome}" if cause.outcome else "told it first"
+        yield f"What made the agent do it: step {cause.step}, which {how}{f' ({cause.value})' if cause.value else ''}."
 
 
 def _of_absence(entry: Entry, request: SearchRequest) -> Iterator[str]:

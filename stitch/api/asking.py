@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stitch.api.models import (
+    Because,
     Decided,
     FilterChangeModel,
     FilterLabels,
     Hit,
+    NoLonger,
     QueryRequest,
     QueryResponse,
     Ranked,
@@ -95,8 +97,19 @@ def _hit(rank: int, hit: ScoredSnippet, result: RetrievalResult, *, whole: bool)
         text=snippet.text,
         resolved=snippet.resolved,
         summary=snippet.summary,
+        **_links(hit),
         **({"snippet": snippet} if whole else {}),
     )
+
+
+def _links(hit: ScoredSnippet) -> dict[str, Any]:
+    """What ties a hit to other steps; nothing of one that has no such ties."""
+    links: dict[str, Any] = {}
+    if hit.superseded:
+        links |= {"superseded_by": hit.superseded_by, "superseded": tuple(map(NoLonger.made_of, hit.superseded))}
+    if hit.because_of is not None:
+        links["because_of"] = Because.made_of(hit.because_of)
+    return links
 
 
 def _plain(density: float) -> int | float:
@@ -153,4 +166,6 @@ def _ranked(place: WhyNot, *, whole: bool) -> Ranked:
 
 
 def _scored(hit: ScoredSnippet) -> Scored:
-    return Scored(snippet=hit.snippet, matched=matched_by_kind(hit.matched), parts=hit.parts, score=hit.score)
+    links = _links(hit)
+    links.pop("superseded_by", None)
+    return Scored(snippet=hit.snippet, matched=matched_by_kind(hit.matched), parts=hit.parts, score=hit.score, **links)

@@ -182,6 +182,32 @@ class QueryRequest(Request):
     """Whether each hit holds its whole snippet too."""
 
 
+class NoLonger(Response):
+    """A value of a step that a later step tells otherwise."""
+
+    thing: str
+    """The identifier of what it is told of."""
+    field: str
+    value: str
+    now: str
+    """What was told last."""
+    step: str
+    """The id of the step that told it."""
+    position: int
+
+
+class Because(Response):
+    """The result that made an agent do a step."""
+
+    step: str
+    """Its id."""
+    position: int
+    outcome: str
+    """How it came out, where that was it: a failure, a refusal, nothing; else empty."""
+    value: str
+    """The identifier that both name; else empty."""
+
+
 class Scored(Response):
     """A step in a ranking, whole."""
 
@@ -189,6 +215,8 @@ class Scored(Response):
     matched: Mapping[str, Sequence[str]]
     parts: Mapping[str, float]
     score: float
+    superseded: tuple[NoLonger, ...] = ()
+    because_of: Because | None = None
 
 
 class FilterLabels(Response):
@@ -246,6 +274,12 @@ class Hit(Response):
     resolved: str
     """The text with its references replaced."""
     summary: str
+    superseded_by: str | None = None
+    """The id of the last step that tells one of its values otherwise; null where all still hold."""
+    superseded: tuple[NoLonger, ...] = ()
+    """Which of its values no longer hold, where programs wrote them."""
+    because_of: Because | None = None
+    """What made the agent do it; null where nothing says so."""
     snippet: MemorySnippet | None = None
     """All that the memory keeps of it; only where `whole` was asked for."""
 

@@ -50,9 +50,11 @@ from stitch.core.ranking import (
     LABEL_DENSITY,
     LABELS,
     SIMILARITY,
+    Cause,
     DensityCount,
     RankingRule,
     ScoredSnippet,
+    SupersededValue,
     density,
     match,
     matched_by_kind,
@@ -114,7 +116,7 @@ from stitch.core.trajectories import KeptTrajectory
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
-    "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "Decision",
+    "Cause", "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "Decision",
     "DensityCount", "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "Episode", "ErasedText",
     "FilterMaker", "FilterSelector", "ForgetfulSession", "Forgotten", "GOAL_OPENED", "Hierarchy", "INSTRUCTS",
     "InputRejected", "IntentFilter", "KeptTrajectory", "LABELS", "LABEL_DENSITY", "Label", "LabelInventory",
@@ -125,7 +127,8 @@ __all__ = [
     "ScopeSummary", "ScoredSnippet", "SearchRequest", "Searched", "Selection", "SnippetRecord", "SnippetStore",
     "SourcedStep", "SparseVector", "Statement", "Step", "StepCorrected", "StepKey", "StepLabels", "StepSource",
     "StepState", "StepsAccepted", "StepsErased", "StepsFailed", "StepsRetired", "StepsStored", "StoreAway", "StoreBack",
-    "StoreHit", "Theme", "ToolCall", "Trajectory", "Trust", "WordCounts", "annotate_rewrites", "apply_rewrites",
-    "clean_label", "clean_name", "clean_text", "density", "goal_of", "is_setup", "match", "matched_by_kind",
-    "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name", "with_calls",
+    "StoreHit", "SupersededValue", "Theme", "ToolCall", "Trajectory", "Trust", "WordCounts", "annotate_rewrites",
+    "apply_rewrites", "clean_label", "clean_name", "clean_text", "density", "goal_of", "is_setup", "match",
+    "matched_by_kind", "origin_of", "rank_by_label_density", "snippet_id", "tenant_name", "trajectory_name",
+    "with_calls",
 ]  # fmt: skip

@@ -27,6 +27,33 @@ DENSITY, SIMILARITY, LABELS, GOAL = "density", "similarity", "labels", "goal"
 what it adds to be of the goal that is asked about."""
 
 
+class SupersededValue(NamedTuple):
+    """A value that a step tells of a thing, and that a later step tells otherwise."""
+
+    thing: str
+    """The identifier of the thing; of a part, behind that of the whole."""
+    field: str
+    value: str
+    now: str
+    """What was told last."""
+    step: str
+    """The id of the step that told it, in the same trajectory."""
+    position: int
+    """The place of that step in its trajectory."""
+
+
+class Cause(NamedTuple):
+    """What made an agent do a step: a result before it."""
+
+    step: str
+    """The id of the result, in the same trajectory."""
+    position: int
+    outcome: str
+    """How it came out where that was it: a failure, a refusal, a timeout, nothing; empty where it told a value."""
+    value: str
+    """The identifier that both name; empty where the outcome alone ties them."""
+
+
 class ScoredSnippet(NamedTuple):
     """A snippet with the reasons for its place in a ranking."""
 
@@ -39,6 +66,15 @@ class ScoredSnippet(NamedTuple):
     """The sum of those parts that are in no tier of the rule."""
     relevance: float | None = None
     """How likely it is that it bears on the question, from 0 to 1; None where nobody told."""
+    superseded: tuple[SupersededValue, ...] = ()
+    """Which of its values no longer hold, where programs wrote them."""
+    because_of: Cause | None = None
+    """The result that made an agent do it; None where nothing says so."""
+
+    @property
+    def superseded_by(self) -> str | None:
+        """The id of the last step that tells one of its values otherwise; None where all still hold."""
+        return max(self.superseded, key=lambda one: one.position).step if self.superseded else None
 
     @property
     def density(self) -> float:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stitch.api.listing_models import CallTotals, InventoryResponse, StepRow
-from stitch.api.models import ProofModel, QueryResponse, Ranked, Scored, WhyResponse
+from stitch.api.models import Hit, ProofModel, QueryResponse, Ranked, Scored, WhyResponse
 from stitch.api.upkeep_models import BackupResponse, CorrectionRow, ExpireResponse, RevisionRow, VerifyResponse
 from stitch.core import (
+    Cause,
     Decision,
     IntentFilter,
     Label,
@@ -21,6 +22,7 @@ from stitch.core import (
     Step,
     StepLabels,
     StepState,
+    SupersededValue,
     Trust,
 )
 from stitch.core.ranking import RankingRule
@@ -51,7 +53,9 @@ def result_of(answer: QueryResponse) -> RetrievalResult:
         intent_filter=chosen,
         reasons=answer.reasons,
         hits=tuple(
-            ScoredSnippet(_present(hit.snippet), labels_of(hit.matched), hit.parts, hit.score, hit.relevance)
+            ScoredSnippet(
+                _present(hit.snippet), labels_of(hit.matched), hit.parts, hit.score, hit.relevance, *_links(hit)
+            )
             for hit in answer.hits
         ),
         context_text=answer.context,
@@ -180,7 +184,13 @@ def totals_of(model: CallTotals) -> Totals:
 def _scored(model: Scored | None) -> ScoredSnippet:
     if model is None:
         raise _not_whole()
-    return ScoredSnippet(model.snippet, labels_of(model.matched), model.parts, model.score)
+    return ScoredSnippet(model.snippet, labels_of(model.matched), model.parts, model.score, None, *_links(model))
+
+
+def _links(model: Hit | Scored) -> tuple[tuple[SupersededValue, ...], Cause | None]:
+    """What ties a hit to other steps."""
+    values = tuple(SupersededValue(**dict(each)) for each in model.superseded)
+    return values, None if model.because_of is None else Cause(**dict(model.because_of))
 
 
 def _present(snippet: MemorySnippet | None) -> MemorySnippet:

@@ -49,6 +49,7 @@ from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.answer import answer, bare
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.kinds import GOAL_OPENED, goal_of
+from stitch.retrieve.links.linking import link_one, with_links
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.reading import Question, read_question
 from stitch.retrieve.question.run_question import read_run_question
@@ -227,7 +228,7 @@ class IntentRetriever:
         own = frozenset(map(asked.vocabulary.canonical_label, target.intent.labels()))
         return explain_rank(
             wanted,
-            ranking,
+            ranking if asked.rule is not RUNS else link_one(wanted, ranking),
             asked.labels if asked.rule.is_strict else frozenset(),
             rule=asked.rule,
             k=max(request.k, returned),
@@ -309,7 +310,8 @@ class IntentRetriever:
                     self._look_at(asked, query, scopes, found=found)
         # What looks like a task may be what somebody said: who says it again wants that step.
         every = [*found.values(), *self._repeating(asked, query, known=list(found.values()))]
-        return asked, rank(self._pool(asked, every), self._scorers, asked.rule, k=k)
+        ranked = rank(self._pool(asked, every), self._scorers, asked.rule, k=k)
+        return asked, with_links(ranked, [one.snippet for one in every])
 
     def _look_at(
         self, asked: _Asked, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]

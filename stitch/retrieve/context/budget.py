@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import MemorySnippet, ScoredSnippet, Trust
 from stitch.retrieve.context.quoting import clock, quote, quote_attribute
+from stitch.retrieve.links.wording import because, no_longer
 
 
 @runtime_checkable
@@ -91,6 +92,7 @@ def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: T
     that does, and ends the context. Each stands as one `<step>` element. Attributes are its trajectory, when it
     happened (`time`, as the source says it), when the memory took it in (`recorded`, UTC) and its scope, which are left
     out where they equal those of the step above (of `recorded`, the day), and `trust="low"` for what is trusted least.
+    What no longer holds says so (`superseded`), and what a result made the agent do names that step (`because`).
     A `<` of the quoted text that could begin or end such an element is written as `&lt;`, so no text can leave its
     place.
 
@@ -105,10 +107,10 @@ def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: T
     """
     page = _Page(budget_tokens, counter)
     first, ranked = _split(hits, chars=budget_tokens * _SURE_CHARS)
-    if not page.add_all([hit.snippet for hit in first]):
+    if not page.add_all(first):
         ranked = chain(first, ranked)
     for hit in ranked:
-        if not page.add(hit.snippet):
+        if not page.add(hit):
             break
     return page.context()
 
@@ -132,9 +134,14 @@ class _Entry(NamedTuple):
     position: int
     step: str
     rank: int
-    snippet: MemorySnippet
+    hit: ScoredSnippet
     header: str
     body: str
+
+    @property
+    def snippet(self) -> MemorySnippet:
+        """The step."""
+        return self.hit.snippet
 
 
 class _Page:
@@ -146,32 +153,33 @@ class _Page:
         self._spent = self._count(_OPEN) + self._count(_CLOSE)
         self._rendered = _EMPTY
 
-    def add_all(self, snippets: Sequence[MemorySnippet]) -> bool:
+    def add_all(self, hits: Sequence[ScoredSnippet]) -> bool:
         """Put the first snippets, whole, each in its place; False if they do not all fit: then the page is empty."""
         order = sorted(
-            (snippet.trajectory, snippet.position, snippet.step, rank) for rank, snippet in enumerate(snippets)
+            (hit.snippet.trajectory, hit.snippet.position, hit.snippet.step, rank) for rank, hit in enumerate(hits)
         )
         entries: list[_Entry] = []
         above: MemorySnippet | None = None
         for key in order:
-            snippet = snippets[key[3]]
-            entries.append(_Entry(*key, snippet, _header(snippet, above), quote(snippet.resolved)))
-            above = snippet
+            hit = hits[key[3]]
+            entries.append(_Entry(*key, hit, _header(hit, above), quote(hit.snippet.resolved)))
+            above = hit.snippet
         rendered = self._render(entries)
         if not entries or rendered.tokens > self._budget:
             return not entries
         self._entries, self._spent, self._rendered = entries, rendered.tokens, rendered
         return True
 
-    def add(self, snippet: MemorySnippet) -> bool:
-        """Put a snippet, or what fits of it, in its place; False if the page is full with it."""
+    def add(self, hit: ScoredSnippet) -> bool:
+        """Put a hit, or what fits of it, in its place; False if the page is full with it."""
+        snippet = hit.snippet
         body = quote(snippet.resolved)
         order = (snippet.trajectory, snippet.position, snippet.step, len(self._entries))
         place = bisect_left(self._entries, order, key=lambda other: other[:4])
-        header = _header(snippet, self._entries[place - 1].snippet if place else None)
+        header = _header(hit, self._entries[place - 1].snippet if place else None)
         below, below_cost = self._entries[place : place + 1], 0
         if below:
-            pushed = below[0]._replace(header=_header(below[0].snippet, snippet))
+            pushed = below[0]._replace(header=_header(below[0].hit, snippet))
             if pushed.header != below[0].header:
                 below_cost = self._count(pushed.header) - self._count(below[0].header)
             below = [pushed]
@@ -188,7 +196,7 @@ class _Page:
             if not cut:
                 return False
             body, spent = cut, cost(cut)
-        self._entries[place : place + 1] = [_Entry(*order, snippet, header, body), *below]
+        self._entries[place : place + 1] = [_Entry(*order, hit, header, body), *below]
         self._spent += spent
         self._rendered = _EMPTY
         return whole
@@ -211,10 +219,11 @@ class _Page:
         del self._entries[place]
         if place < len(self._entries):
             below, above = self._entries[place], self._entries[place - 1].snippet if place else None
-            self._entries[place] = below._replace(header=_header(below.snippet, above))
+            self._entries[place] = below._replace(header=_header(below.hit, above))
 
 
-def _header(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
+def _header(hit: ScoredSnippet, above: MemorySnippet | None) -> str:
+    snippet = hit.snippet
     shown = [("n", str(snippet.position)), ("role", snippet.role)]
     if above is None or above.trajectory != snippet.trajectory:
         shown.append(("trajectory", snippet.trajectory))
@@ -228,6 +237,10 @@ def _header(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
     scope = snippet.intent.scope or ""
     if scope != ((above.intent.scope or "") if above else ""):
         shown.append(("scope", scope))
+    if hit.superseded:
+        shown.append(("superseded", no_longer(hit.superseded)))
+    if hit.because_of is not None:
+        shown.append(("because", because(hit.because_of)))
     return "<step " + " ".join(f'{name}="{quote_attribute(value)}"' for name, value in shown) + ">"
 
 

@@ -1,0 +1,54 @@
+"""Hits with their links: which of their values no longer hold, and which results made the agent do them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+
+from stitch.core import MemorySnippet, ScoredSnippet
+from stitch.retrieve.kinds import goal_of
+from stitch.retrieve.links.causes import cause_of
+from stitch.retrieve.links.superseded import superseded
+
+MOST_LINKED = 40
+"""So many of the first hits get links."""
+
+
+def with_links(ranked: Sequence[ScoredSnippet], view: Sequence[MemorySnippet]) -> list[ScoredSnippet]:
+    """Hits with what ties them to other steps.
+
+    Args:
+        ranked: Hits, best first.
+        view: The steps among which links are looked for, these hits included.
+    """
+    first = ranked[:MOST_LINKED]
+    ids = {hit.snippet.id for hit in first}
+    no_longer = superseded(view, of=ids)
+    goals: dict[tuple[str, str], list[MemorySnippet]] = defaultdict(list)
+    asked = {_goal(hit.snippet) for hit in first}
+    for snippet in view:
+        if (goal := _goal(snippet)) in asked:
+            goals[goal].append(snippet)
+    for own in goals.values():
+        own.sort(key=lambda one: (one.position, one.step))
+    said = {goal: [one.text.lower() for one in own] for goal, own in goals.items()}
+    linked = []
+    for hit in first:
+        goal = _goal(hit.snippet)
+        at = bisect_left(goals[goal], hit.snippet.position, key=lambda one: one.position)
+        cause = cause_of(hit.snippet, goals[goal][:at], said=said[goal])
+        linked.append(hit._replace(superseded=no_longer.get(hit.snippet.id, ()), because_of=cause))
+    return [*linked, *ranked[MOST_LINKED:]]
+
+
+def link_one(wanted: str, ranking: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
+    """A whole ranking, with the links of one of its snippets, wherever it stands."""
+    at = next(place for place, hit in enumerate(ranking) if hit.snippet.id == wanted)
+    [linked] = with_links([ranking[at]], [hit.snippet for hit in ranking])
+    return [*ranking[:at], linked, *ranking[at + 1 :]]
+
+
+def _goal(snippet: MemorySnippet) -> tuple[str, str]:
+    """What the steps of one goal have in common."""
+    return snippet.trajectory, goal_of(snippet.intent.scope)
