@@ -455,7 +455,8 @@ class Memory:
 
     def inventory(self, trajectory: str | None = None) -> LabelInventory:
         """The label space of one trajectory, or of all."""
-        return self._ingestor.inventory(self.tenant, None if trajectory is None else trajectory_name(trajectory))
+        whole = self._ingestor.inventory(self.tenant, None if trajectory is None else trajectory_name(trajectory))
+        return whole.model_copy(update={"scopes": tuple(whole.scopes)})
 
     @property
     def hierarchy(self) -> Themes:

@@ -196,6 +196,11 @@ class LabelVocabulary:
         """All merges in force, oldest first."""
         return tuple(self._merges)
 
+    @property
+    def has_merges(self) -> bool:
+        """Whether any label reads as another."""
+        return bool(self._merges)
+
     def merge(self, merge: LabelMerge) -> None:
         """Record that `merge.alias` reads as `merge.into`.
 

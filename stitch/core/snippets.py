@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha1
-from typing import NamedTuple
+from itertools import chain
+from typing import Annotated, NamedTuple, overload
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from stitch.core.intent import PHASE_MARK, ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, goal_of
 from stitch.core.text_cache import text_cache
@@ -157,6 +158,37 @@ class ScopeSummary(BaseModel):
     """Values named in the scope (places, dates, names, numbers), folded to lower case, with counts."""
 
 
+class UnitedScopes(Sequence[ScopeSummary]):
+    """The scopes of many trajectories one after the other, as each trajectory has them: none is copied or looked at.
+
+    Args:
+        parts: The scopes of each trajectory.
+        phases: The names of those scopes that are phases of goals.
+    """
+
+    def __init__(self, parts: Sequence[tuple[ScopeSummary, ...]], *, phases: Sequence[str]) -> None:
+        self.parts = parts
+        self.phases = phases
+
+    def __iter__(self) -> Iterator[ScopeSummary]:
+        return chain.from_iterable(self.parts)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    @overload
+    def __getitem__(self, place: int) -> ScopeSummary: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[ScopeSummary, ...]: ...
+    def __getitem__(self, place: int | slice) -> ScopeSummary | tuple[ScopeSummary, ...]:
+        return tuple(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class EntityTypeSummary(BaseModel):
     """What is known of one key entity type."""
 
@@ -172,7 +204,7 @@ class LabelInventory(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    scopes: tuple[ScopeSummary, ...] = ()
+    scopes: Annotated[Sequence[ScopeSummary], AfterValidator(tuple)] = ()
     event_types: Mapping[str, int] = Field(default_factory=dict)
     """Canonical event types with the number of steps that carry them."""
     entity_types: Mapping[str, EntityTypeSummary] = Field(default_factory=dict)
@@ -181,7 +213,13 @@ class LabelInventory(BaseModel):
 
     def vocabulary(self) -> LabelVocabulary:
         """The merges, ready to be applied."""
-        return LabelVocabulary(self.merges, scopes=[scope.name for scope in self.scopes if PHASE_MARK in scope.name])
+        return LabelVocabulary(self.merges, scopes=self.phases())
+
+    def phases(self) -> Sequence[str]:
+        """The names of those scopes that are phases of goals."""
+        if isinstance(self.scopes, UnitedScopes):
+            return self.scopes.phases
+        return [scope.name for scope in self.scopes if PHASE_MARK in scope.name]
 
     def count(self, label: Label) -> int:
         """How many steps carry the label."""

@@ -11,11 +11,13 @@ from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
 from stitch.core import (
+    PHASE_MARK,
     EntityTypeSummary,
     Label,
     LabelInventory,
     LabelKind,
     ScopeSummary,
+    UnitedScopes,
 )
 from stitch.ingest.united_merges import UnitedMerges
 
@@ -41,11 +43,12 @@ class _Read(NamedTuple):
     """The label space of one trajectory, read through the merges of all."""
 
     scopes: tuple[ScopeSummary, ...]
+    phases: tuple[str, ...]
     event_types: Mapping[str, int]
     entity_types: Mapping[str, EntityTypeSummary]
 
 
-_NOTHING = _Read((), {}, {})
+_NOTHING = _Read((), (), {}, {})
 
 
 class _Column(Generic[_Said]):
@@ -210,15 +213,18 @@ class Union:
                 summary = EntityTypeSummary(steps=entity_types[name].steps + summary.steps, values=values)
             entity_types[name] = summary
         names = (into.get(Label(LabelKind.SCOPE, scope.name), scope.name) for scope in part.scopes)
-        scopes = (
+        scopes = tuple(
             scope if name == scope.name else scope.model_copy(update={"name": name})
             for name, scope in zip(names, part.scopes, strict=True)
         )
-        return _Read(tuple(scopes), dict(event_types), entity_types)
+        phases = tuple(scope.name for scope in scopes if PHASE_MARK in scope.name)
+        return _Read(scopes, phases, dict(event_types), entity_types)
 
     def _united(self) -> LabelInventory:
+        reads = [self._reads[name] for name in self._names]
+        phases = tuple(chain.from_iterable(read.phases for read in reads if read.phases))
         return LabelInventory.model_construct(  # all of it was checked when the parts were made
-            scopes=tuple(chain.from_iterable(self._reads[name].scopes for name in self._names)),
+            scopes=UnitedScopes([read.scopes for read in reads], phases=phases),
             event_types=self._event_types.together(),
             entity_types=self._entity_types.together(),
             merges=self._merges.merges,
@@ -238,9 +244,13 @@ def _last(column: _Column[EntityTypeSummary]) -> tuple[str, ...]:
     taken: list[tuple[str, ...]] = []
     """From the last to the first."""
     start = -(-len(column.said) // _BLOCK)
-    while start and len(known.union(values := _block(column, start - 1))) < MAX_VALUES:
+    while start:
+        values = _block(column, start - 1)
+        new = [value for value in values if value not in known]
+        if len(known) + len(new) >= MAX_VALUES:
+            break
         start -= 1
-        known.update(values)
+        known.update(new)
         taken.append(values)
     first = min(start * _BLOCK, len(column.said))
     while first and len(known) < MAX_VALUES:

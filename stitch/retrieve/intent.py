@@ -443,7 +443,7 @@ def informativeness(label: Label, inventory: LabelInventory) -> float:
 def _as_matched(hit: ScoredSnippet, vocabulary: LabelVocabulary) -> ScoredSnippet:
     """A hit whose labels read as merges say where it matched by such a reading: what matched stands among them."""
     intent = hit.snippet.intent
-    if hit.matched <= set(intent.labels()):
+    if not vocabulary.has_merges or hit.matched <= set(intent.labels()):
         return hit
     told = {
         "scope": intent.scope and vocabulary.canonical(LabelKind.SCOPE, intent.scope),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
@@ -119,9 +119,10 @@ def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: W
     rarity = {word: _rarity(counts.carrying.get(word, 0), counts.snippets) for word in words}
     said = [counts.carried.get(hit.snippet.id, frozenset()) for hit in hits]
     absent = sum(not counts.carrying.get(word) for word in words)
+    whole = math.fsum(rarity.values())
     return Evidence(
         similarities=tuple(hit.similarity for hit in hits),
-        covered=tuple(_share(own, rarity) for own in said),
+        covered=tuple(math.fsum(rarity[word] for word in own) / whole if whole else 0.0 for own in said),
         absent=absent / (len(words) or 1),
         words=len(words),
     )
@@ -130,11 +131,6 @@ def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: W
 def _rarity(carrying: int, snippets: int) -> float:
     """The inverse document frequency of BM25."""
     return math.log1p((snippets - carrying + 0.5) / (carrying + 0.5))
-
-
-def _share(words: Iterable[int], rarity: Mapping[int, float]) -> float:
-    whole = math.fsum(rarity.values())
-    return math.fsum(rarity[word] for word in words) / whole if whole else 0.0
 
 
 def relevance(evidence: Evidence, *, answered: Weights = ANSWERED, meant: Weights = MEANT) -> Relevance:

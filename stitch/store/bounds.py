@@ -92,7 +92,7 @@ class VectorBounds:
         asked = _heads(unit[None])[0]
         top = int(rows.max()) + 1
         if len(rows) * _FEW >= top:
-            bounds: Cosines = np.einsum("ij,j->i", heads[:top], asked)[rows].astype(np.float64)
+            bounds: Cosines = np.einsum("ij,j->i", heads[:top], asked).take(rows).astype(np.float64)
         else:
             bounds = np.einsum("ij,j->i", heads.take(rows, axis=0), asked).astype(np.float64)
         return bounds + _SLACK

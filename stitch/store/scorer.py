@@ -9,6 +9,7 @@ import numpy as np
 from stitch.store.bounds import VectorBounds
 from stitch.store.index import TenantLabels
 from stitch.store.similarity import Similarity, lexical_similarity
+from stitch.store.words import at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,11 +48,14 @@ class TierScorer:
         self._unit = vector / np.linalg.norm(vector) if len(vector) else vector
 
     def scores(self, slots: Slots) -> Scores:
-        """The similarity of each of these snippets."""
+        """The similarity of each of these snippets, whose slots ascend."""
         return self._dense(slots) + self._lexical(slots)
 
     def best(self, slots: Slots, *, need: int) -> tuple[Slots, Scores]:
-        """The `need` most similar of these snippets and all that tie with them, in no order, with their scores."""
+        """The `need` most similar of these snippets and all that tie with them, in no order, with their scores.
+
+        The slots of the snippets ascend.
+        """
         if not self._similarity.vector and not self._similarity.words:
             in_order = self._labels.ordered(slots, first=need)
             return in_order, np.zeros(len(in_order))
@@ -70,7 +74,7 @@ class TierScorer:
     def _possible(self, slots: Slots, lexical: Scores, need: int) -> Slots:
         """Which of these snippets may be among the `need` most similar, by what their vectors are bounded by."""
         share = self._similarity.dense_share
-        bounds = share * self._bounds.at_most(self._rows[slots], self._unit) + lexical
+        bounds = share * self._bounds.at_most(at(slots, self._rows), self._unit) + lexical
         found, most, least = np.arange(0), np.zeros(0), np.zeros(0)
         left, first = np.arange(len(slots)), max(_FIRST, 2 * need)
         for size in (first, first * _GROWTH, len(left)):

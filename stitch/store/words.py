@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Slots = NDArray[np.int64]
     Scores = NDArray[np.float64]
+
+_Value = TypeVar("_Value", bound=np.generic)
 
 _OFTEN = 4
 """The weights of a word that more than one of so many snippets has are spread out by slot when it is asked for."""
@@ -205,8 +207,15 @@ class AskedWords:
         self._rare, self._often = rare, often
 
     def scores(self, slots: Slots) -> Scores:
-        """The score of each of these snippets."""
-        scores: Scores = self._rare.take(slots)  # a third faster than indexing
+        """The score of each of these snippets, whose slots ascend."""
+        scores: Scores = at(slots, self._rare).astype(np.float64)
         for asked, weights in self._often:
-            scores += asked * weights.take(slots).astype(np.float64)
+            scores += asked * at(slots, weights).astype(np.float64)
         return scores
+
+
+def at(slots: Slots, values: NDArray[_Value]) -> NDArray[_Value]:
+    """The values of slots, which ascend; if none between them is left out, nothing has to be gathered."""
+    if len(slots) and (first := int(slots[0])) + len(slots) == (end := int(slots[-1]) + 1):
+        return values[first:end]
+    return values.take(slots)  # a third faster than indexing

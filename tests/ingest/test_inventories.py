@@ -288,7 +288,7 @@ def test_a_union_loses_no_step_and_its_labels_are_canonical(parts: list[LabelInv
 scoped = st.builds(
     lambda inventory, names: inventory.model_copy(
         update={
-            "scopes": tuple(scope(name, "t") for name in names),
+            "scopes": tuple(scope(f"{name} / look up" if name > "c" else name, "t") for name in names),
             "entity_types": {name: EntityTypeSummary(steps=1, values=tuple(names)) for name in names},
         }
     ),
@@ -307,6 +307,12 @@ def test_a_union_that_is_brought_up_to_date_is_the_one_that_would_be_made_anew(
         whole = unite(parts[name] for name in sorted(parts))
         assert union.update(changed) == whole
         assert orders(union.update({})) == orders(whole)
+        written = LabelInventory.model_validate_json(
+            whole.model_copy(update={"scopes": [*whole.scopes]}).model_dump_json()
+        )
+        assert list(whole.phases()) == list(written.phases())
+        assert written.scopes == tuple(whole.scopes)
+        assert len(whole.scopes) == len(written.scopes)
 
 
 @given(

@@ -84,6 +84,20 @@ def test_what_stands_in_a_context_is_a_beginning_of_the_ranking(
     assert context.ids == tuple(s.id for s in in_order)
 
 
+@given(st.integers(30, 400), st.lists(st.integers(1, 30), min_size=4, max_size=30))
+def test_hits_that_do_not_all_fit_fill_the_budget_as_if_they_came_one_by_one(budget: int, sizes: list[int]) -> None:
+    ranked = [hit("word " * size + "end.", position=size * 7 % 31, trajectory=f"t{n}") for n, size in enumerate(sizes)]
+    context = fit_context(ranked, budget_tokens=budget, counter=COUNTER)
+    fitting = len([size for size in range(1, len(ranked) + 1) if whole(ranked[:size]) <= budget])
+    assert len(context.ids) in (fitting, fitting + 1)  # of the next one there may be a sentence
+    assert all(h.snippet.id in context.ids and h.snippet.text in context.text for h in ranked[:fitting])
+
+
+def whole(ranked: list[ScoredSnippet]) -> int:
+    """The tokens of these hits with all the room there is."""
+    return fit_context(ranked, budget_tokens=10**6, counter=COUNTER).tokens
+
+
 class CrowdCounter:
     """Counts letters; much more as soon as four steps stand together."""
 

@@ -538,7 +538,8 @@ class ScopeTracker:
 
     def typical_terms(self, scope: Scope, *, most: int = 40) -> dict[str, float]:
         """The stems that tell a scope from the others, with weights from 0 to 1, the strongest first."""
-        weighed = {stem: count * self._stream.idf(stem) for stem, count in scope.terms.items()}
+        telling = self._stream.weigh(scope.terms)
+        weighed = {stem: count * telling[stem] for stem, count in scope.terms.items()}
         ranked = sorted(weighed.items(), key=lambda item: (-item[1], item[0]))[:most]
         return {stem: round(weight / ranked[0][1], 3) for stem, weight in ranked}
 

@@ -80,6 +80,8 @@ _EMPTY = Context("", 0, ())
 _SURE_CHARS = 3
 """Texts of so many characters for every token of the budget nearly always fit: they are counted once, together."""
 _HEADER_CHARS = 60
+_NEARLY_ALL = 0.95
+"""Where the first hits are too many, so much of the share that would fit is tried: the others are put in one by one."""
 _OPEN, _CLOSE, _END = "<memory>\n", "</memory>", "</step>\n"
 _WORD = re.compile(r"\S+")
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\S(?=\s*\n)|\S(?=\s*$)")
@@ -107,8 +109,9 @@ def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: T
     """
     page = _Page(budget_tokens, counter)
     first, ranked = _split(hits, chars=budget_tokens * _SURE_CHARS)
-    if not page.add_all(first):
-        ranked = chain(first, ranked)
+    while tokens := page.add_all(first):
+        fitting = int(len(first) * budget_tokens / tokens * _NEARLY_ALL)
+        first, ranked = first[:fitting], chain(first[fitting:], ranked)
     for hit in ranked:
         if not page.add(hit):
             break
@@ -153,8 +156,12 @@ class _Page:
         self._spent = self._count(_OPEN) + self._count(_CLOSE)
         self._rendered = _EMPTY
 
-    def add_all(self, hits: Sequence[ScoredSnippet]) -> bool:
-        """Put the first snippets, whole, each in its place; False if they do not all fit: then the page is empty."""
+    def add_all(self, hits: Sequence[ScoredSnippet]) -> int:
+        """Put the first hits, each whole and in its place.
+
+        Returns:
+            The tokens of all of them if they do not fit together: then none is put. 0 if they do.
+        """
         order = sorted(
             (hit.snippet.trajectory, hit.snippet.position, hit.snippet.step, rank) for rank, hit in enumerate(hits)
         )
@@ -165,10 +172,12 @@ class _Page:
             entries.append(_Entry(*key, hit, _header(hit, above), quote(hit.snippet.resolved)))
             above = hit.snippet
         rendered = self._render(entries)
-        if not entries or rendered.tokens > self._budget:
-            return not entries
+        if not entries:
+            return 0
+        if rendered.tokens > self._budget:
+            return rendered.tokens
         self._entries, self._spent, self._rendered = entries, rendered.tokens, rendered
-        return True
+        return 0
 
     def add(self, hit: ScoredSnippet) -> bool:
         """Put a hit, or what fits of it, in its place; False if the page is full with it."""

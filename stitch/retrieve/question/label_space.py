@@ -7,10 +7,9 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import compress, count, zip_longest
-from operator import is_not
+from itertools import zip_longest
 
-from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, LabelVocabulary, ScopeSummary
+from stitch.core import EntityTypeSummary, LabelInventory, LabelKind, LabelVocabulary, ScopeSummary, UnitedScopes
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import find_moments
 from stitch.text.languages import content_stems
@@ -241,14 +240,18 @@ def _differences(
     before: Sequence[ScopeSummary], now: Sequence[ScopeSummary], *, moved: Collection[str]
 ) -> tuple[list[ScopeSummary], list[ScopeSummary]]:
     """The summaries that are gone, and those that came; of a name that moved, all."""
-    if not moved:  # what stands in both at the ends is the most, and is found fastest so
-        first = next(compress(count(), map(is_not, before, now)), min(len(before), len(now)))
-        before, now = before[first:], now[first:]
-        same = next(compress(count(), map(is_not, reversed(before), reversed(now))), min(len(before), len(now)))
-        before, now = before[: len(before) - same], now[: len(now) - same]
+    if not moved:  # most trajectories say what they said before
+        parts, parts_now = _parts(before), _parts(now)
+        before = [scope for part in parts if part not in parts_now for scope in parts[part]]
+        now = [scope for part in parts_now if part not in parts for scope in parts_now[part]]
     old, new = set(map(id, before)), set(map(id, now))
     gone = [each for each in before if id(each) not in new or each.name in moved]
     return gone, [each for each in now if id(each) not in old or each.name in moved]
+
+
+def _parts(scopes: Sequence[ScopeSummary]) -> dict[int, Sequence[ScopeSummary]]:
+    """The scopes of each trajectory, by what tells whether these are the same objects."""
+    return {id(part): part for part in scopes.parts} if isinstance(scopes, UnitedScopes) else {id(scopes): scopes}
 
 
 def _begin(scope: ScopeSummary) -> int:
