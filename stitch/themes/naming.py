@@ -51,7 +51,7 @@ def terms_of(texts: Sequence[str], *, usual: Mapping[str, int], count: int) -> t
                 before = ""
                 continue
             found.setdefault(stem(word), word)
-            if before and not is_verb(word) and not is_verb(before):
+            if before not in ("", word) and not is_verb(word) and not is_verb(before):
                 pairs.add(f"{before} {word}")
             before = word
         said.update(found.keys())

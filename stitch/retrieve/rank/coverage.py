@@ -41,6 +41,8 @@ def choose_covering(
     share: float,
     groups: Sequence[int] | None = None,
     repeat: float = 0.0,
+    first: int = 0,
+    first_repeat: float = 0.0,
     enough: Callable[[int], bool] = lambda chosen: False,
 ) -> Covering:
     """Choose candidates one after the other.
@@ -52,6 +54,8 @@ def choose_covering(
         share: How much coverage counts, from 0 to 1.
         groups: Which candidates repeat each other, such as sentences of one step; by default none do.
         repeat: What a candidate loses for each one of its group that is chosen, as a share of the best relevance.
+        first: Of so many groups of which something is chosen first, candidates lose `first_repeat` instead.
+        first_repeat: As `repeat`.
         enough: Is told of each choice; when it says so, that was the last.
 
     Returns:
@@ -69,6 +73,8 @@ def choose_covering(
     covered = np.zeros(known)
     gain = weight @ near if share else np.zeros(known)
     of_group = _members(groups, count)
+    seen: dict[int, int] = {}
+    """The groups of which something is chosen, by which came first."""
     order: list[int] = []
     differing = 0
     while len(order) < count:
@@ -83,7 +89,9 @@ def choose_covering(
         if enough(chosen):
             break
         if groups is not None:
-            worth[of_group[groups[chosen]]] -= repeat
+            group = groups[chosen]
+            place = seen.setdefault(group, len(seen))
+            worth[of_group[group]] -= first_repeat if place < first else repeat
         if share and chosen < known:
             rows = np.flatnonzero(near[chosen] > covered)
             before, after = covered[rows], near[chosen][rows]

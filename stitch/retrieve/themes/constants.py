@@ -12,6 +12,7 @@ T = TypeVar("T", int, float)
 
 _SETS = "LoCoMo (multi-hop), BEAM, QMSum"
 _SPANS = "QMSum, BEAM"
+_FIRST = "LoCoMo (every fifteenth question, multi-hop), agent_runs, experience"
 _POOLS = "LoCoMo, BEAM, QMSum, agent_runs, experience"
 _HALF = "five conversations of LoCoMo (multi-hop)"
 
@@ -50,6 +51,10 @@ class ThemeConstants:
     wide_around_steps: float = chosen(8.0, _SPANS)
     repeat: float = chosen(0.3, _HALF)
     """What a sentence loses for each one of its step that is chosen already, as a share of the best relevance."""
+    first_steps: int = chosen(5, _FIRST)
+    """Of so many steps that are chosen first a sentence loses less, unless a summary or an order is asked for: one of them
+    mostly says the fact that is asked for, and not in the sentence that is most like the question."""
+    first_repeat: float = chosen(0.12, _FIRST)
     wide_repeat: float = chosen(0.3, _SPANS)
     """The same where a summary or an order is asked for: much is said of it, in many steps."""
     rest: float = chosen(0.05, _SETS)

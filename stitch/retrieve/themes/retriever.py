@@ -217,6 +217,8 @@ class ThemesRetriever:
             share=known.coverage_share,
             groups=[numbers[step] for step in steps],
             repeat=known.wide_repeat if form in OF_MANY_STEPS else known.repeat,
+            first=0 if form in OF_MANY_STEPS else known.first_steps,
+            first_repeat=known.first_repeat,
             enough=enough,
         )
 
@@ -252,8 +254,8 @@ class ThemesRetriever:
             at = 0
             if statement is not None:
                 theme, at = themes.get(statement.id), _place_in(snippet, statement)
-                if len(statement.steps) > 1 and sentence.text == statement.text:
-                    steps = statement.steps
+                if len(statement.steps) > 1 and sentence.text not in " ".join(snippet.resolved.split()):
+                    steps = statement.steps  # it asks what this step answers, or is a model's words
                     ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
             piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme)
             placed.append(Placed(piece, snippet, steps, (at, sentence.number)))
