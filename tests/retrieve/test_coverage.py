@@ -37,6 +37,14 @@ def test_a_further_one_of_a_group_loses_by_how_many_there_are() -> None:
     assert chosen.order == (0, 3, 1, 2)
 
 
+def test_of_the_groups_that_come_first_a_further_one_loses_less() -> None:
+    likeness = np.zeros((0, 0), np.float32)
+    relevance, groups = [1.0, 0.95, 0.9, 0.89, 0.85], [0, 1, 0, 1, 2]
+    chosen = choose_covering(relevance, likeness, share=0.5, groups=groups, repeat=0.3, first=1, first_repeat=0.02)
+    assert chosen.order == (0, 1, 2, 4, 3)
+    assert choose_covering(relevance, likeness, share=0.5, groups=groups, repeat=0.3).order == (0, 1, 4, 2, 3)
+
+
 def test_it_ends_when_there_is_enough() -> None:
     chosen = choose_covering([0.3, 0.2, 0.1], np.eye(3, dtype=np.float32), share=0.1, enough=lambda chosen: chosen == 1)
     assert chosen.order == (0, 1)

@@ -52,8 +52,8 @@ class ThemeConstants:
     repeat: float = chosen(0.3, _HALF)
     """What a sentence loses for each one of its step that is chosen already, as a share of the best relevance."""
     first_steps: int = chosen(5, _FIRST)
-    """Of so many steps that are chosen first a sentence loses less, unless a summary or an order is asked for: one of them
-    mostly says the fact that is asked for, and not in the sentence that is most like the question."""
+    """Of so many steps that are chosen first a sentence loses less, unless a summary or an order is asked for: one of
+    them mostly says the fact that is asked for, and not in the sentence that is most like the question."""
     first_repeat: float = chosen(0.12, _FIRST)
     wide_repeat: float = chosen(0.3, _SPANS)
     """The same where a summary or an order is asked for: much is said of it, in many steps."""

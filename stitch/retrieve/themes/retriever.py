@@ -254,7 +254,7 @@ class ThemesRetriever:
             at = 0
             if statement is not None:
                 theme, at = themes.get(statement.id), _place_in(snippet, statement)
-                if len(statement.steps) > 1 and sentence.text not in " ".join(snippet.resolved.split()):
+                if len(statement.steps) > 1 and (sentence.text == statement.text or not _says(snippet, sentence.text)):
                     steps = statement.steps  # it asks what this step answers, or is a model's words
                     ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
             piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme)
@@ -316,6 +316,10 @@ def _episode(told: Told, sentence: int, hierarchy: Hierarchy | None) -> str | No
     said = told.statements[told.sentences[sentence].of].statement
     statement = None if said is None or hierarchy is None else hierarchy.statement(said.id)
     return None if statement is None else statement.episode
+
+
+def _says(snippet: MemorySnippet, sentence: str) -> bool:
+    return sentence in " ".join(snippet.resolved.split())
 
 
 def _place_in(snippet: MemorySnippet, statement: Statement) -> int:

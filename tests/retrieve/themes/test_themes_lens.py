@@ -80,6 +80,32 @@ def test_an_answer_is_shown_with_its_question_and_stands_on_both_steps(memory: M
     assert len(answer.snippets) == 2
 
 
+def test_a_sentence_that_asks_stands_on_the_step_that_asked_also_where_the_answer_is_shown_in_parts(
+    tmp_path: Path,
+) -> None:
+    answer = "The dentist in Harbor Lane, who has fixed my brother's teeth for years. He asks high prices there."
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many(
+            [{"role": "Ben", "content": "Who looks after your teeth?"}, {"role": "Ada", "content": answer}],
+            trajectory="x",
+        )
+        result = memory.search("Who looks after the teeth of Ada?", retriever="themes")
+    asks = next(piece for piece in result.pieces if "looks after your teeth?" in piece.text)
+    says = next(piece for piece in result.pieces if piece.text.startswith("He asks high prices"))
+    assert len(asks.steps) == 2
+    assert len(says.steps) == 1
+
+
+def test_the_first_steps_are_shown_before_the_best_sentences_of_many_others(tmp_path: Path) -> None:
+    recipe = "For the bread of my aunt I take rye flour from the mill. It needs salt and honey. I bake it for an hour."
+    others = [f"My neighbor number {number} likes bread with cheese on a rainy day in town." for number in range(40)]
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many([{"role": "Ada", "content": each} for each in [recipe, *others]], trajectory="x")
+        question = "How do I bake the bread of my aunt with rye flour?"
+        shown = memory.search(question, retriever="themes", budget_tokens=200).context()
+    assert "salt and honey" in shown
+
+
 def test_hits_stand_in_the_order_of_their_scores_and_no_more_than_asked_for(memory: Memory) -> None:
     result = memory.search("What did Ada adopt?", retriever="themes", k=3)
     assert len(result) == 3
