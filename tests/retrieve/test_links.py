@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stitch.core import Cause, ContextualIntent, MemorySnippet, Origin, ScoredSnippet, SupersededValue
 from stitch.retrieve.context.budget import PieceCounter, fit_context
@@ -157,6 +159,43 @@ def test_a_look_at_everything_tells_of_each() -> None:
     run.gets("list_orders", [order("sent")])
 
     assert run.told(first) == [("status", "pending", "sent", "s3")]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["get_order(id=1)", "get_order()", "set(x=2)", "f({})", "no call", 'f(x={"id": "a"})']),
+            st.sampled_from(["{}", '{"a": 1}', '{"a": 2}', '{"id": "", "a": 3}', '[{"id": "k1", "a": 4}]', "[]", "x"]),
+            st.sampled_from([LOOKS, CHANGES, PAYS]),
+        ),
+        max_size=6,
+    )
+)
+def test_whatever_is_called_and_answered_links_are_found_and_point_forward(
+    exchanges: list[tuple[str, str, tuple[str, ...]]],
+) -> None:
+    run = Run()
+    for call, answer, act in exchanges:
+        run.says("assistant", call, tools=(call.partition("(")[0],), events=act)
+        run.says("tool", answer, tools=(call.partition("(")[0],), events=("success",))
+    every = superseded(run.steps)
+
+    for hit in with_links(scored(run.steps), run.steps):
+        assert hit.superseded == every.get(hit.snippet.id, ())
+        assert all(one.position > hit.snippet.position and one.now != one.value for one in hit.superseded)
+        assert hit.because_of is None or hit.because_of.position < hit.snippet.position
+
+
+def test_a_look_without_arguments_is_compared_with_itself() -> None:
+    run = Run()
+    run.calls("get_state", {})
+    first = run.gets("get_state", {"lamp": "off"})
+    run.calls("get_state", {})
+    run.gets("get_state", {"lamp": "on"})
+
+    [linked] = with_links(scored([first]), run.steps)
+
+    assert [(one.thing, one.field, one.now) for one in linked.superseded] == [("", "lamp", "on")]
 
 
 def test_fields_that_tell_of_the_call_are_no_state() -> None:

@@ -137,7 +137,7 @@ def _of_the_thing(fields: Iterable[Told], named: tuple[str, ...]) -> Iterator[To
 
 def _limits(call: CallWritten, thing: tuple[str, ...], *, named: Sequence[str]) -> tuple[str, ...]:
     """What else than its thing a look is limited to: a date, a page; where it names another thing, all of the call."""
-    if call.arguments and (not thing or thing[0] not in named):
+    if not thing or (call.arguments and thing[0] not in named):
         return (f"{call.name}({sorted(call.arguments.items())})",)
     return tuple(
         f"{in_words(key)}={value}"
