@@ -1,12 +1,19 @@
-"""How many examples the properties are tried on, that a run tries the same ones as the last, and where tests write."""
+"""How many examples the properties are tried on, that a run tries the same ones as the last, where tests write,
+and how conversations are written that several of them read."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from stitch.core import Step, ToolCall
 
 settings.register_profile("short", max_examples=16, deadline=None, derandomize=True, database=None)
 settings.register_profile("long", max_examples=200, deadline=None, database=None, print_blob=True)
@@ -19,3 +26,29 @@ ROOM_BYTES = 4 * 2**30
 # that takes a quarter of the time. No test cuts the power, and those of a full disk have one of their own.
 if os.access(SHARED_MEMORY, os.W_OK) and shutil.disk_usage(SHARED_MEMORY).free >= ROOM_BYTES:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHARED_MEMORY))
+
+
+_LINE = re.compile(r"(?:tool (?P<tool>\S+)|(?P<role>\S+)):(?P<text>.*?)(?: ?\|\| (?P<call>\S+) (?P<arguments>.*))?")
+
+
+def _step(line: str, name: str) -> Step:
+    match = _LINE.fullmatch(line)
+    assert match is not None, f"a line is `role: what it says`: {line!r}"
+    calls = (ToolCall(name=match["call"], arguments=json.loads(match["arguments"])),) if match["call"] else ()
+    text = match["text"].strip().replace("⏎", "\n")
+    return Step(id=name, role=match["role"] or "tool", content=text, tool_name=match["tool"], tool_calls=calls)
+
+
+@pytest.fixture(scope="session")
+def conversation() -> Callable[[Path], list[tuple[str, Step]]]:
+    """The lines of a file that people read, each with the step that it says.
+
+    A line is `role: what it says`; `⏎` stands for the end of a line in it, `|| name {...}` at the end for a call with
+    its arguments as JSON, and `tool NAME:` begins a result. What begins with a blank is said about the step above.
+    """
+
+    def read(path: Path) -> list[tuple[str, Step]]:
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith(" ")]
+        return [(line, _step(line, str(number))) for number, line in enumerate(lines)]
+
+    return read

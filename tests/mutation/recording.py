@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import coverage
 import pytest
 
-from stitch.core.text_cache import clear_text_caches
-
 
 class Seen(NamedTuple):
     """What a run of tests without a mutant showed."""
@@ -76,6 +74,8 @@ class Recorder:
 
     def record(self, items: Sequence[pytest.Item]) -> Seen:
         """Run the tests."""
+        from stitch.core.text_cache import clear_text_caches  # not before the copy is what is imported
+
         seconds = {}
         for item, following in pairs(items):
             self._test = item.nodeid

@@ -46,17 +46,18 @@ INNER = ("signatures", "pipelines", "bench", "configs")
 """Root folders that are installed as subpackages of `stitch`."""
 ROOMS = {
     "retrieve": ("tests/retrieve", "tests/memory", "tests/label/test_model_pipeline.py"),
-    "ingest": ("tests/ingest",),
+    "ingest": ("tests/ingest", "tests/artifacts"),
     "journal": ("tests/ingest", "tests/memory"),
     "store": ("tests/store",),
     "lifecycle": (
-        "tests/lifecycle", "tests/ingest", "tests/memory", "tests/api", "tests/label/test_label_elsewhere.py",
-        "tests/label/test_model_pipeline.py",
+        "tests/lifecycle", "tests/ingest", "tests/memory", "tests/api", "tests/artifacts",
+        "tests/store/test_server_store.py", "tests/trees/test_rewriting.py", "tests/label/test_label_elsewhere.py",
+        "tests/label/test_model_pipeline.py", "tests/label/test_misread_steps.py",
     ),
-    "text": ("tests/text", "tests/label/test_local", "tests/label/test_references", "tests/retrieve"),
+    "text": ("tests/text",),
     "label/local": (
-        "tests/label/test_local", "tests/label/test_references", "tests/label/test_gists.py",
-        "tests/label/test_resuming.py", "tests/label/test_misread_steps.py",
+        "tests/label/test_golden_labels.py", "tests/label/test_local", "tests/label/test_references",
+        "tests/label/test_gists.py", "tests/label/test_resuming.py", "tests/label/test_misread_steps.py",
     ),
 }  # fmt: skip
 """Each room's tests: what their paths begin with."""
