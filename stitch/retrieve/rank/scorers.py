@@ -23,6 +23,7 @@ from stitch.retrieve.rank.hinted import asking, order, speaker, time
 from stitch.retrieve.rank.nearness import nearness, strength_of_hints
 from stitch.retrieve.rank.pool import Pool, Scorer
 from stitch.retrieve.rank.standing import standing
+from stitch.retrieve.rank.tasks import kind
 from stitch.retrieve.rank.verbatim import verbatim
 
 
@@ -71,6 +72,7 @@ SCORERS: Mapping[str, Scorer] = {
     "deed": deed,
     "each": each,
     "opening": opening,
+    "kind": kind,
     "place": place,
     "newest": newest,
 }
@@ -89,7 +91,21 @@ WEIGHED = RankingRule(
 
 RUNS = RankingRule(
     (("verbatim",),),
-    (SIMILARITY, "exchange", "goal", "inside", "deed", "each", "opening", "place", "newest", LABELS, "speaker", "time"),
+    (
+        SIMILARITY,
+        "exchange",
+        "goal",
+        "inside",
+        "deed",
+        "each",
+        "opening",
+        "kind",
+        "place",
+        "newest",
+        LABELS,
+        "speaker",
+        "time",
+    ),
 )
 """What is searched are an agent's runs: whose goal it is and what was done count beside what is said."""
 

@@ -26,6 +26,7 @@ _PHRASES = {
     "deed": "what was done, as asked for",
     "each": "answers best of its goal, where several are asked about",
     "opening": "opens a goal, as asked for",
+    "kind": "says what requests of its kind say",
     "place": "late or early in its goal, as asked for",
     "beside": "one of the first hits, or beside one",
     "newest": "the last goal with what is named",
