@@ -1,8 +1,8 @@
 """Lists of secrets drawn from frames: texts with places for secrets and for what only looks like one.
 
 A frame is one line. `⟦...⟧` encloses a secret, and a frame without it is harmless; `{hex:40}` is drawn anew for each
-text, inside a secret and outside; `\\n` is a new line. Nothing else is special, and lines that begin with `##` are
-comments. So a list holds no real secret, can be kept beside the code, and is another one with each seed.
+text, inside a secret and outside; `\\n` is a new line, `\\t` a tab. Nothing else is special, and lines that begin with
+`##` are comments. So a list holds no real secret, can be kept beside the code, and is another one with each seed.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def read_frames(path: Path) -> Sequence[str]:
             continue
         if line.count("⟦") != line.count("⟧") or line.count("⟦") > len(_SECRET.findall(line)) or line.count("⟦") > 1:
             raise InputError(f"{path}:{number} is no frame", hint="enclose one secret, or none, in ⟦ and ⟧")
-        frames.append(line.replace("\\n", "\n"))
+        frames.append(line.replace("\\n", "\n").replace("\\t", "\t"))
     if not frames:
         raise InputError(f"{str(path)!r} holds no frame", hint="write one text a line")
     return frames

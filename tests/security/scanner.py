@@ -204,16 +204,23 @@ class Reading:
         return {
             each.place
             for each, held in self._words
-            if (word in held and (not each.chance or len(word) >= _ANYWHERE_LETTERS or _is_meant(word, each.text)))
+            if (word in held and (_is_sure(word, each) or _is_meant(word, each.text)))
             or (len(word) >= _ANYWHERE_LETTERS and word in each.text)
         }
+
+
+def _is_sure(word: str, text: Text) -> bool:
+    """Whether a word that stands in a text stands there by no chance; digits do in any piece of an index."""
+    if word.isdigit() and text.place.endswith("index.bin"):
+        return False
+    return not text.chance or len(word) >= _ANYWHERE_LETTERS
 
 
 def _is_meant(word: str, text: str) -> bool:
     """Whether a short word stands among bytes as in a text: in eight readable letters, and not as a number of JSON."""
     whole = rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
     if word.replace(".", "").isdigit():
-        whole = rf"(?<![:,\[])(?<![:,\[] ){whole}|{whole}(?![,\]}}])"
+        whole = rf"(?<![:,\[.])(?<![:,\[] ){whole}|(?<!\.){whole}(?![,\]}}:])"
     return any(_READABLE.search(text[max(0, at.start() - 7) : at.end() + 7]) for at in re.finditer(whole, text))
 
 

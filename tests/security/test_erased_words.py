@@ -264,6 +264,8 @@ def test_words_that_files_use_themselves_are_known(tmp_path: Path) -> None:
         memory.search("zqx")
         memory.lifecycle.correct("zq1", trajectory="zqt", labels={"scope": "zq"})
         memory.lifecycle.correct("zq2", trajectory="zqt", text="zqy")
+    with open_memory(folder) as memory:  # the engine writes down more of its settings when it opens a store again
+        memory.search("zqx")
     texts = "\n".join(each.text for each in SCANNER.texts_in(folder) if not each.chance)
     texts += "\n".join(sorted(map(str.lower, SCHEMA.findall((folder / "journal.sqlite").read_text("latin-1")))))
     used = {word for word in re.findall(r"[a-z][a-z_]{7,}", texts) if "zq" not in word}

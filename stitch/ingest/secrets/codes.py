@@ -25,7 +25,7 @@ _CODE_AFTER = re.compile(
 )
 _CODE_BEFORE = re.compile(
     r"(?<![\w.,-])(?P<secret>(?:[A-Z]-)?\d{4,8}|\d{3}[- ]\d{3})[\"'*]{0,2} (?:is|as|ist|est|es|è|é) "
-    r"(?:your|my|the|ihr|dein|votre|tu|su|il tuo|seu|o seu)(?: [\w-]{1,20}){0,3}[ -]\Z",
+    r"(?:your|my|the|ihr|dein|votre|tu|su|il tuo|seu|o seu)(?: [\w-]{1,20}){0,3}[ -][^\W\d_]{0,20}\Z",
     re.IGNORECASE,
 )
 _SECRET_CODE = re.compile(

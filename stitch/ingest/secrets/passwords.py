@@ -107,7 +107,7 @@ def _accepts_quoted(name: Name, value: Value) -> bool:
 
 def _accepts_quoted_behind_space(name: Name, value: Value) -> bool:
     """Whether a literal behind the name alone is its value: `WITH PASSWORD 'x'`, but not: the password 'field'."""
-    if name.word in ("identified by", "assword:") or name.is_option() or name.follows_login():
+    if name.word in ("identified by", "assword:", "psk") or name.is_option() or name.follows_login():
         return True
     is_set = name.is_of_directive() or name.text[: name.at].rstrip().lower().endswith("with")
     return is_password(value.text) or (is_set and is_quoted_password(value.text))

@@ -42,7 +42,7 @@ HEADERS: tuple[Rule, ...] = (
         "authorization",
         signs="authorization",
         accepts=is_credential,
-        pattern=r"authorization[\"'`]?\]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:(?:bearer|basic|token|apikey|digest|ssws|bot|key|negotiate"
+        pattern=r"authorization[\"'`]?\]?(?:\s{0,3}[:=,]\s{0,3}|\s(?=[\"']))[\"'`]?(?:(?:bearer|basic|token|apikey|digest|ssws|bot|key|negotiate"
         r"|genie-?key|splunk)[ :=]\s{0,3}(?:token=)?[\"']?)?(?P<secret>[A-Za-z0-9._~+/=:-]{8,})",
     ),
     Rule(
@@ -280,9 +280,9 @@ CALLS: tuple[Rule, ...] = (
     ),
     rule_within(
         "secret",
-        signs="jwt.|jwt(|hmac(|hmac.|cipher|fernet(|aes.new(|cookieparser(",
+        signs="encrypt(|keyspec(|jwt.|jwt(|hmac(|hmac.|cipher|fernet(|aes.new(|cookieparser(",
         accepts=is_key_of_call,
-        pattern=rf"(?:jwt\.(?:sign|verify|encode|decode)|createhmac|hmac(?:\.new)?|cipher(?:iv)?|fernet|aes\.new|cookieparser)\("
+        pattern=rf"(?:jwt\.(?:sign|verify|encode|decode)|createhmac|hmac(?:\.new)?|cipher(?:iv)?|(?:en|de)crypt|keyspec|fernet|aes\.new|cookieparser)\("
         rf"(?:[^()\n,]{{1,80}},\s?)?b?{_QUOTED}",
     ),
     rule_within(

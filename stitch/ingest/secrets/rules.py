@@ -130,6 +130,7 @@ TOKENS: tuple[Rule, ...] = (
     Rule("tool-token", ("airtable",), re.compile(rf"pat(?<![A-Za-z0-9]pat){_A}{{14}}\.{_HEX}{{64}}")),
     Rule("password-hash", ("$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$y$", "$apr1$", "$argon2"),
          pattern=re.compile(r"\$(?:[156y]|2[aby]|apr1|argon2\w{1,2})\$[A-Za-z0-9./$=,+]{20,200}")),
+    token_rule("password-hash", signs="grub.pbkdf2", pattern=r"grub\.pbkdf2\.sha\d{3}\.\d{1,7}\.[0-9A-Fa-f.]{64,600}"),
     token_rule("tool-token", signs="sqp_|sqa_|squ_", pattern=rf"sq[pau]_{_HEX}{{40}}"),
     Rule("phone-key", tuple(f"sk{sign}" for sign in "0123456789abcdef"),
          re.compile(rf"SK(?<![A-Za-z0-9]SK){_HEX}{{32}}(?![A-Za-z0-9])")),

@@ -76,7 +76,8 @@ SENTENCES: tuple[Rule, ...] = (
     ),
     rule_within(
         "password",
-        signs="success|credential|cracked|pwn3d|hashcat",
+        signs="success: '|success: \"|] success|credentials in|valid credential|credentials found|cracked|pwn3d"
+        "|hashcat",
         accepts=is_odd_argument,
         pattern=r"\b(?:success|(?:valid |found )?credentials?|cracked|pwn3d!?|hashcat)\b[^\n:>]{0,60}"
         r"(?:->|:)[\s'\"]{1,4}(?:[0-9a-f]{32,128}|[\w.\\@-]{2,40}):(?P<secret>[^\s'\":/]{4,60})(?=[\s'\"]|$)",

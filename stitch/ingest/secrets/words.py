@@ -61,7 +61,23 @@ KEYS = frozenset(
         "chave da api",
         "chave api",
     }
-    | {"chiave api", "schlüssel", "sleutel", "ключ api", "ключ", "密钥", "密鑰", "キー", "토큰", "令牌", "トークン"}
+    | {
+        "clé secrète",
+        "clave secreta",
+        "chave secreta",
+        "chiave segreta",
+        "chiave api",
+        "schlüssel",
+        "sleutel",
+        "ключ api",
+        "ключ",
+        "密钥",
+        "密鑰",
+        "キー",
+        "토큰",
+        "令牌",
+        "トークン",
+    }
 )
 CODES = frozenset({
     "code", "pin", "otp", "combination", "combo", "geheimzahl", "codigo", "código", "codice", "cijfercode", "kod",
