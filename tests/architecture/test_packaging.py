@@ -75,7 +75,7 @@ def test_the_wheel_holds_every_file(tmp_path):
                 wanted.add("/".join(inner if folder == "stitch" else ("stitch", *inner)))
     assert wanted - held == set()
     assert held - wanted == set()
-    assert wheel.stat().st_size < 12_000_000
+    assert wheel.stat().st_size < 12_500_000  # 11 MB of it are tables of words, compressed
 
 
 def test_importing_stitch_is_light_and_brings_no_top_level_names(tmp_path):
