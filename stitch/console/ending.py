@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from stitch.core.process import in_each_fork
 
@@ -30,23 +32,26 @@ def termination_heeded() -> Iterator[None]:
     A process that was started to ignore it goes on to do so. Ctrl-C and SIGTERM are heeded even if they come in the
     moment in which the main thread begins to wait for another.
     """
-    heeded = threading.Event()
+    again = _SentAgain() if os.name == "posix" else None
 
     def terminate(number: int, frame: FrameType | None) -> NoReturn:
-        heeded.set()
+        if again is not None:
+            again.heed()
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise Terminated
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        heeded.set()
+        if again is not None:
+            again.heed()
         raise KeyboardInterrupt
 
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    if again is not None:
+        again.watch({terminate, interrupt})
     if before[signal.SIGTERM] is not signal.SIG_IGN:
         signal.signal(signal.SIGTERM, terminate)
     if before[signal.SIGINT] is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
-    again = _SentAgain(heeded, frozenset({terminate, interrupt})) if os.name == "posix" else None
     try:
         yield
     finally:
@@ -62,31 +67,43 @@ def status_of(ended: BaseException) -> int:
 
 
 class _SentAgain:
-    """Sends the main thread a signal again until its handler has run.
+    """Sends the main thread a signal again until its handler has run, the second and third as well as the first.
 
     The interpreter takes note of a signal, and runs its handler when the main thread does its next step. If it comes
-    just before that thread begins to wait for a lock, or if another thread receives it, the next step is the end of the
-    wait, and what is waited for may be what the handler would give up. Sent again, the signal interrupts the wait.
-
-    Args:
-        heeded: Is set by the handlers.
-        handlers: Others are left alone: who sets them sees to it that they run.
+    just before that thread begins to wait for a lock or a terminal, or if another thread receives it, the next step is
+    the end of the wait, and what is waited for may be what the handler would give up. Sent again, the signal interrupts
+    the wait.
     """
 
-    def __init__(
-        self, heeded: threading.Event, handlers: frozenset[Callable[[int, FrameType | None], NoReturn]]
-    ) -> None:
-        self._heeded, self._handlers = heeded, handlers
+    def __init__(self) -> None:
         self._main = threading.get_ident()
+        self._handlers: Collection[Any] = ()
+        self._heeded = True
+        self._closing = self._is_fork = False
+        self._changed = threading.RLock()  # a handler may interrupt another one
         self._noted, self._note = os.pipe()
+        os.set_blocking(self._noted, False)
         os.set_blocking(self._note, False)
         self._before = signal.set_wakeup_fd(self._note, warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="stitch-signals", daemon=True)
-        self._thread.start()
         in_each_fork(self._forked)
+
+    def watch(self, handlers: Collection[Callable[[int, FrameType | None], NoReturn]]) -> None:
+        """Begin, for handlers that call `heed`; others are left alone: who sets them sees to it that they run."""
+        self._handlers = handlers
+        self._thread.start()
+
+    def heed(self) -> None:
+        """Say that a handler runs: all signals that were noted up to now are heeded by it."""
+        if self._is_fork or self._closing:
+            return
+        with self._changed:
+            self._taken()
+            self._heeded = True
 
     def close(self) -> None:
         signal.set_wakeup_fd(self._before)
+        self._closing = True
         if self._thread.is_alive():  # not in a fork
             os.write(self._note, b"\0")  # closing it would not be seen where a fork has it open
             self._thread.join()
@@ -94,10 +111,37 @@ class _SentAgain:
         os.close(self._noted)
 
     def _watch(self) -> None:
-        while number := os.read(self._noted, 1)[0]:
-            while not self._heeded.wait(_AGAIN_S) and signal.getsignal(number) in self._handlers:
-                signal.pthread_kill(self._main, number)
+        noted = select.poll()
+        noted.register(self._noted, select.POLLIN)
+        while not self._closing:
+            noted.poll()
+            with self._changed:
+                numbers = [each for each in self._taken() if each in self._watched()]
+                self._heeded = not numbers
+            if numbers:
+                time.sleep(_AGAIN_S)
+                while self._send_again(numbers[0]):
+                    time.sleep(_AGAIN_S)
+
+    def _send_again(self, number: int) -> bool:
+        """Send a signal that is not heeded yet; false if there is no need."""
+        with self._changed:
+            if self._heeded or self._closing or number not in self._watched():
+                return False
+            signal.pthread_kill(self._main, number)
+            return True
+
+    def _watched(self) -> set[int]:
+        return {each for each in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(each) in self._handlers}
+
+    def _taken(self) -> bytes:
+        """The signals that were noted, which are no more."""
+        try:
+            return os.read(self._noted, 512)
+        except BlockingIOError:
+            return b""
 
     def _forked(self) -> None:
         """A signal to a fork is none to the process that it was forked from, which reads from the same pipe."""
+        self._is_fork = True
         signal.set_wakeup_fd(-1)

@@ -6,6 +6,8 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -69,7 +71,7 @@ def command(
     keys = None if key_file is None else Keys(KeyFile(key_file), clock=time.time)
     access = Access(keys, tenant=loaded.tenant, host=host)
     feed, metrics = EventFeed(), Metrics()
-    _log_to_standard_error()
+    click.get_current_context().with_resource(_logged_to_standard_error())
     listening = listen(host, port)
     try:
         tenants = open_tenants(memory, config=config, observers=(feed, metrics), **settings)
@@ -107,12 +109,21 @@ def _say_ready(url: str, *, as_json: bool) -> None:
         click.echo(f"serving at {url}; Ctrl-C ends it", err=True)
 
 
-def _log_to_standard_error() -> None:
+@contextmanager
+def _logged_to_standard_error() -> Iterator[None]:
     """Show what goes wrong; a program that uses the library decides for itself, the command is such a program."""
     handler = logging.StreamHandler()
     handler.setFormatter(WithoutText())
-    for name, level in (("stitch", logging.INFO), ("stitch.events", logging.WARNING), ("uvicorn.error", logging.ERROR)):
-        logging.getLogger(name).setLevel(level)
+    levels = {"stitch": logging.INFO, "stitch.events": logging.WARNING, "uvicorn.error": logging.ERROR}
+    logs = {name: logging.getLogger(name) for name in levels}
+    before = [(log, log.level, log.handlers, log.propagate) for log in logs.values()]
+    for name, log in logs.items():
+        log.setLevel(levels[name])
     for name in ("stitch", "uvicorn.error"):
-        logging.getLogger(name).handlers = [handler]
-        logging.getLogger(name).propagate = False
+        logs[name].handlers, logs[name].propagate = [handler], False
+    try:
+        yield
+    finally:
+        for log, level, handlers, propagate in before:
+            log.setLevel(level)
+            log.handlers, log.propagate = handlers, propagate

@@ -29,6 +29,12 @@ class Imports(ast.NodeVisitor):
     def __init__(self) -> None:
         self.found: list[tuple[str, str]] = []
 
+    def generic_visit(self, node: ast.AST) -> None:
+        """Nothing is imported inside an expression, which most nodes are part of."""
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.expr):
+                self.visit(child)
+
     def visit_If(self, node: ast.If) -> None:
         for child in node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else ast.iter_child_nodes(node):
             self.visit(child)

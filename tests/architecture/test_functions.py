@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -11,6 +12,11 @@ FOLDERS = ("stitch", "signatures", "pipelines", "bench", "configs")
 MOST = 15
 REASON = f"Complexity over {MOST} because"
 """Begins a comment inside a function that is better left whole."""
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def complexity(function: ast.AST) -> int:
@@ -41,10 +47,9 @@ def test_a_complex_function_says_why_it_is() -> None:
     found = set()
     for folder in FOLDERS:
         for file in (ROOT / folder).rglob("*.py"):
-            text = file.read_text(encoding="utf-8")
-            for name, node in functions(ast.parse(text).body):
-                said = REASON in "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
-                if complexity(node) > MOST and not said:
+            lines = file.read_text(encoding="utf-8").splitlines()
+            for name, node in functions(parsed(file).body):
+                if complexity(node) > MOST and REASON not in "\n".join(lines[node.lineno - 1 : node.end_lineno]):
                     found.add(f"{file.relative_to(ROOT)} {name}")
     assert found == set(), "take these apart, or say why not in a comment inside"
 
@@ -58,8 +63,7 @@ def test_complexity_is_counted() -> None:
 def test_no_cache_of_the_process_keeps_words_that_an_erasure_does_not_clear() -> None:
     found = []
     for file in (ROOT / "stitch").rglob("*.py"):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in ast.walk(parsed(file)):
             if isinstance(node, ast.FunctionDef):
                 cached = any("cache" in ast.unparse(each) for each in node.decorator_list)
                 cleared = any(ast.unparse(each).startswith("text_cache(") for each in node.decorator_list)

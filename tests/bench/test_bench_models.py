@@ -134,7 +134,7 @@ def test_answers_can_be_judged_without_a_model(tmp_path: Path, monkeypatch: pyte
     arguments = ["came", "--data", str(write_set(tmp_path / "toy")), "--methods", "stitch", "--json", "--answers"]
     with LoopbackProvider(reply) as provider:
         given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}
-        for name, value in given.items():
+        for name, value in {**given, "FILTER": "local"}.items():
             monkeypatch.setenv(f"STITCH_{name}", value)
         result = CliRunner().invoke(group, [*arguments, "--judge", "containment"], catch_exceptions=False)
     row = json.loads(result.stdout)["methods"]["stitch"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -16,6 +18,7 @@ from stitch.testing.model import LoopbackProvider
 from stitch.testing.servers import Silence
 
 DAYS = [{"type": "Day", "id": "d1", "n": 1}, {"type": "Day", "id": "d2", "n": 2}]
+PATIENCE_S = 120
 TRIP = {"type": "Plan", "id": "p", "children": DAYS}
 
 
@@ -138,12 +141,16 @@ def test_at_a_terminal_ctrl_c_ends_a_turn_and_not_the_conversation(trip):
         ours, theirs = pty.openpty()
         where = ("--model", "scripted", "--base-url", server.url, "--memory", "m")
         command = [sys.executable, "-m", "stitch", "chat", "--tree", "trip", *where]
-        with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=_owns_terminal) as chat:
+        with (
+            subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=_owns_terminal) as chat,
+            ExitStack() as ended,
+        ):
+            ended.callback(chat.kill)
             os.close(theirs)
             said = _Terminal(ours)
             said.until("> ")
             said.type("thinking\n")
-            assert asked.wait(60)
+            assert asked.wait(PATIENCE_S)
             said.type("\x03")
             said.until("stopped")
             said.until("> ")
@@ -158,7 +165,7 @@ def test_at_a_terminal_ctrl_c_ends_a_turn_and_not_the_conversation(trip):
             said.until("stopped")
             said.until("> ")
             said.type("quit\n")
-            assert chat.wait(60) == 0
+            assert chat.wait(PATIENCE_S) == 0
         os.close(ours)
     with open_memory("m") as memory:
         assert memory.trees.open("trip").version == "v1"
@@ -182,6 +189,8 @@ class _Terminal:
     def until(self, text):
         """Read up to a text; what stands behind it is read next."""
         while text not in self._said:
+            ready, _, _ = select.select([self._file], [], [], PATIENCE_S)
+            assert ready, f"{text!r} was not said, but {self._said!r}"
             self._said += os.read(self._file, 4096).decode()
         self._said = self._said.partition(text)[2]
 

@@ -99,6 +99,35 @@ def test_a_signal_that_another_thread_receives_ends_a_wait_of_the_main_thread(se
     assert done.stderr.strip() == ended
 
 
+WAITS_OFTEN = """
+import signal, threading, time
+from stitch.console.ending import termination_heeded
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+lock, heeded = threading.Lock(), 0
+lock.acquire()
+
+def stop():
+    time.sleep(.1)  # the main thread waits for the lock by then, and another one receives the signal
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+with termination_heeded():
+    for _ in range(3):
+        try:
+            threading.Thread(target=stop).start()
+            lock.acquire()
+        except KeyboardInterrupt:
+            heeded += 1
+print(heeded)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_each_ctrl_c_ends_a_wait_and_not_the_first_alone() -> None:
+    done = subprocess.run([sys.executable, "-c", WAITS_OFTEN], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (done.stdout, done.stderr) == ("3\n", "")
+
+
 FORKS = """
 import os, signal, time
 from stitch.console.ending import Terminated, termination_heeded

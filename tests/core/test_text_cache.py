@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from stitch.core.text_cache import clear_text_caches, text_cache
 
 
@@ -47,8 +45,8 @@ def keepers():
             found += [f"{type(each).__name__} of {len(kept)}: {text[:40]}" for text in texts if part in text != part]
     return found
 
-def remember(erase):
-    with open_memory("m") as memory:
+def remember(folder, *, erase):
+    with open_memory(folder) as memory:
         said = f"Let's plan the Z{part}n Banquet on 3 May, as z{part}n as ever."
         memory.add(Step(id="a", role="user", content=said), trajectory="t")
         said = f"Wir planen das Bankett der Z{part}n und laden dazu auch alle Nachbarn ein."
@@ -78,9 +76,9 @@ def select_from_a_tree():
 """
 
 
-@pytest.mark.parametrize("used", ["remember(erase=True)", "remember(erase=False)", "select_from_a_tree()"])
-def test_nothing_in_a_process_keeps_a_word_that_is_erased_or_of_what_is_closed(tmp_path, used):
+def test_nothing_in_a_process_keeps_a_word_that_is_erased_or_of_what_is_closed(tmp_path):
     """In a process of its own: in this one, whatever reported a failing test would keep it too."""
-    code = f"{KEEPERS}\n{used}\nprint(keepers())"
+    uses = ("remember('erased', erase=True)", "remember('closed', erase=False)", "select_from_a_tree()")
+    code = KEEPERS + "".join(f"\n{used}\nprint(keepers())" for used in uses)
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr or ended.stdout
+    assert (ended.returncode, ended.stdout) == (0, "[]\n" * len(uses)), ended.stderr or ended.stdout

@@ -115,13 +115,6 @@ def test_the_answerer_is_taught_without_a_judge(optimizer, tmp_path):
     assert made.compiled.predictors["answer_debate"].demos == []
 
 
-def test_gepa_finds_the_lesson_in_the_feedback(labeled):
-    made = compiled_by(
-        "gepa", target="windowed", data=labeled, script=labeling_pupil(needs="was split off as"), limit=3
-    )
-    assert LESSON in made.compiled.predictors["label_window"].instructions
-
-
 @pytest.mark.slow
 def test_gepa_finds_no_lesson_where_the_feedback_has_none(labeled):
     blind = compiled_by(
@@ -141,7 +134,7 @@ def test_the_same_seed_compiles_the_same_program(optimizer, labeled):
     assert first.compiled == second.compiled
 
 
-def test_a_program_that_is_worse_on_what_was_held_back_is_not_adopted(labeled):
+def test_where_examples_do_harm_the_program_is_left_without_them(labeled):
     def spoiled_by_examples(system, user):
         return (label_poorly if "}[[ ## " in user and "trip" not in system else label_by_rules)(system, user)
 
@@ -151,21 +144,11 @@ def test_a_program_that_is_worse_on_what_was_held_back_is_not_adopted(labeled):
         assert made.adopted  # the optimizer itself saw that examples do harm
         assert made.after.score == made.before.score
 
-    def lucky_in_training(system, user):
-        known = any(f"place {lesson.group[5:]}-" in user.rpartition("}[[ ## ")[2] for lesson in parts.train)
-        if "}[[ ## " in user:
-            return (label_by_rules if known else label_poorly)(system, user)
-        return (label_poorly if known and "place 1-" not in user else label_by_rules)(system, user)
 
-    model, _ = model_of(lucky_in_training)
-    with opened("windowed", labeled) as (task, parts):
-        made = compile_program(task, parts.train, held_back=parts.held_back, optimizer="bootstrap", model=model)
-    assert not made.adopted
-    assert made.after.score < made.before.score
-
-
-def test_a_compiled_program_labels_a_memory_and_says_so(labeled, tmp_path):
-    made = compiled_by("gepa", target="windowed", data=labeled, script=labeling_pupil(), limit=3)
+def test_gepa_finds_the_lesson_in_the_feedback_and_a_memory_is_labeled_by_it(labeled, tmp_path):
+    pupil = labeling_pupil(needs="was split off as")
+    made = compiled_by("gepa", target="windowed", data=labeled, script=pupil, limit=3)
+    assert LESSON in made.compiled.predictors["label_window"].instructions
     write_compiled(tmp_path / "p.json", made.compiled)
     program = WindowProgram()
     load_compiled(tmp_path / "p.json", program, target="windowed")

@@ -16,13 +16,15 @@ LOGGERS = ("stitch", "stitch.events", "uvicorn.error")
 
 
 @pytest.fixture(autouse=True)
-def logging_and_turns_as_before():
+def turns_as_before():
     interval = sys.getswitchinterval()
-    before = [(log, log.level, log.handlers, log.propagate) for log in map(logging.getLogger, LOGGERS)]
     yield
     sys.setswitchinterval(interval)
-    for log, level, handlers, propagate in before:
-        log.level, log.handlers, log.propagate = level, handlers, propagate
+
+
+def logged():
+    """How the logs are set that the command sets while it serves."""
+    return [(log.level, log.handlers, log.propagate) for log in map(logging.getLogger, LOGGERS)]
 
 
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals go to the main thread")
@@ -46,9 +48,11 @@ def test_it_serves_until_a_signal_and_ends_with_status_0(as_json, client_of, mon
     backups = ["--backup-every-h", "1", "--backup-to", "backups"]
     options = ["--memory", "m", "--port", str(port), *backups, *(["--json"] if as_json else [])]
     monkeypatch.setattr(sys, "argv", ["stitch", "serve", *options])
+    before = logged()
     with pytest.raises(SystemExit) as ended:
         main()
     asking.join()
+    assert logged() == before
     out, err = capfd.readouterr()
     assert (ended.value.code or 0, answers) == (0, [{"status": "ok"}])
     url = f"http://127.0.0.1:{port}"

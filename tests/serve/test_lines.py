@@ -188,6 +188,7 @@ def test_who_sends_without_a_pause_hears_of_the_end_too():
 
 def test_a_client_that_reads_nothing_while_it_sends_is_read_on(serving):
     client = serving()
-    lines = [step(f"step {number}", id=str(number)) for number in range(4_000)]
-    answer = client.lines(lines)
-    assert answer.lines[-1] == {"done": True, "lines": 4_000, "rejected": 0}
+    refused = [b'{"role": "user", "content": %d}\n' % number for number in range(4_000)]  # which is quick
+    answer = client.lines([*refused, step("the last one")])
+    assert answer.lines[-1] == {"done": True, "lines": 4_001, "rejected": 4_000}
+    assert len(answer.body) > 300_000
