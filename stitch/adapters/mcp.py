@@ -30,10 +30,10 @@ from pydantic import BaseModel, Field
 from stitch import __version__
 from stitch.adapters.mcp_trees import TREE_TOOLS, TreeAnswers
 from stitch.adapters.recalled import recalled_steps
+from stitch.api.maintenance_models import CorrectRequest
 from stitch.api.models import ForgetRequest, QueryRequest, WhyRequest
 from stitch.api.operations import Action, ask, made
 from stitch.api.theme_models import ThemesRequest
-from stitch.api.upkeep_models import CorrectRequest
 from stitch.core import Origin, Trust
 from stitch.core.cancellation import cancelable
 from stitch.errors import InputError, StitchError, no_trajectory

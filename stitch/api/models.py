@@ -1,7 +1,7 @@
 """Requests and responses: what is asked of a memory and what it answers, the same over every wire and with `--json`.
 
-Here are those that add, ask and forget; see also `listing_models` and `upkeep_models`. More than 400 lines because what
-a search answers is told whole, field by field.
+Here are those that add, ask and forget; see also `listing_models` and `maintenance_models`. More than 400 lines because
+what a search answers is told whole, field by field.
 """
 
 from __future__ import annotations

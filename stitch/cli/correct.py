@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from stitch.api.maintenance_models import CorrectRequest, CorrectResponse
 from stitch.api.operations import ask, made
-from stitch.api.upkeep_models import CorrectRequest, CorrectResponse
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from stitch.api.maintenance_models import ExpireRequest, ExpireResponse
 from stitch.api.models import ForgetRequest
 from stitch.api.operations import ask, made
-from stitch.api.upkeep_models import ExpireRequest, ExpireResponse
 from stitch.cli.correct import command as correct
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from stitch.api.maintenance_models import HistoryRequest, HistoryResponse
 from stitch.api.operations import ask, made
-from stitch.api.upkeep_models import HistoryRequest, HistoryResponse
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.core import Step, StepLabels

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 import click
 import orjson
 
+from stitch.api.maintenance_models import ImportRequest, ImportResponse
 from stitch.api.operations import ask
-from stitch.api.upkeep_models import ImportRequest, ImportResponse
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn

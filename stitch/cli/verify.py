@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from stitch.api.maintenance_models import VerifyRequest, VerifyResponse
 from stitch.api.operations import ask
-from stitch.api.upkeep_models import VerifyRequest, VerifyResponse
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn

@@ -12,7 +12,7 @@ import orjson
 
 from stitch.core import ContextualIntent, StepLabels
 from stitch.journal.entries import Entry, encode_labels
-from stitch.lifecycle.beside import strings
+from stitch.lifecycle.side_files import strings
 from stitch.lifecycle.unsaid import Unsaid, fold
 from stitch.text.words import is_verb, stem
 

@@ -16,12 +16,12 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.rework import Rework
 from stitch.journal import Checkpoint, Entry, Journal, Selected
 from stitch.journal.entries import Encoded
-from stitch.lifecycle.beside import Gone, remove_mentions, strings, words_left
 from stitch.lifecycle.cleaning import Cleaner, ErasedWords, given_by_hand
 from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
 from stitch.lifecycle.multi_search import Needles
 from stitch.lifecycle.repair import lists, remove_next
 from stitch.lifecycle.selection import by_trajectory
+from stitch.lifecycle.side_files import Gone, remove_mentions, strings, words_left
 from stitch.lifecycle.traces import (
     Proof,
     PurgeableStore,

@@ -15,10 +15,10 @@ from stitch.core import StepLabels, snippet_id
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal, KeptStep
 from stitch.journal.entries import Entry
-from stitch.lifecycle.beside import strings
 from stitch.lifecycle.cleaning import NO_SCOPE, given_by_hand, split_names
 from stitch.lifecycle.multi_search import LEAST_BYTES, Needles
 from stitch.lifecycle.own_words import OWN_WORDS
+from stitch.lifecycle.side_files import strings
 from stitch.lifecycle.unsaid import Unsaid, fold
 from stitch.text.words import is_verb, stem, words
 

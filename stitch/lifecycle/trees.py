@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
-from stitch.lifecycle.beside import Gone, remove_mentions, words_left
 from stitch.lifecycle.erase import purge, said_by_others, search
+from stitch.lifecycle.side_files import Gone, remove_mentions, words_left
 from stitch.lifecycle.traces import Proof, traces_in, words_in
 from stitch.trees.log import TreeLog
 from stitch.trees.records import TREES, keys_of, log_key, texts_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from stitch.api import models, upkeep_models
+from stitch.api import maintenance_models, models
 from stitch.api.operations import made
 from stitch.core import trajectory_name
 from stitch.lifecycle.erase import Erased
@@ -63,7 +63,7 @@ class RemoteLifecycle(Lifecycle):
         by: str = "person",
     ) -> None:
         request = made(
-            upkeep_models.CorrectRequest,
+            maintenance_models.CorrectRequest,
             step=step,
             trajectory=trajectory_name(trajectory),
             text=text,
@@ -76,8 +76,8 @@ class RemoteLifecycle(Lifecycle):
 
     @override
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
-        request = made(upkeep_models.HistoryRequest, step=step, trajectory=trajectory_name(trajectory))
-        response: upkeep_models.HistoryResponse = self._memory.ask("history", request)
+        request = made(maintenance_models.HistoryRequest, step=step, trajectory=trajectory_name(trajectory))
+        response: maintenance_models.HistoryResponse = self._memory.ask("history", request)
         return list(map(rebuilding.revision_of, response.revisions))
 
     @override
@@ -107,7 +107,7 @@ class RemoteLifecycle(Lifecycle):
         trust_clock: bool = False,
     ) -> Expiry:
         request = made(
-            upkeep_models.ExpireRequest,
+            maintenance_models.ExpireRequest,
             rules=self._rules if rules is None else rules,
             now=now,
             dry_run=dry_run,
@@ -118,23 +118,23 @@ class RemoteLifecycle(Lifecycle):
     @override
     def export(self, *, trajectory: str | None = None) -> Iterator[str]:
         name = None if trajectory is None else trajectory_name(trajectory)
-        lines = self._memory.ask("export", made(upkeep_models.ExportRequest, trajectory=name))
+        lines = self._memory.ask("export", made(maintenance_models.ExportRequest, trajectory=name))
         return (item.line for item in lines)
 
     @override
     def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-", again: bool = False) -> Imported:
-        request = made(upkeep_models.ImportRequest, source=source, again=again)
-        answer: upkeep_models.ImportResponse = self._memory.ask("import", request, lines)
+        request = made(maintenance_models.ImportRequest, source=source, again=again)
+        answer: maintenance_models.ImportResponse = self._memory.ask("import", request, lines)
         return Imported(**{name: getattr(answer, name) for name in Imported._fields})
 
     @override
     def backup(self, to: str | os.PathLike[str]) -> BackedUp:
-        request = made(upkeep_models.BackupRequest, to=os.path.abspath(to))
+        request = made(maintenance_models.BackupRequest, to=os.path.abspath(to))
         return rebuilding.backup_of(self._memory.ask("backup", request))
 
     @override
     def verify(self, *, repair: bool = False) -> Verification | Repaired:
-        request = upkeep_models.VerifyRequest(repair=repair)
+        request = maintenance_models.VerifyRequest(repair=repair)
         return rebuilding.verification_of(self._memory.ask("verify", request), repaired=repair)
 
     @override
@@ -150,7 +150,7 @@ class RemoteLifecycle(Lifecycle):
 
     @override
     def relabel(self) -> Relabeled:
-        answer: upkeep_models.RelabelResponse = self._memory.ask("relabel", models.Nothing())
+        answer: maintenance_models.RelabelResponse = self._memory.ask("relabel", models.Nothing())
         return Relabeled(answer.trajectories, answer.steps, answer.relabeled)
 
 

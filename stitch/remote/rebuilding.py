@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stitch.api.listing_models import CallTotals, InventoryResponse, StepRow
+from stitch.api.maintenance_models import BackupResponse, CorrectionRow, ExpireResponse, RevisionRow, VerifyResponse
 from stitch.api.models import Hit, ProofModel, QueryResponse, Ranked, Scored, WhyResponse
-from stitch.api.upkeep_models import BackupResponse, CorrectionRow, ExpireResponse, RevisionRow, VerifyResponse
 from stitch.core import (
     Cause,
     Decision,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from stitch.api import labeling_models, listing_models, models, theme_models, upkeep_models
+from stitch.api import labeling_models, listing_models, maintenance_models, models, theme_models
 from stitch.core import Decision, KeptTrajectory, Piece, ScopeSummary, Statement, Theme
 from stitch.core.snippets import EntityTypeSummary
 from stitch.journal import Entry
@@ -32,12 +32,12 @@ TWINS: tuple[tuple[Any, type[BaseModel], frozenset[str], frozenset[str]], ...] =
     (ScopeSummary, listing_models.ScopeRow, frozenset({"terms", "values"}), NOTHING),
     (EntityTypeSummary, listing_models.EntityTypeRow, NOTHING, NOTHING),
     (Totals, listing_models.CallTotals, NOTHING, frozenset({"tokens"})),
-    (Imported, upkeep_models.ImportResponse, NOTHING, NOTHING),
-    (BackedUp, upkeep_models.BackupResponse, NOTHING, NOTHING),
-    (Disagreement, upkeep_models.DisagreementRow, NOTHING, NOTHING),
-    (Repaired, upkeep_models.VerifyResponse, NOTHING, NOTHING),
-    (Relabeled, upkeep_models.RelabelResponse, NOTHING, NOTHING),
-    (Correction, upkeep_models.CorrectionRow, NOTHING, NOTHING),
+    (Imported, maintenance_models.ImportResponse, NOTHING, NOTHING),
+    (BackedUp, maintenance_models.BackupResponse, NOTHING, NOTHING),
+    (Disagreement, maintenance_models.DisagreementRow, NOTHING, NOTHING),
+    (Repaired, maintenance_models.VerifyResponse, NOTHING, NOTHING),
+    (Relabeled, maintenance_models.RelabelResponse, NOTHING, NOTHING),
+    (Correction, maintenance_models.CorrectionRow, NOTHING, NOTHING),
     (TakenIn, labeling_models.LabelRepliesResponse, NOTHING, NOTHING),
 )
 """A value of the library, what is told of it, what of it is told to nobody, and what is told besides."""

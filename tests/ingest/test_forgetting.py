@@ -13,10 +13,10 @@ import pytest
 from stitch.core import ForgetfulSession, LabelKind, Step
 from stitch.label.local import LocalLabeler
 from stitch.label.local.labeler import LocalLabelSession
-from stitch.lifecycle.beside import strings
 from stitch.lifecycle.erase import erase
 from stitch.lifecycle.repair import verify
 from stitch.lifecycle.selection import Selector, select
+from stitch.lifecycle.side_files import strings
 from stitch.text.words import stems
 
 Make = Callable[..., Any]

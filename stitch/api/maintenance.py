@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from stitch.api.forgetting import proof_of
 from stitch.api.listing import part_of
-from stitch.api.models import Nothing
-from stitch.api.naming import known_trajectory, trajectory_of
-from stitch.api.upkeep_models import (
+from stitch.api.maintenance_models import (
     BackupRequest,
     BackupResponse,
     CorrectionRow,
@@ -31,6 +29,8 @@ from stitch.api.upkeep_models import (
     VerifyRequest,
     VerifyResponse,
 )
+from stitch.api.models import Nothing
+from stitch.api.naming import known_trajectory, trajectory_of
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
