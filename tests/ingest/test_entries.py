@@ -31,6 +31,7 @@ from stitch.errors import JournalError, ReplyError, StepRejectedError, StoreMism
 from stitch.journal import Checkpoint, Journal, SqliteJournal
 from stitch.journal.entries import (
     Entry,
+    IngestCounts,
     borrowed_trust,
     differences,
     encode_labels,
@@ -39,6 +40,7 @@ from stitch.journal.entries import (
     retirement,
 )
 from stitch.journal.sqlite.connection import Connection
+from stitch.journal.sqlite.copies import settle
 from stitch.journal.sqlite.schema import check_version
 from stitch.testing.journaling import DictJournal
 
@@ -275,4 +277,23 @@ def test_new_labels_of_labeled_steps_leave_no_checkpoint(make: Callable[[], Jour
     ]  # fmt: skip
     (*_, last) = journal.changes()
     assert (last.kind, last.trajectory, list(last.steps)) == (ChangeKind.LABELED, "t", [seqs[1]])
+    journal.close()
+
+
+def test_steps_wait_that_are_neither_stored_nor_failed_nor_retired() -> None:
+    counts = IngestCounts(accepted=20, labeled=9, stored=7, failed=3, trajectories=1, retired=2)
+    assert counts.waiting == 8
+
+
+def test_what_is_no_copy_of_a_journal_is_not_settled(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"the journal cannot be copied to '.*x': "):
+        settle(tmp_path / "no folder" / "x", tenant=None)
+
+
+def test_a_purge_leaves_nothing_in_the_log_of_the_journal(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "j")
+    journal.append_many([Step(role="user", content="x")], tenant="a", trajectory="t", recorded=1.0)
+    assert (tmp_path / "j-wal").stat().st_size > 0
+    journal.record_purged()
+    assert (tmp_path / "j-wal").stat().st_size == 0
     journal.close()

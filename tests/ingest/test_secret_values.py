@@ -33,8 +33,10 @@ SECRET: dict[str, tuple[list[str], list[str]]] = {
     "has_two_kinds": (["a1", "aB", "a!", "1!"], ["a", "A", "1", "a.b", "a(1)"]),
     "is_mixed": (["abc1ddee"], ["abcdddee", "12345678", "aac1ddee", "abc1"]),
     "is_password": (
-        ["hunter2", "k@y!", "kPqzBwQr", "aB!", "a!b", "ab+c", "aB3", "Passwort1"],
-        ["Hunter", "hunter", "get_password()", "self.token", "std::token", "a->b", "~/key1", "./key1", "../key1",
+        ["hunter2", "k@y!", "kPqzBwQr", "aB!", "a!b", "ab+c", "aB3", "Passwort1", "lbs.u1Uac55", "lbs.u1Uac5",
+         "self.u1Uac55"],
+        ["lbs.parser2Name", "lbs.parserName2", "a.b.u1Uac55", "lbs.u1uac55", "lbs.onlyWords", "lbs.u1Ua5",
+         "Hunter", "hunter", "get_password()", "self.token", "std::token", "a->b", "~/key1", "./key1", "../key1",
          "C:\\key1", "/etc/k1", "http://x1", "2024-05-01", "2024-05-01T10:00", "12:30", "12:30:59", "sha256", "UTF8",
          "userName", "mapOneTwo", "kPqzBwQ", "ab!", "abc!", "12345678", "name{x1}", "x[1]"],
     ),

@@ -45,7 +45,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INNER = ("signatures", "pipelines", "bench", "configs")
 """Root folders that are installed as subpackages of `stitch`."""
 ROOMS = {
-    "retrieve": ("tests/retrieve", "tests/memory", "tests/label/test_model_pipeline.py"),
+    "retrieve": ("tests/retrieve",),
     "ingest": ("tests/ingest", "tests/artifacts"),
     "journal": ("tests/ingest", "tests/memory"),
     "store": ("tests/store",),
@@ -56,8 +56,9 @@ ROOMS = {
     ),
     "text": ("tests/text",),
     "label/local": (
-        "tests/label/test_golden_labels.py", "tests/label/test_local", "tests/label/test_references",
-        "tests/label/test_gists.py", "tests/label/test_resuming.py", "tests/label/test_misread_steps.py",
+        "tests/label/test_golden", "tests/label/test_references", "tests/label/test_local_s",
+        "tests/label/test_local_r", "tests/label/test_local_t", "tests/label/test_local_a", "tests/label/test_local_p",
+        "tests/label/test_local_la", "tests/label/test_resuming.py",
     ),
 }  # fmt: skip
 """Each room's tests: what their paths begin with."""

@@ -403,6 +403,12 @@ class JournalContract:
         assert not journal.owes_purge()
         assert journal.record_removed([1, 2]) == [2]
 
+    def test_whoever_follows_is_told_of_steps_that_are_about_to_be_erased(self, journal: Journal) -> None:
+        append(journal, say("one", id="1"), say("two", id="2"))
+        before = journal.last_change()
+        assert journal.record_removed([2, 3]) == [2]
+        assert [(each.kind, each.steps) for each in journal.changes(after=before)] == [(ChangeKind.ERASED, range(2, 3))]
+
     def test_an_erased_step_is_not_accepted_again_unless_that_is_asked_for(self, journal: Journal) -> None:
         append(journal, say("one", id="1"), say("two", id="2"))
         append(journal, say("one", id="1"), trajectory="u")
