@@ -213,7 +213,7 @@ def acts_of_script(text: str, *, sure: bool = False, name: str = "") -> list[Act
     if _SUBMITS.search(text[:400]):
         return [Act("submit")]
     first = text.strip().split(maxsplit=1)[:1]
-    program = first[0].rsplit("/", 1)[-1].lower() if first else ""
+    program = first[0].rsplit("/", 1)[-1].lower().rstrip(";") if first else ""
     known = program in _PROGRAM_ACT or program in _PREFIXES or program in ("git", "echo", "printf", "export", "source")
     if known or (first[:1] and (first[0].startswith(("./", "/")) or name.lower() == program)):
         found = list(dict.fromkeys(_shell(text)))
@@ -261,7 +261,7 @@ def _command(command: str, plain: str) -> Act | None:
             del parts[0]
     if not parts or parts[0].startswith("#"):
         return None
-    program, rest = parts[0].rsplit("/", 1)[-1].lower(), parts[1:]
+    program, rest = parts[0].rsplit("/", 1)[-1].lower(), [part for part in parts[1:] if not part.startswith("2>")]
     written = re.search(r"(?<![0-9&])>{1,2}\s*(?!&|/dev/null)(\S+)", plain)
     files = [part for part in rest if (not part.startswith("-") and "/" in part) or re.search(r"\.\w{1,5}$", part)]
     target = files[-1] if files else ""
@@ -343,7 +343,7 @@ def written_action(text: str, *, fences: bool) -> WrittenAction | None:
         if lang in _OF_CODE:
             return WrittenAction(lang, (Act("run"),), code)
         if lang in _OF_SHELL or lang == "sql":
-            found = _in_fence(code)
+            found = acts_of_script(code, sure=True) if lang == "sql" else _in_fence(code)
             return WrittenAction(code.split(maxsplit=1)[0][:40], tuple(found), code)
     return None
 
@@ -388,7 +388,7 @@ def _said(said: str, given: str) -> WrittenAction:
     script = acts_of_script(given or said, sure=False) if given or len(parts) > 1 else []
     if verb in _DEED_OF and "/" not in rest and "." not in rest:
         act = "navigate" if verb == "go" else _DEED_OF[verb]
-        if verb in ("open", "look") and verb == "open":
+        if verb == "open":
             act = "use"
         return WrittenAction(verb, (Act(act, rest),), said)
     if script:
