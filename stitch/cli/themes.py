@@ -40,6 +40,8 @@ def group(
     if as_json:
         print_json(page.model_dump(mode="json"))
         return
+    if not page.themes:
+        click.echo("there are no themes" + (f" as of {as_of}" if as_of else ""), err=True)
     for theme in page.themes:
         terms = ", ".join(one_line(term) for term in theme.terms)
         told = f"  ({terms})" if terms else ""

@@ -75,5 +75,7 @@ def test_themes_are_listed_and_shown_and_an_unknown_one_is_refused(folder, run):
     assert (status, "The login page shows an error." in out) == (0, True)
     status, out, err = run("themes", "--memory", folder, "--limit", "1")
     assert (len(out.splitlines()), "--after t1" in err) == (1, True)
+    status, out, err = run("themes", "--memory", folder, "--as-of", "2001-01-01T00:00")
+    assert (status, out, "there are no themes as of 2001-01-01T00:00" in err) == (0, "", True)
     status, _, err = run("themes", "show", "--memory", folder, "t99")
     assert (status, "no theme 't99'" in err) == (2, True)
