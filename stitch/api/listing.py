@@ -42,7 +42,7 @@ from stitch.api.listing_models import (
 from stitch.api.models import MOST_PAGE_CHARS, PAGE_ITEMS, About, Done, Nothing
 from stitch.api.naming import known_trajectory
 from stitch.api.spending import read_spending, totals_of
-from stitch.core import LabelKind, LabelVocabulary, Receipt
+from stitch.core import LabelKind, LabelVocabulary, Receipt, with_calls
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def position_after(after: str | None) -> int:
 def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
     labels, text = entry.labels, entry.step.content
     intent = labels.intent if labels else None
+    called = tuple(with_calls("", [call]) for call in entry.step.tool_calls)
+    calls: dict[str, tuple[str, ...]] = {"calls": called} if called else {}
 
     def read(kind: LabelKind, values: Iterable[str]) -> tuple[str, ...]:
         """Labels as lanes and questions read them: through the merges."""
@@ -140,6 +142,7 @@ def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
         event_types=read(LabelKind.EVENT_TYPE, intent.event_types) if intent else (),
         entity_types=read(LabelKind.ENTITY_TYPE, intent.entity_types) if intent else (),
         text=text,
+        **calls,
         references=tuple(
             Reference(number=number, said=text[each.start : each.end], **each.model_dump())
             for number, each in enumerate(labels.references if labels else (), 1)

@@ -88,6 +88,8 @@ class TimelineStep(Response):
     event_types: tuple[str, ...]
     entity_types: tuple[str, ...]
     text: str
+    calls: tuple[str, ...] = ()
+    """The tools it calls, each with its arguments."""
     references: tuple[Reference, ...]
 
 

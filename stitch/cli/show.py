@@ -1,7 +1,12 @@
-"""`stitch show`: the intent timeline."""
+"""`stitch show`: the intent timeline, of a memory or of files that are in none."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,43 +16,105 @@ from stitch.api.models import MOST_PAGE_ITEMS
 from stitch.api.operations import ask, made
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import draw_lanes, one_line, print_json
+from stitch.core import Rejection, SourcedStep
+from stitch.errors import InputError, StepRejectedError
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
 
+_REASON_CHARS = 200
+
+
 @click.command()
+@click.argument("files", nargs=-1, metavar="[FILE...]")
 @memory_options
 @click.option("--trajectory", metavar="ID", help="Which trajectory; all if none is named.")
 @click.option("--steps/--no-steps", default=False, help="List the steps with their labels and references.")
 @json_option
-def command(as_json: bool, trajectory: str | None, steps: bool, **arguments: Any) -> None:
+def command(files: tuple[str, ...], as_json: bool, trajectory: str | None, steps: bool, **arguments: Any) -> None:
     """Draw the scopes of a trajectory as lanes over its steps: where each began, was left, and was resumed.
+
+    With FILEs (folders, or `-`) these are drawn as they would be stored, labeled without a model; no memory is made.
 
     \b
     Example:
       stitch show --memory trip.memory --trajectory trip-1 --steps
+      stitch show agent-run.jsonl --steps
     """
-    with opened_memory(**arguments) as memory:
+    with drawn_from(files, **arguments) if files else opened_memory(**arguments) as memory:
         wanted = memory.trajectories() if trajectory is None else [trajectory]
         shown = [_whole(memory, name, with_steps=steps or as_json) for name in wanted]
     if as_json:
         print_json({"trajectories": [timeline.model_dump(exclude={"next"}) for timeline in shown]})
         return
     for timeline in shown:
-        click.echo(f"{timeline.trajectory}  ({timeline.length} steps)")
-        click.echo(draw_lanes(timeline.scopes, length=timeline.length))
-        for step in timeline.steps:
-            labels = ", ".join([*step.event_types, *(f"[{name}]" for name in step.entity_types)])
-            name = "" if step.step == str(step.position) else f"  (step {step.step})"
-            apart = f"  {step.state}" if step.state in ("failed", "retired") else ""
-            click.echo(f"  {step.position:>4} {step.role:<12.12} {step.scope or '-'}: {labels}{name}{apart}")
-            click.echo(f"       {one_line(step.text, limit=100)}")
-            for read in step.references:
-                since = f", from step {read.antecedent}" if read.antecedent is not None else ""
-                read_as = f"{read.said!r} reads {read.replacement!r}"
-                click.echo(f"       {read.number}. {one_line(read_as, limit=100)} ({read.confidence:.2f}{since})")
-        click.echo()
+        _draw(timeline)
+
+
+def _draw(timeline: Timeline) -> None:
+    """Print the lanes of a trajectory, and its steps, where it has them."""
+    click.echo(f"{timeline.trajectory}  ({timeline.length} steps)")
+    click.echo(draw_lanes(timeline.scopes, length=timeline.length))
+    for step in timeline.steps:
+        labels = ", ".join([*step.event_types, *(f"[{name}]" for name in step.entity_types)])
+        name = "" if step.step == str(step.position) else f"  (step {step.step})"
+        apart = f"  {step.state}" if step.state in ("failed", "retired") else ""
+        click.echo(f"  {step.position:>4} {step.role:<12.12} {step.scope or '-'}: {labels}{name}{apart}")
+        for said in filter(None, (step.text, *step.calls)):
+            click.echo(f"       {one_line(said, limit=100)}")
+        for read in step.references:
+            since = f", from step {read.antecedent}" if read.antecedent is not None else ""
+            read_as = f"{read.said!r} reads {read.replacement!r}"
+            click.echo(f"       {read.number}. {one_line(read_as, limit=100)} ({read.confidence:.2f}{since})")
+    click.echo()
+
+
+@contextmanager
+def drawn_from(files: Sequence[str], **arguments: Any) -> Iterator[Memory]:
+    """A memory of files alone, which is gone afterwards; what cannot be read of them is told.
+
+    Raises:
+        InputError: A memory is named as well, or nothing of the files can be read.
+    """
+    from stitch.assemble import open_memory
+
+    if named := next((name for name, value in arguments.items() if value is not None), None):
+        raise InputError(
+            f"FILEs are drawn without a memory, and --{named} is given", hint=f"leave out --{named}, or the FILEs"
+        )
+    with (
+        tempfile.TemporaryDirectory(prefix="stitch-show-") as folder,
+        open_memory(Path(folder) / "memory", labels="local", embedder="static", share=False) as memory,
+    ):
+        rejected = _fill(memory, files)
+        if not memory.trajectories():
+            reason = f": {one_line(rejected[0], limit=_REASON_CHARS)}" if rejected else ""
+            raise InputError(f"no step could be read{reason}", hint="`stitch ingest --help` says what can be read")
+        if rejected:
+            click.echo(
+                f"stitch: {len(rejected)} could not be read, the first: {one_line(rejected[0], limit=_REASON_CHARS)}",
+                err=True,
+            )
+        yield memory
+
+
+def _fill(memory: Memory, files: Sequence[str]) -> list[str]:
+    """Add the steps of files, and say what could not be."""
+    from stitch.sources import FileSource, StandardInput, expand_paths
+
+    sources = (StandardInput() if path == "-" else FileSource(path) for path in expand_paths(list(files)))
+    rejected: list[str] = []
+    read: list[SourcedStep] = []
+    for item in chain.from_iterable(sources):
+        if isinstance(item, Rejection):
+            rejected.append(f"line {item.line} of {item.source}: {item.reason}")
+        else:
+            read.append(item)
+    for trajectory, own in groupby(read, key=lambda item: item.trajectory):
+        receipts = memory.add_each([item.step for item in own], trajectory=trajectory)
+        rejected.extend(str(each) for each in receipts if isinstance(each, StepRejectedError))
+    return rejected
 
 
 def _whole(memory: Memory, trajectory: str, *, with_steps: bool) -> Timeline:

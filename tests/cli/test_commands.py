@@ -227,6 +227,42 @@ def test_the_timeline_draws_a_lane_for_each_scope(run, memory):
     assert "no trajectory 'trip-9'" in err
 
 
+def test_files_are_drawn_without_a_memory(run, trip, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    code, out, err = run("show", str(trip), "--steps")
+
+    assert (code, err) == (0, "")
+    assert "(6 steps)" in out
+    assert "━" in out
+    assert "$76.22" in out
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_calls_are_drawn_with_their_arguments(run, tmp_path):
+    step = {"role": "assistant", "content": "", "tool_calls": [{"name": "find_part", "arguments": {"name": "bulb"}}]}
+    (tmp_path / "run.jsonl").write_text(json.dumps(step) + "\n")
+
+    assert 'find_part(name="bulb")' in run("show", "run.jsonl", "--steps")[1]
+    [drawn] = json.loads(run("show", "run.jsonl", "--json")[1])["trajectories"]
+    assert drawn["steps"][0]["calls"] == ['find_part(name="bulb")']
+
+
+def test_what_cannot_be_drawn_says_why(run, trip, memory, tmp_path):
+    (tmp_path / "none.jsonl").write_text("{}\n")
+    (tmp_path / "half.jsonl").write_text(json.dumps({"role": "user", "content": "Hello."}) + "\n{}\n")
+
+    code, _, err = run("show", str(trip), "--memory", memory)
+    assert code == 2
+    assert "--memory is given" in err
+    code, _, err = run("show", "none.jsonl")
+    assert code == 2
+    assert "no step could be read: line 1 of none.jsonl" in err
+    code, out, err = run("show", "half.jsonl")
+    assert code == 0
+    assert "(1 steps)" in out
+    assert "1 could not be read, the first: line 2 of half.jsonl" in err
+
+
 def test_tenants_do_not_see_each_other(run, memory, trip):
     assert run("query", "breakfast", "--memory", memory, "--tenant", "other", "--json")[1].count('"rank"') == 0
     run("ingest", trip, "--memory", memory, "--tenant", "other")

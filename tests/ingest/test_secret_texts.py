@@ -14,6 +14,7 @@ TEXTS = [
     "X-Api-Key: orders2031list",
     "page.fill('input[name=password]', '«Siskin_4»')",
     "Código postal: 28013",
+    "exitcode: 0 (execution succeeded)\nCode output: 732050",
     "unzip -p a.zip b.txt",
     "unzip -P «tarn77» a.zip",
     "I have set the new admin password to «Larch-3321» for you.",

@@ -10,7 +10,8 @@ from stitch.ingest.secrets.rules import Found
 
 _DIGIT = re.compile("[0-9]")
 _CODE_AFTER = re.compile(
-    rf"""(?:s|e|es)?(?!\ (?:postal|post|zip|de\ barras|de\ área|fuente|fonte|morse)\b)
+    rf"""(?:s|e|es)?(?!\ (?:postal|post|zip|de\ barras|de\ área|fuente|fonte|morse
+      |outputs?|results?|errors?|status|lines?|execution)\b)
     (?:\ (?:number|code|{OF})\b[^\n:=?.,;]{{0,40}}?|\ [^\W\d_]{{2,15}}(?=\s?:)|\ secret|\ segreto|\ secreto)?
     ["'*]{{0,3}}\s{{0,3}}
     (?:(?:{IS}|are|to)\b|['’]s\b|,?\ it(?:'s|\ is)|[:：=—\[-]|是|は、?|为|為|는|은

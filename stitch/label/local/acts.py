@@ -27,7 +27,7 @@ _VERBS = {
     "write": "write compose draft save generate touch scaffold record log upload note",
     "edit": """edit update modify change replace patch rename move delete remove drop append insert undo revert apply
         adjust alter revise amend set toggle enable disable configure swap exchange upgrade downgrade switch correct
-        rewrite refactor put take place""",
+        rewrite refactor put take place close reopen archive lock unlock""",
     "run": """run execute exec eval evaluate bash shell terminal console python test build compile invoke launch restart
         stop kill connect interpreter command cmd code sandbox repl script notebook sql""",
     "install": "install uninstall",
@@ -52,7 +52,8 @@ _WEAK = {
     stem(word): act
     for act, told in (
         ("write", "create make new add initiate issue start begin register"),
-        ("run", "do perform process handle use call tool function action api request submit"),
+        ("run", "do perform process handle use call tool function action api request"),
+        ("submit", "submit"),
     )
     for word in told.split()
 }
