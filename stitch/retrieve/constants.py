@@ -2,7 +2,8 @@
 
 They are the defaults of `Constants`, so that a script can fit them again: it makes others by `dataclasses.replace`,
 hands them to `IntentRetriever(constants=...)` and `LocalFilterSelector(constants=...)`, and finds in the metadata of
-each field on which sets it was chosen. What was tried beside each value is told in `bench/EXPERIMENTS.md`.
+each field on which sets it was chosen. What was tried beside each value is told in `bench/EXPERIMENTS.md`, whose last
+section lists the numbers of other rooms, and those of this one that nobody has fitted.
 """
 
 from __future__ import annotations
