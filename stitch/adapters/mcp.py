@@ -13,7 +13,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -28,6 +28,7 @@ from mcp_types import CallToolResult, ListToolsResult, TextContent, ToolAnnotati
 from pydantic import BaseModel, Field
 
 from stitch import __version__
+from stitch.adapters.mcp_sessions import IDLE_S, Sessions
 from stitch.adapters.mcp_trees import TREE_TOOLS, TreeAnswers
 from stitch.adapters.recalled import recalled_steps
 from stitch.api.maintenance_models import CorrectRequest
@@ -413,23 +414,32 @@ class McpOverHttp:
         memory_for: Gives the memory that a call may use.
         trajectory: Where a step goes for which no other is named.
         guarded: Whether whoever stands before it checks `Host` and `Origin`; if nobody does, this does.
+        caller_of: Tells who asks, whose session no other caller may use; all are one if it is not given.
     """
 
-    def __init__(self, memory_for: MemoryFor, *, trajectory: str = NOTES, guarded: bool = False) -> None:
+    def __init__(
+        self,
+        memory_for: MemoryFor,
+        *,
+        trajectory: str = NOTES,
+        guarded: bool = False,
+        caller_of: Callable[[Scope], Hashable] = lambda _: None,
+    ) -> None:
         server = make_server(memory_for, trajectory=trajectory)
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False) if guarded else None
-        server.streamable_http_app(transport_security=security)
-        self._sessions = server.session_manager
+        server.streamable_http_app(transport_security=security, session_idle_timeout=IDLE_S)
+        self._manager = server.session_manager
+        self._sessions = Sessions(self._manager.handle_request, caller_of=caller_of)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer requests meanwhile; once only."""
-        async with self._sessions.run():
+        async with self._manager.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        await self._sessions.handle_request(scope, receive, send)
+        await self._sessions(scope, receive, send)
 
 
 def serve_stdio(memory: Memory, *, trajectory: str = NOTES) -> None:

@@ -267,7 +267,11 @@ def _mcp_of(served: Served) -> McpOverHttp | None:
         charged_key.set(caller.key)  # each call of a tool has a context of its own
         return served.tenants.memory(caller.tenant)
 
-    return McpOverHttp(memory_for, guarded=True)
+    def caller_of(scope: Scope) -> tuple[str, str]:
+        caller: Caller = scope["state"]["caller"]
+        return caller.tenant, caller.key
+
+    return McpOverHttp(memory_for, guarded=True, caller_of=caller_of)
 
 
 def has_mcp() -> bool:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from stitch.api.models import MOST_STEPS
 from stitch.serve.refusals import RefusalError
 
 if TYPE_CHECKING:
@@ -172,7 +173,10 @@ def parse(model: type[Model], body: bytes) -> Model:
         RefusalError: It is no JSON, or not what is asked for; the first thing that is wrong is named.
     """
     try:
-        orjson.loads(body)  # stricter than pydantic: no NaN, no half of a character
+        given = orjson.loads(body)  # stricter than pydantic: no NaN, no half of a character
+        for name, value in given.items() if isinstance(given, dict) else ():
+            if isinstance(value, list) and len(value) > MOST_STEPS:  # before each is looked at, and each mistake noted
+                raise _too_large(f"{_cut(name)}: {len(value)} items, {MOST_STEPS} at most")
         return model.model_validate_json(body, strict=True)  # "true" is not true where something may be erased
     except orjson.JSONDecodeError as error:
         raise _wrong(f"the body is no JSON: {error}", "") from None

@@ -190,6 +190,8 @@ def test_more_steps_than_a_request_may_have_are_413(refusing):
     answer = refusing.post("/v1/steps", {"trajectory": "t", "steps": steps})
     check_shape(answer)
     assert answer.status == 413
+    wrong = [{"role": "user", "content": ""}] * 10_001  # refused for their number, before each is looked at
+    assert refusing.post("/v1/steps", {"trajectory": "t", "steps": wrong}).status == 413
 
 
 def test_a_body_that_does_not_come_is_408(serving):

@@ -72,3 +72,47 @@ def test_who_only_listens_does_not_keep_the_server_from_ending(serving):
     assert connection.getresponse().status in (200, 400, 405, 406)
     client.end()
     connection.close()
+
+
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}  # fmt: skip
+PING = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+def session_of(client):
+    """A session that a client opens."""
+    opened = client.post("/mcp", HELLO, **ACCEPT)
+    assert opened.status == 200
+    return {**ACCEPT, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
+
+
+def test_a_session_is_there_for_the_key_alone_that_opened_it(keyed):
+    ann, bea = keyed(ann=ACTIONS, bea=ACTIONS)
+    session = session_of(ann)
+    assert bea.post("/mcp", PING, **session).status == 404
+    assert bea.ask("GET", "/mcp", **session).status == 404
+    assert bea.ask("DELETE", "/mcp", **session).status == 404
+    assert ann.post("/mcp", PING, **session).status == 200
+
+
+def test_a_session_that_was_ended_is_gone_and_one_of_another_version_needs_none(keyed):
+    [ann] = keyed(ann=ACTIONS)
+    session = session_of(ann)
+    assert ann.ask("DELETE", "/mcp", **session).status == 200
+    assert ann.post("/mcp", PING, **session).status == 404
+    told = ann.post("/mcp", PING, **ACCEPT, **{"MCP-Protocol-Version": "9999-01-01"})
+    assert (told.status, b"session" in told.body.lower()) == (400, False)
+
+
+def test_one_key_cannot_fill_the_server_with_sessions(keyed):
+    from stitch.adapters.mcp_sessions import MOST_OF_ONE
+
+    ann, bea = keyed(ann=ACTIONS, bea=ACTIONS)
+    sessions = [session_of(ann) for _ in range(MOST_OF_ONE)]
+    assert ann.post("/mcp", HELLO, **ACCEPT).status == 429
+    session_of(bea)
+    assert ann.ask("DELETE", "/mcp", **sessions[0]).status == 200
+    session_of(ann)
