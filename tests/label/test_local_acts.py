@@ -120,7 +120,7 @@ NAMES = {
     "write_note": "write",
     "send_mail": "send",
     "transfer_to_human": "delegate",
-    "submit": "run",
+    "submit": "submit",
     "list_dir": "read",
     "x": "",
     "delete_user": "edit",

@@ -28,7 +28,7 @@ from stitch.store.made_with import compare_facts, write_facts
 from stitch.store.pending import PendingVectors
 from stitch.store.reserve import reserve
 from stitch.store.saved_index import load_index, save_index
-from stitch.store.snippet_file import Freed, Place, Record, SnippetFile, VectorMark, encode_record
+from stitch.store.snippet_file import Freed, Place, Record, SnippetFile, VectorMark, encode_record, holds_snippets
 from stitch.store.words import pack
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record
 
@@ -513,3 +513,25 @@ def test_the_room_of_stores_has_two_names() -> None:
     assert stitch.store.EdgeStore is EdgeStore
     with pytest.raises(AttributeError, match=r"^module 'stitch.store' has no attribute 'Shelf'$"):
         stitch.store.Shelf  # noqa: B018
+
+
+def test_a_file_holds_snippets_as_long_as_one_is_not_freed(tmp_path: Path) -> None:
+    path = tmp_path / "snippets.bin"
+    assert not holds_snippets(path)
+    path.touch()
+    assert not holds_snippets(path)
+    with closing(open_snippets(path)) as file:
+        assert not holds_snippets(path)
+        places = file.append([record("a"), record("bb")])
+        file.free(places[:1])
+        assert holds_snippets(path)
+        file.free(places[1:])
+        assert not holds_snippets(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists the files that a process has open")
+def test_writing_what_a_store_was_made_with_leaves_no_file_open(tmp_path: Path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for number in range(3):
+        write_facts(tmp_path / f"{number}.json", {"layout": number})
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

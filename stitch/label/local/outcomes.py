@@ -53,7 +53,7 @@ _REFUSED = re.compile(
 )
 _ERROR_OPENS = re.compile(
     r"\W{0,4}(?:\w+ ){0,3}?(?:error|fatal|failed|failure|exception|invalid|unable to|cannot|could not|can't|wrong"
-    r"|traceback)\b",
+    r"|traceback)\b(?!\"\s*:\s*(?:null|false|0\b|\"\"|\[\s*\]|\{\s*\}))",
     re.IGNORECASE,
 )
 _ERROR_LINE = re.compile(

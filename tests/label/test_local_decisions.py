@@ -1,0 +1,135 @@
+"""How calls come out, what goals are called, and what counts: each on both sides of where it is decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from stitch.label.local.counting import find_counting
+from stitch.label.local.naming import part_of
+from stitch.label.local.outcomes import outcome_of
+from stitch.label.local.titles import goal_title
+
+OUTCOMES = [
+    ("14 passed in 0.3s", "", "success"),
+    ("1 failed, 3 passed in 0.12s", "", "partial"),
+    ("Traceback (most recent call last):\n  x\nValueError: x", "", "failure"),
+    ('{"error": "no such order"}', "", "failure"),
+    ('{"status": "ok"}', "", "success"),
+    ('{"success": false}', "", "failure"),
+    ('{"status": "failed"}', "", "failure"),
+    ('{"error": null, "x": 1}', "", "success"),
+    ("Error: no such file", "", "failure"),
+    ("bash: foo: command not found", "run", "failure"),
+    ("(no output)", "run", "empty"),
+    ("", "run", "empty"),
+    ("exit code: 1\nx", "run", "failure"),
+    ("x\nexit code 0", "run", "success"),
+    ("0 errors, 2 warnings", "", "success"),
+    ("Permission denied", "", "refusal"),
+    ("[]", "search", "empty"),
+    ("No results found", "search", "empty"),
+    ("def parse(text):\n    raise ValueError('error')", "read", "success"),
+    ("Nothing happens.", "", "empty"),
+    ("HTTP/1.1 404 Not Found", "send", "failure"),
+    ("HTTP/1.1 200 OK", "send", "success"),
+    ("ok", "", "success"),
+    ("3 rows", "run", "success"),
+    ("saved", "write", "success"),
+    ("OK (3 tests)", "run", "success"),
+    ("FAILED (failures=1)", "run", "failure"),
+    ("src/a.py:3: error: x", "search", "success"),
+    ('{"code": 0}', "", "success"),
+    ('{"error": "", "x": 1}', "", "success"),
+    ('{"error": false}', "", "success"),
+    ('{"errors": ["x"]}', "", "failure"),
+    ('{"status": "denied"}', "", "refusal"),
+    ('{"status": "timeout"}', "", "timeout"),
+    ('{"error": "refund not allowed"}', "", "refusal"),
+    ("request timed out", "", "timeout"),
+    ("exit code: 1", "read", "success"),
+    ("exit code: 1\nbash: x: Permission denied", "read", "failure"),
+    ("Error: not allowed here", "", "refusal"),
+    ("a.py:3: error: x", "run", "failure"),
+    ("a.py:3: error: x", "read", "success"),
+    ("error in a.py\nValueError: x", "edit", "failure"),
+    ("the item is not allowed", "read", "success"),
+    ("the item is not allowed", "update", "refusal"),
+    ("Ran 3 tests\nOK", "", "success"),
+    ("Ran 3 tests\nFAILED (errors=1)", "", "failure"),
+    ("5 passed, 2 errors", "", "partial"),
+    ("3 errors", "run", "success"),
+    ("ran successfully and produced no output", "run", "success"),
+    ("nothing was found in it: 0 results", "search", "empty"),
+]
+
+
+@pytest.mark.parametrize(("text", "act", "outcome"), OUTCOMES)
+def test_a_result_says_how_its_call_came_out(text: str, act: str, outcome: str) -> None:
+    assert outcome_of(text, act=act) == outcome
+
+
+TITLES = [
+    ("Hi! I'd like to exchange the lamp that came broken.", "exchange the lamp that came broken"),
+    ("Fix the failing test in tests/test_dates.py. It fails since May.", "Fix the failing test in tests/test_dates.py"),
+    ("# Title: Bug in parser\n\nSteps", "Bug in parser"),
+    ("Task: find the cheapest hotel in Rome.\nRules: be brief", "find the cheapest hotel in Rome"),
+    ("I need help with my order please", "help with my order please"),
+    ("Could you please cancel my plan?", "cancel my plan"),
+    ("", ""),
+    ("<task>Put a clean mug on the desk</task>", "Put a clean mug on the desk"),
+    ("You are an agent. Your task is to: put two apples in the fridge.", "put two apples in the fridge"),
+    ("How many users signed up in May?", "How many users signed up in May"),
+    ("Hello", ""),
+    ("Issue: KeyError when reading config\nTraceback ...", "KeyError when reading config"),
+    ("I want to know where my parcel is, as it has not come for weeks", "know where my parcel is, as it has not come"),
+    ("Please help me to book a flight to Rome on May 3rd, thanks", "book a flight to Rome on May 3rd, thanks"),
+]
+
+
+@pytest.mark.parametrize(("text", "title"), TITLES)
+def test_a_goal_is_called_by_what_is_wished_for(text: str, title: str) -> None:
+    assert goal_title(text) == title
+
+
+COUNTED = [
+    (
+        "the first restaurant I raised for day 1's breakfast",
+        [(7, 36, 1, True, "restaurant", " for day 1's breakfast", False, None)],
+    ),
+    ("the second hotel you mentioned", [(7, 37, 2, False, "hotel", "", False, None)]),
+    ("the former is cheap", [(7, 17, 1, None, "", "", True, None)]),
+    ("the former president", []),
+    ("the latter has a pool", [(7, 17, 2, None, "", "", True, None)]),
+    ("the cheapest one", [(7, 23, 1, None, "", "", True, False)]),
+    ("the most expensive one you found", [(7, 29, 1, None, "", "", True, True)]),
+    ("the third option of theirs", [(7, 23, 3, None, "", "", True, None)]),
+    ("my second idea for lunch", [(7, 21, 2, True, "", "  for lunch", False, None)]),
+    ("the last one", [(7, 19, -1, None, "", "", True, None)]),
+    ("the 2nd of them", [(7, 22, 2, None, "", "", True, None)]),
+    ("the first step", [(7, 21, 1, None, "", "", True, None)]),
+    ("the last place anyone suggested", []),
+    ("the second, which opened", []),
+    ("the dearest of the three", []),
+    ("their first claim", []),
+    ("the lowest price", []),
+]
+
+
+@pytest.mark.parametrize(("phrase", "found"), COUNTED)
+def test_a_phrase_that_counts_says_which_and_of_whom(phrase: str, found: list[tuple[object, ...]]) -> None:
+    assert list(find_counting(f"Was it {phrase}")) == found
+
+
+PARTS = [
+    ("on day 2 and the second day", "day 2"),
+    ("the third phase", "phase 3"),
+    ("day two", "day 2"),
+    ("no", ""),
+    ("Day 3, part 4", "day 3"),
+    ("the 1st week", "week 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "part"), PARTS)
+def test_the_last_part_of_a_plan_that_is_named(text: str, part: str) -> None:
+    assert part_of(text) == part
