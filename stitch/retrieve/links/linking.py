@@ -11,7 +11,7 @@ from stitch.retrieve.kinds import goal_of
 from stitch.retrieve.links.causes import cause_of
 from stitch.retrieve.links.superseded import superseded
 
-MOST_LINKED = 40
+MOST_LINKED = 20
 """So many of the first hits get links."""
 
 
