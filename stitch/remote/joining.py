@@ -172,11 +172,15 @@ class FolderTransport:
             _NotDoneError: The memory is being closed, and nothing was done.
             OwnerLostError: There is none.
         """
-        try:
-            while (message := connection.receive()) is not None and message.kind is Kind.PROGRESS:
-                tell(*orjson.loads(message.body))
-        except (OSError, BadMessageError, TypeError, ValueError) as error:
-            raise self._lost(operation) from error
+        while True:
+            try:
+                message = connection.receive()
+                if message is None or message.kind is not Kind.PROGRESS:
+                    break
+                what, done, of = orjson.loads(message.body)
+            except (OSError, BadMessageError, TypeError, ValueError) as error:
+                raise self._lost(operation) from error
+            tell(what, done, of)  # who looks on may raise what it likes: the owner is there all the same
         if message is None:
             raise self._lost(operation)
         if message.kind is Kind.CLOSING:
