@@ -57,6 +57,7 @@ ROOMS = {
     "text": ("tests/text",),
     "label/local": (
         "tests/label/test_golden", "tests/label/test_references", "tests/label/test_resuming.py",
+        "tests/ingest/test_forgetting.py",
         "tests/label/test_local_a", "tests/label/test_local_d", "tests/label/test_local_la", "tests/label/test_local_p",
         "tests/label/test_local_r", "tests/label/test_local_s", "tests/label/test_local_t",
     ),

@@ -17,8 +17,8 @@ from stitch.text.words import whole_words
 LOCATE, REPRODUCE, CHANGE, VERIFY, CLEAN_UP, SUBMIT = "locate", "reproduce", "change", "verify", "clean up", "submit"
 
 _REPAIR = whole_words(
-    """(?:github )?issues?|bugs?|pull request|pr|pr_description|pr description|regression|codebase|code base"
-    "|failing tests?|refactor\\w*
+    """(?:github )?issues?|bugs?|pull request|pr|pr_description|pr description|regression|codebase|code base
+    |failing tests?|refactor\\w*
     |unit tests?|source code|patch|repository|stack trace|traceback|feature request|implement (?:the|a|this)"""
 )
 _PATCH = re.compile(r"(?:patch|diff)\b|\.(?:patch|diff)$", re.IGNORECASE)
