@@ -6,15 +6,15 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs examples tests
 
-.PHONY: demo test coverage test-adapters test-adapters-installed test-neural test-long mutants check format mirror clean
+.PHONY: demo test coverage test-adapters test-adapters-installed test-neural test-long test-drawn test-kills test-erased test-doors mutants check format mirror clean
 
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
 
 # Compiled modules are kept beside their sources, though the environment may say not to: the tests begin processes that
 # load them again, and what is installed has been compiled by its installer.
-test coverage test-long: export PYTHONDONTWRITEBYTECODE =
-test coverage test-long: export PYTHONPYCACHEPREFIX =
+test coverage test-drawn test-kills test-erased test-doors: export PYTHONDONTWRITEBYTECODE =
+test coverage test-drawn test-kills test-erased test-doors: export PYTHONPYCACHEPREFIX =
 
 test: $(STAMP)
 	$(BIN)/pytest -n 2
@@ -61,24 +61,36 @@ test-adapters-installed:
 
 LOCOMO ?= ../shared/data/memory_qa/locomo/trajectories.jsonl.gz
 
-# All tests with eight times the examples, drawn anew each time, and those that `make test` leaves out; then the long forms
-# of the fault, erase, tenant and poisoning suites, each of which says its counts. An hour or so.
-test-long: $(STAMP)
+# All tests with eight times the examples, drawn anew each time, and those that `make test` leaves out (`test-drawn`); then
+# the long forms of the fault, erase, tenant and poisoning suites, each of which says its counts and can be run alone: half
+# an hour of processor time. PART=4 does a quarter of the kills and erasures.
+PART ?= 1
+test-long: test-drawn test-kills test-erased test-doors
+
+test-drawn: $(STAMP)
 	STITCH_TEST_PROFILE=long $(BIN)/pytest -n 2 -m 'slow or not slow'
-	$(BIN)/python tests/faults/kills.py --runs 220
-	$(BIN)/python tests/faults/erasures.py --runs 100
-	$(BIN)/python tests/security/erased_words.py --erasures 198 --steps 18
-	$(BIN)/python tests/security/erased_words.py --erasures 66 --steps 3 --length 120
-	STITCH_TEST_PROJECTION_KILLS=50 $(BIN)/pytest -q tests/faults/test_projection_kills.py
-	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills 50
-	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills 50 --labels model --steps 120
-	STITCH_TEST_TENANTS=100 STITCH_TEST_TENANT_ROUNDS=20 $(BIN)/pytest -s -k everything_at_once tests/memory/test_tenants.py
+
+test-kills: $(STAMP)
+	$(BIN)/python tests/faults/kills.py --runs $$((160 / $(PART)))
+	STITCH_TEST_PROJECTION_KILLS=$$((30 / $(PART))) $(BIN)/pytest -q -n 0 tests/faults/test_projection_kills.py
+	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills $$((30 / $(PART)))
+	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills $$((30 / $(PART))) \
+	  --labels model --steps 120
+	STITCH_TEST_PLACES=$$((50 / $(PART))) $(BIN)/pytest -n 0 tests/store/test_damage.py
+
+test-erased: $(STAMP)
+	$(BIN)/python tests/faults/erasures.py --runs $$((100 / $(PART)))
+	$(BIN)/python tests/security/erased_words.py --erasures $$((198 / $(PART))) --steps 18
+	$(BIN)/python tests/security/erased_words.py --erasures $$((66 / $(PART))) --steps 3 --length 120
+
+test-doors: $(STAMP)
+	STITCH_TEST_TENANTS=100 STITCH_TEST_TENANT_ROUNDS=20 $(BIN)/pytest -n 0 -s -k everything_at_once \
+	  tests/memory/test_tenants.py
 	$(BIN)/python tests/security/measure.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check schemathesis==4.32.5
-	$(BIN)/python tests/serve/described.py --cases 10000
+	$(BIN)/python tests/serve/described.py --cases 3000
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
 	for target in lines export settings program text; do $(BIN)/python tests/security/fuzz.py $$target 60 || exit 1; done
-	STITCH_TEST_PLACES=100 $(BIN)/pytest tests/store/test_damage.py
 
 # How many small mistakes in a room its own tests find: `make mutants COUNT=40` for a sample of each, 400 by default.
 COUNT ?= 400

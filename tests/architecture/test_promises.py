@@ -42,11 +42,13 @@ PROMISES = {
         "test_tenants_that_do_everything_at_once_never_see_each_other",
         "test_what_a_tenant_is_told_does_not_depend_on_others",
         "test_each_tenant_has_a_ledger_of_its_own",
+        "test_a_session_is_there_for_the_key_alone_that_opened_it",
         "test_a_backup_of_one_tenant_has_no_byte_of_another",
     ),
     "Keys, tokens and passwords are taken out": (
         "test_every_known_token_is_taken_out_whole",
         "test_nothing_in_the_folder_of_a_memory_holds_the_secret",
+        "test_what_the_frames_of_the_project_hold_is_found_and_what_only_looks_like_it_is_left_alone",
     ),
     "Contexts are quoted data": (
         "test_the_context_holds_each_step_once_as_data",
@@ -57,6 +59,7 @@ PROMISES = {
     "An erasure rewrites the files": (
         "test_of_an_erased_step_no_byte_is_left_in_any_file",
         "test_the_proof_finds_what_is_left",
+        "test_no_file_keeps_the_name_of_a_step_that_was_erased_from_a_long_run",
         "test_of_what_was_erased_no_byte_is_in_a_later_backup",
         "test_an_erased_step_is_refused_by_every_way_of_adding",
         "test_an_import_brings_nothing_back_that_was_erased",

@@ -18,7 +18,7 @@ from stitch.store import EdgeStore
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
 
 PLACES = int(os.environ.get("STITCH_TEST_PLACES", "1"))
-"""In how many places of each file a byte is changed; `make test-long` takes 100."""
+"""In how many places of each file a byte is changed; `make test-long` takes 50."""
 
 
 def open_store(path: Path) -> EdgeStore:
