@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from stitch.retrieve import IntentRetriever
     from stitch.retrieve.themes.retriever import Hierarchies
 
-_RANKED = ("pool", "least_pool", "tokens_a_step")
+_RANKED = ("pool", "least_pool", "tokens_a_step", "least_read_tokens")
 FITTED = tuple(
     field.name
     for field in fields(ThemeConstants)

@@ -33,6 +33,9 @@ class ThemeConstants:
     """So many at least, and one more for each `tokens_a_step` of the budget: in few tokens the hundredth step has no
     place, and takes that of a better one. What was said over a stretch, and in what order, is asked of all."""
     tokens_a_step: int = chosen(17, _POOLS)
+    least_read_tokens: int = chosen(5_700, "LoCoMo, BEAM")
+    """Statements of so many tokens at least are read sentence by sentence, however small the budget: a context in which
+    each step has one sentence needs many more steps than it has room for whole."""
     nearest: int = chosen(60, _SETS)
     """So many of the nearest statements are looked at wherever they stand."""
     lexical_share: float = chosen(0.5, _SETS)

@@ -49,7 +49,7 @@ Hierarchies = Callable[[str], Hierarchy]
 CHOSEN = "chosen"
 """The part of a hit's score that says how early something of it was chosen: from 1 for the first down to 0."""
 _MORE = 1.4
-"""So many times what a context holds is read sentence by sentence."""
+"""So many times what a context holds is read sentence by sentence, unless `least_read_tokens` are more."""
 _RULE = RankingRule(summed=(CHOSEN,))
 
 
@@ -148,7 +148,7 @@ class ThemesRetriever:
             vector=vector,
             hierarchy=hierarchy,
             further=self._further(request, vector, hierarchy, found.hits),
-            tokens=int(_MORE * request.budget_tokens),
+            tokens=max(known.least_read_tokens, int(_MORE * request.budget_tokens)),
         )
         check_canceled()
         covering = self._cover(told, request.budget_tokens, form=form)

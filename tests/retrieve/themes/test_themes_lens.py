@@ -106,6 +106,20 @@ def test_the_first_steps_are_shown_before_the_best_sentences_of_many_others(tmp_
     assert "salt and honey" in shown
 
 
+def test_few_tokens_hold_a_sentence_of_each_of_many_long_steps(tmp_path: Path) -> None:
+    rest = "It stood between the lamps and the garden chairs of a shop that closes early on every second Tuesday, which"
+    rest += " nobody had told me before I went there by bus with two heavy bags and my youngest cousin."
+    things = ("saw", "drill", "hammer", "chisel", "plane", "file", "ladder", "torch", "clamp", "vise", "rasp", "awl")
+    with open_memory(tmp_path / "m", tenant="t") as memory:
+        memory.add_many(
+            [{"role": "Ada", "content": f"I bought a {thing} for my workshop. {rest}"} for thing in things],
+            trajectory="x",
+        )
+        question = "Which tools did I buy for my workshop?"
+        shown = memory.search(question, retriever="themes", budget_tokens=300).context()
+    assert [thing for thing in things if f" {thing} " in shown] == list(things)
+
+
 def test_hits_stand_in_the_order_of_their_scores_and_no_more_than_asked_for(memory: Memory) -> None:
     result = memory.search("What did Ada adopt?", retriever="themes", k=3)
     assert len(result) == 3
