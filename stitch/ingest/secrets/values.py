@@ -13,7 +13,7 @@ from collections import Counter
 from stitch.text.words import FUNCTION_WORDS, word_set
 
 _PLACEHOLDER = re.compile(
-    r"\A(?:\[.*|\.\*.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)[A-Za-z_{(1-9*@].*|%(?:\w{1,40}%|\W.*|\w?)|\{(?![A-Za-z0-9+/=]{20,}\}).*|#(?!(?=\w*\d)(?=\w*[A-Z])(?=\w*[a-z])\w{7,40}\W?\Z).*|\((?!\S{15,}\Z).*|\\.*|pk_(?:test|live)_\w*|none|null|nil|true|false"
+    r"\A(?:\[.*|\.\*.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)(?:[A-Za-z_{(*@]|[1-9](?!\d*[A-Za-z]{3})).*|%(?:\w{1,40}%|\W.*|\w?)|\{(?![A-Za-z0-9+/=]{20,}\}).*|#(?!(?=\w*\d)(?=\w*[A-Z])(?=\w*[a-z])\w{7,40}\W?\Z).*|\((?!\S{15,}\Z).*|\\.*|pk_(?:test|live)_\w*|none|null|nil|true|false"
     r"|undefined|redacted|masked|hidden|secret|string|str|bool|int|password|passwd|pass|pwd|token|value|required|optional"
     r"|(?:string|str|boolean|bool|int)\?|empty|unset|change_?me"
     r"|(?:your|example|sample|dummy|fake|placeholder|change|insert|enter|replace|todo)[-_ ].*"
