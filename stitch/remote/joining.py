@@ -86,7 +86,7 @@ class FolderTransport:
 
     def call(self, operation: str, request: BaseModel, lines: Lines = ()) -> Any:
         """As `Transport.call`."""
-        from stitch.api.operations import OPERATIONS, ask  # a fifth of what opening a memory loads, and seldom needed
+        from stitch.api.operations import OPERATIONS, ask  # an eighth of what opening a memory loads, and seldom needed
 
         self._process.check()
         asked = OPERATIONS[operation]

@@ -330,7 +330,7 @@ def _understood(message: Message) -> tuple[Operation, BaseModel]:
     Raises:
         InputError: No such thing can be asked, or not so.
     """
-    from stitch.api.operations import OPERATIONS  # a fifth of what opening a memory loads, and most are never asked
+    from stitch.api.operations import OPERATIONS  # an eighth of what opening a memory loads, and most are never asked
 
     name, _, body = message.body.partition(b"\n")
     if message.kind is not Kind.REQUEST or name.decode("utf-8", "replace") not in OPERATIONS:

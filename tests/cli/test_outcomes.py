@@ -25,7 +25,8 @@ def trip(tmp_path):
 def test_an_ingest_whose_steps_failed_ends_with_status_1(run, trip):
     embedder = ("STITCH_EMBEDDER", "openai/none"), ("STITCH_EMBEDDER_URL", "http://127.0.0.1:9")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (*embedder, ("STITCH_EMBEDDER_DIMENSION", "8"), ("STITCH_EMBEDDER_KEY", "none")):
+        for name, value in (*embedder, ("STITCH_EMBEDDER_DIMENSION", "8"), ("STITCH_EMBEDDER_KEY", "none"),
+                            ("STITCH_MODEL_RETRIES", "0")):  # fmt: skip
             patch.setenv(name, value)
         status, out, err = run("ingest", trip, "--memory", "m")
     assert (status, "0 stored, 3 failed" in out, "`stitch retry`" in err) == (1, True, True)
