@@ -222,6 +222,24 @@ def test_a_run_goes_on_from_what_was_saved_as_if_nothing_had_happened(cut: int) 
     assert replayed.save() == whole.save()
 
 
+def test_behind_a_failure_the_next_call_is_the_next_attempt() -> None:
+    def sums(key: str, table: str, *, error: str) -> list[Step]:
+        return [
+            says("user", f"{key}: what do all {table} of last month come to?"),
+            calls("run_sql", query=f"SELECT SUM(total) FROM {table}"),
+            answers("run_sql", error),
+            calls("run_sql", query=f"PRAGMA table_info({table})"),
+            answers("run_sql", "branch, month, items"),
+        ]
+
+    first = sums("QRY-71228", "harvest", error="Error: no such column: total")
+    second = sums("QRY-81781", "loans", error="Error: no such column: total")
+    told = goals(label([says("system", PROMPT), *first, says("assistant", "All together: 12."), *second]))
+
+    assert len(set(told[1:7])) == 1
+    assert set(told[7:]) == {told[7]} != {told[1]}
+
+
 def test_a_goal_that_somebody_renamed_goes_on_under_its_name() -> None:
     made = label(LAMP)
     intent = made[1].intent.model_copy(update={"scope": "the broken lamp"})

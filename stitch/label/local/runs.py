@@ -22,6 +22,7 @@ from stitch.core.intent import PHASE_MARK, SETUP_SCOPE, clean_label, goal_of
 from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.steps import Step
 from stitch.label.local.naming import distinct_name
+from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of
 from stitch.label.local.phases import Phase, is_repair, phase_after
 from stitch.label.local.titles import goal_title
 from stitch.label.local.turns import (
@@ -58,6 +59,8 @@ _MOST_GIVEN = 64
 _NO_TITLE = "task"
 _SAID_CHARS = 200
 _SHORT_CHARS = 400
+_TRIES_AGAIN = 3.0
+"""What it says for the current goal that its last call failed: 2 gains nothing, with 4 goals run together."""
 _PLAIN = 0.7
 """Such a share of its identifiers says plainly what a step is about, if the goal of the last step lacks them."""
 _LONG_STATEMENT_CHARS = 200
@@ -108,6 +111,8 @@ class Goal:
     steps: int = 0
     asks: bool = False
     """Whether its last words ask for an answer."""
+    failed: bool = False
+    """Whether its last result went wrong: then its next call is the next attempt."""
 
 
 class Place(NamedTuple):
@@ -313,6 +318,7 @@ class RunTracker:
             goal = self.goals[number]
             score = worth * ids + 2.0 * of_words + self._fit(goal, turn, role)
             if number == current.number:
+                score += _TRIES_AGAIN if goal.failed and goal.last == RESULT and turn.kind == CALLS else 0.0
                 score += (
                     1.6 + (0.8 if goal.last == ASKS and turn.kind != ASKS else 0.0) + (1.5 if goal.steps <= 2 else 0.0)
                 )
@@ -398,6 +404,7 @@ class RunTracker:
                 goal.waiting.remove(answered)
             else:
                 del goal.waiting[:1]
+            goal.failed = len(self.goals) > 1 and outcome_of(step.content, act=goal.last_act) in BAD_OUTCOMES
         else:
             goal.waiting = []
             goal.asks = _ASKS.search(turn.text) is not None
