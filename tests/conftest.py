@@ -3,6 +3,7 @@ and how conversations are written that several of them read."""
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -26,6 +27,13 @@ ROOM_BYTES = 4 * 2**30
 # that takes a quarter of the time. No test cuts the power, and those of a full disk have one of their own.
 if os.access(SHARED_MEMORY, os.W_OK) and shutil.disk_usage(SHARED_MEMORY).free >= ROOM_BYTES:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHARED_MEMORY))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays to the end: to look through it again and again took a fifth of all time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000)
 
 
 _LINE = re.compile(r"(?:tool (?P<tool>\S+)|(?P<role>\S+)):(?P<text>.*?)(?: ?\|\| (?P<call>\S+) (?P<arguments>.*))?")

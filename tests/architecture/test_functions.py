@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("stitch", "signatures", "pipelines", "bench", "configs")
@@ -14,16 +16,20 @@ REASON = f"Complexity over {MOST} because"
 """Begins a comment inside a function that is better left whole."""
 
 
-@cache
-def parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+@pytest.fixture(scope="module")
+def parsed() -> Callable[[Path], ast.Module]:
+    """The syntax tree of a file; these trees are let go of with the module, for they are a million objects."""
+    return cache(lambda file: ast.parse(file.read_text(encoding="utf-8")))
+
+
+BRANCHES = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Assert)
 
 
 def complexity(function: ast.AST) -> int:
     """The cyclomatic complexity: 1, and 1 more a branch, loop, `and`, `or`, handler or part of a comprehension."""
     count = 1
     for node in ast.walk(function):
-        if isinstance(node, ast.If | ast.IfExp | ast.For | ast.AsyncFor | ast.While | ast.ExceptHandler | ast.Assert):
+        if isinstance(node, BRANCHES):
             count += 1
         elif isinstance(node, ast.BoolOp):
             count += len(node.values) - 1
@@ -43,7 +49,7 @@ def functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast
             yield from functions(node.body, f"{prefix}{node.name}.")
 
 
-def test_a_complex_function_says_why_it_is() -> None:
+def test_a_complex_function_says_why_it_is(parsed: Callable[[Path], ast.Module]) -> None:
     found = set()
     for folder in FOLDERS:
         for file in (ROOT / folder).rglob("*.py"):
@@ -60,7 +66,9 @@ def test_complexity_is_counted() -> None:
     assert (name, complexity(node)) == ("f", 1 + 1 + 2 + 3 + 1)
 
 
-def test_no_cache_of_the_process_keeps_words_that_an_erasure_does_not_clear() -> None:
+def test_no_cache_of_the_process_keeps_words_that_an_erasure_does_not_clear(
+    parsed: Callable[[Path], ast.Module],
+) -> None:
     found = []
     for file in (ROOT / "stitch").rglob("*.py"):
         for node in ast.walk(parsed(file)):
