@@ -16,12 +16,13 @@ demo: $(RUNNING)
 test coverage test-drawn test-kills test-erased test-doors: export PYTHONDONTWRITEBYTECODE =
 test coverage test-drawn test-kills test-erased test-doors: export PYTHONPYCACHEPREFIX =
 
+# Three at once on two cores: a test that waits for a process, a thread or a signal leaves its core to another.
 test: $(STAMP)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 3
 
 # The same tests, with the share of branches that they take; counting them doubles the time.
 coverage: $(STAMP)
-	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
+	$(BIN)/pytest -n 3 --cov --cov-report=term:skip-covered
 
 # The neural embedders for real, with a small model that a package carries: through ONNX Runtime in an environment without
 # torch, then through torch, which weighs 1 GB.
