@@ -6,6 +6,7 @@ import io
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -172,10 +173,14 @@ def test_at_a_terminal_ctrl_c_ends_a_turn_and_not_the_conversation(trip):
 
 
 def _owns_terminal():
-    """Let the standard input of a new process be its terminal, which sends it Ctrl-C."""
+    """Let the standard input of a new process be its terminal, which sends it Ctrl-C.
+
+    Who runs the tests in the background may have made them ignore that; a program at a terminal does not.
+    """
     import fcntl
     import termios
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
