@@ -178,6 +178,24 @@ def test_a_session_that_was_resumed_finds_the_same(cut: int) -> None:
     assert replayed.label(steps[cut:]) == whole[cut:]
 
 
+@pytest.mark.parametrize("between", [0, WINDOW_STEPS])
+def test_whoever_refers_to_a_corrected_step_is_trusted_as_that_is_now(between: int) -> None:
+    class Correctable(Scripted):
+        def correct(self, position: int, *, before: tuple[Step, StepLabels], after: tuple[Step, StepLabels]) -> bool:
+            return True
+
+    wrong, right = labels(replacement="Aurora", antecedent="t"), labels()
+    chatter = [Step(id=str(n), role="user", content="hello") for n in range(between)]
+    script = [labels(), wrong, *(labels() for _ in chatter), labels(replacement="it", antecedent="b")]
+    said = Step(id="b", role="user", content="Take it.")
+    entry = Entry(2, "t", "x", 1, said, 0.0, StepState.LABELED, labels=right)
+    session = LineageSession(Correctable(script), earlier={"b": entry}.get)
+    made = session.label([TOOL, said, *chatter])[1]
+    assert made.trust is Trust.LOW
+    assert session.correct(1, before=(said, made), after=(said, right))
+    assert session.label([ask()])[0].trust is Trust.HIGH
+
+
 def test_labels_that_know_their_trust_are_left_alone_and_the_rest_is_passed_on() -> None:
     known = labels().model_copy(update={"trust": Trust.LOW})
     session = LineageSession(Scripted([known]))

@@ -151,6 +151,13 @@ def test_a_key_is_sent_and_on_this_machine_without_a_word(caplog: pytest.LogCapt
     assert caplog.records == []
 
 
+@pytest.mark.parametrize("url", ["ftp://qdrant.example:6333", "http://:6333", "http://", "http://a.example:port"])
+def test_what_is_no_address_of_a_server_is_refused(url: str) -> None:
+    with pytest.raises(StoreError, match="is not the address of a qdrant server") as refused:
+        connect(url).ask("open", exists)
+    assert "http://localhost:6333" in (refused.value.hint or "")
+
+
 def test_a_closed_connection_says_so() -> None:
     connection = connect(AWAY)
     connection.close()
