@@ -241,6 +241,7 @@ class TrajectoryStates:
             self._learn(state)
         else:
             state.saved, state.saved_bytes = checkpoint.position, len(checkpoint.session)
+            self._show(state, checkpoint.inventory)  # whoever asks before the trajectory is let go sees it corrected
         self._inventories.changed(state.tenant, state.trajectory)
 
     def _place(self, state: TrajectoryState, entry: Entry) -> int:
@@ -331,7 +332,7 @@ class TrajectoryStates:
                 return checkpoint.inventory
         with self.pinned(tenant, trajectory) as state:
             if not state.lock.acquire(blocking=False):
-                return state.inventory
+                return state.inventory if state.inventory.steps else self._saved(state)
             try:
                 self._locate(state)
                 return self._inventory_now(state)
@@ -340,11 +341,20 @@ class TrajectoryStates:
 
     def _inventory_now(self, state: TrajectoryState) -> LabelInventory:
         if state.position and (state.session is None or state.inventoried != state.position):
-            state.inventory, state.inventoried = self.session(state).inventory(), state.position
-            for merge in state.inventory.merges[state.merges :]:
-                self._notice(LabelsMerged(tenant=state.tenant, trajectory=state.trajectory, merge=merge))
-            state.merges = len(state.inventory.merges)
+            self._show(state, self.session(state).inventory())
         return state.inventory
+
+    def _show(self, state: TrajectoryState, inventory: LabelInventory) -> None:
+        """Let this be the label space of a held trajectory as it stands, and tell of merges that are new in it."""
+        state.inventory, state.inventoried = inventory, state.position
+        for merge in inventory.merges[state.merges :]:
+            self._notice(LabelsMerged(tenant=state.tenant, trajectory=state.trajectory, merge=merge))
+        state.merges = len(inventory.merges)
+
+    def _saved(self, state: TrajectoryState) -> LabelInventory:
+        """The label space at the last checkpoint of a trajectory that somebody is about to read from the journal."""
+        checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
+        return checkpoint.inventory if checkpoint is not None else LabelInventory()
 
     def checkpoint(self, session: LabelSession, *, position: int) -> Checkpoint:
         """What a labeling remembers after so many steps, to be written down by whoever asks."""

@@ -153,6 +153,31 @@ def test_nobody_waits_for_labels_that_are_being_made(worlds: Make, steps: Make) 
     assert world.inventory("a", "t").steps == 2
 
 
+def test_who_asks_while_a_trajectory_is_resumed_sees_what_was_saved_of_it(
+    worlds: Make, steps: Make, tmp_path: Path
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Resuming(ScriptedLabeler):
+        def begin(self, *arguments: Any, **named: Any) -> Any:
+            begun.set()
+            assert go_on.wait(60)
+            return super().begin(*arguments, **named)
+
+    first = worlds(tmp_path / "j")
+    first.add(*steps(5))
+    before = first.inventory("a", "t")
+    first.ingestor.close()
+    second = worlds(tmp_path / "j", labeler=Resuming())
+    thread = threading.Thread(target=second.add, args=steps(1, start=5))
+    thread.start()
+    assert begun.wait(60)
+    assert second.inventory("a", "t") == before
+    go_on.set()
+    thread.join()
+    assert second.inventory("a", "t").steps == 6
+
+
 def test_a_failing_trajectory_is_asked_again(worlds: Make, steps: Make, tmp_path: Path) -> None:
     first = worlds(tmp_path / "j")
     first.add(*steps(2))

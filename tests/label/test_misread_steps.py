@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 
 from stitch.assemble import open_memory
 from stitch.cli.main import cli
-from stitch.core import LabelKind, Step, StepState
+from stitch.core import LabelKind, MemoryEvent, Step, StepCorrected, StepState
 from stitch.embed import HashingEmbedder
 from stitch.errors import JournalError
 from stitch.ingest import Ingestor
@@ -85,6 +86,27 @@ def test_a_reply_may_correct_an_earlier_step(tmp_path: Path) -> None:
         assert hit.snippet.intent.scope == RIGHT
         assert list(memory.lifecycle.corrections()) == []  # nobody takes it for a person's
         assert memory.lifecycle.verify().disagreements == ()
+
+
+def test_whoever_asks_from_elsewhere_once_a_step_is_corrected_counts_it_as_it_is_now(tmp_path: Path) -> None:
+    """The trajectory is still held by who labels it then."""
+    seen = []
+
+    class Asking:
+        def notice(self, event: MemoryEvent) -> None:
+            if isinstance(event, StepCorrected):
+                asking = Thread(target=lambda: seen.append(memory.inventory("t")))
+                asking.start()
+                asking.join()
+
+    with (
+        LoopbackProvider(understanding_late()) as provider,
+        open_memory(tmp_path, observers=[Asking()], **settings(provider)) as memory,
+    ):
+        memory.add_many(STEPS, trajectory="t")
+        memory.flush()
+    [inventory] = seen
+    assert [(one.name, one.steps) for one in inventory.scopes] == [(FIRST, 2), (RIGHT, 4)]
 
 
 def test_what_is_shown_next_is_as_it_is_known_now(tmp_path: Path) -> None:
