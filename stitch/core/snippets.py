@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha1
 from itertools import chain
-from typing import Annotated, NamedTuple, overload
+from typing import Annotated, Any, NamedTuple, overload
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
@@ -17,6 +18,9 @@ from stitch.core.trust import Origin, Trust
 _NAMESPACE = uuid.UUID("0d2c1f1e-5a0e-5f6e-9d55-6c5a2c1b7a10")
 _VARIANT = {digit: "89ab"[number % 4] for number, digit in enumerate("0123456789abcdef")}
 """RFC 9562 takes two bits for itself."""
+
+_NAMING = frozenset(("tenant", "trajectory", "step"))
+"""The fields of a snippet of which its id is made."""
 
 SCHEMA_VERSION = 1
 """The version of everything that is written: snippets, payloads, the journal.
@@ -135,10 +139,17 @@ class MemorySnippet(BaseModel):
     """How far the resolved text may be believed: never more than its origin, nor than what it took in."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
 
-    @property
+    @cached_property  # a search asks for it half a dozen times
     def id(self) -> str:
         """The id under which the snippet is stored."""
         return snippet_id(self.tenant, self.trajectory, self.step)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> MemorySnippet:
+        """As of any model; a copy that stands elsewhere has an id of its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        if update and not _NAMING.isdisjoint(update):
+            copied.__dict__.pop("id", None)
+        return copied
 
 
 class ScopeSummary(BaseModel):

@@ -35,6 +35,9 @@ _STEPS = 127
 _SLACK = 1e-5
 """What is computed in single precision may be off by less."""
 
+AT_MOST = 1.0 + _SLACK
+"""No cosine is more, whatever the vectors."""
+
 
 class VectorBounds:
     """Between which numbers the cosine of a unit vector lies, by row, in mapped files.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _HALF = 2**64 - 1
 _FREE, _GONE = -1, -2
 _LEAST = 64
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FEW = 16
 
 
@@ -199,11 +201,7 @@ class Ids:
 
 
 def _number(snippet: str) -> int | None:
-    try:
-        number = int(snippet.replace("-", ""), 16)
-    except ValueError:
-        return None
-    return number if _hyphened(f"{number:032x}") == snippet else None
+    return int(snippet.replace("-", ""), 16) if _UUID.fullmatch(snippet) else None
 
 
 def _hyphened(digits: str) -> str:

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Slots = NDArray[np.int64]
+    Levels = NDArray[np.signedinteger[Any] | np.unsignedinteger[Any]]
 
 
 _TOO_MANY_DEAD = 1000
 """How many slots there must be before dead ones are worth a rebuild."""
 
+
+_FEW_LEVELS = 16
+"""So many densities are counted one by one: to count all at once takes as long as that."""
 
 _PATTERNS = 256
 """How many sets of matched labels are told apart before those that do not occur are dropped."""
@@ -60,7 +64,7 @@ class Cut(NamedTuple):
     """Slots whose density alone puts them among the first k."""
     tier: Slots
     """Slots of equal density below those, too many for the places that are left: similarity chooses among them."""
-    level: NDArray[np.int64]
+    level: Levels
     """For every slot of the tenant, the place of its density in `densities`."""
     densities: NDArray[np.float64]
     """The distinct densities, ascending."""
@@ -291,19 +295,24 @@ class TenantLabels:
             return Cut(slots, slots[:0], level, densities)
         if len(densities) == 1:
             return Cut(slots[:0], slots, level, densities)
-        own = level if len(slots) == len(level) else level[slots]
-        at_least = np.cumsum(np.bincount(own, minlength=len(densities))[::-1])[::-1]
-        lowest = int(np.flatnonzero(at_least >= query.k)[-1])
-        return Cut(slots[own > lowest], slots[own == lowest], level, densities)
+        everything = len(slots) == len(level)
+        own = level if everything else level[slots]
+        lowest = _deciding(own, query.k)
+        certain, tier = np.flatnonzero(own > lowest), np.flatnonzero(own == lowest)
+        if not everything:
+            certain, tier = slots[certain], slots[tier]
+        return Cut(certain, tier, level, densities)
 
-    def _density(self, query: DensityQuery) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _density(self, query: DensityQuery) -> tuple[Levels, NDArray[np.float64]]:
         size = len(self._live)
         carried = {label: self._carrying(label, aliases) for label, aliases in query.labels.items()}
         carried = {label: slots for label, slots in carried.items() if len(slots)}
         if not carried:
-            return np.zeros(size, dtype=np.int64), np.zeros(1)
+            return np.zeros(size, dtype=np.uint8), np.zeros(1)
         if query.count is DensityCount.VALUES and not query.weights:
-            matches = np.bincount(np.concatenate(list(carried.values())), minlength=size)
+            matches = np.zeros(size, dtype=np.min_scalar_type(len(carried)))  # the fewer bytes, the sooner it is read
+            for slots in carried.values():
+                matches[slots] += 1
             return matches, np.arange(len(carried) + 1, dtype=np.float64)
         # One number per distinct set of matched labels, so that `density` itself says what each set counts.
         pattern = np.zeros(size, dtype=np.int64)
@@ -319,12 +328,25 @@ class TenantLabels:
         densities, place = np.unique(np.array(counts), return_inverse=True)
         return place[pattern], densities
 
-    def _carrying(self, label: Label, aliases: frozenset[str]) -> NDArray[np.uint32]:
+    def _carrying(self, label: Label, aliases: frozenset[str]) -> Slots:
         lists = (self._postings.get(Label(label.kind, value)) for value in aliases)
-        slots = [np.array(postings, dtype=np.uint32) for postings in lists if postings]
+        slots = [np.array(postings, dtype=np.int64) for postings in lists if postings]
         if not slots:
-            return np.empty(0, dtype=np.uint32)
+            return np.empty(0, dtype=np.int64)
         return slots[0] if len(slots) == 1 else np.unique(np.concatenate(slots))
+
+
+def _deciding(level: Levels, k: int) -> int:
+    """The level of the kth of the highest; there are more than k."""
+    highest = int(level.max())
+    if highest > _FEW_LEVELS:
+        at_least = np.cumsum(np.bincount(level)[::-1])[::-1]
+        return int(np.flatnonzero(at_least >= k)[-1])
+    for lowest in range(highest, 0, -1):
+        k -= np.count_nonzero(level == lowest)
+        if k <= 0:
+            return lowest
+    return 0
 
 
 class LabelIndex:

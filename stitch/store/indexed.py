@@ -212,7 +212,8 @@ class IndexedStore(ABC):
             scores = np.concatenate([scorer.scores(cut.certain), likeness])
             # The sort is stable: where density and similarity are equal, snippets stay in their order.
             in_order = labels.order(slots)
-            slots, scores, level = slots[in_order], scores[in_order], cut.level[slots[in_order]]
+            slots, scores = slots[in_order], scores[in_order]
+            level = cut.level[slots].astype(np.int64)
             best = np.lexsort((-scores, -level))[: query.k]
             snippets = self._read(query.tenant, labels.held(slots[best]))
         densities, similarities = cut.densities[level[best]].tolist(), scores[best].tolist()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stitch.store.bounds import VectorBounds
+from stitch.store.bounds import AT_MOST, VectorBounds
 from stitch.store.index import TenantLabels
 from stitch.store.similarity import Similarity, lexical_similarity
 from stitch.store.words import at
@@ -73,22 +73,29 @@ class TierScorer:
 
     def _possible(self, slots: Slots, lexical: Scores, need: int) -> Slots:
         """Which of these snippets may be among the `need` most similar, by what their vectors are bounded by."""
-        share = self._similarity.dense_share
-        bounds = share * self._bounds.at_most(at(slots, self._rows), self._unit) + lexical
-        found, most, least = np.arange(0), np.zeros(0), np.zeros(0)
-        left, first = np.arange(len(slots)), max(_FIRST, 2 * need)
+        share, first = self._similarity.dense_share, max(_FIRST, 2 * need)
+        found = _Found(need)
+        left = np.arange(len(slots))
+
+        def look(numbers: Slots) -> None:
+            about, error = self._bounds.near(self._rows[slots[numbers]], self._unit)
+            found.add(numbers, share * (about + error) + lexical[numbers], share * (about - error) + lexical[numbers])
+
+        # Those with the most words set a mark that most others cannot reach, even with a cosine of one.
+        if len(slots) > _GROWTH * first and np.count_nonzero(wordy := _high(lexical, first)) <= _GROWTH * first:
+            look(left[wordy])
+            left = left[~wordy]
+            left = left[lexical[left] + share * AT_MOST >= found.worst]
+        lexical_left = lexical if len(left) == len(slots) else lexical[left]
+        bounds = share * self._bounds.at_most(at(slots[left], self._rows), self._unit) + lexical_left
         for size in (first, first * _GROWTH, len(left)):
-            high = _high(bounds[left], size)
-            now, left = left[high], left[~high]
-            about, error = self._bounds.near(self._rows[slots[now]], self._unit)
-            found = np.concatenate([found, now])
-            most = np.concatenate([most, share * (about + error) + lexical[now]])
-            least = np.concatenate([least, share * (about - error) + lexical[now]])
-            if len(found) >= need:
-                worst = np.partition(least, -need)[-need]
-                kept = most >= worst
-                left, found, most, least = left[bounds[left] >= worst], found[kept], most[kept], least[kept]
-        return found
+            if not len(left):
+                break
+            high = _high(bounds, size)
+            look(left[high])
+            others = ~high & (bounds >= found.worst)
+            left, bounds = left[others], bounds[others]
+        return found.numbers
 
     def _dense(self, slots: Slots) -> Scores:
         if not self._similarity.vector:
@@ -100,6 +107,25 @@ class TierScorer:
         if not similarity.words:
             return np.zeros(len(slots))
         return similarity.lexical_share * lexical_similarity(self._words.scores(slots))
+
+
+class _Found:
+    """Snippets that were looked at closely, and may be among the `need` most similar."""
+
+    def __init__(self, need: int) -> None:
+        self._need = need
+        self.numbers, self._most, self._least = np.arange(0), np.zeros(0), np.zeros(0)
+        self.worst = -np.inf
+        """Whoever is among the most similar has at least this similarity."""
+
+    def add(self, numbers: Slots, most: Scores, least: Scores) -> None:
+        """Take in snippets with what their similarities are at most and at least."""
+        self.numbers = np.concatenate([self.numbers, numbers])
+        self._most, self._least = np.concatenate([self._most, most]), np.concatenate([self._least, least])
+        if len(self.numbers) >= self._need:
+            self.worst = np.partition(self._least, -self._need)[-self._need]
+            kept = self._most >= self.worst
+            self.numbers, self._most, self._least = self.numbers[kept], self._most[kept], self._least[kept]
 
 
 def _high(bounds: Scores, size: int) -> NDArray[np.bool_]:

@@ -116,11 +116,12 @@ class TenantWords:
     def carried(self, words: Collection[int], slots: Slots) -> list[frozenset[int]]:
         """Of each of these slots, which of the words it has."""
         carried = [set[int]() for _ in slots]
+        asked = slots.astype(np.uint32)  # of another type than the lists, each list would be copied to be searched
         for word in words:
             there = np.frombuffer(self._words[word][0], dtype=np.uint32) if word in self._words else ()
             if len(there):
-                at = np.minimum(np.searchsorted(there, slots), len(there) - 1)
-                for place in np.flatnonzero(there[at] == slots).tolist():
+                at = np.minimum(np.searchsorted(there, asked), len(there) - 1)
+                for place in np.flatnonzero(there[at] == asked).tolist():
                     carried[place].add(word)
         return list(map(frozenset, carried))
 
@@ -179,7 +180,7 @@ class TenantWords:
             if len(slots) * _OFTEN > self._size:
                 often.append((asked, self._by_slot(word)))
             else:  # a snippet has a word once, so no slot stands twice in the list
-                rare[np.array(slots)] += asked * np.array(weights, dtype=np.float64)
+                rare[np.array(slots, dtype=np.int64)] += asked * np.array(weights, dtype=np.float64)
         return AskedWords(rare, often)
 
     def _by_slot(self, word: int) -> NDArray[np.float32]:
@@ -210,7 +211,7 @@ class AskedWords:
         """The score of each of these snippets, whose slots ascend."""
         scores: Scores = at(slots, self._rare).astype(np.float64)
         for asked, weights in self._often:
-            scores += asked * at(slots, weights).astype(np.float64)
+            scores += np.multiply(at(slots, weights), asked, dtype=np.float64)
         return scores
 
 

@@ -13,6 +13,7 @@ from stitch.core import (
     LabelInventory,
     LabelKind,
     LabelMerge,
+    MemorySnippet,
     ReferenceRewrite,
     ScopeSummary,
     Step,
@@ -52,6 +53,16 @@ def test_names_are_bounded_printable_and_cleaned_once(text):
     assert name
     assert "\n" not in name
     assert clean_name(name) == name
+
+
+def test_a_copy_of_a_snippet_has_the_id_of_where_it_stands():
+    snippet = MemorySnippet(
+        tenant="t", trajectory="x", step="1", position=0, role="user", text="hi", resolved="hi", recorded=0.0
+    )
+    assert snippet.id == snippet_id("t", "x", "1")
+    assert snippet.model_copy(update={"text": "ho"}).id == snippet.id
+    assert snippet.model_copy(update={"step": "2"}).id == snippet_id("t", "x", "2")
+    assert snippet == snippet.model_copy()
 
 
 def test_a_name_that_is_empty_or_too_long_is_refused():

@@ -83,6 +83,20 @@ def test_a_cut_parts_snippets_as_their_densities_do(
         assert tier == {row for row, value in expected.items() if value == lowest}
 
 
+def test_the_deciding_density_is_found_among_few_and_among_many() -> None:
+    many = [Label(LabelKind.SCOPE, f"scope {number}") for number in range(40)]
+    for carried in (5, 40):
+        index = LabelIndex()
+        for snippet in range(100):
+            add(index, snippet, entry(snippet, frozenset(many[: snippet % (carried + 1)])))
+        query = DensityQuery(tenant="t", labels={label: frozenset({label.value}) for label in many}, k=30)
+        cut = index.of("t").cut(query)
+        counts = sorted((snippet % (carried + 1) for snippet in range(100)), reverse=True)
+        assert cut.densities[cut.level[cut.tier]].tolist() == [counts[29]] * counts.count(counts[29])
+        assert sorted(cut.densities[cut.level[cut.certain]], reverse=True) == counts[: len(cut.certain)]
+        assert len(cut.certain) < 30 <= len(cut.certain) + len(cut.tier)
+
+
 def test_more_label_sets_than_are_told_apart_at_once_are_counted_right() -> None:
     labels = [Label(LabelKind.ENTITY_TYPE, f"{number}") for number in range(30)]
     index = LabelIndex()

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import MemorySnippet, ScoredSnippet, Trust
 from stitch.retrieve.context.quoting import clock, quote, quote_attribute
@@ -27,6 +27,13 @@ class TokenCounter(Protocol):
         ...
 
 
+@runtime_checkable
+class AddsUp(Protocol):
+    """A counter that counts as many tokens in a text as in its lines together, each with its line break."""
+
+    adds_up: Literal[True]
+
+
 class PieceCounter:
     """Estimates the tokens of byte-pair encoders as they are in use, without a vocabulary: `pieces-1`.
 
@@ -35,6 +42,7 @@ class PieceCounter:
     """
 
     name = "pieces-1"
+    adds_up: Literal[True] = True
 
     def count(self, text: str) -> int:
         """The number of tokens of `text`."""
@@ -152,6 +160,9 @@ class _Page:
 
     def __init__(self, budget_tokens: int, counter: TokenCounter) -> None:
         self._budget, self._count = budget_tokens, counter.count
+        self._adds_up = isinstance(counter, AddsUp)
+        self._tokens_of: dict[str, int] = {}
+        """Of each line that was put, if lines add up: when all hits do not fit, most are put again as they were."""
         self._entries: list[_Entry] = []
         self._spent = self._count(_OPEN) + self._count(_CLOSE)
         self._rendered = _EMPTY
@@ -220,8 +231,16 @@ class _Page:
         return _EMPTY
 
     def _render(self, entries: Sequence[_Entry]) -> Context:
-        text = _OPEN + "".join([f"{entry.header}{entry.body}{_END}" for entry in entries]) + _CLOSE
-        return Context(text, self._count(text), tuple(entry.snippet.id for entry in entries))
+        lines = [_OPEN, *[f"{entry.header}{entry.body}{_END}" for entry in entries], _CLOSE]
+        text = "".join(lines)
+        tokens = sum(map(self._tokens, lines)) if self._adds_up else self._count(text)
+        return Context(text, tokens, tuple(entry.hit.snippet.id for entry in entries))
+
+    def _tokens(self, line: str) -> int:
+        tokens = self._tokens_of.get(line)
+        if tokens is None:
+            tokens = self._tokens_of[line] = self._count(line)
+        return tokens
 
     def _remove_last_ranked(self) -> None:
         place = max(range(len(self._entries)), key=lambda place: self._entries[place].rank)
@@ -233,28 +252,30 @@ class _Page:
 
 def _header(hit: ScoredSnippet, above: MemorySnippet | None) -> str:
     snippet = hit.snippet
-    shown = [("n", str(snippet.position)), ("role", snippet.role)]
+    shown = f'<step n="{snippet.position}" role="{quote_attribute(snippet.role)}"'
     if above is None or above.trajectory != snippet.trajectory:
-        shown.append(("trajectory", snippet.trajectory))
+        shown += f' trajectory="{quote_attribute(snippet.trajectory)}"'
         above = None
     if snippet.happened is not None and (above is None or above.happened != snippet.happened):
-        shown.append(("time", clock(snippet.happened)))
+        shown += f' time="{quote_attribute(clock(snippet.happened))}"'
     if recorded := _recorded(snippet, above):
-        shown.append(("recorded", recorded))
+        shown += f' recorded="{quote_attribute(recorded)}"'
     if snippet.trust is Trust.LOW:
-        shown.append(("trust", "low"))
+        shown += ' trust="low"'
     scope = snippet.intent.scope or ""
     if scope != ((above.intent.scope or "") if above else ""):
-        shown.append(("scope", scope))
+        shown += f' scope="{quote_attribute(scope)}"'
     if hit.superseded:
-        shown.append(("superseded", no_longer(hit.superseded)))
+        shown += f' superseded="{quote_attribute(no_longer(hit.superseded))}"'
     if hit.because_of is not None:
-        shown.append(("because", because(hit.because_of)))
-    return "<step " + " ".join(f'{name}="{quote_attribute(value)}"' for name, value in shown) + ">"
+        shown += f' because="{quote_attribute(because(hit.because_of))}"'
+    return shown + ">"
 
 
 def _recorded(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
     """When a step was taken in, as far as the step above does not tell; empty if nobody knows it."""
+    if above is not None and above.recorded == snippet.recorded:
+        return ""
     day, _, minute = clock(snippet.recorded).partition(" ")
     day_above, _, minute_above = clock(above.recorded).partition(" ") if above else ("", "", "")
     if not minute or (day, minute) == (day_above, minute_above):  # without a minute it is no moment
