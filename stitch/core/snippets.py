@@ -9,7 +9,15 @@ from hashlib import sha1
 from itertools import chain
 from typing import Annotated, Any, NamedTuple, overload
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    WrapSerializer,
+)
 
 from stitch.core.intent import PHASE_MARK, ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, goal_of
 from stitch.core.text_cache import text_cache
@@ -210,12 +218,17 @@ class EntityTypeSummary(BaseModel):
     """Some recent values, folded to lower case."""
 
 
+def _listed(scopes: Sequence[ScopeSummary], write: SerializerFunctionWrapHandler) -> Any:
+    """United scopes are written as the tuple that they read as."""
+    return write(tuple(scopes))
+
+
 class LabelInventory(BaseModel):
     """Everything a question can be matched against: the label space of one trajectory, or of several."""
 
     model_config = ConfigDict(frozen=True)
 
-    scopes: Annotated[Sequence[ScopeSummary], AfterValidator(tuple)] = ()
+    scopes: Annotated[Sequence[ScopeSummary], AfterValidator(tuple), WrapSerializer(_listed)] = ()
     event_types: Mapping[str, int] = Field(default_factory=dict)
     """Canonical event types with the number of steps that carry them."""
     entity_types: Mapping[str, EntityTypeSummary] = Field(default_factory=dict)

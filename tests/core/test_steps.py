@@ -18,6 +18,7 @@ from stitch.core import (
     ScopeSummary,
     Step,
     ToolCall,
+    UnitedScopes,
     annotate_rewrites,
     apply_rewrites,
     clean_name,
@@ -94,6 +95,12 @@ def test_rewrites_replace_and_insert_where_they_say():
     assert apply_rewrites(text, ()) == text
     assert annotate_rewrites(text, rewrites) == "It [The museum] costs 5. What about Sunday [for the museum]?"
     assert annotate_rewrites(text, ()) == text
+
+
+def test_scopes_of_many_trajectories_are_written_and_read_as_others_are():
+    scopes = [ScopeSummary(name=name, trajectory=name, spans=((0, 1),), steps=2) for name in ("cup", "bowl")]
+    united = LabelInventory.model_construct(scopes=UnitedScopes([(scope,) for scope in scopes], phases=()))
+    assert LabelInventory.model_validate_json(united.model_dump_json()) == LabelInventory(scopes=scopes)
 
 
 def test_an_inventory_counts_the_steps_of_a_label():

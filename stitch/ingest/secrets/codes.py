@@ -16,6 +16,7 @@ _CODE_AFTER = re.compile(
     ["'*]{{0,3}}\s{{0,3}}
     (?:(?:{IS}|are|to)\b|['’]s\b|,?\ it(?:'s|\ is)|[:：=—\[-]|是|は、?|为|為|는|은
       |(?<=tan:)|(?<=passcode)|(?<=pin)|(?<=puk)|(?<=otp)|(?<=2fa\ code)|(?<=verification\ code)|(?<=security\ code)
+      |(?<=unlock\ code)|(?<=login\ code)|(?<=access\ code)|(?<=door\ code)|(?<=gate\ code)|(?<=alarm\ code)
     )[\s:*"'`]{{0,4}}
     (?P<secret>(?:[A-Z]-)?\d{{4,8}}|\d{{2,4}}(?:[- ]\d{{2,4}}){{1,3}}
       |(?=[A-Z]{{0,8}}\d)(?=\d{{0,8}}[A-Z])[A-Z0-9]{{5,9}})
@@ -41,11 +42,14 @@ _HIS_CODE = re.compile(
     r"|tu|su|mi|il|seu|meu|ваш|мой)[ ]\Z|\A\Z|\n\Z"
 )
 _OF_SECRET = re.compile(
-    r"\ (?:for|to|of)\ (?:the|my|your|our)?\ ?(?:door|gate|safe|alarm|garage|lock|house|card|vault|phone|office)"
+    rf"\ (?:{OF})\ (?:(?:the|my|your|our|die|das|den|dem|der|la|le|el|il|lo|de|het|min|mitt|l['’])\ ?)?(?:door|gate"
+    r"|safe|alarm|garage|lock|house|card|vault|phone|office|haus|tür|tor|tresor|porte|immeuble|portail|coffre|puerta|portal"
+    r"|caja|portón|porta|portone|cassaforte|cancello|deur|kluis|poort|garagem|cofre|portão|drzwi|bram|sejf|двер|сейф|домофон"
+    r"|подъезд|dörr|dør|port)"
 )
 
 
-_SURE_NAMES = frozenset({"pin", "otp", "combination", "geheimzahl", "tan:", "puk"})
+_SURE_NAMES = frozenset({"keypad", "pin", "otp", "combination", "geheimzahl", "tan:", "puk"})
 
 
 def find_code(name: Name) -> Found | None:

@@ -46,6 +46,11 @@ def _is_token(text: str) -> bool:
     )
 
 
+def _is_literal(text: str) -> bool:
+    """Whether what stands in quotes is a password; a hyphen before it makes no option of it there."""
+    return is_argument(text.lstrip("-"))
+
+
 def _is_printed(text: str) -> bool:
     return is_plain_secret(text) or looks_random(text)
 
@@ -106,7 +111,7 @@ COMMANDS: tuple[Rule, ...] = (
     rule_within(
         "password",
         signs="securestring",
-        accepts=is_argument,
+        accepts=_is_literal,
         pattern=rf"SecureString (?:-String )?(?=[\"']){_ARGUMENT}",
     ),
     rule_within(
@@ -172,6 +177,12 @@ COMMANDS: tuple[Rule, ...] = (
         pattern=rf"pass(?:word)?[-_ ]?(?:eval|command|cmd)?[\"']?[ =:]{{1,3}}[\"']?(?:echo|printf) {_ARGUMENT}",
     ),
     rule_within(
+        "password",
+        signs="<(echo|<(printf",
+        accepts=is_argument,
+        pattern=r"pass(?:word|wd|phrase)?[-_]?(?:file)?[ =:]<\((?:echo|printf) ['\"]?(?P<secret>[^\s'\"()]{3,100})",
+    ),
+    rule_within(
         "secret",
         signs="secret set|secrets set|secret create|secret:create|put-secret|put-parameter|add-secret",
         accepts=is_argument,
@@ -186,6 +197,22 @@ COMMANDS: tuple[Rule, ...] = (
         pattern=r"(?:base64 (?:-d|--decode)|print-access-token|get-secret-value|pass show|op read"
         r"|find-generic-password|reset[-_]password|get-login-password|get-access-token|print-identity-token|auth token)"
         r"[^\n]{0,120}\n(?:new value: |new password: )?(?P<secret>[^\s\"'`]{6,4000})(?=\s|$)",
+    ),
+    rule_within(
+        "secret",
+        signs="pwgen|openssl rand|gen-random|makepasswd|urandom|apg -|pwqgen|xkcdpass|diceware|genpass|token_hex"
+        "|token_urlsafe|random-password|generate-password|generate --",
+        accepts=_is_printed,
+        pattern=r"(?:\bpwgen|openssl rand|--gen-random|\bmakepasswd|/dev/u?random|\bapg|\bpwqgen|\bxkcdpass|\bdiceware"
+        r"|\bgenpass|token_(?:hex|urlsafe)|random-password|generate-password"
+        r"|\b(?:pass|bw|gopass|keepassxc-cli|op) generate)\b[^\n]{0,120}\n(?P<secret>[^\s\"'`]{8,400})(?=\s|$)",
+    ),
+    rule_within(
+        "password",
+        signs="login incorrect|login ok|invalid user [|rejected: [",
+        accepts=is_argument,
+        pattern=r"(?:login incorrect|login ok|invalid user)[^\n\[]{0,80}\[[^\s\[\]/]{1,64}/"
+        r"(?!<)(?P<secret>[^\s\[\]]{3,100})\] ",
     ),
     rule_within(
         "password",

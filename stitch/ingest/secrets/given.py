@@ -30,8 +30,9 @@ _AFTER = re.compile(
       |id(?:(?<=secret_id)|(?<=secretid))      |[a-z]?\d{{1,2}}))?
     (?:\ (?:{_ADJECTIVES})\b)?
     (?:(?:\ (?:(?:{OF})\b|(?:that\ )?(?:you|we|i|they)\ )[^\n:=?.,;|"`]{{1,60}}?(?:'[^\n']{{1,60}}')?)?
-      (?:[*_]{{0,2}}]?["'`]{{0,2}}[])]?(?:\ (?:\([^()\n]{{1,20}}\)|\[[\w=]{{1,20}}\]))?[*_]{{0,2}})
+      (?:[*_]{{0,2}}]?["'`]{{0,2}}[])]?["'`]?(?:\ (?:\([^()\n]{{1,20}}\)|\[[\w=]{{1,20}}\]))?[*_]{{0,2}})
       (?: \s{{0,3}}:\s?[|>][+-]?\s{{0,2}}\n\s{{1,20}}(?P<block>)
+        | \s?:</(?:b|strong|label|em|i|u|span|font)>:?\s{{0,3}}(?P<marked>)
         | ["'`]?,?\s{{1,20}}-?\s?["'`]?value["'`]?\s{{0,2}}[:=]\s{{0,2}}(?P<pair>)
         | (?:[^"\n:=]{{0,30}}"(?:,\s?"\w{{1,20}}"\s?:\s?"[^"\n]{{0,60}}"){{0,3}})?
           ,?\s{{0,20}}["'`]?(?:value|text|content|keys|default)["'`]?\s{{0,2}}[:=]\s{{0,2}}(?P<json_value>)(?=["'`])
@@ -46,19 +47,21 @@ _AFTER = re.compile(
             |:[ ]?&?(?:'\w{{1,10}}[ ])?[\w:<>?.]{{1,30}}[ ]=(?=[ ](?:["'`]|\w[\w:.]{{0,30}}\(["']))
             |<-|:[-=](?=[^\s}}]{{1,80}}\}})|:(?!:|[?+][^\s}}]{{0,80}}\}})|=(?!=)|→|—|–)
           [*_]{{0,2}}(?:[ \t]{{0,20}}|\s{{0,3}})(?P<assigned>)
+        | \s[-–]{{1,2}}\s(?P<dash>)(?=\S{{4,60}}[ ]{{0,3}}(?:$|\n))
         | (?:\s?\||:?</(?:[\w-]{{0,20}}?(?:key|name)|t[dh]|dt|label|strong|b|span)>:?\s{{0,20}}
           <(?:string|[\w-]{{0,20}}?value|td|dd|code|span|b)[^<>]{{0,40}}>)\s?(?P<cell>)
         | \s?={{2,3}}\s?(?P<equal>)(?=[A-Za-z0-9"'])
         | (?:/[gimsuy]{{0,3}}\)?)?\s{{0,3}},\s{{0,20}}(?P<comma>)(?=["'`])
         | (?:\ [a-z:]{{1,12}}=["'][^"'<>\n]{{0,60}}["']){{0,3}}\s?>\s{{0,20}}(?:<!\[CDATA\[)?(?P<element>)
         | \s{{1,2}}(?:{IS})\b\s{{0,3}}:?\s{{1,3}}(?:now\s|set\ to\s|changed\ to\s)?(?P<said>)
-        | \s?(?:は|が|是|为|為|는|은|이|คือ)\s?[:：]?\s?(?P<said_east>)
+        | (?:[\u0e00-\u0e7f]{{0,12}}?|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{{0,8}}?)
+          \s?(?:は|が|是|为|為|는|은|이|คือ)\s?[:：]?\s?(?P<said_east>)
         | \s{{1,2}}(?:to:?\s|with\s(?=["'`]))(?P<to>)
         | ['’]s\s(?P<short>)
         | \?\s{{1,2}}(?:\w{{1,20}}:\s)?(?:(?:it's|its|it\ is|that's|try|use|sure)\b[,:]?\s)?(?P<asked>)
       )
       |[({{]\s?(?P<called>)(?=["'])
-      |(?:\ [\w'’-]{{1,15}}){{1,5}}(?:\s?[:：](?!//)|\s=(?!=)|\ (?:{IS})(?=\s))\s{{0,3}}(?P<far>)
+      |(?:,?\ [\w'’-]{{1,15}}){{1,5}}(?:\s?[:：](?!//)|\s=(?!=)|\ (?:{IS})(?=\s))\s{{0,3}}(?P<far>)
       |[*_]{{0,2}}["'`]{{0,2}}[])]?(?:\ \([^()\n]{{1,20}}\))?[*_]{{0,2}}\s{{1,9}}(?P<space>)
         (?![\s:=|>?{{\[→—–]|(?:{OF}|{IS}|value)\b|[\w:]{{1,12}}=["'])
     )
@@ -67,12 +70,14 @@ _AFTER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What stands between a name and its value: more of the name, what it is for, the way the value is given."""
-SURE = frozenset({"block", "pair", "json_value", "nested", "typed", "assigned", "element", "form"})
+SURE = frozenset({"block", "pair", "json_value", "nested", "typed", "assigned", "marked", "element", "form"})
 _CLOSING = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "‘": "’", "«": "»", "「": "」", "『": "』", "»": "«"}
 _BARE = re.compile(
     r"""(?:[^\s"'`,;<>|&，。、；）」]|[,;&](?=[^\s"'`,;<>|&]{1,40})(?!\s?[\w.-]{1,40}=)(?![\w-]{1,30}:))+"""
 )
 _ELEMENT = re.compile(r"[^<>\r\n]{3,300}")
+_PRESSED = re.compile(r"\{(?:enter|return|tab)\}\Z", re.IGNORECASE)
+"""A key that is pressed behind what is typed."""
 _EAST = re.compile(r"[!-~]+")
 
 
@@ -111,7 +116,8 @@ def _read(text: str, end: int, start: int, way: str) -> Value | None:
         if text.startswith(2 * closing, start + 1) and closing in "\"'`":  # three of them, as Python and TOML have
             start, close = start + 2, text.find(3 * closing, start + 3, start + 302)
         if close > 0 and "\n" not in text[start:close]:
-            return Value(start + 1, close, text[start + 1 : close], way, True)
+            literal = _PRESSED.sub("", text[start + 1 : close])
+            return Value(start + 1, start + 1 + len(literal), literal, way, True)
         start += 1
     pattern = _ELEMENT if way == "element" else _EAST if way == "said_east" else _BARE
     bare = pattern.match(text, start, start + 300)

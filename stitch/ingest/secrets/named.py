@@ -7,12 +7,18 @@ from typing import NamedTuple
 
 from stitch.ingest.secrets.given import Value, read_argument, read_value
 from stitch.ingest.secrets.words import BEGINNINGS, KEY_BEFORE, NO_CAMEL_KEY, NO_TOKEN, PASS_BEFORE, WORD_ALONE
+from stitch.text.words import FUNCTION_WORDS
 
 _FLAG = re.compile(r"(?:^|[\s\"'])(?:--?|/)[\w.-]{0,40}\Z")
 _LOGIN_BEFORE = re.compile(
     r"\b(?:login|machine|account|user|username|email|benutzer|usuario|utilisateur|utente"
     r"|connect)\b(?: name)?[:\s]\s{0,9}\S{1,80}\s{1,9}"
     r"(?:(?:and|und|y|et|e|with|mit)\s)?\Z",
+    re.IGNORECASE,
+)
+_NAMED_USER_BEFORE = re.compile(
+    r"\b(?:user(?:name)?|login|benutzer(?:name)?|usuario|utilisateur|utente|account) (?P<user>[\w.@-]{2,40})"
+    r"(?:, ?| (?:and|with|und|mit|et|y|e) )(?:the )?\Z",
     re.IGNORECASE,
 )
 _USER_BEFORE = re.compile(
@@ -63,7 +69,8 @@ class Name(NamedTuple):
 
     def is_of_token(self) -> bool:
         """Whether the token or key that it names is a secret: no page's, no table's."""
-        return (self.is_of_known_key() or self._is_camel()) and not self._follows(NO_TOKEN, 24)
+        known = self.is_of_known_key() or self._is_camel()
+        return known and not self._follows(NO_TOKEN, 24) and not self._is_part_of_address()
 
     def is_of_known_key(self) -> bool:
         """Whether it is no key, or one that is a secret by its name: `api_key`, and not `AzureKey`."""
@@ -71,13 +78,17 @@ class Name(NamedTuple):
 
     def is_told_of(self) -> bool:
         """Whether it is the word `key` behind another that says whose: "the mistral key x"; no object's, no table's."""
-        alone = self.word == "key" and self.folded[self.at - 1 : self.at] == " "
+        alone = self.word == "key" and self.folded[self.at - 1 : self.at] in (" ", "\n", "")
         return alone and not self._follows(NO_TOKEN, 24) and not self._follows(_NO_KEY_TOLD, 12)
 
     def _is_camel(self) -> bool:
         """Whether it ends a name such as `AzureKey`."""
         begins = self.text[self.at].isupper() and self.text[self.at - 1 : self.at].islower()
         return begins and not self._follows(NO_CAMEL_KEY, 10)
+
+    def _is_part_of_address(self) -> bool:
+        """Whether it stands between the colons of a name of a cloud: `arn:aws:secretsmanager:eu:1:secret:x`."""
+        return self.text.startswith(":", self.end) and self.text[self.at - 1 : self.at] == ":"
 
     def is_tag(self) -> bool:
         """Whether it stands in an element of its own: `<key>ClientToken</key><string>x</string>`."""
@@ -119,6 +130,11 @@ class Name(NamedTuple):
     def follows_login(self) -> bool:
         """Whether the name of a user stands before it: `user ann password x`."""
         return self._follows(_LOGIN_BEFORE, 100)
+
+    def follows_named_user(self) -> bool:
+        """Whether a user is named before it in a sentence: "user qa and password x"."""
+        named = _NAMED_USER_BEFORE.search(self.text, max(0, self.at - 80), self.at)
+        return named is not None and named["user"].lower() not in FUNCTION_WORDS
 
     def follows_user(self) -> bool:
         """Whether a user's name is given just before it: `user=ann, pass=x`."""

@@ -22,6 +22,7 @@ from stitch.ingest.secrets.values import (
     is_dense,
     is_joined_phrase,
     is_mixed,
+    is_noise,
     is_odd_word,
     is_pass_phrase,
     is_password,
@@ -100,10 +101,15 @@ def _accepts_token(name: Name, value: Value) -> bool:
     if value.way in _UNSURE and not name.is_tag():
         return is_dense(value.text) or (value.way == "said" and _is_long_token(value.text))
     if value.way == "space" and not name.is_option():
-        return is_dense(value.text) or (looks_random(value.text) and (value.quoted or _is_long_token(value.text)))
+        return is_dense(value.text) or (looks_random(value.text) and _stands_out(name, value))
     if is_case_noise(value.text) and (value.quoted or value.way == "assigned"):
         return True
     return looks_random(value.text) or _is_written_out(name, value) or _is_secret(name, value)
+
+
+def _stands_out(name: Name, value: Value) -> bool:
+    """Whether a token is one although a blank alone stands before it."""
+    return value.quoted or _is_long_token(value.text) or (name.word == "secret" and is_noise(value.text))
 
 
 def _is_written_out(name: Name, value: Value) -> bool:

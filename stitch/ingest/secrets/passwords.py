@@ -10,6 +10,7 @@ from stitch.ingest.secrets.named import Name
 from stitch.ingest.secrets.rules import Found
 from stitch.ingest.secrets.values import (
     has_digit,
+    has_three_kinds,
     has_two_kinds,
     is_argument,
     is_joined_phrase,
@@ -28,13 +29,14 @@ from stitch.ingest.secrets.values import (
     looks_random,
 )
 from stitch.ingest.secrets.words import PASSWORD_WORDS, PHRASES, SEED_PHRASES
+from stitch.text.words import word_set
 
 _PHRASE = re.compile(r"[^\W\d_]{2,12}(?:[ -][^\W\d_]{2,12}){1,24}!{0,3}(?=\s{0,9}(?:$|[\n\"',;]|\.(?!\w)))")
 _SEED = re.compile(
     r"(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}(?:[\s,]{1,3}(?:\d{1,2}[.)]\s{0,2})?[a-z]{3,8}){10,24}", re.IGNORECASE
 )
 _ENDS_SAYING = re.compile(
-    r"[.!?)]{0,2}(?:\s*(?:$|\n)|[,;]?\s+(?:and|but|please|for|so|if|when|you|und|et|y|e)\b|[.,;!]\s)"
+    r"[.!?)]{0,2}(?:\s*(?:$|\n)|\s*[:;]-?[)DP(]|\s*[\u2600-\u27bf\U0001f300-\U0001faff]|[,;]?\s+(?:and|but|please|for|so|if|when|you|und|et|y|e)\b|[.,;!]\s)"
 )
 _SAID_IN_ENGLISH = re.compile(
     r"(?:pass(?:word|code|phrase|wd)?|pwd?|psk)\b.*\b(?:is|was|to|be|as)\b", re.IGNORECASE | re.DOTALL
@@ -51,8 +53,15 @@ _BEFORE = re.compile(
 )
 _TYPED_BEFORE = re.compile(
     r"\b(?:(?:send_?line|send_?keys|send|type|fill|enter_?text|input_?text|press_?sequentially|set_?value)\((?:[^()\"'\n]{0,40},\s?)?"
-    r"[\"'](?P<called>[^\"'\n]{5,60})[\"']|(?:xdotool|ydotool|wtype|adb|tmux)\b[^\n\"'#]{0,60}\s[\"']?(?P<run>[^\s\"'#-][^\s\"'#]{4,59})[\"']?)"
+    r"[\"'](?P<called>[^\"'\n]{5,60})[\"']|(?:xdotool|ydotool|wtype|adb|tmux)\b[^\n\"'#]{0,60}\s[\"']?(?P<run>[^\s\"'#-][^\s\"'#]{4,59})[\"']?"
+    r"|\btype \[\w{1,8}\] \[(?P<acted>[^\[\]\n]{5,60})\])"
     r"[^\n]{0,40}\Z",
+    re.IGNORECASE,
+)
+_ASKED_BEFORE = re.compile(
+    r"\b(?:is|was|ist|war|est|es|è|é) (?P<quote>[\"'`]?)(?P<secret>[^\s\"'`]{4,60})(?P=quote) "
+    r"(?:(?:still|really|also|not|now|even|noch|wirklich|encore|toujours|bien|todavía|ancora|ainda) )?"
+    r"(?:the|my|our|your|das|dein|unser|le|mon|la|mi|il|a) (?:[\w-]{1,12} ){0,2}\Z",
     re.IGNORECASE,
 )
 NAMES_OF_IT = frozenset(word for line in PASSWORD_WORDS.values() for word in line.split())
@@ -61,7 +70,8 @@ _NEARBY = 70
 _DIGIT = re.compile("[0-9]")
 _WORDS_NEARBY = re.compile(r"[^\s\"'`,;:=()\[\]{}<>|]+")
 _LOGIN_PAIR = re.compile(
-    r"(?:[\w.-]{1,40}@[\w.-]{2,40} (?:and|und|et|y|e|with|mit) (?:password )?"
+    r"(?:[\w.-]{1,40}@[\w.-]{2,40} (?:and|und|et|y|e|with|mit) (?:password )?|[\w.-]{1,40}@[\w.-]{2,40} "
+    r"|(?P<role>as|als|com[oe]?|con|with|mit|avec) [\w.-]{2,40} (?:and|und|et|y|e|i|with|mit|con|com|avec) "
     r"|(?:[\w.-]{1,40}@)?[\w.-]{2,40}(?: ?[/|] ?|:))(?P<secret>[^\s,;\"'`/|<>]{4,60})(?![\w/])"
 )
 
@@ -77,7 +87,9 @@ def find_password(name: Name) -> Found | None:
         return None
     if name.word in SEED_PHRASES and (seed := _SEED.match(name.text, value.start)) and is_seed_phrase(seed.group()):
         return Found(*seed.span(), "password")
-    if is_placeholder(value.text) or len(value.text) < 3 or value.text.startswith(("-", "redacted:")):
+    if is_placeholder(value.text) or len(value.text) < 3 or value.text.startswith("redacted:"):
+        return None
+    if value.text.startswith("-") and not (value.quoted and is_plain_secret(value.text)):  # an option
         return None
     accepted = _accepts_quoted(name, value) if value.quoted else _accepts_bare(name, value)
     return Found(value.start, value.end, "password") if accepted else _find_phrase(name, value)
@@ -119,7 +131,8 @@ def _accepts_bare(name: Name, value: Value) -> bool:
         given = value.way in SURE or (value.way == "space" and name.follows_login())
         if given and name.follows_user() and is_word_password(value.text):
             return True
-        return given and is_mixed(value.text) and is_password(value.text)
+        said = value.way == "said" and is_plain_secret(value.text)
+        return said or (given and is_mixed(value.text) and is_password(value.text))
     return _ACCEPTS.get(value.way, _accepts_given)(name, value)
 
 
@@ -136,7 +149,30 @@ def _accepts_behind_space(name: Name, value: Value) -> bool:
         return True
     if is_password(secret):
         return len(secret) >= 4 and name.follows_login()
-    return name.follows_machine() and is_word_password(secret)
+    return _is_word_of_user(name, value)
+
+
+_GOES_ON = re.compile(r"[.!,;)]{0,2}(?:\s*(?:$|\n)| \(| (?:and|then|to|und|dann|et|y|e)\b)")
+_OF_PASSWORDS = word_set(
+    """authentication authorization based change combination dialog entry expiry field fields file form hashes hint
+    history input length link login manager managers page pair policy prompt protection recovery reminder request
+    rotation screen settings strength validation verification"""
+)
+"""What is said behind the word, and is none."""
+
+
+def _is_word_of_user(name: Name, value: Value) -> bool:
+    """Whether a word alone is the password of the user who is named before: "username qa and password sunflower"."""
+    if name.follows_machine():
+        return is_word_password(value.text)
+    if not name.follows_named_user():
+        return False
+    word = value.text.rstrip(".!,;)")
+    return (
+        is_word_password(word)
+        and word.lower() not in _OF_PASSWORDS
+        and _GOES_ON.match(name.text, value.start + len(word)) is not None
+    )
 
 
 def _accepts_assigned(name: Name, value: Value) -> bool:
@@ -185,7 +221,11 @@ def _accepts_given(name: Name, value: Value) -> bool:
     secret, text = value.text, name.text
     if _looks_like_one(value):
         return True
-    if name.is_variable(value.start) and has_two_kinds(secret) and is_argument(secret):
+    if (
+        name.is_variable(value.start)
+        and is_argument(secret)
+        and (has_two_kinds(secret) or _is_set_by_shell(name, value))
+    ):
         return True
     if (_is_set(text, value) or value.way == "pair") and is_joined_words(secret):
         return True
@@ -210,7 +250,7 @@ _ACCEPTS: dict[str, Callable[[Name, Value], bool]] = {
     "said": _accepts_said,
     "far": _accepts_far,
     "below": _accepts_below,
-    **dict.fromkeys(("cell", "asked", "said_east", "to", "short", "equal"), _accepts_unsure),
+    **dict.fromkeys(("cell", "asked", "said_east", "to", "short", "equal", "dash"), _accepts_unsure),
 }
 """By the way in which a value is given."""
 
@@ -223,6 +263,11 @@ def _looks_like_one(value: Value) -> bool:
 
 def _is_said_in_english(name: Name, value: Value) -> bool:
     return _SAID_IN_ENGLISH.search(name.text, name.at, value.start) is not None
+
+
+def _is_set_by_shell(name: Name, value: Value) -> bool:
+    """Whether a shell gives it to a variable, where no member of an object can stand: `DB_PASSWORD=lemon.tr33`."""
+    return name.text[value.start - 1] == "=" and _is_argument_of_option(value.text)
 
 
 def _is_set(text: str, value: Value) -> bool:
@@ -255,7 +300,11 @@ def _holds_phrase(name: Name, value: Value, words: list[str]) -> bool:
 
 def find_password_before(name: Name) -> Found | None:
     """What is called a password behind it: "use x1y2! as the password"."""
-    before = _BEFORE.search(name.text, max(0, name.at - 110), name.at)
+    start = max(0, name.at - 110)
+    asked = _ASKED_BEFORE.search(name.text, start, name.at)
+    if asked is not None and is_plain_secret(asked["secret"]) and not is_placeholder(asked["secret"]):
+        return Found(*asked.span("secret"), "password")
+    before = _BEFORE.search(name.text, start, name.at)
     if before is None or is_placeholder(before["secret"]):
         return None
     secret = before["secret"]
@@ -278,9 +327,25 @@ def find_password_nearby(name: Name) -> Found | None:
             break
         if word.end() <= name.at and word.start() == line > 0 and text[line - 1] != "\n":
             continue  # cut
-        if is_odd_word(word.group()) and not is_placeholder(word.group()):
+        if (is_odd_word(word.group()) or _is_told_to(text, word)) and not is_placeholder(word.group()):
             return Found(word.start(), word.start() + len(word.group().rstrip(".?")), "password")
     return None
+
+
+_SET_TO = re.compile(r"\b(?:set|reset|changed?|updated?) (?:it|them|mine|that) (?:back )?to \Z", re.IGNORECASE)
+_TOLD_TO = re.compile(r"\b(?:use|using|try|tried|trying|type|typed|typing|enter|entered|with|w/) \Z", re.IGNORECASE)
+_VERSION = re.compile(r"[^\W\d]+(?:[-.][^\W\d]+){0,5}\d{1,4}\W?")
+
+
+def _is_told_to(text: str, word: re.Match[str]) -> bool:
+    """Whether a verb says that it was set or is to be used, and it is no name with a version: "set it to x2Y!z"."""
+    told = word.group().rstrip(".?!")
+    if len(told) < 8 or not has_three_kinds(told) or not is_plain_secret(told):
+        return False
+    if _SET_TO.search(text, max(0, word.start() - 24), word.start()) is not None:
+        return True
+    used = _TOLD_TO.search(text, max(0, word.start() - 12), word.start()) is not None
+    return used and _VERSION.fullmatch(told) is None
 
 
 def _find_typed(name: Name) -> Found | None:
@@ -304,6 +369,8 @@ def _find_pair(name: Name) -> Found | None:
         secret = pair["secret"].rstrip(".)!")
         told = _TOLD.fullmatch(text, end, pair.start()) is not None
         is_pair = told or ("\n" not in text[end : pair.start()] and (" " in pair.group() or "@" in pair.group()))
+        if pair["role"] is not None and not is_plain_secret(secret):
+            continue
         if is_pair and is_mixed(secret) and is_password(secret) and not is_placeholder(secret):
             return Found(pair.start("secret"), pair.start("secret") + len(secret), "password")
     return None
@@ -321,7 +388,9 @@ def _find_told(name: Name) -> Found | None:
     value = name.value()
     if value is None or is_placeholder(value.text):
         return None
-    if value.way not in {*SURE, "said"} and not (value.way == "space" and name.word in ("clave", "chave")):
+    if value.way not in {*SURE, "said"} and not (
+        value.way == "space" and name.word in ("clave", "chave", "chiave", "nyckel", "klucz")
+    ):
         return None
     plain = " " not in value.text and "@" not in value.text
     accepted = plain and is_mixed(value.text) and is_password(value.text)

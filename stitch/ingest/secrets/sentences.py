@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 
 from stitch.ingest.secrets.rules import Rule, rule_within
-from stitch.ingest.secrets.values import has_digit, has_three_kinds, is_card, is_odd_argument, is_plain_secret
+from stitch.ingest.secrets.values import (
+    has_digit,
+    has_three_kinds,
+    is_card,
+    is_odd_argument,
+    is_odd_word,
+    is_plain_secret,
+)
 
 
 def _is_told(text: str) -> bool:
@@ -19,6 +26,61 @@ def _is_defaults(text: str) -> bool:
 
 SENTENCES: tuple[Rule, ...] = (
     Rule("one-time-code", ("tan ",), re.compile(r"\b(?:TAN|mTAN|iTAN) (?P<secret>\d{6})\b")),
+    rule_within(
+        "password",
+        signs="@",
+        accepts=is_plain_secret,
+        pattern=r"@[\w-]{1,40}\.[\w.-]{2,20}(?: [:/|] ?| ?→ ?|[/|] )(?P<secret>[^\s,;|<>]{6,40})(?=[ \t]*(?:$|\n|\())",
+    ),
+    rule_within(
+        "password",
+        signs="@",
+        accepts=is_odd_word,
+        pattern=r"@[\w-]{1,40}\.[\w.-]{2,20}[ \t]{0,3}\n[ \t]{0,8}(?P<secret>[^\s,;|<>@]{6,40})(?=[ \t]*(?:$|\n))",
+    ),
+    rule_within(
+        "password",
+        signs=" p:| p=|/p:|,p:| pw:| pw=",
+        accepts=_is_told,
+        pattern=r"\b(?:u|un|usr|user|login|id)[:=] ?[^\s,;/|]{1,60}[\s,;/|]{1,4}(?:p|pw|pass)[:=] ?"
+        r"(?P<secret>[^\s,;|]{4,60})",
+    ),
+    rule_within(
+        "recovery-code",
+        signs="bitlocker|recovery|wiederherstell|récup|recuper|herstel",
+        pattern=r"(?<![\w-])(?P<secret>\d{6}(?:-\d{6}){7})(?![\w-])",
+    ),
+    rule_within(
+        "password",
+        signs="wpa|wlan|wifi|wi-fi|fritz|speedport|livebox",
+        pattern=r"(?:wpa[23]?|wlan|wi-?fi|fritz|speedport|livebox)[^\n]{0,60}(?:\n[^\n:]{0,20})?"
+        r"(?:key|schlüssel|clé|clave|chave|chiave|sleutel)[\s:=]{1,4}(?P<secret>\d{20}|\d{4}(?: \d{4}){3,4})(?![\w-])",
+    ),
+    rule_within(
+        "secret",
+        signs="account.key|accountkey|account_key|account-key",
+        pattern=r"account[._-]?key[^\n]{0,100}?[\"'\s=:,](?P<secret>[A-Za-z0-9+/]{86}==)",
+    ),
+    rule_within(
+        "cookie",
+        signs="true /|true\t/|false /|false\t/",
+        accepts=has_digit,
+        pattern=r"(?:true|false)\s/\S{0,60}\s(?:true|false)\s\d{1,12}\s\S{1,60}\s(?P<secret>[^\s]{12,4000})",
+    ),
+    rule_within(
+        "one-time-code",
+        signs="code d|código d|codigo d|codice d|код |kod ",
+        pattern=r"(?:code|c[óo]digo|codice|kod|код) (?:d['’]|d[eioa] )?(?:activation|v[ée]rification|s[ée]curit[ée]"
+        r"|acc[eè]s|connexion|confirmation|déverrouillage|acceso|seguridad|verificación|desbloqueo|verifica|sicurezza"
+        r"|accesso|sblocco|acesso|segurança|verificação|desbloqueio|подтверждения|доступа|безопасности|активации|weryfikacyjny"
+        r"|dostępu)(?: ?[:=] ?| (?:est |es |è |é )?)(?P<secret>\d{4,8})(?![\w%-])(?![.,:/]\d)",
+    ),
+    rule_within(
+        "secret",
+        signs="/private-",
+        accepts=has_digit,
+        pattern=r"/private-(?P<secret>[0-9a-f]{24,64})(?![\w-])",
+    ),
     rule_within(
         "pin",
         signs="cvv|cvc|cvn|csc|prüf|cryptogramm",

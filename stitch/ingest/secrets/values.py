@@ -13,7 +13,7 @@ from collections import Counter
 from stitch.text.words import FUNCTION_WORDS, word_set
 
 _PLACEHOLDER = re.compile(
-    r"\A(?:\[.*|\.\*.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)(?:[A-Za-z_{(*@]|[1-9](?!\d*[A-Za-z]{3})).*|%(?:\w{1,40}%|\W.*|\w?)|\{(?![A-Za-z0-9+/=]{20,}\}).*|#(?!(?=\w*\d)(?=\w*[A-Z])(?=\w*[a-z])\w{7,40}\W?\Z).*|\((?!\S{15,}\Z).*|\\.*|pk_(?:test|live)_\w*|none|null|nil|true|false"
+    r"\A(?:\[.*|\.\*.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)(?:[A-Za-z_{(*@]|[1-9](?!\d*[A-Za-z]{3})).*|%(?:\w{1,40}%|[({<\[\s\"'].*|\W{0,3}|\w?)|\{(?![A-Za-z0-9+/=]{20,}\}).*|#(?!(?=\w*\d)(?=\w*[A-Z])(?=\w*[a-z])\w{7,40}\W?\Z).*|\((?!\S{15,}\Z).*|\\.*|pk_(?:test|live)_\w*|none|null|nil|true|false"
     r"|undefined|redacted|masked|hidden|secret|string|str|bool|int|password|passwd|pass|pwd|token|value|required|optional"
     r"|(?:string|str|boolean|bool|int)\?|empty|unset|change_?me"
     r"|(?:your|example|sample|dummy|fake|placeholder|change|insert|enter|replace|todo)[-_ ].*"
@@ -64,7 +64,9 @@ _SAID_OF_PASSWORDS = word_set(
     верный верно изменён изменен забыт зашифрован короткий неверно новый обязателен обязательно обязательный
     пустой слабый сложный старый истёк истек сохранён скрыт
     krátké nesprávné neplatné nové povinné prázdné silné slabé fel felaktigt krävs obligatoriskt svagt ugyldig
-    boş geçersiz gerekli yanlış zayıf zorunlu pakollinen väärä"""
+    boş geçersiz gerekli yanlış zayıf zorunlu pakollinen väärä
+    siehe voir ver véase vedi zie zob patrz viz смотри см lásd bkz katso se
+    frag fragen demander preguntar pregunta chiedere chiedi vraag zapytaj спроси спросить"""
 )
 """Words that say something about a password and are none."""
 _SAID_IN_PHRASES = _SAID_OF_PASSWORDS | FUNCTION_WORDS | word_set("minimum maximum least password passwords")
@@ -135,10 +137,23 @@ def _has_odd_member(text: str) -> bool:
     """Whether what looks like the name of a member has a part that no programmer calls one: `lbs.u1Uac55`."""
     if text.count(".") != 1 or not text.replace(".", "").isalnum():
         return False
-    return any(
-        len(part) >= 6 and has_three_kinds(part) and sum(map(str.isalpha, part)) <= 3 * len(_PARTS.findall(part))
-        for part in text.split(".")
-    )
+    return any(_is_odd_part(part) for part in text.split("."))
+
+
+def _is_odd_part(part: str) -> bool:
+    if len(part) >= 5 and has_digit(part) and not has_digit(_LEET.sub("", part)) and _TOOL.search(part) is None:
+        return True
+    return len(part) >= 6 and has_three_kinds(part) and sum(map(str.isalpha, part)) <= 3 * len(_PARTS.findall(part))
+
+
+_DIGITS = re.compile("[0-9]+")
+_LEET = re.compile(r"(?<=[A-Za-z])[013457](?=[A-Za-z])")
+"""A digit in the place of a letter."""
+_TOOL = re.compile(
+    r"log4|neo4|mp[34]|md5|sha|b64|base|oauth|p2p|k8s|i18|l10|x86|s3(?:cl|co|b|up)|ec2|v\d|db\d|py\d|win\d|utf|ipv",
+    re.IGNORECASE,
+)
+"""What has a digit between letters, and is a name."""
 
 
 _ODD_WORD = re.compile(
@@ -161,7 +176,7 @@ def is_odd_word(text: str) -> bool:
 _TERM = re.compile(
     r"(?:sha|md|utf|base|oauth|pbkdf|argon|aes|rsa|ipv|http|pkcs|python|win|web|ntlm|tls|ssl|py|es|ec|ed|us|php"
     r"|unicode|latin|ascii|iso|rfc|cve|gpt|claude|llama|node|java|usb|mp|bcrypt|scrypt|blake|crc|id|step|level|type|version|user"
-    r"|test|line|page|section|chapter|figure|table|option|part)[-_ ]?\d+"
+    r"|microsoft|office|windows|test|line|page|section|chapter|figure|table|option|part)[-_ ]?\d+"
     r"\w{0,4}(?:[-_./]\w{1,8}){0,3}|[a-z]\d{1,3}[a-z]{0,2}|\d+[a-z]{1,4}|2fa|\d+(?:st|nd|rd|th)",
     re.IGNORECASE,
 )
@@ -195,10 +210,19 @@ def is_joined_words(text: str) -> bool:
 
 def is_quoted_password(text: str) -> bool:
     """Whether what is assigned in quotes is a password: no call, no address, nothing that is said of passwords."""
-    if _CODE.fullmatch(text) or "://" in text:
+    if (_CODE.fullmatch(text) and not _is_dotted_with_digit(text)) or "://" in text:
         return False
     first = text.split(" ")[0].lower().strip(".,:!")
     return not (first in _SAID_OF_PASSWORDS or (" " in text and first in FUNCTION_WORDS))
+
+
+def _is_dotted_with_digit(text: str) -> bool:
+    """Whether what looks like a member of an object is none in quotes, for the digit in it: `Lemon.Tree4`."""
+    parts = text.split(".")
+    named = any(not _CODE_PARTS.isdisjoint(each.lower() for each in _PARTS.findall(part)) for part in parts)
+    return (
+        len(parts) == 2 and text.replace(".", "").isalnum() and has_digit(text) and not named and not _TOOL.search(text)
+    )
 
 
 def is_quoted_phrase(text: str) -> bool:
@@ -249,6 +273,11 @@ def is_joined_phrase(text: str) -> bool:
 def is_case_noise(text: str) -> bool:
     """Whether letters alone are a token: small ones and capitals change too often for words."""
     return len(text) >= 20 and text.isascii() and text.isalpha() and len(text) < 3 * len(_PARTS.findall(text))
+
+
+def is_noise(text: str) -> bool:
+    """Whether small letters, capitals and digits change as in no name: digits stand at two places at least."""
+    return text.isascii() and text.isalnum() and has_three_kinds(text) and len(_DIGITS.findall(text)) >= 2
 
 
 def is_pass_phrase(text: str) -> bool:

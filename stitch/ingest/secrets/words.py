@@ -6,27 +6,27 @@ import re
 
 PASSWORD_WORDS = {
     "English": "password passwd passphrase passcode pass-phrase pass_phrase passkey keypass storepass requirepass pwd"
-    " pw pass psk _pass -pass assword:",
+    " pw pass psk _pass -pass assword: p/w",
     "of tools": "identified_by seed_phrase recovery_phrase secret_phrase mnemonic seed_words"
     " memorable_word security_word safe_word magic_word",
-    "German": "passwort kennwort losungswort zugangscode",
-    "French": "mot_de_passe mots_de_passe mdp phrase_secrète phrase_de_passe",
-    "Spanish": "contrasena contraseña frase_de_contraseña",
-    "Portuguese": "senha palavra-passe palavra_passe",
-    "Italian": "parola_d'ordine parola_chiave",
+    "German": "passwort kennwort losungswort zugangscode zugriffscode kenncode codewort netzwerkschlüssel",
+    "French": "mot_de_passe mots_de_passe mdp phrase_secrète phrase_de_passe code_d'accès",
+    "Spanish": "contrasena contraseña frase_de_contraseña código_de_acceso codigo_de_acceso",
+    "Portuguese": "senha palavra-passe palavra_passe código_de_acesso codigo_de_acesso",
+    "Italian": "parola_d'ordine parola_chiave codice_di_accesso codice_d'accesso",
     "Catalan": "contrasenya",
-    "Dutch": "wachtwoord wachtzin",
+    "Dutch": "wachtwoord wachtzin toegangscode",
     "Danish, Norwegian, Swedish": "adgangskode passord lösenord kodeord losenord",
     "Finnish": "salasana tunnussana",
     "Estonian, Latvian, Lithuanian": "parool parole slaptažodis",
     "Icelandic": "lykilorð",
-    "Polish": "hasło haslo hasłem hasła",
+    "Polish": "hasło haslo hasłem hasła kod_dostępu",
     "Czech, Slovak": "heslo hesla heslem",
     "Hungarian": "jelszó jelszava",
     "Croatian, Serbian, Slovene": "lozinka lozinku zaporka šifra geslo лозинка",
     "Romanian": "parola parolă",
     "Turkish": "şifre şifresi şifreniz parolası sifre sifresi",
-    "Russian, Ukrainian, Bulgarian": "пароль пароля паролем парола",
+    "Russian, Ukrainian, Bulgarian": "пароль пароля паролем парола код_доступа",
     "Greek": "κωδικός κωδικο συνθηματικό",
     "Hebrew, Arabic, Persian": "סיסמה סיסמא كلمة_المرور كلمة_السر الرقم_السري رمز_عبور گذرواژه",
     "Hindi, Bengali": "पासवर्ड পাসওয়ার্ড",
@@ -46,7 +46,10 @@ PASSWORDS = frozenset(
 ) | {"pass_phrase"}
 LOGINS = frozenset({
     "credential", "creds", "log in", "login", "sign in", "zugangsdaten", "zugang", "anmeld", "identifiant", "clave",
-    "chave", "clef", "logowania", "логин", "пин", "geheimwort", "wifi", "wi-fi", "wlan", "basic auth",
+    "chave", "clef", "chiave", "nyckel", "klucz", "logowania", "логин", "пин", "geheimwort", "wifi", "wi-fi", "wlan",
+    "basic auth", "melde dich", "melden sie sich", "connecte-toi", "connectez-vous", "se connecter", "inicia sesión",
+    "iniciar sesión", "entra con", "entrar com", "entre com", "accedi", "accedere", "zaloguj", "войти", "войди",
+    "logga in", "log ind", "logg inn", "kirjaudu", "přihlas", "giriş",
 })  # fmt: skip
 """Names that have other meanings too: only what looks like a password is one."""
 KEYS = frozenset(
@@ -84,7 +87,7 @@ CODES = frozenset({
     "kód",
     "κωδικ", "код",
     "验证码", "驗證碼", "校验码", "認証コード", "確認コード", "인증번호", "인증코드", "رمز", "קוד", "कोड",
-    "tan:", "puk",
+    "tan:", "puk", "keypad",
 })  # fmt: skip
 """Names behind which digits are a secret, if they do not say which others they are: an error, a place, an offer."""
 NAMES = PASSWORDS | LOGINS | KEYS | CODES
@@ -139,7 +142,7 @@ NO_CAMEL_KEY = re.compile(r"(?:object|s3|routing|row|item|hash|lookup|file|blob|
 """What stands before `Key` in a name whose value is an address, though it may look like a token."""
 NO_TOKEN = re.compile(
     r"(?:page|sync|next|continuation|cancellation|public|primary|foreign|sort|partition|cache|idempotency|dedup\w{0,9}"
-    r"|recv|receive|search|locate|list|send|known|trusted)"
+    r"|recv|receive|search|locate|list|send|known|trusted|site|websocket|publishable)"
     r"[-_ ]?\Z",
     re.IGNORECASE,
 )
