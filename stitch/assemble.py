@@ -365,7 +365,7 @@ def _open(
         retrievers: tuple[Retriever, ...] = (
             intent,
             covering,
-            AutoRetriever(intent=intent, themes=covering),
+            AutoRetriever(intent=intent, themes=covering, inventories=ingestor.inventory),
             DenseRetriever(store=store, embedder=embedder, counter=counter),
             LexicalRetriever(store=store, lexical=lexical, counter=counter),
             HybridRetriever(store=store, embedder=embedder, lexical=lexical, counter=counter),

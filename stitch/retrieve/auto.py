@@ -5,6 +5,7 @@
 | labels decide: a scope, or classes of a scope are asked for | intent |
 | what somebody wanted is asked: whole goals | intent |
 | how one thing, named by its identifier, was left in the end | intent |
+| a plan in numbered parts (day 1, day 2): where a step stands tells what it is about | intent |
 | all else | hits as intent ranks them; the context of what covers the question, from the themes |
 
 Of one fact the best steps are shown with all that they say; of several things, sentences of many steps.
@@ -13,18 +14,18 @@ Of one fact the best steps are shown with all that they say; of several things, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from stitch.core import DecidedBy, Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
 from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.question.form import form_of
+from stitch.retrieve.question.plan_parts import is_plan_in_parts
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.scorers import RUNS
 
 if TYPE_CHECKING:
-    from stitch.core import LabelInventory
+    from stitch.retrieve.intent import Inventories
     from stitch.retrieve.themes import ThemesRetriever
 
 
@@ -34,26 +35,28 @@ class AutoRetriever:
     Args:
         intent: Ranks steps by labels and similarity.
         themes: Chooses what covers, among the steps that `intent` ranks.
+        inventories: Tells the label space of a tenant and trajectory: whether it is that of a plan in numbered parts.
     """
 
     mode = "auto"
     calibrated: Literal[True] = True
 
-    def __init__(self, *, intent: Retriever, themes: ThemesRetriever) -> None:
-        self._intent, self._themes = intent, themes
+    def __init__(self, *, intent: Retriever, themes: ThemesRetriever, inventories: Inventories) -> None:
+        self._intent, self._themes, self._inventories = intent, themes, inventories
 
-    def over(self, store: SnippetStore, *, inventories: Callable[[str, str | None], LabelInventory]) -> AutoRetriever:
+    def over(self, store: SnippetStore, *, inventories: Inventories) -> AutoRetriever:
         """The same retriever over another store and label space."""
         over: Any = self._intent
         intent: Retriever = over.over(store, inventories=inventories)
-        return AutoRetriever(intent=intent, themes=self._themes.over(store, inventories=inventories))
+        themes = self._themes.over(store, inventories=inventories)
+        return AutoRetriever(intent=intent, themes=themes, inventories=inventories)
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; the trace says which lens did, and why."""
         started = time.perf_counter()
         found, answered = search_deep(self._intent, request, k=self._themes.depth(request))
         form = form_of(request.query)
-        reason = _intent_alone(found, request)
+        reason = self._intent_alone(found, request)
         if reason:
             result = answered()
             lenses = {"intent": 1.0, "themes": 0.0}
@@ -69,15 +72,16 @@ class AutoRetriever:
             trace=(Decision("lens", lenses, reason), *result.trace),
         )
 
-
-def _intent_alone(found: RetrievalResult, request: SearchRequest) -> str:
-    """Why intent answers alone; empty if it does not."""
-    if found.decided_by is DecidedBy.LABEL_DENSITY:
-        return "labels decide"
-    if found.rule == RUNS:
-        asked = read_run_question(request.query)
-        if asked.requests:
-            return "whole goals are asked for"
-        if asked.state and asked.identifiers:
-            return "what became of one thing is asked for"
-    return ""
+    def _intent_alone(self, found: RetrievalResult, request: SearchRequest) -> str:
+        """Why intent answers alone; empty if it does not."""
+        if found.decided_by is DecidedBy.LABEL_DENSITY:
+            return "labels decide"
+        if found.rule == RUNS:
+            asked = read_run_question(request.query)
+            if asked.requests:
+                return "whole goals are asked for"
+            if asked.state and asked.identifiers:
+                return "what became of one thing is asked for"
+        if is_plan_in_parts(self._inventories(request.tenant, request.trajectory)):
+            return "what is asked of is a plan in numbered parts"
+        return ""

@@ -36,8 +36,6 @@ class ThemeConstants:
     least_read_tokens: int = chosen(5_700, "LoCoMo, BEAM")
     """Statements of so many tokens at least are read sentence by sentence, however small the budget: a context in which
     each step has one sentence needs many more steps than it has room for whole."""
-    nearest: int = chosen(60, _SETS)
-    """So many of the nearest statements are looked at wherever they stand."""
     lexical_share: float = chosen(0.5, _SETS)
     """How much words count beside vectors in the likeness of a statement and a question."""
     half_lexical: float = chosen(10.0, _SETS)

@@ -93,7 +93,6 @@ class Reading:
         question: str,
         vector: Vectors,
         hierarchy: Hierarchy | None,
-        further: Sequence[tuple[Statement, MemorySnippet]] = (),
         tokens: int,
     ) -> Told:
         """What the steps say, down to about so many tokens.
@@ -103,13 +102,10 @@ class Reading:
             question: What is asked.
             vector: Its vector.
             hierarchy: Where the statements are; without one, steps are read as they are.
-            further: Statements of other steps, with these.
             tokens: How much is needed.
         """
         ranks = self._ranks(hits)
         made = _said(hits, ranks, hierarchy)
-        least = min(ranks.values(), default=0.0)
-        made += [Said(statement.text, snippet, snippet.id, statement, least) for statement, snippet in further]
         if not made:
             return Told(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=())
         texts = [folded(each.text[:_READ_CHARS]) for each in made]

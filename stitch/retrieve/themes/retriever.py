@@ -42,7 +42,6 @@ from stitch.retrieve.themes.pieces import Reading, Told
 
 if TYPE_CHECKING:
     from stitch.core import LabelInventory
-    from stitch.core.protocols import Vectors
 
 Hierarchies = Callable[[str], Hierarchy]
 """The hierarchy of a tenant, as the memory is now."""
@@ -147,7 +146,6 @@ class ThemesRetriever:
             question=request.query,
             vector=vector,
             hierarchy=hierarchy,
-            further=self._further(request, vector, hierarchy, found.hits),
             tokens=max(known.least_read_tokens, int(_MORE * request.budget_tokens)),
         )
         check_canceled()
@@ -185,21 +183,6 @@ class ThemesRetriever:
                 *expanded.decisions,
             ),
         )
-
-    def _further(
-        self, request: SearchRequest, vector: Vectors, hierarchy: Hierarchy | None, hits: Sequence[ScoredSnippet]
-    ) -> list[tuple[Statement, MemorySnippet]]:
-        """The nearest statements of steps that are not among the hits."""
-        if hierarchy is None or len(hits) < self.depth(request):
-            return []
-        near = hierarchy.nearest(
-            vector, limit=self.constants.nearest, trajectory=request.trajectory, min_trust=request.min_trust
-        )
-        ids = {snippet_id(request.tenant, each.statement.trajectory, each.statement.steps[-1]): each.statement
-               for each in near}  # fmt: skip
-        known = {hit.snippet.id for hit in hits}
-        snippets = self._store.get(request.tenant, [name for name in ids if name not in known])
-        return [(ids[snippet.id], snippet) for snippet in snippets]
 
     def _cover(self, told: Told, budget_tokens: int, *, form: QuestionForm) -> Covering:
         known, spent = self.constants, 0

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 _APART = {ord(sign): " " for sign in "\"'’“”‘(){}[]<>-–—/_.,;:!?*#\n\t"}
+_APART_IN_ASCII = bytes(ord(_APART.get(letter, chr(letter).lower())) for letter in range(128)) + bytes(128)
+"""The same of ASCII, with capitals made small: one pass over the bytes, where most texts need no other."""
 _LIGHT = 0.4
 """What a word counts that questions are built with."""
 _K1, _B, _AVERAGE_CHARS = 1.2, 0.75, 220.0
@@ -28,6 +30,8 @@ _MOST_WORDS = 64
 
 def folded(text: str) -> str:
     """A text in which the beginnings of words can be looked for."""
+    if text.isascii():
+        return f" {text.encode().translate(_APART_IN_ASCII).decode()}"
     return f" {text.lower().translate(_APART)}"
 
 
