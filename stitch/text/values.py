@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
-from stitch.text.dates import MONTH, MONTHS, WEEKDAY, date_forms, time_forms
-from stitch.text.numbers import NUMBER_WORDS
+from stitch.text.dates import MONTH, WEEKDAY, date_forms, time_forms
+from stitch.text.value_patterns import PASSED, VALUE_PATTERNS
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_set
 
 MAX_MENTIONS = 48
@@ -23,132 +23,6 @@ VALUE_CLASSES = (
     "identifier", "file", "function", "error", "citation", "url", "email", "phone", "percentage", "address",
 )  # fmt: skip
 """The classes that `find_mentions` gives."""
-
-_MONTHS = "|".join(MONTHS)
-_COUNTS = "|".join((*NUMBER_WORDS, "a dozen"))
-_ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
-_YEAR = r"(?:,? (?:19|20)\d\d)?"
-_CAP = r"[A-Z\u00c0-\u00de][\w&'’-]*"
-_AUTHORS = rf"{_CAP}(?: (?:and|&) {_CAP}| et al\.?)?,?"
-_CURRENCY = "dollars?|bucks?|euros?|pounds?|cents?|credits?|usd|eur|gbp|yen|yuan|rupees?"
-_EXTENSIONS = (
-    "py|js|ts|tsx|jsx|java|go|rs|rb|php|cpp|cc|hpp|cs|sh|sql|html?|css|json|ya?ml|toml|ini|cfg|conf|lock|log|md|txt|csv"
-    "|tsv|pdf|docx?|xlsx?|ipynb|xml|png|jpe?g|zip|gz|tar|deb|rpm|exe|so|db"
-)
-_STREET = (
-    "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Way|Court|Ct|Place|Pl|Square|Sq|Highway|Hwy|Parkway|Pkwy"
-    "|Mall|Plaza|Terrace|Circle|Crescent|Alley|Loop|Row|Quay|Trail|Promenade|Esplanade|Freeway|Expressway|Turnpike"
-)
-_JOINS = "of|of the|de|la|del|du|van|von|the|and|&|at|for|on|in"
-_PATTERNS: tuple[tuple[str, str], ...] = (
-    ("url", r"(?i:https?://|www\.)[^\s<>\"')\]]+"),
-    ("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
-    ("citation", rf"{_AUTHORS} \((?:19|20)\d\d[a-z]?\)|\({_AUTHORS} (?:19|20)\d\d[a-z]?\)"),
-    (
-        "error",
-        (
-            r"\b[A-Z]\w*(?:Error|Exception|Warning|Failure)\b|\b(?i:error|exit) (?:code|status) \d+|\bHTTP [45]\d\d\b"
-            r"|\bE[A-Z]{4,10}\b"
-        ),
-    ),
-    (
-        "file",
-        (
-            r"(?:(?<=[\s`'\"(=:])|^)(?:~?/|\.{1,2}/)[\w.+-]+(?:/[\w.+-]+)*/?"
-            rf"|\b[\w-]+(?:/[\w.-]+)*\.(?:{_EXTENSIONS})\b(?!\()"
-        ),
-    ),
-    ("function", r"\b[A-Za-z_][\w.]*\w\(\)|\b[a-z]+(?:_[a-z\d]+)+\b"),
-    ("function", r"\b[a-z]+(?:[A-Z][a-z\d]+)+\b"),
-    (
-        "price",
-        (
-            r"(?:[$€£¥]|(?:USD|EUR|GBP) ?)\d[\d,]*(?:\.\d+)?(?: ?(?i:k|m|million|billion))?\b"
-            rf"|\b\d[\d,]*(?:\.\d+)? ?(?i:{_CURRENCY})\b"
-        ),
-    ),
-    (
-        "rating",
-        (
-            r"(?i)(?<![\w.])\d(?:\.\d)? ?(?:/ ?(?:5|10)\b|out of (?:5|10|five|ten)\b|-? ?stars?\b)"
-            r"(?: ?(?:rating|rated))?|\b(?:rat(?:ed|ing)(?: of| is| at)?|scored?) \d(?:\.\d+)?\b"
-        ),
-    ),
-    ("day", rf"(?i)\bday (?:\d{{1,3}}|{_COUNTS})\b"),
-    (
-        "identifier",
-        (
-            r"#\d+\b|\b(?=[A-Z\d-]*\d)(?=[A-Z\d-]*[A-Z])[A-Z\d]{2,}(?:-[A-Z\d]+)*\b|\b(?=[a-f]*\d)[a-f\d]{7,40}\b"
-            r"|\b[a-z][a-z-]*\d+(?:\.\d+)+[\w.-]*\w"
-            r"|\b(?i:id|number|no\.|order|ticket|issue|pr|case|ref(?:erence)?) ?#? ?\d{2,}\b"
-        ),
-    ),
-    ("address", rf"\b\d{{1,5}} (?:(?:{_CAP}|{_ORDINAL}) ){{1,4}}(?:#\s?\d+|(?:{_STREET})\b)\.?"),
-    (
-        "date",
-        (
-            r"(?i)\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
-            rf"|\b{_ORDINAL}(?: of)? (?:{MONTH})\b{_YEAR}"
-            rf"|\b(?:{MONTH})\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}"
-            rf"|\b\d{{1,2}} (?:{MONTH})\b{_YEAR}|\b(?:{MONTH}) (?:19|20)\d\d\b"
-            rf"|\b{_ORDINAL}(?: of (?:this|next) month)?\b(?! \w+ (?:street|avenue|ave|st)\b)"
-        ),
-    ),
-    (
-        "day",
-        (
-            rf"(?i)\b(?:(?:this|next|last|coming) )?{WEEKDAY}s?\b|\b(?:the day after tomorrow|today|tomorrow|tonight"
-            r"|yesterday|this weekend|next week)\b"
-        ),
-    ),
-    (
-        "time",
-        (
-            r"(?i)\b\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\b\.?)?|\b\d{1,2} ?[ap]\.?m\b\.?|\b\d{1,2} o'?clock\b"
-            r"|\b(?:half past|quarter (?:past|to)) \w+|\b(?:noon|midnight|morning|afternoon|evening)\b"
-        ),
-    ),
-    ("phone", r"\+?\(?\d{2,4}\)?[ -]\d{3}[ -]\d{3,5}\b|\b\d{10,12}\b"),
-    ("percentage", r"\b\d+(?:\.\d+)? ?(?:%|percent\b)"),
-    ("quantity", rf"(?i)\b(?:\d+(?:,\d+)*(?:\.\d+)?|{_COUNTS})[ -](?:more |other |direct )?(?P<unit>[a-z]{{2,14}})\b"),
-    ("name", rf"\b{_CAP}(?:(?: (?:{_JOINS})(?= [A-Z]))? (?!I\b){_CAP})*"),
-    ("number", r"\b\d[\d,]*(?:\.\d+)?\b"),
-)
-_DIGIT = "a digit"
-_SIGNS: Mapping[str, tuple[str, ...]] = {
-    "url": ("://", "www."),
-    "email": ("@",),
-    "citation": ("(1", "(2", " 19", " 20"),
-    "error": ("error", "exception", "warning", "failure", "exit", "http", "e"),
-    "file": ("/", "."),
-    "function": ("()", "_"),
-    "price": (_DIGIT,),
-    "rating": (_DIGIT,),
-    "day": ("day", "tomorrow", "tonight", "week"),
-    "date": (_DIGIT,),
-    "time": (_DIGIT, "noon", "midnight", "morning", "evening", "half past", "quarter"),
-    "phone": (_DIGIT,),
-    "percentage": (_DIGIT,),
-    "identifier": (_DIGIT,),
-    "address": (_DIGIT,),
-    "quantity": (_DIGIT, *NUMBER_WORDS),
-    "number": (_DIGIT,),
-}
-"""What a text must hold for a class to be looked for; names are looked for always."""
-
-_TRACES: Mapping[str, re.Pattern[str]] = {
-    "price": re.compile("[$]|usd|eur|gbp|dollar|buck|pound|cent|credit|yen|yuan|rupee"),
-    "rating": re.compile("/|out of|star|rated|rating|score"),
-    "date": re.compile(rf"\d(?:st|nd|rd|th|[/.]\d|\d-\d| (?:{_MONTHS}))|(?:{_MONTHS})[a-z]*\.? (?:the )?\d"),
-    "time": re.compile(r"\d(?::\d| ?[ap]\.?m| o'?c)|half past|quarter|noon|midnight|morning|evening"),
-    "identifier": re.compile(
-        r"\d(?:(?<=[a-z#-]\d)|(?<=no\.\d)|(?<=[# ] \d)|(?<=(?:id|er|o\.|et|ue|pr|se|ef|ce) \d)|(?=[a-z-]|\d{6}))"
-    ),
-    "phone": re.compile(r"\d{3}[ -]\d{3}|\d{10}"),
-    "percentage": re.compile("%|percent"),
-    "file": re.compile(r"/|\.[a-z]"),
-}
-"""What stands in lower case in every match of a pattern, and takes less time to look for; for ASCII texts alone."""
 
 PLACE_SUFFIX = word_set(
     """airport avenue bay beach bridge city county court district garden gardens hall harbor hill hills island lake
@@ -189,13 +63,6 @@ _HAVE_CLASS = ("name", "person", "place", "organization", "quantity")
 _SLOT_ENDS = ("is ", "are ", "was ", "were ", "be ", "of ", "= ", ": ", "about ", "around ", "only ", "approximately ")
 
 
-_WAYS = tuple(
-    (kind, re.compile(pattern), _SIGNS.get(kind, ()), _DIGIT in _SIGNS.get(kind, ()), _TRACES.get(kind))
-    for kind, pattern in _PATTERNS
-)
-"""Each class with its pattern, its signs, whether a digit is one, and its trace."""
-
-
 class FoundMention(NamedTuple):
     """A value with its class and place in the text."""
 
@@ -212,18 +79,17 @@ def find_mentions(text: str) -> tuple[FoundMention, ...]:
     taken = bytearray(len(text))
     found: list[FoundMention] = []
     lowered = fold_case(text)
-    holds, is_ascii = lowered.__contains__, text.isascii()
-    has_digit = any(map(holds, "0123456789"))
-    for kind, pattern, signs, by_digit, trace in _WAYS:
-        if signs and not (by_digit and has_digit) and not any(map(holds, signs)):
+    has_digit = any(map(lowered.__contains__, "0123456789"))
+    for pattern in VALUE_PATTERNS:
+        if not pattern.may_be_in(text, lowered=lowered, has_digit=has_digit):
             continue
-        if trace is not None and is_ascii and trace.search(lowered) is None:
-            continue
-        for match in pattern.finditer(text):
+        for match in pattern.finder.finditer(text):
+            if match.lastgroup == PASSED:
+                continue
             start, end = match.span()
             if any(taken[start:end]):
                 continue
-            mention = _accept(text, kind, match)
+            mention = _accept(text, pattern.kind, match)
             if mention is None:
                 continue
             taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)

@@ -39,6 +39,7 @@ READ_IN_PART = (
     "stitch.text.forms.",
     "stitch.text.names.",
     "stitch.text.values.",
+    "stitch.text.value_patterns.",
     "stitch.retrieve.question.reading.",  # and of a question
     "stitch.sources.families.steps._CAME_STAMP",  # the last 300 characters
     "stitch.bench.data.came._STAMP",
@@ -50,7 +51,8 @@ MATCHED_BY_OTHERS = ("stitch.lm.lenient._BEHIND_",)
 MADE_WHEN_USED = {
     "stitch.ingest.secrets.rules.token_rule",  # called when the module is loaded: its patterns are values of tables
     "stitch.ingest.secrets.rules.rule_within",
-    "stitch.text.words.whole_words",  # likewise
+    "stitch.text.value_patterns._value_pattern",  # likewise
+    "stitch.text.words.whole_words",
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
     "stitch.text.names._is_written_small",  # an escaped word
     "stitch.label.model.matching._places",  # an escaped phrase

@@ -1,6 +1,7 @@
 """Values named in a step, their classes, and what they are said to be."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from stitch.core import Step, ToolCall
 from stitch.label.local.entities import EntityTyper
 from stitch.label.local.reading import read_step
 from stitch.text.structured import find_entity_mentions, in_words, structured
+from stitch.text.value_patterns import PASSED, VALUE_PATTERNS
 from stitch.text.values import MAX_MENTIONS, find_mentions, slot_name, slots, value_keys
 
 
@@ -225,3 +227,23 @@ def test_words_beside_a_call_are_read_as_well():
     call = ToolCall(name="read_file", arguments={"path": "a.py"})
     step = Step(role="assistant", content="It costs $5.", tool_calls=(call,))
     assert {(m.entity_type, m.value) for m in find_entity_mentions(step)} == {("path", "a.py"), ("price", "$5")}
+
+
+WRITTEN = """
+price USD xUSD EUR 5 12 120 2,000 4.5 1234567 $ € # @ / . .. ~ - : , ; ! ? ( ) " ' % + = ` _ é Order id no ref
+ABC a1b2c3d A-17 v1.2 main py txt json ann example org https Street Main Ave St 3rd the Error
+"""
+PARTS = st.sampled_from(WRITTEN.split()) | st.sampled_from([" ", "  ", "\n", "\t"])
+
+
+@pytest.mark.parametrize("pattern", [each for each in VALUE_PATTERNS if each.finder.pattern != each.pattern],
+                         ids=lambda each: each.kind)  # fmt: skip
+@given(parts=st.lists(PARTS | st.characters(max_codepoint=0x2FF), max_size=24))
+def test_what_is_passed_over_at_once_holds_no_value(pattern, parts):
+    text = "".join(parts)
+    passing = [match.span() for match in pattern.finder.finditer(text) if match.lastgroup != PASSED]
+    assert passing == [match.span() for match in re.finditer(pattern.pattern, text)]
+
+
+def test_a_code_of_an_error_in_capitals_is_found_where_nothing_else_speaks_of_errors():
+    assert ("error", "ENOENT") in found("it says ENOENT again")
