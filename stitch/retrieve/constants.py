@@ -77,6 +77,19 @@ class Constants:
     beside_chars: int = _chosen(240, _ALL)
     """Of at most so many characters; longer ones say themselves what they are about."""
 
+    stretch_hits: int = _chosen(40, "QMSum, BEAM")
+    """So many hits say around where the matter of a summary was talked about."""
+    stretch_first: int = _chosen(10, "QMSum, BEAM")
+    """So many of them come first in any case."""
+    stretch_reach: int = _chosen(8, "QMSum, BEAM")
+    """Each says so of at most so many positions before and after it."""
+    stretch_fade: float = _chosen(4.0, "QMSum, BEAM")
+    """At so many positions, a third of what it says is left."""
+    stretch_rank: float = _chosen(5.0, "QMSum, BEAM")
+    """The hit that comes so many places after the best one says half as much."""
+    stretch_chars: float = _chosen(60.0, "QMSum, BEAM")
+    """So many characters a step costs beside its own."""
+
     described_scope: float = _chosen(0.2, _INTERLEAVED)
     """What a matched scope adds where a clause of the question says where to look."""
     described_entity_type: float = _chosen(0.45, _INTERLEAVED)

@@ -50,6 +50,7 @@ from stitch.retrieve.context.answer import answer, bare
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.kinds import GOAL_OPENED, goal_of
 from stitch.retrieve.links.linking import link_one, with_links
+from stitch.retrieve.question.form import form_of
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.reading import Question, read_question
 from stitch.retrieve.question.run_question import read_run_question
@@ -62,6 +63,7 @@ from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
 from stitch.retrieve.rank.runs import Goal, runs, without_things
 from stitch.retrieve.rank.scorers import LICENSED, RUNS, SCORERS, SURE, WEIGHED, rule_for
 from stitch.retrieve.rank.similarity import Similarity
+from stitch.retrieve.rank.stretches import with_stretches
 from stitch.retrieve.rank.verbatim import repeater
 
 if TYPE_CHECKING:
@@ -170,24 +172,28 @@ class IntentRetriever:
         started = time.perf_counter()
         deep = request.model_copy(update={"k": max(k, request.depth)})
         asked = self._read(deep, self._inventories(request.tenant, request.trajectory))
-        asked, hits = self._rank(asked, k=deep.k)
+        wide = form_of(request.query).wide
+        asked, hits = self._rank(asked, k=max(deep.k, self._constants.stretch_hits if wide else 0))
         check_canceled()
         rule = asked.rule
-        if deep.k > self._constants.beside_hits and _lets_neighbors_in(asked):
-            rule, hits = beside_rule(rule), self._with_neighbors(asked, hits)
+        stays = self._constants.stretch_first if wide else self._constants.beside_hits
+        if deep.k > stays and _lets_neighbors_in(asked):
+            rule, hits = beside_rule(rule), self._with_neighbors(asked, hits, wide=wide)
+        hits = hits[: deep.k]
         hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
         making = partial(answer, selection=asked.selection, rule=rule, mode=self.mode, started=started)
         ranked = bare(deep, asked.selection, hits, rule=rule, mode=self.mode, started=started)
         return ranked, partial(making, request, hits=hits[: request.depth], counter=self._counter)
 
-    def _with_neighbors(self, asked: _Asked, ranked: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
+    def _with_neighbors(self, asked: _Asked, ranked: list[ScoredSnippet], *, wide: bool) -> list[ScoredSnippet]:
         query = DensityQuery(
             tenant=asked.request.tenant,
             trajectory=asked.request.trajectory,
             min_trust=asked.request.min_trust,
             as_of=asked.request.as_of,
         )
-        return with_neighbors(
+        let_in = with_stretches if wide else with_neighbors
+        return let_in(
             ranked,
             near=lambda snippets, reach: self._store.near(query, snippets, reach=reach),
             rule=asked.rule,
