@@ -43,7 +43,7 @@ READ_IN_PART = (
     "stitch.retrieve.question.reading.",  # and of a question
     "stitch.sources.families.steps._CAME_STAMP",  # the last 300 characters
     "stitch.bench.data.came._STAMP",
-    "stitch.ingest.secrets.passwords._LOGIN_PAIR",  # so many characters behind a name
+    "stitch.ingest.secrets.logins._LOGIN_PAIR",  # so many characters behind a name
 )
 """Patterns that are given only a part of a text: they are tested by what uses them, in `test_poisoned.py`."""
 MATCHED_BY_OTHERS = ("stitch.lm.lenient._BEHIND_",)

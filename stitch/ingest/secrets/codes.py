@@ -10,7 +10,7 @@ from stitch.ingest.secrets.rules import Found
 
 _DIGIT = re.compile("[0-9]")
 _CODE_AFTER = re.compile(
-    rf"""(?:s|e|es)?(?!\ (?:postal|post|zip|de\ barras|de\ área|fuente|fonte|morse
+    rf"""(?:s|e|es|en|et|ul|a|у|ом)?(?!\ (?:postal|post|zip|de\ barras|de\ área|fuente|fonte|morse
       |outputs?|results?|errors?|status|lines?|execution)\b)
     (?:\ (?:number|code|{OF})\b[^\n:=?.,;]{{0,40}}?|\ [^\W\d_]{{2,15}}(?=\s?:)|\ secret|\ segreto|\ secreto)?
     ["'*]{{0,3}}\s{{0,3}}
@@ -31,7 +31,7 @@ _CODE_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SECRET_CODE = re.compile(
-    r"(?:verif[a-z]{0,8}|secur[a-z]{0,3}|log-?in|sign-?in|access|auth[a-z]{0,10}|one-time|otp|2fa|mfa|two-factor|sms|door|gate|alarm|entry|safe|wi-?fi|box|entrance|building|room"
+    r"(?:verif[a-z]{0,8}|secur[a-z]{0,3}|log-?in|sign-?in|access|auth[a-z]{0,10}|one-time|otp|2fa|mfa|two-factor|sms|door|gate|alarm|entry|safe|guard|wi-?fi|box|entrance|building|room"
     r"|lock|unlock|pairing|activation|recovery|backup|secret|reset|pass|keypad|garage|voicemail|entsperr|sicherheits|bestätigungs"
     r"|einmal|zugangs|tür|de vérification|de sécurité|d'accès|de verificación|de seguridad|de acesso|di verifica"
     r"|di sicurezza|подтверждения|доступа|authenticator|sim|card|bank|atm|telefon|phone|pin)[-_ ]?\Z"
@@ -49,23 +49,52 @@ _OF_SECRET = re.compile(
 )
 
 
-_SURE_NAMES = frozenset({"keypad", "pin", "otp", "combination", "geheimzahl", "tan:", "puk"})
+_SURE_NAMES = frozenset({"keypad", "digicode", "pin", "otp", "combination", "geheimzahl", "tan:", "puk"})
+
+
+_OF_LOCK = re.compile(
+    rf"\w{{0,3}}{_OF_SECRET.pattern}\w{{0,12}}(?: ?[:=])? (?P<secret>\d{{4,8}})(?![\w%])(?![.,:/]\d)", re.IGNORECASE
+)
+_HIS_BRAND = re.compile(
+    r"\b(?:[Yy]our|[Dd]ein|[Ii]hr|[Vv]otre|[Tt]on|[Tt]u|[Ss]u|[Ii]l tuo|[Ss]eu|[Вв]аш) [A-Z]\w{1,15}[ -]\Z"
+)
 
 
 def find_code(name: Name) -> Found | None:
     """The digits of a PIN, a code that is used once, or of a lock."""
+    of_lock = _OF_LOCK.match(name.text, name.end)
+    return _find_given_code(name) if of_lock is None else Found(*of_lock.span("secret"), "one-time-code")
+
+
+def _find_given_code(name: Name) -> Found | None:
     given = _CODE_AFTER.match(name.text, name.end)
     before = name.folded[name.at - 1 : name.at]
     said_secret = _SECRET_CODE.search(name.folded, max(0, name.at - 24), name.at) is not None
     if given is None or (before.isalnum() and before.isascii() and not said_secret):
         return None
-    digits = sum(sign.isdigit() for sign in given["secret"])
-    sure = name.word in _SURE_NAMES or not name.word.isascii() or said_secret
-    if not (digits >= 4 and (sure or _OF_SECRET.match(name.folded, name.end) is not None)):
-        his = _HIS_CODE.search(name.folded, max(0, name.at - 12), name.at) is not None
-        if not (6 <= digits <= 8 and his and given["ends"] is not None):
-            return None
+    if not _accepts(given, name, said_secret=said_secret):
+        return None
     return Found(*given.span("secret"), "pin" if name.word == "pin" else "one-time-code")
+
+
+def _accepts(given: re.Match[str], name: Name, *, said_secret: bool) -> bool:
+    """Whether digits, or letters with digits, are a code that is a secret, by what they are called."""
+    secret, ends = given["secret"], given["ends"] is not None
+    if said_secret and secret.isupper() and secret.isalnum():
+        return True
+    digits = sum(sign.isdigit() for sign in secret)
+    if digits >= 4 and (said_secret or name.word in _SURE_NAMES or not name.word.isascii()):
+        return True
+    if digits >= 4 and _is_of_secret(name, ends=ends):
+        return True
+    return 6 <= digits <= 8 and ends and _HIS_CODE.search(name.folded, max(0, name.at - 12), name.at) is not None
+
+
+def _is_of_secret(name: Name, *, ends: bool) -> bool:
+    """Whether it is the code of a door or a card, or one that a service sends: "Your Ferry code"."""
+    if _OF_SECRET.match(name.folded, name.end) is not None:
+        return True
+    return ends and _HIS_BRAND.search(name.text, max(0, name.at - 30), name.at) is not None
 
 
 def find_code_before(name: Name) -> Found | None:

@@ -150,6 +150,12 @@ COMMANDS: tuple[Rule, ...] = (
     ),
     rule_within(
         "password",
+        signs=" -p '| -p \"",
+        accepts=is_argument,
+        pattern=rf"(?<!sudo)\s(?:-u|-U|--user|-username)[ =][\w.@-]{{1,60}} -p (?=['\"]){_ARGUMENT}",
+    ),
+    rule_within(
+        "password",
         signs="alias set|config host add",
         accepts=is_odd_argument,
         pattern=rf"\b(?:alias set|config host add) \S{{1,60}} \w{{1,10}}://\S{{1,120}} \S{{1,60}} {_ARGUMENT}",

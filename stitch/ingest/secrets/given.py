@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 OF = (
     r"for|of|to|on|at|in|from|with|di|de|del|della|da|do|der|des|dla|für|vom|von|zum|pour|du|para|por|per|voor|van|för|till|til"
-    r"|от|для|к|від|од|od|za"
+    r"|fürs|beim|от|для|к|до|на|do|na|від|од|od|za"
 )
 IS = (
     r"is\ now|(?:(?:is|was|has\ been)\ )?(?:set|reset|changed|rotated|updated)\ to"
+    r"|(?:mudou|passou)\ (?:pra|para)|cambió\ a|è\ cambiata\ in|(?:has\ )?changed\ to|wurde\ (?:auf|in|zu)|est\ devenu"
+    r"|zmieniło\ się\ na|сменился\ на|теперь"
     r"|is|was|will\ be|should\ be|as|ist\ jetzt|lautet|ist|war"
     r"|heißt|heisst|lyder|brzmi|zní|c'est|est\ le|est|es|era|foi|sono|è|é|är|er"
     r"|on|jest|je|e|este|luidt|là|adalah|ialah|είναι|это|е|היא|הוא|هي|هو|है"
@@ -53,11 +55,14 @@ _AFTER = re.compile(
         | \s?={{2,3}}\s?(?P<equal>)(?=[A-Za-z0-9"'])
         | (?:/[gimsuy]{{0,3}}\)?)?\s{{0,3}},\s{{0,20}}(?P<comma>)(?=["'`])
         | (?:\ [a-z:]{{1,12}}=["'][^"'<>\n]{{0,60}}["']){{0,3}}\s?>\s{{0,20}}(?:<!\[CDATA\[)?(?P<element>)
-        | \s{{1,2}}(?:{IS})\b\s{{0,3}}:?\s{{1,3}}(?:now\s|set\ to\s|changed\ to\s)?(?P<said>)
+        | \s{{1,2}}(?:{IS})(?!\w)\s{{0,3}}:?\s{{1,3}}(?:(?:now|today|still|set\ to|changed\ to|heute|jetzt|aktuell
+          |aujourd'hui|maintenant|hoy|ahora|oggi|ora|adesso|hoje|agora|teraz|nu|сегодня|сейчас)\s)?(?P<said>)
         | (?:[\u0e00-\u0e7f]{{0,12}}?|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{{0,8}}?)
           \s?(?:は|が|是|为|為|는|은|이|คือ)\s?[:：]?\s?(?P<said_east>)
         | \s{{1,2}}(?:to:?\s|with\s(?=["'`]))(?P<to>)
         | ['’]s\s(?P<short>)
+        | [^\n:=?.,;]{{0,40}}?(?:[.!?]\s{{1,2}}|[.!?]?\n)(?:\w{{1,15}}\ )?\w{{1,15}}:\ (?:(?:it's|its|it\ is)\ )?
+          (?P<answered>)
         | \?\s{{1,2}}(?:\w{{1,20}}:\s)?(?:(?:it's|its|it\ is|that's|try|use|sure)\b[,:]?\s)?(?P<asked>)
       )
       |[({{]\s?(?P<called>)(?=["'])

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from stitch.ingest.secrets.codes import find_code, find_code_before
 from stitch.ingest.secrets.given import Value
+from stitch.ingest.secrets.logins import find_login
 from stitch.ingest.secrets.named import Name
-from stitch.ingest.secrets.passwords import find_login, find_password, find_password_before, find_password_nearby
+from stitch.ingest.secrets.passwords import find_password, find_password_before, find_password_nearby
 from stitch.ingest.secrets.rules import Found
 from stitch.ingest.secrets.values import (
     has_three_kinds,

@@ -69,15 +69,6 @@ NAMES_OF_IT = frozenset(word for line in PASSWORD_WORDS.values() for word in lin
 _NEARBY = 70
 _DIGIT = re.compile("[0-9]")
 _WORDS_NEARBY = re.compile(r"[^\s\"'`,;:=()\[\]{}<>|]+")
-_LOGIN_PAIR = re.compile(
-    r"(?:[\w.-]{1,40}@[\w.-]{2,40} (?:and|und|et|y|e|with|mit) (?:password )?|[\w.-]{1,40}@[\w.-]{2,40} "
-    r"|(?P<role>as|als|com[oe]?|con|with|mit|avec) [\w.-]{2,40} (?:and|und|et|y|e|i|with|mit|con|com|avec) "
-    r"|(?:[\w.-]{1,40}@)?[\w.-]{2,40}(?: ?[/|] ?|:))(?P<secret>[^\s,;\"'`/|<>]{4,60})(?![\w/])"
-)
-
-
-_TOLD = re.compile(r"s?(?:(?: (?:are|is))?:?| ?=) ?[\"'`]?")
-"""What stands between `credentials` and a pair that is written without blanks."""
 
 
 def find_password(name: Name) -> Found | None:
@@ -208,6 +199,16 @@ def _accepts_unsure(name: Name, value: Value) -> bool:
     return len(value.text) >= 5 and is_password(value.text)
 
 
+_ENDS_EAST = re.compile(r"\s*(?:$|[\n。．，,.!！]|です|でした|だ|입니다|이에요|예요|이야|ครับ|ค่ะ|哦|喔|啊)")
+
+
+def _accepts_said_east(name: Name, value: Value) -> bool:
+    """Whether it is a password, or digits that nothing counts behind them: "密码是638311", not "密码是8位"."""
+    if value.text.isdigit():
+        return 4 <= len(value.text) <= 12 and _ENDS_EAST.match(name.text, value.end) is not None
+    return _accepts_unsure(name, value)
+
+
 def _accepts_below(name: Name, value: Value) -> bool:
     """Whether the next line, or the one after it, is a password and nothing else: `Initial password:`."""
     return looks_random(value.text) and _ENDS_LINE.match(name.text, value.end) is not None
@@ -249,8 +250,10 @@ _ACCEPTS: dict[str, Callable[[Name, Value], bool]] = {
     "element": _accepts_element,
     "said": _accepts_said,
     "far": _accepts_far,
+    "answered": _accepts_far,
     "below": _accepts_below,
-    **dict.fromkeys(("cell", "asked", "said_east", "to", "short", "equal", "dash"), _accepts_unsure),
+    "said_east": _accepts_said_east,
+    **dict.fromkeys(("cell", "asked", "to", "short", "equal", "dash"), _accepts_unsure),
 }
 """By the way in which a value is given."""
 
@@ -356,42 +359,3 @@ def _find_typed(name: Name) -> Found | None:
     secret = typed[typed.lastgroup or 0]
     accepted = is_plain_secret(secret) and not is_placeholder(secret)
     return Found(*typed.span(typed.lastgroup or 0), "password") if accepted else None
-
-
-def find_login(name: Name) -> Found | None:
-    """The password in a pair behind a word such as `credentials`, or what it is said to be."""
-    return _find_pair(name) or _find_told(name) or _find_login_token(name)
-
-
-def _find_pair(name: Name) -> Found | None:
-    text, end = name.text, name.end
-    for pair in _LOGIN_PAIR.finditer(text, end, min(len(text), end + _NEARBY)):
-        secret = pair["secret"].rstrip(".)!")
-        told = _TOLD.fullmatch(text, end, pair.start()) is not None
-        is_pair = told or ("\n" not in text[end : pair.start()] and (" " in pair.group() or "@" in pair.group()))
-        if pair["role"] is not None and not is_plain_secret(secret):
-            continue
-        if is_pair and is_mixed(secret) and is_password(secret) and not is_placeholder(secret):
-            return Found(pair.start("secret"), pair.start("secret") + len(secret), "password")
-    return None
-
-
-def _find_login_token(name: Name) -> Found | None:
-    """The token of `tool login x`."""
-    value = name.value() if name.word == "login" else None
-    if value is None or value.way != "space" or len(value.text) < 32 or "-" in value.text:
-        return None
-    return Found(value.start, value.end, "secret") if looks_random(value.text) else None
-
-
-def _find_told(name: Name) -> Found | None:
-    value = name.value()
-    if value is None or is_placeholder(value.text):
-        return None
-    if value.way not in {*SURE, "said"} and not (
-        value.way == "space" and name.word in ("clave", "chave", "chiave", "nyckel", "klucz")
-    ):
-        return None
-    plain = " " not in value.text and "@" not in value.text
-    accepted = plain and is_mixed(value.text) and is_password(value.text)
-    return Found(value.start, value.end, "password") if accepted else None

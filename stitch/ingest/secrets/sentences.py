@@ -11,6 +11,7 @@ from stitch.ingest.secrets.values import (
     is_card,
     is_odd_argument,
     is_odd_word,
+    is_password,
     is_plain_secret,
 )
 
@@ -18,6 +19,16 @@ from stitch.ingest.secrets.values import (
 def _is_told(text: str) -> bool:
     word = text.rstrip(".?!")
     return (word.isdigit() and len(word) >= 4) or is_odd_argument(word)
+
+
+_SELDOM = re.compile(r"[~#$%^*+=]")
+
+
+def _is_alone(text: str) -> bool:
+    """Whether a line below an address is a password by its signs alone."""
+    return is_odd_word(text) or (
+        len(text) >= 8 and _SELDOM.search(text) is not None and text != text.lower() and is_password(text)
+    )
 
 
 def _is_defaults(text: str) -> bool:
@@ -35,7 +46,7 @@ SENTENCES: tuple[Rule, ...] = (
     rule_within(
         "password",
         signs="@",
-        accepts=is_odd_word,
+        accepts=_is_alone,
         pattern=r"@[\w-]{1,40}\.[\w.-]{2,20}[ \t]{0,3}\n[ \t]{0,8}(?P<secret>[^\s,;|<>@]{6,40})(?=[ \t]*(?:$|\n))",
     ),
     rule_within(
@@ -62,6 +73,23 @@ SENTENCES: tuple[Rule, ...] = (
         pattern=r"account[._-]?key[^\n]{0,100}?[\"'\s=:,](?P<secret>[A-Za-z0-9+/]{86}==)",
     ),
     rule_within(
+        "password",
+        signs="chap-secrets|pap-secrets|ppp secrets",
+        pattern=r"(?:chap|pap|ppp)[- ]secrets:?\s{1,4}[\"']?[\w@.-]{1,60}[\"']?\s{1,8}\*\s{1,8}"
+        r"[\"']?(?P<secret>[^\s\"']{4,60})",
+    ),
+    rule_within(
+        "password",
+        signs="<auth-user-pass>",
+        pattern=r"<auth-user-pass>\s{1,3}\S{1,80}\n\s{0,4}(?P<secret>[^\s<]{4,80})",
+    ),
+    rule_within(
+        "tool-token",
+        signs="azure devops|dev.azure|visualstudio.com|azdo",
+        accepts=has_digit,
+        pattern=r"(?<![\w/-])(?P<secret>[a-z0-9]{52})(?![\w-])",
+    ),
+    rule_within(
         "cookie",
         signs="true /|true\t/|false /|false\t/",
         accepts=has_digit,
@@ -74,6 +102,19 @@ SENTENCES: tuple[Rule, ...] = (
         r"|acc[eè]s|connexion|confirmation|déverrouillage|acceso|seguridad|verificación|desbloqueo|verifica|sicurezza"
         r"|accesso|sblocco|acesso|segurança|verificação|desbloqueio|подтверждения|доступа|безопасности|активации|weryfikacyjny"
         r"|dostępu)(?: ?[:=] ?| (?:est |es |è |é )?)(?P<secret>\d{4,8})(?![\w%-])(?![.,:/]\d)",
+    ),
+    rule_within(
+        "pin",
+        signs="tresor|the safe|haustür|garage|alarm|schließfach|locker|coffre|caja fuerte|cassaforte|cofre|kluis|сейф",
+        pattern=r"(?:tresor|safe|haustür|garage|alarm|schließfach|locker|coffre|caja fuerte|cassaforte|cofre|kluis"
+        r"|сейф)"
+        r"[^\n.:\d]{0,30} (?:mit|with|avec|con|com|met|med|с) (?P<secret>\d{4,8})"
+        r"(?=$|[\n.,;!?](?!\d)|\s(?:auf|then|and|und|et|y|e)\b)",
+    ),
+    rule_within(
+        "pin",
+        signs="combo |combination ",
+        pattern=r"\b(?:combo|combination)(?: is|:)? (?P<secret>\d{1,2}-\d{1,2}-\d{1,2})(?![\w-])",
     ),
     rule_within(
         "secret",
@@ -151,9 +192,10 @@ SENTENCES: tuple[Rule, ...] = (
     ),
     rule_within(
         "password",
-        signs="admin/|admin:|root/|root:|admin / |root / |administrator/|ubuntu / |vagrant/|guest / |tomcat/",
+        signs="admin and |admin und |root and |admin/|admin:|root/|root:|admin / |root / |administrator/|ubuntu / "
+        "|vagrant/|guest / |tomcat/",
         accepts=_is_defaults,
-        pattern=r"\b(?:admin|root|administrator|ubuntu|vagrant|guest|tomcat)(?: / |[/:])"
+        pattern=r"\b(?:admin|root|administrator|ubuntu|vagrant|guest|tomcat)(?: / |[/:]| (?:and|und) )"
         r"(?P<secret>[^\s\"'/:,;]{6,40})(?![/\w])",
     ),
     rule_within(

@@ -28,7 +28,8 @@ PASSWORD_WORDS = {
     "Turkish": "şifre şifresi şifreniz parolası sifre sifresi",
     "Russian, Ukrainian, Bulgarian": "пароль пароля паролем парола код_доступа",
     "Greek": "κωδικός κωδικο συνθηματικό",
-    "Hebrew, Arabic, Persian": "סיסמה סיסמא كلمة_المرور كلمة_السر الرقم_السري رمز_عبور گذرواژه",
+    "Hebrew": "סיסמה סיסמא",
+    "Arabic, Persian": "كلمة_المرور كلمة_السر كلمة_مرور كلمة_سر رمز_المرور الرقم_السري رمز_عبور گذرواژه",
     "Hindi, Bengali": "पासवर्ड পাসওয়ার্ড",
     "Indonesian, Malay, Filipino": "kata_sandi kata_laluan sandi_wifi",
     "Vietnamese": "mật_khẩu mat_khau",
@@ -46,10 +47,11 @@ PASSWORDS = frozenset(
 ) | {"pass_phrase"}
 LOGINS = frozenset({
     "credential", "creds", "log in", "login", "sign in", "zugangsdaten", "zugang", "anmeld", "identifiant", "clave",
-    "chave", "clef", "chiave", "nyckel", "klucz", "logowania", "логин", "пин", "geheimwort", "wifi", "wi-fi", "wlan",
-    "basic auth", "melde dich", "melden sie sich", "connecte-toi", "connectez-vous", "se connecter", "inicia sesión",
+    "chave", "clef", "chiave", "nyckel", "klucz", "logowania", "логин", "пин", "geheimwort", "wifi", "wi-fi",
+    "wlan", "basic auth", "credenzial", "inlog", "datos de acceso", "dados de acesso", "dati di accesso",
+    "melde dich", "melden sie sich", "connecte-toi", "connectez-vous", "se connecter", "inicia sesión",
     "iniciar sesión", "entra con", "entrar com", "entre com", "accedi", "accedere", "zaloguj", "войти", "войди",
-    "logga in", "log ind", "logg inn", "kirjaudu", "přihlas", "giriş",
+    "logga in", "log ind", "logg inn", "kirjaudu", "přihlas", "giriş", "schlüssel",
 })  # fmt: skip
 """Names that have other meanings too: only what looks like a password is one."""
 KEYS = frozenset(
@@ -87,7 +89,7 @@ CODES = frozenset({
     "kód",
     "κωδικ", "код",
     "验证码", "驗證碼", "校验码", "認証コード", "確認コード", "인증번호", "인증코드", "رمز", "קוד", "कोड",
-    "tan:", "puk", "keypad",
+    "tan:", "puk", "keypad", "digicode",
 })  # fmt: skip
 """Names behind which digits are a secret, if they do not say which others they are: an error, a place, an offer."""
 NAMES = PASSWORDS | LOGINS | KEYS | CODES
