@@ -246,11 +246,11 @@ def _last(column: _Column[EntityTypeSummary]) -> tuple[str, ...]:
     start = -(-len(column.said) // _BLOCK)
     while start:
         values = _block(column, start - 1)
-        new = [value for value in values if value not in known]
-        if len(known) + len(new) >= MAX_VALUES:
+        wider = known.union(values)
+        if len(wider) >= MAX_VALUES:
             break
         start -= 1
-        known.update(new)
+        known = wider
         taken.append(values)
     first = min(start * _BLOCK, len(column.said))
     while first and len(known) < MAX_VALUES:

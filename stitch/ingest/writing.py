@@ -16,7 +16,7 @@ from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import chunks
 from stitch.journal import Journal
 
-_PUT_STEPS = 16
+_PUT_STEPS = 48
 """How many steps are put at a time while somebody searches: a search waits for no more than these."""
 
 

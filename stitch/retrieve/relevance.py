@@ -117,12 +117,13 @@ def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: W
         counts: Of these words, for the snippets of the hits.
     """
     rarity = {word: _rarity(counts.carrying.get(word, 0), counts.snippets) for word in words}
-    said = [counts.carried.get(hit.snippet.id, frozenset()) for hit in hits]
-    absent = sum(not counts.carrying.get(word) for word in words)
     whole = math.fsum(rarity.values())
+    said = [frozenset(counts.carried.get(hit.snippet.id, ())) for hit in hits]
+    shares = {own: math.fsum(rarity[word] for word in own) / whole if whole else 0.0 for own in set(said)}
+    absent = sum(not counts.carrying.get(word) for word in words)
     return Evidence(
         similarities=tuple(hit.similarity for hit in hits),
-        covered=tuple(math.fsum(rarity[word] for word in own) / whole if whole else 0.0 for own in said),
+        covered=tuple(map(shares.__getitem__, said)),
         absent=absent / (len(words) or 1),
         words=len(words),
     )
@@ -144,7 +145,7 @@ def relevance(evidence: Evidence, *, answered: Weights = ANSWERED, meant: Weight
 
 def chance(features: Mapping[str, float], weights: Weights) -> float:
     """What a logistic model says of some numbers, from 0 to 1."""
-    return 1.0 / (1.0 + math.exp(-math.fsum(weights.get(name, 0.0) * value for name, value in features.items())))
+    return 1.0 / (1.0 + math.exp(-math.fsum([weights.get(name, 0.0) * value for name, value in features.items()])))
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ from stitch.core.snippets import snippet_id
 from stitch.errors import StoreError
 from stitch.store.bounds import VectorBounds
 from stitch.store.index import Held, IndexEntry, LabelIndex
+from stitch.store.mapped import give_back_pages
 from stitch.store.payload import Payload, from_payload, labels_of, origin_and_trust
 from stitch.store.pending import PendingVectors
 from stitch.store.snippet_file import Place, Record, SnippetFile, VectorMark
@@ -107,6 +108,7 @@ class StoreFiles:
         self.engine.flush()
         self.bounds.flush()
         self.pending.clear()
+        give_back_pages(self._folder)
 
     def are_of(self, index: LabelIndex) -> bool:
         """Whether nothing was interrupted since this index was saved, and nobody else has changed the engine."""

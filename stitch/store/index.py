@@ -33,6 +33,9 @@ _TOO_MANY_DEAD = 1000
 _FEW_LEVELS = 16
 """So many densities are counted one by one: to count all at once takes as long as that."""
 
+_LAST_POSITION = 2**63 - 1
+"""No step stands behind it: a store refuses it."""
+
 _PATTERNS = 256
 """How many sets of matched labels are told apart before those that do not occur are dropped."""
 
@@ -242,6 +245,9 @@ class TenantLabels:
         found = self.words.slots(having) if having else None
         if found is not None and not len(found):
             return found
+        everything = trajectory is None and min_trust is None and as_of is None and found is None
+        if everything and self._living == len(self._live):
+            return np.arange(self._living)
         alive = self._live.values
         if trajectory is not None:
             alive = alive & (self._trajectory.values == self._names.get(trajectory, -1))
@@ -267,7 +273,12 @@ class TenantLabels:
         # Few trajectories are left of many snippets before anything is compared one by one.
         here = np.zeros(len(self._names), dtype=bool)
         here[[number for number, _ in wanted]] = True
-        slots = slots[here[self._trajectory.values[slots]]]
+        trajectories = self._trajectory.values
+        slots = slots[
+            np.flatnonzero(here.take(trajectories if len(slots) == len(trajectories) else trajectories[slots]))
+        ]
+        positions = self._position.values[slots]
+        slots = slots[np.isin(positions, [position for _, position in wanted if position <= _LAST_POSITION])]
         own = zip(self._trajectory.values[slots].tolist(), self._position.values[slots].tolist(), strict=True)
         beside: Slots = slots[np.fromiter((place in wanted for place in own), dtype=bool, count=len(slots))]
         return beside

@@ -75,17 +75,16 @@ class TierScorer:
         """Which of these snippets may be among the `need` most similar, by what their vectors are bounded by."""
         share, first = self._similarity.dense_share, max(_FIRST, 2 * need)
         found = _Found(need)
-        left = np.arange(len(slots))
 
         def look(numbers: Slots) -> None:
             about, error = self._bounds.near(self._rows[slots[numbers]], self._unit)
             found.add(numbers, share * (about + error) + lexical[numbers], share * (about - error) + lexical[numbers])
 
+        left = np.arange(len(slots))
         # Those with the most words set a mark that most others cannot reach, even with a cosine of one.
         if len(slots) > _GROWTH * first and np.count_nonzero(wordy := _high(lexical, first)) <= _GROWTH * first:
-            look(left[wordy])
-            left = left[~wordy]
-            left = left[lexical[left] + share * AT_MOST >= found.worst]
+            look(np.flatnonzero(wordy))
+            left = np.flatnonzero((lexical + share * AT_MOST >= found.worst) & ~wordy)
         lexical_left = lexical if len(left) == len(slots) else lexical[left]
         bounds = share * self._bounds.at_most(at(slots[left], self._rows), self._unit) + lexical_left
         for size in (first, first * _GROWTH, len(left)):

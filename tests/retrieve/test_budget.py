@@ -198,6 +198,17 @@ def test_more_text_never_counts_fewer_tokens(text: str, more: str) -> None:
     assert COUNTER.count(text + more) >= COUNTER.count(text) >= 0
 
 
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_a_text_of_ascii_counts_what_its_pieces_count(text: str) -> None:
+    pieces = re.findall(r"[A-Za-z]+|[0-9]{1,3}|[^A-Za-z0-9_\s]+|_+|\n+", text)
+    letters, digits, others = (
+        [len(piece) for piece in pieces if kind(piece)]
+        for kind in (str.isalpha, str.isdigit, lambda piece: not piece.isalnum())
+    )
+    expected = sum(-(-each // 9) for each in letters) + len(digits) + sum(-(-each // 2) for each in others)
+    assert COUNTER.count(text) == expected
+
+
 def test_the_counter_counts_pieces_of_words_numbers_and_signs() -> None:
     assert COUNTER.count("The Olympus Summit") == 3
     assert COUNTER.count("internationalization") == 3

@@ -46,10 +46,14 @@ class PieceCounter:
 
     def count(self, text: str) -> int:
         """The number of tokens of `text`."""
+        if text.isascii():
+            return len(_ASCII_TOKEN.findall(text))
         return sum(map(_TOKENS.__getitem__, _PIECE.findall(text)))
 
 
 _PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]+|_+|\n+")
+_ASCII_TOKEN = re.compile(r"[A-Za-z]{1,9}|[0-9]{1,3}|[!-/:-@\[-^`{-~\x00-\x08\x0e-\x1b\x7f]{1,2}|_{1,2}|\n{1,2}")
+"""A token of a text of ASCII: the same pieces cut up, which are quicker counted than looked at one by one."""
 
 
 class _TokensOfPieces(dict[str, int]):
