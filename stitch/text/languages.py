@@ -143,6 +143,23 @@ def carrying(said: Iterable[str], language: str | None) -> Iterator[str]:
     return (word for word in said if word not in light and (len(word) > 1 or word.isdigit() or not word.isascii()))
 
 
+@lru_cache(maxsize=1)
+def _light_in_any() -> frozenset[str]:
+    """The function words of all languages that are told by them: a text in ASCII is in one of these, or in none."""
+    return frozenset().union(*map(function_words, (ENGLISH, *_BY_WORDS)))
+
+
+def surely_carrying(text: str) -> int:
+    """How many words of a text carry subject matter whatever language it is in: at least so many `content_words`.
+
+    Much quicker than to tell the language first; 0 of a text that is not in ASCII alone.
+    """
+    if not text.isascii():
+        return 0
+    light = _light_in_any()
+    return sum(word not in light and (len(word) > 1 or word.isdigit()) for word in words(text))
+
+
 def content_words(text: str) -> list[str]:
     """The words of a text that can carry subject matter in the language it tells, in order."""
     language = language_of(text)

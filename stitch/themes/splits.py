@@ -101,15 +101,18 @@ def _average_links(similarity: Vectors) -> Iterator[Parts]:
     np.fill_diagonal(sums, -np.inf)
     parts: list[list[int]] = [[place] for place in range(len(similarity))]
     alive, sizes = list(range(len(parts))), np.ones(len(parts))
+    means = sums.astype(np.float64)
     while len(alive) > 2:
-        means = sums[np.ix_(alive, alive)] / np.outer(sizes[alive], sizes[alive])
-        one, other = (alive[place] for place in divmod(int(means.argmax()), len(alive)))
-        keep, gone = min(one, other), max(one, other)
+        keep, gone = sorted(divmod(int(means.argmax()), len(means)))
         parts[keep] += parts[gone]
         sizes[keep] += sizes[gone]
         sums[keep] += sums[gone]
         sums[:, keep] += sums[:, gone]
+        for ended in (sums, means):
+            ended[gone] = ended[:, gone] = -np.inf
         sums[keep, keep] = -np.inf
+        means[keep] = sums[keep] / (sizes[keep] * sizes)
+        means[:, keep] = means[keep]
         alive.remove(gone)
         if len(alive) <= 3:
             yield [list(parts[each]) for each in alive]

@@ -16,7 +16,7 @@ from stitch.journal import Entry
 from stitch.journal.entries import borrowed_trust
 from stitch.text.dates import day_meant
 from stitch.text.forms import SentenceForm, sentence_form
-from stitch.text.languages import content_words
+from stitch.text.languages import content_words, surely_carrying
 from stitch.text.sentences import sentence_spans
 
 TOGETHER_CHARS = 80
@@ -58,14 +58,12 @@ class Sentence(NamedTuple):
     text: str
     form: SentenceForm
     matter: int
-    """How many of its words carry matter; of a long sentence enough."""
+    """How many of its words carry matter, as far as it is of interest whether these are enough."""
 
     @property
     def asserts(self) -> bool:
         """Whether it says something that may be remembered."""
-        if self.form is SentenceForm.QUESTION:
-            return False
-        return self.matter >= (_LEAST_WORDS_OF_COURTESY if self.form in _COURTESIES else _LEAST_WORDS)
+        return self.form is not SentenceForm.QUESTION and self.matter >= _least_words(self.form)
 
 
 def statement_id(tenant: str, trajectory: str, step: str, *, number: int) -> str:
@@ -156,13 +154,20 @@ def _sentence(entry: Entry, span: tuple[int, int], *, number: int) -> Sentence:
         )
         text = apply_rewrites(text, own)
     text = " ".join(text.split())[: 2 * MOST_CHARS]
-    return Sentence(number, text, sentence_form(text), _matter(text))
+    form = sentence_form(text)
+    return Sentence(number, text, form, _matter(text, enough=_least_words(form)))
 
 
-def _matter(text: str) -> int:
-    """How many words of a sentence carry matter; of a long one so many that no more need be counted."""
+def _least_words(form: SentenceForm) -> int:
+    return _LEAST_WORDS_OF_COURTESY if form in _COURTESIES else _LEAST_WORDS
+
+
+def _matter(text: str, *, enough: int) -> int:
+    """How many words of a sentence carry matter; where these surely are enough, no more are counted."""
     if len(text) > _LONG_CHARS:
         return _LEAST_WORDS_OF_COURTESY
+    if (surely := surely_carrying(text)) >= enough:
+        return surely
     unspaced = sum(letter > _LAST_SPACED for letter in text) if not text.isascii() else 0
     return len(content_words(text)) + unspaced // _LETTERS_A_WORD
 

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.text.foreign import leaves, mentions_in, resumes
-from stitch.text.languages import content_stems, content_words, function_words, language_of, stem_in, words_in
+from stitch.text.languages import (
+    content_stems,
+    content_words,
+    function_words,
+    language_of,
+    stem_in,
+    surely_carrying,
+    words_in,
+)
 
 SAID = {
     "de": "Der Zug fährt um acht, und wir müssen noch die Karten für den Abend holen.",
@@ -45,6 +53,20 @@ def test_names_from_elsewhere_leave_an_english_sentence_english():
 @pytest.mark.parametrize("language", ["de", "es", "fr", "it", "pt", "nl", "pl", "sv", "tr", "ru", "zh", "ja"])
 def test_no_function_word_of_its_language_is_a_content_word(language):
     assert not set(content_words(SAID[language])) & function_words(language)
+
+
+_SAID_BY_ANYBODY = sorted({word for text in SAID.values() for word in words_in(text)} | {"xylophone", "7", "b", "i"})
+
+
+@given(st.lists(st.sampled_from(_SAID_BY_ANYBODY), max_size=12).map(" ".join) | st.text(max_size=60))
+def test_a_word_that_surely_carries_matter_does_so_in_the_language_of_the_text(text):
+    assert surely_carrying(text) <= len(content_words(text))
+
+
+def test_what_surely_carries_matter_is_told_without_the_language():
+    assert surely_carrying("The xylophone has 88 keys of rosewood") == 4
+    assert surely_carrying("the of and und der les") == 0
+    assert surely_carrying("Der Zug fährt um acht") == 0, "only texts in ASCII are read"
 
 
 def test_inflected_words_of_a_language_have_one_stem():
