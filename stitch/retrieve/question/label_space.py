@@ -19,23 +19,32 @@ _UNIT = re.compile(r"\b[a-z]+ \d+\b")
 
 
 class _Holders:
-    """Of which scopes things are said, and how often of each."""
+    """Of which scopes things are said, and how often of each.
+
+    Most things, such as numbers, are said of one scope once: of these stands its number alone, which a dictionary of it
+    would take fifty times as much for.
+    """
 
     def __init__(self) -> None:
-        self._counts: dict[str, dict[int, int]] = {}
+        self._counts: dict[str, int | dict[int, int]] = {}
 
     def add(self, said: str, number: int) -> bool:
         """Count that something is said of a scope; return whether it was said of none before."""
         counts = self._counts.get(said)
         if counts is None:
-            self._counts[said] = {number: 1}
+            self._counts[said] = number
             return True
+        if isinstance(counts, int):
+            counts = self._counts[said] = {counts: 1}
         counts[number] = counts.get(number, 0) + 1
         return False
 
     def remove(self, said: str, number: int) -> bool:
         """Take back one `add`; return whether it is said of none now."""
         counts = self._counts[said]
+        if isinstance(counts, int):
+            del self._counts[said]
+            return True
         counts[number] -= 1
         if not counts[number]:
             del counts[number]
@@ -51,7 +60,8 @@ class _Holders:
 
     def get(self, said: str) -> Set[int]:
         """The scopes that something is said of."""
-        return self._counts.get(said, _NONE).keys()
+        counts = self._counts.get(said, _NONE)
+        return {counts} if isinstance(counts, int) else counts.keys()
 
     def __contains__(self, said: str) -> bool:
         return said in self._counts
@@ -281,4 +291,5 @@ def _folded(name: str) -> str:
 @text_cache(maxsize=16_384)
 def _read_value(value: str) -> tuple[str, tuple[str, ...]]:
     """A value as questions are compared with it: folded to words, and the moments it is or holds."""
-    return " ".join(words(value)), tuple(find_moments(value))
+    folded = " ".join(words(value))
+    return value if folded == value else folded, tuple(find_moments(value))  # one text is held for both
