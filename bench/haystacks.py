@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +48,16 @@ def haystacks(
             raise InputError(f"{str(among)!r} has no trajectory of another question", hint="give another set")
         drawn = draw.choice(others)
         evidence = {step for each in asked if each["trajectory"] == drawn for step in each["evidence"]}
-        kept = [session for session in _sessions(hay[drawn]) if not evidence & {step["id"] for step in session}]
-        renamed = [[_renamed(step) for step in session] for session in kept]
-        both = sorted(
-            [*renamed, *_sessions(own[question["trajectory"]])], key=lambda session: str(session[0]["timestamp"])
-        )
+        both = [*_others(hay[drawn], evidence=evidence), *_sessions(own[question["trajectory"]])]
+        both.sort(key=lambda session: str(session[0]["timestamp"]))
         name = f"haystack-{number}"
         yield {**question, "trajectory": name}, {"id": name, "steps": [step for session in both for step in session]}
+
+
+def _others(steps: Steps, *, evidence: Set[str]) -> list[Steps]:
+    """The sessions that hold no evidence, their steps under other names."""
+    kept = [session for session in _sessions(steps) if not evidence & {step["id"] for step in session}]
+    return [[_renamed(step) for step in session] for session in kept]
 
 
 def _records(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
