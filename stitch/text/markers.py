@@ -44,7 +44,8 @@ _FIRST_WORD = re.compile(r"(?:memory|step|theme)(?![a-z0-9])")
 _REACH_CHARS = 64
 _ANGLE_MARKER = re.compile(
     r"[\s/]*(?:\||(?:[a-z0-9.-]*[_:][a-z0-9_:.-]*"
-    r"|s|bos|eos|pad|unk|sep|cls|mask|sop|eop|sys|system|user|assistant|human|bot|ai|model|role|think|tool|用户)\s*/?>)"
+    r"|s|bos|eos|pad|unk|sep|cls|mask|sop|eop|sys|system|user|assistant|human|bot|ai|model|role|think|tools?|escape"
+    r"|(?:unused|ctrl|control|special|reserved)-?\d{1,6}|用户)\s*/?>|[a-z0-9.-]{1,40}\s*\|\s*>)"
 )
 """`<|...`, and names as `<start_of_turn>`, which no markup language has, or which stand for a turn."""
 _SQUARE_MARKER = re.compile(

@@ -52,6 +52,7 @@ _OF_SECRET = re.compile(
 _SURE_NAMES = frozenset({"keypad", "digicode", "pin", "otp", "combination", "geheimzahl", "tan:", "puk"})
 
 
+_OF_SECRET_ENDED = re.compile(rf"\w{{0,3}}{_OF_SECRET.pattern}")
 _OF_LOCK = re.compile(
     rf"\w{{0,3}}{_OF_SECRET.pattern}\w{{0,12}}(?: ?[:=])? (?P<secret>\d{{4,8}})(?![\w%])(?![.,:/]\d)", re.IGNORECASE
 )
@@ -92,7 +93,7 @@ def _accepts(given: re.Match[str], name: Name, *, said_secret: bool) -> bool:
 
 def _is_of_secret(name: Name, *, ends: bool) -> bool:
     """Whether it is the code of a door or a card, or one that a service sends: "Your Ferry code"."""
-    if _OF_SECRET.match(name.folded, name.end) is not None:
+    if _OF_SECRET_ENDED.match(name.folded, name.end) is not None:
         return True
     return ends and _HIS_BRAND.search(name.text, max(0, name.at - 30), name.at) is not None
 

@@ -233,7 +233,7 @@ def _accepts_given(name: Name, value: Value) -> bool:
     if _is_beside_user(name, value):
         return True
     whole = _ENDS_LINE.match(text, value.end) is not None or name.is_variable(value.start)
-    return whole and is_word_password(secret.rstrip("!$#*"))
+    return whole and (is_word_password(secret.rstrip("!$#*")) or is_joined_phrase(secret))
 
 
 def _is_beside_user(name: Name, value: Value) -> bool:

@@ -174,6 +174,13 @@ SENTENCES: tuple[Rule, ...] = (
     ),
     rule_within(
         "password",
+        signs="geändert|gesetzt|umgestellt",
+        accepts=_is_told,
+        pattern=r"\b(?:pass?wort|kennwort|pw|pin)\b[^\n.:;=]{0,40}? auf [\"'`]?(?P<secret>[^\s\"'`,;]{4,60})[\"'`]? "
+        r"(?:geändert|gesetzt|umgestellt|zurückgesetzt)",
+    ),
+    rule_within(
+        "password",
         signs="password is generated for|generated password for",
         pattern=r"(?:password is generated|generated password) for [^\s:]{1,80}: (?P<secret>[^\s\"']{8,80})(?=\s|$)",
     ),

@@ -265,7 +265,8 @@ def is_joined_phrase(text: str) -> bool:
     return (
         len(parts) >= 3
         and text.islower()
-        and all(part.isalpha() and (part in _IN_PHRASES or part not in _SAID_IN_PHRASES) for part in parts)
+        and all(part.isalpha() for part in parts)
+        and all(part in _IN_PHRASES or part not in _SAID_IN_PHRASES for part in parts[parts[0] == "correct" :])
         and not {parts[0], parts[-1]} & _IN_PHRASES
     )
 

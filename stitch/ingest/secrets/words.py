@@ -48,7 +48,7 @@ PASSWORDS = frozenset(
 LOGINS = frozenset({
     "credential", "creds", "log in", "login", "sign in", "zugangsdaten", "zugang", "anmeld", "identifiant", "clave",
     "chave", "clef", "chiave", "nyckel", "klucz", "logowania", "логин", "пин", "geheimwort", "wifi", "wi-fi",
-    "wlan", "basic auth", "credenzial", "inlog", "datos de acceso", "dados de acesso", "dati di accesso",
+    "wlan", "basic auth", "credenziali", "inlog", "datos de acceso", "dados de acesso", "dati di accesso",
     "melde dich", "melden sie sich", "connecte-toi", "connectez-vous", "se connecter", "inicia sesión",
     "iniciar sesión", "entra con", "entrar com", "entre com", "accedi", "accedere", "zaloguj", "войти", "войди",
     "logga in", "log ind", "logg inn", "kirjaudu", "přihlas", "giriş", "schlüssel",
