@@ -10,12 +10,13 @@ lines in `stitch.bench.registry`.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stitch.bench.data.types import Inquiry
-from stitch.core import MemorySnippet, ScoredSnippet, Trajectory, with_calls
+from stitch.core import MemorySnippet, ScoredSnippet, Trajectory, WordCounts, with_calls
 
 if TYPE_CHECKING:
     from stitch.bench.lexical import Bm25
@@ -164,33 +165,56 @@ class Lexical(Ranker):
 
 
 class Dense(Ranker):
-    """`dense`: cosine of the default embedder's vectors of steps with their speakers."""
+    """`dense`: cosine of the default embedder's vectors of steps with their speakers, as the dense lens searches.
+
+    Args:
+        contexts: Whether contexts are made.
+        rare_first: Whether rare words of a question count more in its vector; else all count alike.
+    """
 
     name = "dense"
+
+    def __init__(self, *, contexts: bool = True, rare_first: bool = True) -> None:
+        super().__init__(contexts=contexts)
+        self._rare_first = rare_first
 
     def prepare(self, trajectories: Sequence[Trajectory]) -> None:
         """Take in trajectories."""
         from stitch.bench.lexical import spoken
-        from stitch.embed import StaticEmbedder
+        from stitch.embed import LexicalEncoder, StaticEmbedder
 
         super().prepare(trajectories)
-        self._embedder = StaticEmbedder()
-        self._vectors: dict[str, Vectors] = {
-            t.id: self._embedder.embed([spoken(step) for step in t.steps]) for t in trajectories
-        }
+        self._embedder, lexical = StaticEmbedder(), LexicalEncoder()
+        self._vectors: dict[str, Vectors] = {}
+        self._carrying: dict[str, Counter[int]] = {}
+        for trajectory in trajectories:
+            texts = [spoken(step) for step in trajectory.steps]
+            self._vectors[trajectory.id] = self._embedder.embed(texts)
+            if self._rare_first:
+                self._carrying[trajectory.id] = Counter(word for text in texts for word in lexical.document(text))
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:
-        return ranking(self._vectors[inquiry.trajectory] @ self._embedder.embed([inquiry.text])[0])
+        from stitch.retrieve.rank.rarity import rare_words_first
+
+        vectors = self._vectors[inquiry.trajectory]
+        if not self._rare_first:
+            return ranking(vectors @ self._embedder.embed([inquiry.text])[0])
+        carrying = self._carrying[inquiry.trajectory]
+
+        def count(words: Sequence[int]) -> WordCounts:
+            return WordCounts(len(vectors), {word: carrying[word] for word in words}, {})
+
+        return ranking(vectors @ rare_words_first(inquiry.text, embedder=self._embedder, count=count))
 
 
 class Hybrid(Ranker):
-    """`hybrid`: reciprocal rank fusion of `bm25` and `dense`: Σ 1 / (60 + rank)."""
+    """`hybrid`: reciprocal rank fusion of `bm25` and plain cosine: Σ 1 / (60 + rank)."""
 
     name = "hybrid"
 
     def __init__(self, *, contexts: bool = True) -> None:
         super().__init__(contexts=contexts)
-        self._parts: tuple[Ranker, ...] = (Lexical(), Dense())
+        self._parts: tuple[Ranker, ...] = (Lexical(), Dense(rare_first=False))
 
     def prepare(self, trajectories: Sequence[Trajectory]) -> None:
         """Take in trajectories."""

@@ -53,6 +53,19 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class SummingEmbedder(Embedder, Protocol):
+    """An embedder for which a text is the sum of what it says, so that words of a question can weigh differently."""
+
+    def sums(self, texts: Sequence[str]) -> Vectors:
+        """Return the sums that `embed` makes unit vectors of, shape `(len(texts), dimension)`.
+
+        Raises:
+            EmbedderError: The texts could not be embedded; none of them was.
+        """
+        ...
+
+
 class SnippetRecord(NamedTuple):
     """A snippet with what it is searched by."""
 
@@ -105,7 +118,7 @@ class WordCounts(NamedTuple):
     """How rare some words are among a tenant's snippets, and which of some snippets have them."""
 
     snippets: int
-    """How many snippets of the tenant have any word."""
+    """How many snippets of the tenant have any word; if a trajectory was named, how many it has."""
     carrying: Mapping[int, int]
     """Of each word that was asked for, how many of them have it."""
     carried: Mapping[str, frozenset[int]]
@@ -155,12 +168,15 @@ class SnippetStore(Protocol):
         """
         ...
 
-    def word_counts(self, tenant: str, words: Collection[int], *, ids: Sequence[str] = ()) -> WordCounts:
+    def word_counts(
+        self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
+    ) -> WordCounts:
         """Count words among a tenant's snippets, and tell which of some snippets have which.
 
         Args:
             tenant: Whose snippets are counted; what others hold changes nothing.
             words: As the indices of `SnippetRecord.words`.
+            trajectory: Count only its snippets.
             ids: Of these snippets it is told which of the words they have.
         """
         ...

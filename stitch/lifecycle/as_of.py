@@ -188,10 +188,13 @@ class PastStore:
         ]
         return sorted(there, key=_place)
 
-    def word_counts(self, tenant: str, words: Collection[int], *, ids: Sequence[str] = ()) -> WordCounts:
+    def word_counts(
+        self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
+    ) -> WordCounts:
         """Count words as today; of what read otherwise, tell the words of then."""
         changed = self._changed_of(tenant)
-        today = self._store.word_counts(tenant, words, ids=[name for name in ids if name not in changed])
+        unchanged = [name for name in ids if name not in changed]
+        today = self._store.word_counts(tenant, words, trajectory=trajectory, ids=unchanged)
         then = self._made([changed[name] for name in ids if name in changed])
         own = {record.snippet.id: frozenset(words) & record.words.keys() for record in then}
         return today._replace(carried={**today.carried, **own})

@@ -57,10 +57,11 @@ class Unlabeled:
 
 
 class DenseRetriever(Unlabeled):
-    """Ranks by the similarity of vectors alone."""
+    """Ranks by the similarity of vectors alone; in that of the question rare words count more (`rank.rarity`)."""
 
     def __init__(self, *, store: SnippetStore, embedder: Embedder, counter: TokenCounter) -> None:
-        super().__init__("dense", store=store, similarity=Similarity(embedder=embedder), counter=counter)
+        similarity = Similarity(embedder=embedder, rarity_in=store)
+        super().__init__("dense", store=store, similarity=similarity, counter=counter)
 
 
 class LexicalRetriever(Unlabeled):

@@ -235,12 +235,14 @@ class IndexedStore(ABC):
             others = [number for number, name in enumerate(labels.ids(slots)) if name not in given]
             return self._read(query.tenant, labels.held(slots[others])) if others else []
 
-    def word_counts(self, tenant: str, words: Collection[int], *, ids: Sequence[str] = ()) -> WordCounts:
+    def word_counts(
+        self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
+    ) -> WordCounts:
         """Count words among a tenant's snippets; see `SnippetStore.word_counts`."""
         with self._calls:
             labels = self._index.of(tenant)
-            carrying = {word: labels.words.carrying(word) for word in words}
-            return WordCounts(labels.words.with_words, carrying, labels.carried(ids, list(carrying)))
+            slots = None if trajectory is None else labels.slots(trajectory)
+            return WordCounts(*labels.words.counted(words, slots), labels.carried(ids, list(words)))
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over a tenant's snippets; what is deleted meanwhile is left out."""

@@ -108,10 +108,21 @@ class TenantWords:
         slots, _ = self._words.get(word, ((), ()))
         return len(slots) - self._dead[word]
 
-    @property
-    def with_words(self) -> int:
-        """How many living snippets have any word."""
-        return self._with_words
+    def counted(self, words: Collection[int], slots: Slots | None = None) -> tuple[int, dict[int, int]]:
+        """How many living snippets have any word, and how many each of these; of living `slots`, how many these are."""
+        if slots is None:
+            return self._with_words, {word: self.carrying(word) for word in words}
+        asked = np.sort(slots).astype(np.uint32)
+        counts = {}
+        for word in words:
+            there = np.frombuffer(self._words[word][0], dtype=np.uint32) if word in self._words else asked[:0]
+            few, many = sorted((asked, there), key=len)
+            if len(few):
+                at = np.minimum(np.searchsorted(many, few), len(many) - 1)
+                counts[word] = int(np.count_nonzero(many[at] == few))
+            else:
+                counts[word] = 0
+        return len(asked), counts
 
     def carried(self, words: Collection[int], slots: Slots) -> list[frozenset[int]]:
         """Of each of these slots, which of the words it has."""

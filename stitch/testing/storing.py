@@ -127,14 +127,18 @@ class ListStore:
             )
         ]
 
-    def word_counts(self, tenant: str, words: Collection[int], *, ids: Sequence[str] = ()) -> WordCounts:
+    def word_counts(
+        self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
+    ) -> WordCounts:
         """Count words among a tenant's snippets."""
         with self._lock:
             self._check_open()
-            mine = {name: record.words for name, record in self.records.items() if record.snippet.tenant == tenant}
+            records = [record for record in self.records.values() if record.snippet.tenant == tenant]
+        mine = {record.snippet.id: record.words for record in records}
+        counted = [record.words for record in records if trajectory in (None, record.snippet.trajectory)]
         return WordCounts(
-            sum(bool(own) for own in mine.values()),
-            {word: sum(word in own for own in mine.values()) for word in words},
+            sum(bool(own) for own in counted) if trajectory is None else len(counted),
+            {word: sum(word in own for own in counted) for word in words},
             {name: frozenset(words) & mine[name].keys() for name in ids if name in mine},
         )
 

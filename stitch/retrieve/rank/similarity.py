@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stitch.core import (
@@ -12,9 +13,11 @@ from stitch.core import (
     Embedder,
     Label,
     SearchRequest,
+    SnippetStore,
 )
-from stitch.core.protocols import SparseVector
+from stitch.core.protocols import SparseVector, SummingEmbedder
 from stitch.retrieve.constants import CONSTANTS
+from stitch.retrieve.rank.rarity import rare_words_first
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -30,12 +33,15 @@ class Similarity:
         lexical: Makes the words of a question; without it, vectors alone count.
         lexical_share: How much words count where both are there, from 0 to 1.
         asked_share: How much the part of a question that says what is asked for counts once more beside the whole.
+        rarity_in: Where words are counted, so that in the vector of a question rare ones count more; without it, or
+            with an embedder whose vectors are no sums, all count alike.
     """
 
     embedder: Embedder | None = None
     lexical: LexicalEncoder | None = None
     lexical_share: float = 0.5
     asked_share: float = CONSTANTS.asked_share
+    rarity_in: SnippetStore | None = None
 
     def query(
         self,
@@ -68,7 +74,7 @@ class Similarity:
             tenant=request.tenant,
             trajectory=request.trajectory,
             labels=labels or {},
-            vector=_mean(self.embedder.embed(texts), shares) if self.embedder else None,
+            vector=self._vector(request, texts, shares),
             words=_sum(map(self.lexical.query, texts), shares) if self.lexical else None,
             lexical_share=self.lexical_share,
             count=count,
@@ -77,6 +83,16 @@ class Similarity:
             min_trust=request.min_trust,
             as_of=request.as_of,
         )
+
+    def _vector(self, request: SearchRequest, texts: Sequence[str], shares: Sequence[float]) -> Vectors | None:
+        if self.embedder is None:
+            return None
+        if self.rarity_in is None or not isinstance(self.embedder, SummingEmbedder):
+            return _mean(self.embedder.embed(texts), shares)
+        import numpy as np
+
+        count = partial(self.rarity_in.word_counts, request.tenant, trajectory=request.trajectory)
+        return _mean(np.stack([rare_words_first(text, embedder=self.embedder, count=count) for text in texts]), shares)
 
 
 def _mean(vectors: Vectors, shares: Sequence[float]) -> Vectors:

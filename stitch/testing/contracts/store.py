@@ -276,6 +276,21 @@ class SnippetStoreContract:
         assert counts.carrying == {word: having[word] for word in words}
         assert counts.carried == {name: frozenset(left[name]) for name in left.keys() & set(ids)}
 
+    def test_words_are_counted_in_one_trajectory(self, make_store: MakeStore) -> None:
+        records = random_records(random.Random(8), self.snippets)
+        mine = [each for each in records if each.snippet.tenant == "t"]
+        gone = [each.snippet.id for each in mine[::7]]
+        trajectory = mine[1].snippet.trajectory
+        words = [*sorted(set().union(*(each.words for each in mine))), 4_000_000_000]
+        with _closing(make_store()) as store:
+            store.put(records)
+            store.delete("t", gone)
+            counts = store.word_counts("t", words, trajectory=trajectory)
+            assert store.word_counts("t", words, trajectory="nowhere") == (0, dict.fromkeys(words, 0), {})
+        here = [each for each in mine if each.snippet.trajectory == trajectory and each.snippet.id not in gone]
+        having = Counter(word for each in here for word in each.words)
+        assert counts == (len(here), {word: having[word] for word in words}, {})
+
     def test_tenants_do_not_see_each_other(self, make_store: MakeStore) -> None:
         mine, theirs = make_record("1", tenant="mine"), make_record("1", tenant="theirs")
         with _closing(make_store()) as store:
