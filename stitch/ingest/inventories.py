@@ -52,9 +52,14 @@ _NOTHING = _Read((), (), {}, {})
 
 
 class _Column(Generic[_Said]):
-    """What the parts say of one label, in the order of their names."""
+    """What the parts say of one label, in the order of their names.
 
-    def __init__(self) -> None:
+    Args:
+        alike: Whether what is remembered of blocks of parts is the same, where a part says the one or the other.
+    """
+
+    def __init__(self, *, alike: Callable[[_Said, _Said], bool]) -> None:
+        self._alike = alike
         self.names: list[str] = []
         self.places: list[int] = []
         """How many labels a part names before this one."""
@@ -68,8 +73,9 @@ class _Column(Generic[_Said]):
         """Let a part say this of the label."""
         at = bisect_left(self.names, name)
         if at < len(self.names) and self.names[at] == name:
+            if not self._alike(self.said[at], said) and at // _BLOCK < len(self.blocks):
+                self.blocks[at // _BLOCK] = None
             self.places[at], self.said[at] = place, said
-            self.blocks[at // _BLOCK : at // _BLOCK + 1] = [None] * (at // _BLOCK < len(self.blocks))
         else:
             self.names.insert(at, name)
             self.places.insert(at, place)
@@ -88,10 +94,18 @@ class _Table(Generic[_Said, _Together]):
     Args:
         steps: How many steps carry a label, by what a part says of it.
         together: What the parts say of a label together.
+        alike: Whether two things that a part may say differ in their steps alone.
     """
 
-    def __init__(self, *, steps: Callable[[_Said], int], together: Callable[[_Column[_Said]], _Together]) -> None:
+    def __init__(
+        self,
+        *,
+        steps: Callable[[_Said], int],
+        together: Callable[[_Column[_Said]], _Together],
+        alike: Callable[[_Said, _Said], bool],
+    ) -> None:
         self._steps = steps
+        self._alike = alike
         self._unite_column = together
         self._columns: dict[str, _Column[_Said]] = {}
         self._together: dict[str, _Together] = {}
@@ -103,7 +117,9 @@ class _Table(Generic[_Said, _Together]):
         for label, said in before.items():
             self._columns[label].steps -= self._steps(said)
         for place, (label, said) in enumerate(after.items()):
-            column = self._columns.setdefault(label, _Column())
+            column = self._columns.get(label)
+            if column is None:
+                column = self._columns[label] = _Column(alike=self._alike)
             column.steps += self._steps(said)
             column.put(name, said, place=place)
         for label in before.keys() - after.keys():
@@ -141,10 +157,13 @@ class Union:
         """Their names, in order."""
         self._reads: dict[str, _Read] = {}
         self._steps = 0
-        self._event_types = _Table[int, int](steps=int, together=lambda column: column.steps)
+        self._event_types = _Table[int, int](
+            steps=int, together=lambda column: column.steps, alike=lambda one, other: True
+        )
         self._entity_types = _Table[EntityTypeSummary, EntityTypeSummary](
             steps=lambda summary: summary.steps,
             together=lambda column: EntityTypeSummary.model_construct(steps=column.steps, values=_last(column)),
+            alike=lambda one, other: one.values == other.values,
         )
         self._merges = UnitedMerges()
         self._naming: dict[Label, set[str]] = {}

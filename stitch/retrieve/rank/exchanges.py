@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from stitch.core import MemorySnippet
-from stitch.retrieve.question.reading import Question
 from stitch.retrieve.rank.pool import Candidate, Pool
 from stitch.text.words import words
 
@@ -44,7 +43,8 @@ def _more(pool: Pool, has: Callable[[Candidate], float]) -> list[float] | None:
 
 
 def _naming(pool: Pool) -> list[bool]:
-    return [_names(pool.question, one.snippet) for one in pool.candidates]
+    subjects = [(name, name.split()) for name in pool.question.subjects]
+    return [_names(subjects, one.snippet.resolved) for one in pool.candidates]
 
 
 def _partners(pool: Pool) -> list[list[int]]:
@@ -67,9 +67,10 @@ def _belong_together(first: MemorySnippet, second: MemorySnippet) -> bool:
     return first.role != second.role and first.session == second.session
 
 
-def _names(question: Question, snippet: MemorySnippet) -> bool:
-    folded = snippet.resolved.lower()
+def _names(subjects: Sequence[tuple[str, Sequence[str]]], text: str) -> bool:
+    """Whether a text says one of these names, which come with their words."""
+    folded = text.lower()
     # To fold all words of a text takes far longer than to see that one of the name is not in it.
-    likely = [name for name in question.subjects if all(word in folded for word in name.split())]
-    said = f" {' '.join(words(snippet.resolved))} " if likely else ""
+    likely = [name for name, parts in subjects if all(word in folded for word in parts)]
+    said = f" {' '.join(words(text))} " if likely else ""
     return any(f" {name} " in said for name in likely)
