@@ -13,6 +13,7 @@ import numpy as np
 
 from stitch.core import Hierarchy, MemorySnippet, ScoredSnippet, Statement
 from stitch.retrieve.context.budget import TokenCounter
+from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.themes.constants import ThemeConstants
 from stitch.retrieve.themes.wording import Wording, folded
 from stitch.text.sentences import sentences
@@ -180,6 +181,8 @@ class Reading:
     def _ranks(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
         """What the rank of each step counts, from 0 to 1, by the id of its snippet: a part is that of those around."""
         known = self.constants
+        if self.wide and hits and BESIDE in hits[0].parts:  # those around have been looked at
+            return {hit.snippet.id: rank for hit, rank in zip(hits, _of_stretches(hits), strict=True)}
         own = _monotone(hits)
         share, steps = (
             (known.wide_around_share, known.wide_around_steps)
@@ -214,6 +217,14 @@ def _monotone(hits: Sequence[ScoredSnippet]) -> list[float]:
     scores.reverse()
     most = max(scores[:1], default=1.0)
     return [score / most for score in scores] if most > 1 else scores
+
+
+def _of_stretches(hits: Sequence[ScoredSnippet]) -> list[float]:
+    """What steps in the order of `with_stretches` count: the very first by score, below them others by their place."""
+    first = [hit for hit in hits if hit.parts[BESIDE] == 1.0]
+    own, others = _monotone(first), [hit.parts[BESIDE] for hit in hits[len(first) :]]
+    most = max(others, default=1.0) or 1.0
+    return own + [own[-1] * math.sqrt(worth / most) for worth in others]
 
 
 def _said(hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Hierarchy | None) -> list[Said]:

@@ -10,8 +10,9 @@ from stitch import open_memory
 from stitch.core import MemorySnippet, Piece, ScoredSnippet, Trust
 from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled
+from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.themes.page import Placed, fit_page
-from stitch.retrieve.themes.pieces import _monotone
+from stitch.retrieve.themes.pieces import _monotone, _of_stretches
 from stitch.retrieve.themes.wording import Wording, folded
 
 COUNTER = PieceCounter()
@@ -132,3 +133,12 @@ def test_words_of_other_scripts_are_found_inside_longer_ones() -> None:
     texts = [folded("我喜欢绿茶和咖啡"), folded("今天下雨")]
     wording = Wording("绿茶", texts)
     assert wording.said(texts[0]) > 0 == wording.said(texts[1])
+
+
+def test_steps_of_stretches_count_what_their_places_were_lent_and_none_above_the_very_first() -> None:
+    parts = [(1.0, 0.9), (1.0, 0.6), (0.5, 0.1), (0.125, 0.3), (0.0, 0.2)]
+    hits = [
+        ScoredSnippet(snippet(str(n), n), frozenset(), {BESIDE: worth}, score) for n, (worth, score) in enumerate(parts)
+    ]
+    assert _of_stretches(hits) == [0.9, 0.6, 0.6, pytest.approx(0.3), 0.0]
+    assert _of_stretches(hits[:2]) == [0.9, 0.6]
