@@ -165,6 +165,17 @@ TEXTS = [
     "the pat «kk4o1j1koqp651u2odtuzp8uauelhun7x6m84s2tahie721xxzst» for azure devops",
     "mongo admin -u admin -p '«lemonbread»' --eval x",
     "sudo -u postgres -p 'asks for it' psql",
+    "minha senha é «garden.Gate5»",
+    "비밀번호는 «garden.Gate5» 입니다",
+    "my password is stored.hash",
+    "docker run -e ADMIN_PASS -d img:c511355bb4a8",
+    "log in with bo@x.example and password «blauerHimmel!»",
+    "the code they sent me is «401524»",
+    "the code they wrote has 4015 lines",
+    "Ihr TAN lautet «238734»",
+    "WPA2 key: «yQDMNVCQUm1D8KHL2ngk»",
+    "Failed login for bo with password «Fuchsbau»",
+    'Client(account_sid, "«49b9a42903e4c94be97dc88fd18c3983»")',
 ]
 _MARKED = re.compile("«(.*?)»", re.DOTALL)
 

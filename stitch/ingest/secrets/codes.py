@@ -12,7 +12,8 @@ _DIGIT = re.compile("[0-9]")
 _CODE_AFTER = re.compile(
     rf"""(?:s|e|es|en|et|ul|a|у|ом)?(?!\ (?:postal|post|zip|de\ barras|de\ área|fuente|fonte|morse
       |outputs?|results?|errors?|status|lines?|execution)\b)
-    (?:\ (?:number|code|{OF})\b[^\n:=?.,;]{{0,40}}?|\ [^\W\d_]{{2,15}}(?=\s?:)|\ secret|\ segreto|\ secreto)?
+    (?:\ (?:number|code|they|you|i|we|{OF})\b[^\n:=?.,;]{{0,40}}?
+      |\ [^\W\d_]{{2,15}}(?=\s?:)|\ secret|\ segreto|\ secreto)?
     ["'*]{{0,3}}\s{{0,3}}
     (?:(?:{IS}|are|to)\b|['’]s\b|,?\ it(?:'s|\ is)|[:：=—\[-]|是|は、?|为|為|는|은
       |(?<=tan:)|(?<=passcode)|(?<=pin)|(?<=puk)|(?<=otp)|(?<=2fa\ code)|(?<=verification\ code)|(?<=security\ code)

@@ -13,12 +13,13 @@ _FLAG = re.compile(r"(?:^|[\s\"'])(?:--?|/)[\w.-]{0,40}\Z")
 _LOGIN_BEFORE = re.compile(
     r"\b(?:login|machine|account|user|username|email|benutzer|usuario|utilisateur|utente"
     r"|connect)\b(?: name)?[:\s]\s{0,9}\S{1,80}\s{1,9}"
-    r"(?:(?:and|und|y|et|e|with|mit)\s)?\Z",
+    r"(?:(?:and|und|y|et|e|with|mit)\s)?\Z"
+    r"|[\w.+-]{1,60}@[\w.-]{2,60},? (?:and|und|y|et|e|with|mit) (?:the |das |la |le |el )?\Z",
     re.IGNORECASE,
 )
 _NAMED_USER_BEFORE = re.compile(
-    r"\b(?:user(?:name)?|login|benutzer(?:name)?|usuario|utilisateur|utente|account) (?P<user>[\w.@-]{2,40})"
-    r"(?:, ?| (?:and|with|und|mit|et|y|e) )(?:the )?\Z",
+    r"\b(?:user(?:name)?|login|benutzer(?:name)?|usuario|utilisateur|utente|account)"
+    r"(?: for| of| as)? (?P<user>[\w.@-]{2,40})(?:, ?| (?:and|with|und|mit|et|y|e) )(?:the )?\Z",
     re.IGNORECASE,
 )
 _USER_BEFORE = re.compile(

@@ -13,6 +13,7 @@ from stitch.ingest.secrets.values import (
     has_three_kinds,
     has_two_kinds,
     is_argument,
+    is_dotted_with_digit,
     is_joined_phrase,
     is_joined_words,
     is_mixed,
@@ -184,7 +185,7 @@ def _accepts_element(name: Name, value: Value) -> bool:
 
 def _accepts_said(name: Name, value: Value) -> bool:
     """Whether a sentence says it: a word is one if the sentence ends with it."""
-    if _looks_like_one(value) or is_joined_phrase(value.text):
+    if _looks_like_one(value) or is_joined_phrase(value.text) or is_dotted_with_digit(value.text):
         return True
     if _ENDS_SAYING.match(name.text, value.end) is None:
         return False
@@ -204,6 +205,8 @@ _ENDS_EAST = re.compile(r"\s*(?:$|[\n。．，,.!！]|です|でした|だ|입�
 
 def _accepts_said_east(name: Name, value: Value) -> bool:
     """Whether it is a password, or digits that nothing counts behind them: "密码是638311", not "密码是8位"."""
+    if is_dotted_with_digit(value.text):
+        return True
     if value.text.isdigit():
         return 4 <= len(value.text) <= 12 and _ENDS_EAST.match(name.text, value.end) is not None
     return _accepts_unsure(name, value)

@@ -36,7 +36,9 @@ def _is_defaults(text: str) -> bool:
 
 
 SENTENCES: tuple[Rule, ...] = (
-    Rule("one-time-code", ("tan ",), re.compile(r"\b(?:TAN|mTAN|iTAN) (?P<secret>\d{6})\b")),
+    Rule(
+        "one-time-code", ("tan ",), re.compile(r"\b(?:TAN|[a-z]{1,4}TAN) (?:(?:lautet|ist|is):? )?(?P<secret>\d{6})\b")
+    ),
     rule_within(
         "password",
         signs="@",
@@ -88,6 +90,9 @@ SENTENCES: tuple[Rule, ...] = (
         signs="azure devops|dev.azure|visualstudio.com|azdo",
         accepts=has_digit,
         pattern=r"(?<![\w/-])(?P<secret>[a-z0-9]{52})(?![\w-])",
+    ),
+    rule_within(
+        "secret", signs="account_sid", pattern=r"account_sid\w{0,6}[\"']?,\s?[\"'](?P<secret>[0-9a-f]{32})[\"']"
     ),
     rule_within(
         "cookie",

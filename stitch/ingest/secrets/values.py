@@ -210,14 +210,14 @@ def is_joined_words(text: str) -> bool:
 
 def is_quoted_password(text: str) -> bool:
     """Whether what is assigned in quotes is a password: no call, no address, nothing that is said of passwords."""
-    if (_CODE.fullmatch(text) and not _is_dotted_with_digit(text)) or "://" in text:
+    if (_CODE.fullmatch(text) and not is_dotted_with_digit(text)) or "://" in text:
         return False
     first = text.split(" ")[0].lower().strip(".,:!")
     return not (first in _SAID_OF_PASSWORDS or (" " in text and first in FUNCTION_WORDS))
 
 
-def _is_dotted_with_digit(text: str) -> bool:
-    """Whether what looks like a member of an object is none in quotes, for the digit in it: `Lemon.Tree4`."""
+def is_dotted_with_digit(text: str) -> bool:
+    """Whether what looks like a member of an object is none in quotes or a sentence, for its digit: `Lemon.Tree4`."""
     parts = text.split(".")
     named = any(not _CODE_PARTS.isdisjoint(each.lower() for each in _PARTS.findall(part)) for part in parts)
     return (

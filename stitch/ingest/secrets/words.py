@@ -97,6 +97,7 @@ NAMES = PASSWORDS | LOGINS | KEYS | CODES
 KEY_BEFORE = re.compile(
     r"(?:api|access|private|account|auth|secret|signing|encryption|licen[sc]e|deploy|service|master|admin|root|storage"
     r"|server|webhook|client|shared|session|setup|unseal|recovery|ssh|bot|app"
+    r"|wpa[23]?|wi-?fi|wlan|vpn"
     r"|aes|hmac|fernet|cipher|crypto|decryption|jwt|symmetric|wrapping|stream|device|pairing|[_-])[-_ ]?\Z",
     re.IGNORECASE,
 )
