@@ -245,10 +245,18 @@ class TenantLabels:
         found = self.words.slots(having) if having else None
         if found is not None and not len(found):
             return found
-        everything = trajectory is None and min_trust is None and as_of is None and found is None
-        if everything and self._living == len(self._live):
-            return np.arange(self._living)
-        alive = self._live.values
+        seen = self._seen(trajectory, min_trust=min_trust, as_of=as_of)
+        if seen is None:
+            return np.arange(len(self._live)) if found is None else found
+        return np.flatnonzero(seen) if found is None else found[seen[found]]
+
+    def _seen(
+        self, trajectory: str | None, *, min_trust: Trust | None, as_of: Moment | None
+    ) -> NDArray[np.bool_] | None:
+        """Of every slot, whether it lives, and belongs to what is asked; None if all do."""
+        if self._living == len(self._live) and trajectory is None and min_trust is None and as_of is None:
+            return None
+        alive: NDArray[np.bool_] = self._live.values
         if trajectory is not None:
             alive = alive & (self._trajectory.values == self._names.get(trajectory, -1))
         if min_trust is not None:
@@ -257,7 +265,7 @@ class TenantLabels:
             alive = alive & (self._recorded.values <= as_of.recorded)
             here = self._trajectory.values == self._names.get(as_of.trajectory or "", -1)
             alive &= ~(here & (self._position.values > as_of.position))
-        return np.flatnonzero(alive) if found is None else found[alive[found]]
+        return alive
 
     def near(self, places: Sequence[tuple[str, int]], *, reach: int, among: DensityQuery) -> Slots:
         """The living slots that stand up to `reach` positions from these places, of those that a query sees."""
@@ -269,16 +277,15 @@ class TenantLabels:
         }
         if not wanted:
             return np.empty(0, dtype=np.int64)
-        slots = self.slots(among.trajectory, min_trust=among.min_trust, as_of=among.as_of)
         # Few trajectories are left of many snippets before anything is compared one by one.
-        here = np.zeros(len(self._names), dtype=bool)
-        here[[number for number, _ in wanted]] = True
-        trajectories = self._trajectory.values
-        slots = slots[
-            np.flatnonzero(here.take(trajectories if len(slots) == len(trajectories) else trajectories[slots]))
-        ]
+        trajectories, here = self._trajectory.values, np.zeros(len(self._live), dtype=bool)
+        for number in {number for number, _ in wanted}:
+            here |= trajectories == number
+        slots = np.flatnonzero(here)
         positions = self._position.values[slots]
         slots = slots[np.isin(positions, [position for _, position in wanted if position <= _LAST_POSITION])]
+        if (seen := self._seen(among.trajectory, min_trust=among.min_trust, as_of=among.as_of)) is not None:
+            slots = slots[seen[slots]]
         own = zip(self._trajectory.values[slots].tolist(), self._position.values[slots].tolist(), strict=True)
         beside: Slots = slots[np.fromiter((place in wanted for place in own), dtype=bool, count=len(slots))]
         return beside

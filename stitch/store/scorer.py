@@ -82,9 +82,12 @@ class TierScorer:
 
         left = np.arange(len(slots))
         # Those with the most words set a mark that most others cannot reach, even with a cosine of one.
-        if len(slots) > _GROWTH * first and np.count_nonzero(wordy := _high(lexical, first)) <= _GROWTH * first:
-            look(np.flatnonzero(wordy))
-            left = np.flatnonzero((lexical + share * AT_MOST >= found.worst) & ~wordy)
+        if self._similarity.words and len(slots) > _GROWTH * first:
+            wordy = np.flatnonzero(_high(lexical, first))[: _GROWTH * first]  # of equals, any
+            look(wordy)
+            reaching = lexical + share * AT_MOST >= found.worst
+            reaching[wordy] = False
+            left = np.flatnonzero(reaching)
         lexical_left = lexical if len(left) == len(slots) else lexical[left]
         bounds = share * self._bounds.at_most(at(slots[left], self._rows), self._unit) + lexical_left
         for size in (first, first * _GROWTH, len(left)):
