@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -139,6 +139,12 @@ class _Server:
         self.pid, self.url = pid, url
         self._host, self._port = urlsplit(url).hostname or "", urlsplit(url).port or 0
         self._own = threading.local()
+        self._kept: list[http.client.HTTPConnection] = []
+
+    def close(self) -> None:
+        """Close the connections of all threads, those that have ended included."""
+        for connection in self._kept:
+            connection.close()
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(self._host, self._port, timeout=120)
@@ -192,6 +198,7 @@ class _Server:
         connection = getattr(self._own, "connection", None)
         if connection is None:
             connection = self._own.connection = self.connect()
+            self._kept.append(connection)
         connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
         response = connection.getresponse()
         answer = json.loads(response.read())
@@ -207,7 +214,8 @@ def _server(memory: Path) -> Iterator[_Server]:
     assert process.stdout is not None
     try:
         ready = json.loads(process.stdout.readline())
-        yield _Server(ready["url"], ready["pid"])
+        with closing(_Server(ready["url"], ready["pid"])) as server:
+            yield server
     finally:
         process.terminate()
         process.wait()
