@@ -24,6 +24,9 @@ _Value = TypeVar("_Value", bound=np.generic)
 _OFTEN = 4
 """The weights of a word that more than one of so many snippets has are spread out by slot when it is asked for."""
 
+_FEW = 16
+"""Slots that are so many times fewer than those of a word are looked for among these."""
+
 _SPREAD_BYTES = 64 * 2**20
 """So much of that is kept for the next question: many have the same small words."""
 
@@ -112,16 +115,15 @@ class TenantWords:
         """How many living snippets have any word, and how many each of these; of living `slots`, how many these are."""
         if slots is None:
             return self._with_words, {word: self.carrying(word) for word in words}
-        asked = np.sort(slots).astype(np.uint32)
-        counts = {}
+        asked, here, counts = np.sort(slots).astype(np.uint32), np.zeros(self._size, dtype=bool), {}
+        here[slots] = True
         for word in words:
             there = np.frombuffer(self._words[word][0], dtype=np.uint32) if word in self._words else asked[:0]
-            few, many = sorted((asked, there), key=len)
-            if len(few):
-                at = np.minimum(np.searchsorted(many, few), len(many) - 1)
-                counts[word] = int(np.count_nonzero(many[at] == few))
+            if len(asked) * _FEW < len(there):  # each is looked for, which takes less than to look at all that have it
+                at = np.minimum(np.searchsorted(there, asked), len(there) - 1)
+                counts[word] = int(np.count_nonzero(there[at] == asked))
             else:
-                counts[word] = 0
+                counts[word] = int(np.count_nonzero(here[there]))
         return len(asked), counts
 
     def carried(self, words: Collection[int], slots: Slots) -> list[frozenset[int]]:

@@ -58,3 +58,21 @@ def test_scores_are_those_of_the_definition(
     assert scores.scores(slots[::-2]).tolist() == pytest.approx(expected[::-2])
     for slot in slots[:3]:
         assert scores.scores(slots[slot : slot + 1]).tolist() == pytest.approx(expected[slot : slot + 1])
+
+
+@given(snippets=st.lists(WORDS, min_size=1, max_size=60), among=st.frozensets(st.integers(0, 59), max_size=60))
+def test_words_are_counted_among_some_slots_however_few_these_are(
+    snippets: list[dict[int, float]], among: frozenset[int]
+) -> None:
+    tenant = TenantWords()
+    tenant.extend(PackedWords([pack(words) for words in snippets]))
+    slots = sorted(slot for slot in among if slot < len(snippets))
+    counted = {word: sum(word in snippets[slot] for slot in slots) for word in (1, 2, 3, 40, 7)}
+    assert tenant.counted(counted, np.array(slots, dtype=np.int64)) == (len(slots), counted)
+
+
+def test_a_word_that_nearly_all_have_is_counted_in_one_slot() -> None:
+    tenant = TenantWords()
+    tenant.extend(PackedWords([pack({1: 1.0, **({2: 1.0} if slot == 7 else {})}) for slot in range(200)]))
+    assert tenant.counted([1, 2, 3], np.array([7])) == (1, {1: 1, 2: 1, 3: 0})
+    assert tenant.counted([1, 2, 3], np.array([8])) == (1, {1: 1, 2: 0, 3: 0})
