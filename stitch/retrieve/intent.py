@@ -52,6 +52,7 @@ from stitch.retrieve.kinds import GOAL_OPENED, goal_of
 from stitch.retrieve.links.linking import link_one, with_links
 from stitch.retrieve.question.form import form_of
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
+from stitch.retrieve.question.plan_parts import is_plan_in_parts
 from stitch.retrieve.question.reading import Question, read_question
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.question.turns import last_turn
@@ -172,7 +173,8 @@ class IntentRetriever:
         started = time.perf_counter()
         deep = request.model_copy(update={"k": max(k, request.depth)})
         asked = self._read(deep, self._inventories(request.tenant, request.trajectory))
-        wide = form_of(request.query).wide
+        # Of a plan in numbered parts "all that they thought of" is a list, and what stands around it another matter.
+        wide = form_of(request.query).wide and not is_plan_in_parts(asked.inventory)
         asked, hits = self._rank(asked, k=max(deep.k, self._constants.stretch_hits if wide else 0))
         check_canceled()
         rule = asked.rule
