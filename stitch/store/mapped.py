@@ -17,12 +17,16 @@ def give_back_pages(folder: Path) -> None:
     The engine does not let go of its own, so that they are found where Linux tells of them; elsewhere nothing is done.
     Nobody may map or unmap files of the folder meanwhile.
     """
-    if not _MAPS.exists() or not hasattr(mmap, "MADV_DONTNEED"):
+    if not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    try:
+        maps = _MAPS.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not Linux, or a container that shows no process: the system takes the pages when it needs them
         return
     inside = f"{folder.resolve()}{os.sep}"
     advise = ctypes.PyDLL(None).madvise  # which keeps the interpreter: no other thread maps anything here meanwhile
     advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    for line in _MAPS.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in maps.splitlines():
         addresses, shared, *_, file = line.split(maxsplit=5)
         if shared.endswith("s") and file.startswith(inside):  # a page that is shared is the file's, written or not
             start, end = (int(address, 16) for address in addresses.split("-"))
