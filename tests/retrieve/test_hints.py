@@ -1,8 +1,10 @@
 """What decides inside a tier besides similarity: who spoke, when, and in which order."""
 
-from stitch.core import ContextualIntent, Label, LabelKind, MemorySnippet, SearchRequest
-from stitch.retrieve.question.hints import named_speakers, read_hints
-from stitch.retrieve.rank.hinted import asking
+import pytest
+
+from stitch.core import ContextualIntent, Label, LabelKind, MemorySnippet, Origin, SearchRequest
+from stitch.retrieve.question.hints import asks_of_own_matters, named_speakers, read_hints
+from stitch.retrieve.rank.hinted import asking, speaker
 from stitch.retrieve.rank.pool import Candidate, rank
 from stitch.retrieve.rank.scorers import LICENSED, SCORERS, WEIGHED, similarity
 from stitch.testing.scoring import pool_of
@@ -90,6 +92,50 @@ def test_a_speaker_is_named_by_what_tells_him_from_the_others_and_as_who_acts() 
     assert named_speakers("did ann or did bo go", ("ann", "bo")) == frozenset()
     assert named_speakers("did ann go", ("ann",)) == frozenset()
     assert named_speakers("where was ann's bag", ("ann", "bo")) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("query", "of_the_user"),
+    [
+        ("where did i park", True),
+        ("what is my sister called", True),
+        ("how many projects have i led", True),
+        ("can you tell me which airline i flew with", True),
+        ("what did you recommend to me", False),
+        ("which of the songs you created for me was sad", False),
+        ("what was it that you had just told me", False),
+        ("what came up in our last conversation about my garden", False),
+        ("which of your suggestions did i like", False),
+        ("summarize what i said of my garden", False),
+        ("where is the car", False),
+    ],
+)
+def test_who_asks_of_their_own_matters_asks_neither_what_they_were_told_nor_for_a_summary(
+    query: str, of_the_user: bool
+) -> None:
+    assert asks_of_own_matters(query) is of_the_user
+
+
+def test_among_long_replies_what_the_user_said_answers_a_question_of_their_own_matters() -> None:
+    def parts(
+        query: str, *, reply: str, roles: tuple[str, str] = ("user", "assistant"), **of_reply: object
+    ) -> list[float]:
+        told = {"role": roles[0], "text": "I parked at the mill, by the way."}
+        said = {"role": roles[1], "text": reply, **of_reply}
+        hits = [
+            one._replace(snippet=one.snippet.model_copy(update=update))
+            for one, update in ((hit("1", 0.5), told), (hit("2", 0.5), said))
+        ]
+        return list(speaker(pool_of(query, hits, labels=LABELS)) or ())
+
+    long = "Parking is a matter of habit. " * 30
+    assert parts("Where did I park?", reply=long) == [pytest.approx(0.06 * (1 - 180 / 900)), 0.0]
+    assert parts("Where did I park?", reply=long, roles=("Human", "AI"))[0] > 0.04
+    assert parts("Where did I park?", reply="You parked at the mill.") == []
+    assert parts("Where did I park?", reply=long, origin=Origin.TOOL) == []
+    assert parts("Where did I park?", reply=long, roles=("ann", "bo")) == []
+    assert parts("Where did I park?", reply=long, roles=("user", "user")) == []
+    assert parts("Where is the car?", reply=long) == []
 
 
 TRIP = (

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from stitch.core import SearchRequest
+from stitch.retrieve.question.form import form_of
 from stitch.retrieve.question.reading import read_question
 from stitch.text.dates import Span, day_of, spans_of
 from stitch.text.words import stem, words
@@ -89,6 +90,23 @@ def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
         elif own and re.search(_AGENT.format(who=own), text):
             named.add(role)
     return frozenset(named) if len(named) < len(parts) else frozenset()
+
+
+USERS = frozenset(("user", "human", "customer", "client"))
+"""Roles, in lower case, of who asks an assistant."""
+_OF_OWN_MATTERS = re.compile(r"\b(?:i|my|me|mine|myself)\b")
+_OF_BEING_TOLD = re.compile(
+    r"\bour (?:\w+ ){0,2}(?:conversations?|chats?|discussions?|talks?|sessions?)\b"
+    r"|\b(?:did|had|were|was|what have) you\b"
+    r"|\byour (?:\w+ )?(?:suggest|recommend|advi[cs]e|answer|list|repl|explanation|response)"
+    r"|\byou (?:(?:had|have|ve|just|also|once|previously|earlier|already|kindly) )*"
+    r"(?:\w{2,}ed|told|said|gave|given|made|wrote|written|found|sent|brought|put|chose|did|done|meant|showed|shown)\b"
+)
+
+
+def asks_of_own_matters(text: str) -> bool:
+    """Whether a question is of who asks it ("Where did I park?"): not of what they were told, nor for a summary."""
+    return _OF_OWN_MATTERS.search(text) is not None and not (_OF_BEING_TOLD.search(text) or form_of(text).wide)
 
 
 _TAKES_SIDES = re.compile(r"(?<![a-z])(?:side|debat\w+)(?![a-z])", re.IGNORECASE)

@@ -6,18 +6,34 @@ So little that a step whose words are much nearer to the question stays before o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
-from stitch.retrieve.question.hints import named_speakers
+from stitch.core import Origin
+from stitch.retrieve.question.hints import USERS, asks_of_own_matters, named_speakers
 from stitch.retrieve.rank.pool import Pool
 from stitch.text.dates import day_of
 
 
 def speaker(pool: Pool) -> Sequence[float] | None:
-    """Whether the question names who said it."""
+    """Whether the question names who said it, or asks of the user's own matters among long replies."""
     speakers = named_speakers(pool.hints.text, {one.snippet.role for one in pool.candidates})
-    if not speakers:
+    if speakers:
+        return [pool.constants.speaker * (one.snippet.role in speakers) for one in pool.candidates]
+    return _own_matters(pool) if asks_of_own_matters(pool.hints.text) else None
+
+
+def _own_matters(pool: Pool) -> Sequence[float] | None:
+    """That the user said it, where replies are long: these say more of a question's words, and nothing of who asks.
+
+    A short reply may well be what an agent did for the user, and what tools returned is about their matters too.
+    """
+    snippets = [one.snippet for one in pool.candidates]
+    by_user = [snippet.role.casefold() in USERS for snippet in snippets]
+    replies = [len(snippet.text) for snippet, own in zip(snippets, by_user, strict=True) if not own]
+    if not any(by_user) or not replies or any(snippet.origin is Origin.TOOL for snippet in snippets):
         return None
-    return [pool.constants.speaker * (one.snippet.role in speakers) for one in pool.candidates]
+    worth = pool.constants.speaker * max(0.0, 1.0 - pool.constants.short_chars / max(median(replies), 1.0))
+    return [worth * own for own in by_user] if worth else None
 
 
 _ASKS = ("?", "？", "؟")
