@@ -214,7 +214,7 @@ def test_a_flush_is_due_when_enough_was_put_since_the_last_one() -> None:
 
 def test_snippets_are_put_in_small_pieces_while_somebody_searches() -> None:
     world, stood_back = Writing(), list[int]()
-    snippets = [snippet("x", step=str(number)) for number in range(33)]
+    snippets = [snippet("x", step=str(number)) for number in range(100)]
 
     def put(given: Sequence[MemorySnippet]) -> None:
         world.writer.put(given, stand_back=lambda: stood_back.append(len(world.store.sizes)))
@@ -223,7 +223,7 @@ def test_snippets_are_put_in_small_pieces_while_somebody_searches() -> None:
     with world.searches.first():
         put(snippets)
     put([])
-    assert (world.store.sizes, stood_back) == ([33, 16, 16, 1], [0, 1, 2, 3])
+    assert (world.store.sizes, stood_back) == ([100, 48, 48, 4], [0, 1, 2, 3])
 
 
 def test_a_store_has_come_as_far_as_nobody_is_still_at_a_change() -> None:
