@@ -69,7 +69,7 @@ _MADE: Mapping[str, Callable[[random.Random, int], str]] = {
 }
 """Drawn otherwise; of words the number says how many, of a password how long it is at least."""
 _PLACE = re.compile("{(" + "|".join([*_ALPHABETS, *_MADE]) + r")(?::(\d{1,3}))?}")
-_SECRET = re.compile("⟦(.{1,4000}?)⟧", re.DOTALL)
+_SECRET = re.compile("⟦([^⟦⟧]{1,4000})⟧")
 
 
 def read_frames(path: Path) -> Sequence[str]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _BATCH = 2000
 """How many snippets are read at a time."""
+_MANY_ROWS = 10_000
+"""Of fewer vectors a process may hold the pages: to look for them takes longer than all else of a flush."""
 
 
 class StoreFiles:
@@ -108,7 +110,8 @@ class StoreFiles:
         self.engine.flush()
         self.bounds.flush()
         self.pending.clear()
-        give_back_pages(self._folder)
+        if len(self.bounds) >= _MANY_ROWS:
+            give_back_pages(self._folder)
 
     def are_of(self, index: LabelIndex) -> bool:
         """Whether nothing was interrupted since this index was saved, and nobody else has changed the engine."""

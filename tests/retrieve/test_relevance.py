@@ -179,7 +179,7 @@ def test_a_model_is_asked_only_where_a_least_chance_is_given(judged: tuple[Memor
 def test_a_model_that_fails_leaves_what_chances_left(tmp_path: Path) -> None:
     with open_memory(
         tmp_path / "m", tenant="t", relevance="model", filter="local", model="m",
-        base_url="http://127.0.0.1:9/v1",
+        base_url="http://127.0.0.1:9/v1", model_retries=0,
     ) as memory:  # fmt: skip
         memory.add_many([{"role": "user", "content": text} for text in TEXTS], trajectory="x")
         found = memory.search(ANSWERABLE, min_relevance=0.0)
