@@ -116,10 +116,10 @@ def _episodes(head: Sequence[int], told: Told, *, most: int) -> dict[str, list[i
     """What was chosen, by episode, the first chosen first; a step without statement is an episode of its own."""
     found: dict[str, list[int]] = {}
     for each in head:
-        said = told.statements[told.sentences[each].of]
+        said = told.statements[told.sentences.parts[each].of]
         found.setdefault(said.statement.episode if said.statement else said.step, []).append(each)
     return dict(list(found.items())[:most])
 
 
 def _step(told: Told, sentence: int) -> str:
-    return told.statements[told.sentences[sentence].of].step
+    return told.statements[told.sentences.parts[sentence].of].step

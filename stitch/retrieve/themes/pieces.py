@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _ALIKE_SENTENCES = 0.6
 """How alike two sentences of one statement are taken to be, which have one vector."""
 _READ_CHARS = 4_000
+_CHARS_A_TOKEN = 7
+"""Texts of so many characters a token are rare."""
 
 
 class Said(NamedTuple):
@@ -49,6 +51,68 @@ class Sentence(NamedTuple):
     relevance: float
 
 
+class Part(NamedTuple):
+    """A sentence that may be chosen, before it is known which one it is."""
+
+    of: int
+    """The place of the statement among all."""
+    turn: int
+    """0 for the sentence of it that bears most on the question, then the others as they stand."""
+    relevance: float
+
+
+class Sentences(Sequence[Sentence]):
+    """The sentences of statements, the most relevant first; each is read when it is asked for.
+
+    Of hundreds that may be chosen a context has room for some dozens: which sentence of a statement bears most on the
+    question, and what a sentence costs, is found out of those alone.
+
+    Args:
+        parts: In order.
+        apart: The sentences of each statement.
+        bearing: Which sentence of a statement bears most on the question, by the place of the statement; it is asked
+            once.
+        count: Counts tokens.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        apart: Sequence[Sequence[str]],
+        bearing: Callable[[int], int],
+        count: Callable[[str], int],
+    ) -> None:
+        self.parts = parts
+        self._apart, self._bearing, self._count = apart, bearing, count
+        self._places: dict[int, int] = {}
+        self._read: dict[int, Sentence] = {}
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @overload
+    def __getitem__(self, place: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Sentence]: ...
+    def __getitem__(self, place: int | slice) -> Sentence | list[Sentence]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        if place not in self._read:
+            self._read[place] = self._of(self.parts[place])
+        return self._read[place]
+
+    def _of(self, part: Part) -> Sentence:
+        texts = self._apart[part.of]
+        number = 0
+        if len(texts) > 1:
+            if part.of not in self._places:
+                self._places[part.of] = self._bearing(part.of)
+            bearing = self._places[part.of]
+            number = bearing if not part.turn else part.turn - (part.turn <= bearing)
+        return Sentence(texts[number], self._count(texts[number]), part.of, number, part.relevance)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Told:
     """What the best steps say, the most relevant first."""
@@ -56,11 +120,11 @@ class Told:
     statements: Sequence[Said]
     vectors: Vectors
     """Of the statements; zeros of what has none."""
-    sentences: Sequence[Sentence]
+    sentences: Sentences
 
     def likeness(self, most: int) -> Vectors:
         """How alike the first sentences are, shape `(n, n)`."""
-        of = np.array([each.of for each in self.sentences[:most]], dtype=np.intp)
+        of = np.array([each.of for each in self.sentences.parts[:most]], dtype=np.intp)
         if not len(of):
             return np.zeros((0, 0), np.float32)
         own = self.vectors[of]
@@ -108,7 +172,8 @@ class Reading:
         ranks = self._ranks(hits)
         made = _said(hits, ranks, hierarchy)
         if not made:
-            return Told(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=())
+            none = Sentences((), apart=(), bearing=int, count=self.counter.count)
+            return Told(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=none)
         texts = [folded(each.text[:_READ_CHARS]) for each in made]
         wording = Wording(question, texts)
         vectors = _vectors(made, hierarchy, dimension=len(vector))
@@ -121,9 +186,8 @@ class Reading:
             if tokens < 0:
                 break
         statements = [made[place]._replace(relevance=relevance[place]) for place in kept]
-        parts = self._parts(statements, wording, vector)
-        parts.sort(key=lambda part: -part.relevance)
-        return Told(statements=statements, vectors=vectors[kept], sentences=parts)
+        found = self._sentences(statements, wording, vector)
+        return Told(statements=statements, vectors=vectors[kept], sentences=found)
 
     def _relevance(self, made: Sequence[Said], said: Sequence[float], alike: Vectors) -> list[float]:
         """What each tells: its own words and vector, and the rank of its step."""
@@ -142,41 +206,40 @@ class Reading:
             found.append(told)
         return found
 
-    def _parts(self, statements: Sequence[Said], wording: Wording, vector: Vectors) -> list[Sentence]:
+    def _sentences(self, statements: Sequence[Said], wording: Wording, vector: Vectors) -> Sentences:
         """The statements, or their sentences; of each the one that bears most on the question counts in full."""
         known, count = self.constants, self.counter.count
-        costs = [count(each.text) for each in statements]
-        apart = [
-            sentences(each.text) if cost > known.whole_tokens else []
-            for each, cost in zip(statements, costs, strict=True)
-        ]
-        bearing = self._bearing(apart, wording, vector)
+        apart = [_apart(each.text) if self._is_long(each.text) else [each.text] for each in statements]
+        several = [number for number, texts in enumerate(apart) if len(texts) > 1]
+        compared = frozenset(several[: known.embedded])
         less = known.rest * statements[0].relevance
-        parts: list[Sentence] = []
-        for number, (each, cost) in enumerate(zip(statements, costs, strict=True)):
-            if len(apart[number]) < 2:
-                parts.append(Sentence(each.text, cost, number, 0, each.relevance))
-                continue
-            for place, text in enumerate(apart[number]):
-                relevance = each.relevance - (0.0 if place == bearing[number] else less)
-                parts.append(Sentence(text, count(text), number, place, relevance))
-        return parts
+        parts = [
+            Part(number, turn, each.relevance - (less if turn else 0.0))
+            for number, (each, texts) in enumerate(zip(statements, apart, strict=True))
+            for turn in range(len(texts))
+        ]
+        parts.sort(key=lambda part: -part.relevance)
 
-    def _bearing(self, apart: Sequence[Sequence[str]], wording: Wording, vector: Vectors) -> list[int]:
-        """Which sentence of each statement bears most on the question: by words and, of the first ones, by vectors."""
-        near: dict[tuple[int, int], float] = {}
-        several = [number for number, texts in enumerate(apart) if len(texts) > 1][: self.constants.embedded]
-        places = [(number, place) for number in several for place in range(len(apart[number]))]
-        if places:
-            found = self.embed([apart[number][place] for number, place in places]) @ vector
-            near = dict(zip(places, found.tolist(), strict=True))
-        bearing = []
-        for number, texts in enumerate(apart):
-            words = wording.each(map(folded, texts)) if len(texts) > 1 else [0.0]
-            told = [each / (each + self.constants.half_lexical) for each in words]
-            told = [value + near.get((number, place), 0.0) for place, value in enumerate(told)]
-            bearing.append(max(range(len(told)), key=lambda place: (told[place], -place)))
-        return bearing
+        def bearing(number: int) -> int:
+            if not less:  # none of them is before the others, so they stay as they stand
+                return 0
+            return self._bearing(apart[number], wording, vector if number in compared else None)
+
+        return Sentences(parts, apart=apart, bearing=bearing, count=count)
+
+    def _is_long(self, text: str) -> bool:
+        """Whether a statement is shown sentence by sentence; its beginning mostly tells."""
+        most, count = self.constants.whole_tokens, self.counter.count
+        return count(text[: most * _CHARS_A_TOKEN]) > most or (len(text) > most * _CHARS_A_TOKEN and count(text) > most)
+
+    def _bearing(self, texts: Sequence[str], wording: Wording, vector: Vectors | None) -> int:
+        """Which sentence bears most on the question: by words and, where its vector is given, by vectors."""
+        half = self.constants.half_lexical
+        told = [each / (each + half) for each in wording.each(map(folded, texts))]
+        if vector is not None:
+            near = (self.embed(texts) @ vector).tolist()
+            told = [value + other for value, other in zip(told, near, strict=True)]
+        return max(range(len(told)), key=lambda place: (told[place], -place))
 
     def _ranks(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
         """What the rank of each step counts, from 0 to 1, by the id of its snippet: a part is that of those around."""
@@ -225,6 +288,12 @@ def _of_stretches(hits: Sequence[ScoredSnippet]) -> list[float]:
     own, others = _monotone(first), [hit.parts[BESIDE] for hit in hits[len(first) :]]
     most = max(others, default=1.0) or 1.0
     return own + [own[-1] * math.sqrt(worth / most) for worth in others]
+
+
+def _apart(text: str) -> list[str]:
+    """The sentences of a text; of one alone the text as it is."""
+    found = sentences(text)
+    return found if len(found) > 1 else [text]
 
 
 def _said(hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Hierarchy | None) -> list[Said]:

@@ -192,10 +192,11 @@ class ThemesRetriever:
             spent += told.sentences[chosen].tokens
             return spent >= budget_tokens
 
-        steps = [told.statements[each.of].step for each in told.sentences]
+        parts = told.sentences.parts
+        steps = [told.statements[each.of].step for each in parts]
         numbers = {step: number for number, step in enumerate(dict.fromkeys(steps))}
         return choose_covering(
-            [each.relevance for each in told.sentences],
+            [each.relevance for each in parts],
             told.likeness(known.covered_pieces),
             share=known.coverage_share,
             groups=[numbers[step] for step in steps],
@@ -268,7 +269,7 @@ def _asks_for_calls(question: str) -> bool:
 
 def _theme_ids(told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> dict[str, str | None]:
     """The ids of the themes of what is in an order, by the ids of the statements."""
-    said = (told.statements[told.sentences[each].of].statement for each in order)
+    said = (told.statements[told.sentences.parts[each].of].statement for each in order)
     ids = list(dict.fromkeys(each.id for each in said if each is not None))
     return dict(zip(ids, [None] * len(ids) if hierarchy is None else hierarchy.theme_ids(ids), strict=True))
 
@@ -282,12 +283,12 @@ def _name(hierarchy: Hierarchy | None, theme: str) -> str:
 def _neighbors(told: Told, hierarchy: Hierarchy | None) -> Beside:
     """What is said in the steps right before and after, in the same episode, the best sentence of each."""
     first: dict[tuple[str, int], int] = {}
-    for place, sentence in enumerate(told.sentences):
-        snippet = told.statements[sentence.of].snippet
+    for place, part in enumerate(told.sentences.parts):
+        snippet = told.statements[part.of].snippet
         first.setdefault((snippet.trajectory, snippet.position), place)
 
     def beside(sentence: int) -> list[int]:
-        said = told.statements[told.sentences[sentence].of]
+        said = told.statements[told.sentences.parts[sentence].of]
         found = [first.get((said.snippet.trajectory, said.snippet.position + away)) for away in (-1, 1)]
         own = _episode(told, sentence, hierarchy)
         return [place for place in found if place is not None and _episode(told, place, hierarchy) == own]
@@ -296,7 +297,7 @@ def _neighbors(told: Told, hierarchy: Hierarchy | None) -> Beside:
 
 
 def _episode(told: Told, sentence: int, hierarchy: Hierarchy | None) -> str | None:
-    said = told.statements[told.sentences[sentence].of].statement
+    said = told.statements[told.sentences.parts[sentence].of].statement
     statement = None if said is None or hierarchy is None else hierarchy.statement(said.id)
     return None if statement is None else statement.episode
 

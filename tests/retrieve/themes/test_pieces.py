@@ -12,7 +12,7 @@ from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled
 from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.themes.page import Placed, fit_page
-from stitch.retrieve.themes.pieces import _monotone, _of_stretches
+from stitch.retrieve.themes.pieces import Part, Sentences, _monotone, _of_stretches
 from stitch.retrieve.themes.wording import Wording, folded
 
 COUNTER = PieceCounter()
@@ -142,3 +142,28 @@ def test_steps_of_stretches_count_what_their_places_were_lent_and_none_above_the
     ]
     assert _of_stretches(hits) == [0.9, 0.6, 0.6, pytest.approx(0.3), 0.0]
     assert _of_stretches(hits[:2]) == [0.9, 0.6]
+
+
+def test_sentences_are_read_when_they_are_asked_for_and_those_alone() -> None:
+    counted, looked_at = list[str](), list[int]()
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text.split())
+
+    def bearing(number: int) -> int:
+        looked_at.append(number)
+        return 1
+
+    found = Sentences(
+        [Part(0, 0, 0.9), Part(1, 0, 0.8), Part(0, 1, 0.7), Part(0, 2, 0.7)],
+        apart=[["Hello there.", "It rained in Lima.", "Bye."], ["She sails."]],
+        bearing=bearing,
+        count=count,
+    )
+    assert (counted, looked_at) == ([], [])
+    assert (found[0].text, found[0].number, found[0].tokens) == ("It rained in Lima.", 1, 4)
+    assert [each.text for each in found[2:]] == ["Hello there.", "Bye."]
+    assert (looked_at, len(counted)) == ([0], 3)
+    assert found[1].text == "She sails."
+    assert looked_at == [0]
