@@ -18,12 +18,12 @@ _SHAPES = word_set("url email error file function price identifier date time pho
 
 _CURRENCIES = (
     r"[$€£¥₩₹₽₺]|R\$|US\$|EUR|USD|GBP|CHF|MXN|euros?|francs?|franken|d[oó]lar(?:es)?|dollars?|pesos?|reais|real|rublos?"
-    r"|z[łl](?:oty\w{0,4})?|kronor|kroner|kr\b|lei|lira|forint|руб\w{0,5}"
+    r"|z[łl](?:oty\w{0,4})?|kronor|kroner|kr\b|lei|lira|tl|forint|руб\w{0,5}"
 )
 _SIGNS_OF_MONEY = "元|円|块|塊|원"
 _AMOUNT = re.compile(
     rf"(?:(?:{_CURRENCIES}) ?\d(?:[\d.,']{{0,12}}\d)?|\b\d(?:[\d.,']{{0,12}}\d)?(?: mil)? ?(?:{_CURRENCIES}))(?!\w)"
-    rf"|\d(?:[\d.,]{{0,12}}\d)? ?(?:{_SIGNS_OF_MONEY})",
+    rf"|\d(?:[\d.,]{{0,12}}\d)? ?[万億亿千]?(?:{_SIGNS_OF_MONEY})",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(
@@ -36,16 +36,17 @@ _SIGN_DAY = re.compile(r"(?:星期|周|週|礼拜)[一二三四五六日天]|[�
 
 _LEAVES = {
     "de": r"(?:was|etwas) (?:ganz )?anderes|anderes thema|themenwechsel|übrigens|nebenbei|apropos|noch (?:et)?was\b",
-    "es": "otra cosa|cambiando de tema|por cierto|a propósito|aparte de eso|otro tema|hablando de",
+    "es": "otra cosa|cambiando de tema|por cierto|a propósito|aparte de eso|otro tema|hablando de"
+    "|por otr[oa] (?:lado|parte)",
     "fr": "autre chose|au fait|à propos|par ailleurs|changeons de sujet|autre sujet|rien à voir",
     "it": "un'?altra cosa|altra cosa|a proposito|cambiando argomento|cambio argomento|tra l'altro",
     "ja": "ところで|別件|話は変わ|ちなみに",
-    "nl": "iets anders|trouwens|ander onderwerp|overigens",
-    "pl": "inna sprawa|przy okazji|a propos|zmieniając temat|jeszcze jedno",
-    "pt": "outra coisa|outro assunto|mudando de assunto|a propósito|já agora",
-    "ru": "кстати|другое дело|ещё одно|сменим тему|другой вопрос",
-    "sv": "en annan sak|förresten|apropå|annat ämne",
-    "tr": "bu arada|başka bir (?:konu|şey)|konu değiş",
+    "nl": r"iets anders|trouwens|ander onderwerp|overigens|nog iets\b",
+    "pl": "inna sprawa|przy okazji|a propos|zmieniając temat|jeszcze jedno|poza tym",
+    "pt": "outra coisa|outro assunto|mudando de assunto|a propósito|já agora|por falar nisso",
+    "ru": "кстати|другое дело|ещё одно|сменим тему|(?:другой|ещё) вопрос",
+    "sv": "en annan sak|förresten|apropå|annat ämne|för övrigt|en sak till",
+    "tr": r"bu arada|başka bir (?:konu|şey)|konu değiş|bir de\b",
     "zh": "对了|另外|还有一件事|换个话题|顺便",
 }
 _RESUMES = {
@@ -84,6 +85,14 @@ def leaves(folded: str, language: str | None) -> bool:
 def resumes(folded: str, language: str | None) -> bool:
     """Whether a text in lower case says that it comes back to a subject."""
     return _says(folded, _RESUMING.get(language or ""))
+
+
+def without_marks(folded: str, language: str | None) -> str:
+    """A text in lower case without the words by which it leaves a subject or comes back to one."""
+    for marks in (_LEAVING, _RESUMING):
+        pattern = marks.get(language or "")
+        folded = folded if pattern is None else pattern.sub(" ", folded)
+    return folded
 
 
 def _says(folded: str, pattern: re.Pattern[str] | None) -> bool:

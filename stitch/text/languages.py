@@ -34,12 +34,36 @@ _BY_SCRIPT = (
 )
 """Languages told by their script, in the order in which it is looked for: Japanese has Chinese signs too."""
 
+_COURTESIES = {
+    "de": "hallo danke moin servus tschüss", "es": "hola gracias adiós", "fr": "bonjour bonsoir salut merci",
+    "it": "ciao buongiorno buonasera grazie", "nl": "hallo hoi bedankt", "pl": "cześć dobry dzień dziękuję dzięki",
+    "pt": "olá oi obrigado obrigada", "ru": "привет здравствуйте добрый спасибо", "sv": "hej hejsan tack",
+    "tr": "merhaba selam günaydın teşekkürler",
+}  # fmt: skip
+"""Words by which people greet and thank, which lists of function words lack: many a conversation begins with one."""
+_LATIN_LETTERS = {
+    "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "es": "áéíñóúü", "fi": "äöå", "fr": "àâæçéèêëîïôœùûüÿ",
+    "hu": "áéíóöőúüű", "it": "àèéìíòóùú", "nl": "éëïóöü", "no": "æøåé", "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú",
+    "ro": "ăâîșşțţ", "sv": "åäöé", "tr": "çğıöşüâî",
+    "vi": "ăâđêôơưáàảãạắằẳẵặấầẩẫậéèẻẽẹếềểễệíìỉĩịóòỏõọốồổỗộớờởỡợúùủũụứừửữựýỳỷỹỵ",
+}  # fmt: skip
+_CYRILLIC_LETTERS = {
+    "bg": "абвгдежзийклмнопрстуфхцчшщъьюя", "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
+    "uk": "абвгґдеєжзиіїйклмнопрстуфхцчшщьюя",
+}  # fmt: skip
+_LETTERS = {**_LATIN_LETTERS, **_CYRILLIC_LETTERS}
+"""The letters of a language's alphabet that are not in ASCII (CLDR's main exemplar characters)."""
+_FIRST = ("ru", "es", "fr", "de", "pt", "it", "da")
+"""Of languages that are told alike, those that more people write."""
 _READ_CHARS = 1_000
 _LEAST = 1.4
 """So much is needed to tell a language: a function word counts 1 if no other language has it, else less."""
+_FEW, _LEAST_OF_FEW, _SHARE_OF_FEW = 4, 1.0, 0.25
+"""In a short sentence without English words less is needed, but a larger share."""
 _LEAST_SHARE = 0.12
 """So much of a text's words are function words of its language, at the least."""
-_ABOVE_ENGLISH = 1.5
+_ABOVE_OTHERS = 1.5
+"""So much more must tell another language than English, or than that of what was said before."""
 _PLAIN = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+")
 _STEMMERS = {
@@ -47,6 +71,16 @@ _STEMMERS = {
     "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "nl": "dutch", "no": "norwegian",
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "tr": "turkish",
 }  # fmt: skip
+_INFLECTED = ("bg", "cs", "pl", "uk")
+_TRUNCATED = 5
+"""So many letters stand for a stem where there is no stemmer (McNamee and Mayfield 2004, n = 5)."""
+_GRAMMAR_SIGNS = {
+    "ja": re.compile(r"[\u3040-\u309f]+"),
+    "zh": re.compile(
+        "[的了吗呢吧啊呀嘛我你他她它您们这那哪和与跟及或在是就都也还又很太再想要去到来把被给让帮请会能对从向为个些有没不]+"
+    ),
+}
+"""What stands between the words that carry the subject, where words are written without spaces."""
 _local = threading.local()
 
 
@@ -60,15 +94,39 @@ def _weights() -> Mapping[str, tuple[tuple[str, float], ...]]:
         for word in stopwordsiso.stopwords(language):
             if len(word) > 1 and _PLAIN.fullmatch(word):
                 found.setdefault(word.lower(), set()).add(language)
+        for word in _COURTESIES.get(language, "").split():
+            found.setdefault(word, set()).add(language)
     return {
         word: tuple((language, len(languages) ** -0.5) for language in sorted(languages))
         for word, languages in found.items()
     }
 
 
+@lru_cache(maxsize=1)
+def _by_letter() -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for language, letters in _LETTERS.items():
+        for letter in letters:
+            found.setdefault(letter, set()).add(language)
+    return {letter: frozenset(languages) for letter, languages in found.items()}
+
+
+def _written_in(word: str) -> frozenset[str]:
+    """The languages whose alphabets have all letters of a word that are not in ASCII; none of a word in ASCII."""
+    if word.isascii():
+        return frozenset()
+    known = [_by_letter().get(letter, frozenset()) for letter in word if not letter.isascii()]
+    return frozenset.intersection(*known)
+
+
 @text_cache(maxsize=16_384)
-def language_of(text: str) -> str | None:
-    """The language of a text (ISO 639-1); None if too little tells it, as of "OK" or of a table."""
+def language_of(text: str, before: str | None = None) -> str | None:
+    """The language of a text (ISO 639-1); None if too little tells it, as of "OK" or of a table.
+
+    Args:
+        text: The text.
+        before: The language of what was said before: it is this one again unless another is told clearly.
+    """
     text = text[:_READ_CHARS].lower()
     said = _PLAIN.findall(text)
     if not text.isascii():
@@ -76,15 +134,29 @@ def language_of(text: str) -> str | None:
         for language, script in _BY_SCRIPT:
             if 3 * len(script.findall(text)) > letters:
                 return language
+    scores = _told_by(frozenset(said))
+    best = max(scores, key=lambda language: (scores[language], -_FIRST.index(language) if language in _FIRST else -9))
+    if before in scores and _ABOVE_OTHERS * scores[before] > scores[best]:
+        best = before
+    elif best != ENGLISH and scores[best] < _ABOVE_OTHERS * scores[ENGLISH]:
+        best = ENGLISH
+    different = len(set(said))
+    least = max(_LEAST, _LEAST_SHARE * different)
+    if best != ENGLISH and different >= _FEW and scores[best] >= 2 * scores[ENGLISH]:
+        least = min(least, max(_LEAST_OF_FEW, _SHARE_OF_FEW * different))
+    return best if scores[best] >= least else before
+
+
+def _told_by(said: frozenset[str]) -> dict[str, float]:
+    """How much words tell each language, by being its function words and by their letters."""
     known, scores = _weights(), {ENGLISH: 0.0}
-    for word in set(said):
+    for word in sorted(said):  # so that the sums are the same in each process
         for language, weight in known.get(word, ()):
             scores[language] = scores.get(language, 0.0) + weight
-    best = max(scores, key=lambda language: (scores[language], language))
-    least = max(_LEAST, _LEAST_SHARE * len(set(said)))
-    if best != ENGLISH and scores[best] < _ABOVE_ENGLISH * scores[ENGLISH]:
-        best = ENGLISH
-    return best if scores[best] >= least else None
+        written = _written_in(word)
+        for language in written:
+            scores[language] = scores.get(language, 0.0) + len(written) ** -0.5
+    return scores
 
 
 def is_foreign(language: str | None) -> bool:
@@ -104,12 +176,12 @@ def function_words(language: str | None) -> frozenset[str]:
 
 @text_cache(maxsize=65_536)
 def stem_in(word: str, language: str | None) -> str:
-    """The Snowball stem of a lower-case word; the word itself in a language without stemmer."""
+    """The Snowball stem of a lower-case word; without a stemmer its first letters, or in some languages all of it."""
     if language is None or language == ENGLISH:
         return stem(word)
     name = _STEMMERS.get(language)
     if name is None:
-        return word
+        return word[:_TRUNCATED] if language in _INFLECTED else word
     stemmers = getattr(_local, "stemmers", None)
     if stemmers is None:  # a Stemmer keeps a buffer of its own: one for each thread
         stemmers = _local.stemmers = {}
@@ -135,6 +207,12 @@ def words_in(text: str) -> list[str]:
             last = match.end()
         cut += [rest] if (rest := word[last:]) else []
     return cut
+
+
+def phrases_in(text: str, language: str | None) -> list[str]:
+    """The words of a text; of Chinese and Japanese, the signs between two words of grammar."""
+    grammar = _GRAMMAR_SIGNS.get(language or "")
+    return words(text) if grammar is None else [part for word in words(text) for part in grammar.split(word) if part]
 
 
 def carrying(said: Iterable[str], language: str | None) -> Iterator[str]:

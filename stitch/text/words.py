@@ -16,11 +16,15 @@ MAX_READ_CHARS = 4_000
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
 _JOINING = frozenset(".'\u2019")
+_DOTTED = "\u0130"
+"""The capital of the Turkish i: in lower case it would be two characters, and its word two words."""
 _local = threading.local()
 
 
 def words(text: str) -> list[str]:
     """The words and numbers of a text, folded to lower case; "3.14" and "don't" stay whole."""
+    if _DOTTED in text:
+        text = text.replace(_DOTTED, "I")
     found: list[str] = _WORD.findall(text.lower())
     return [word.replace("’", "'") for word in found] if "’" in text else found
 
@@ -79,9 +83,9 @@ def whole_words(pattern: str) -> re.Pattern[str]:
 
 def fold_case(text: str) -> str:
     """The text in lower case with plain apostrophes, every character at its place."""
-    lowered = text.lower()
+    lowered = text.replace(_DOTTED, "I").lower()
     if len(lowered) != len(text):  # a few letters of other scripts grow when they are folded
-        lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+        lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text.replace(_DOTTED, "I"))
     return lowered.replace("’", "'")
 
 

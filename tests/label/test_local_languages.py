@@ -68,3 +68,57 @@ def test_a_short_answer_is_read_in_the_language_around_it():
     session.label(steps[:-1])
     alone = LocalLabeler().begin("t").label(steps[-1:])
     assert session.label(steps[-1:])[0].intent != alone[0].intent
+
+
+TWO_GOALS = {
+    "es": (
+        "Hola, quiero alquilar una furgoneta para la mudanza.",
+        "De acuerdo, la furgoneta cuesta 70 € al día.",
+        "Por cierto, necesito un dentista para el niño.",
+        "El dentista de la plaza atiende los lunes.",
+        "Volviendo a la mudanza, ¿cuántas cajas hacen falta?",
+    ),
+    "fr": (
+        "Bonjour, je voudrais louer un appartement à Lille.",
+        "D'accord, l'appartement coûte 700 € par mois.",
+        "Au fait, il me faut un plombier pour la fuite.",
+        "Le plombier passe demain matin.",
+        "Revenons à l'appartement : y a-t-il un balcon ?",
+    ),
+    "pl": (
+        "Dzień dobry, szukam mieszkania w Krakowie.",
+        "Dobrze, mieszkanie kosztuje 2500 zł.",
+        "Przy okazji, potrzebuję mechanika do samochodu.",
+        "Mechanik ma czas w piątek.",
+        "Wracając do mieszkania, czy jest balkon?",
+    ),
+    "zh": (
+        "你好，我想租一套公寓。",
+        "好的，公寓每月3000元。",
+        "对了，帮我找一位牙医。",
+        "牙医周五有空。",
+        "回到公寓，有阳台吗？",
+    ),
+}
+COURTEOUS = {"hola", "quiero", "bonjour", "voudrais", "dzień", "dobry", "szukam", "你好"}
+
+
+@pytest.mark.parametrize("texts", TWO_GOALS.values(), ids=TWO_GOALS)
+def test_a_mark_opens_a_scope_and_another_comes_back_to_the_first(texts):
+    _, labels = labeled(texts)
+    scopes = [each.intent.scope for each in labels]
+    assert scopes[0] == scopes[1] == scopes[4]
+    assert scopes[2] == scopes[3] != scopes[0]
+    assert not {word for scope in scopes for word in (scope or "").split()} & COURTEOUS
+
+
+def test_a_step_goes_back_to_the_scope_that_knows_its_words():
+    texts = (*TWO_GOALS["es"][:4], "¿La furgoneta de la mudanza tiene seguro?")
+    _, labels = labeled(texts)
+    assert labels[4].intent.scope == labels[0].intent.scope
+
+
+def test_a_request_is_told_from_what_is_said():
+    _, labels = labeled(TWO_GOALS["fr"])
+    assert "request" in labels[0].intent.event_types
+    assert "ask" in labels[4].intent.event_types

@@ -69,6 +69,7 @@ MADE_WHEN_USED = {
     "stitch.lm.reading._tagged",  # names of fields; a value ends at the next mark
     "stitch.lm.notations._Outline.__init__",  # escaped names of fields; all else is bounded
     "stitch.text.foreign._marks",  # closed lists of words
+    "stitch.text.foreign_forms._opening",  # likewise; called when the module is loaded
     "stitch.text.foreign._calendar",  # escaped names of months and days
 }
 """Functions that put patterns together, and why none of these can be made slow by a text."""

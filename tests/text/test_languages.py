@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.text.foreign import leaves, mentions_in, resumes
+from stitch.text.foreign import leaves, mentions_in, resumes, without_marks
+from stitch.text.foreign_forms import foreign_form, without_courtesies
+from stitch.text.forms import SentenceForm
 from stitch.text.languages import (
     content_stems,
     content_words,
     function_words,
     language_of,
+    phrases_in,
     stem_in,
     surely_carrying,
     words_in,
@@ -168,3 +171,89 @@ def test_values_of_a_text_are_told_by_place_and_none_twice():
     assert [text[mention.start : mention.end] for mention in mentions] == [mention.value for mention in mentions] == [
         "ann@example.org", "Montag", "14. Mai", "14:30", "212 \u20ac",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "Was kostet das Fahrrad?"),
+        ("es", "¿Dónde está mañana?"),
+        ("fr", "Où est garé l'été dernier le vélo ?"),
+        ("pl", "Gdzie są żółte łódki?"),
+        ("pt", "Você já não vem amanhã, João?"),
+        ("ru", "Где лежат ключи?"),
+        ("tr", "Merhaba, kütüphaneyi arıyorum."),
+        ("uk", "Де лежать її ключі?"),
+    ],
+)
+def test_a_short_sentence_tells_its_language_by_its_letters_too(language, text):
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize("text", ["Müller & Söhne", "Café Zoë", "José García", "Łódź", "Fine."])
+def test_a_name_with_foreign_letters_tells_no_language(text):
+    assert language_of(text) is None
+
+
+def test_what_was_said_before_goes_on_unless_another_language_is_told_clearly():
+    claro = "Claro. Para quando é?"
+    assert language_of(claro, "pt") == "pt"
+    assert language_of("OK", "pt") == "pt"
+    assert language_of(SAID["en"], "pt") == "en"
+    assert language_of(SAID["de"], "pt") == "de"
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "form"),
+    [
+        ("de", "ich suche eine wohnung", SentenceForm.REQUEST),
+        ("de", "danke, das war alles", SentenceForm.THANKS),
+        ("es", "necesito un taxi para las ocho", SentenceForm.REQUEST),
+        ("es", "¡hola!", SentenceForm.GREETING),
+        ("es", "¿a qué hora sale?", SentenceForm.QUESTION),
+        ("fr", "oui, c'est noté", SentenceForm.AGREEMENT),
+        ("fr", "au revoir", SentenceForm.FAREWELL),
+        ("it", "no, troppo caro", SentenceForm.REFUSAL),
+        ("it", "la stanza è piccola", SentenceForm.STATEMENT),
+        ("ja", "部屋を探しています。", SentenceForm.REQUEST),
+        ("nl", "goedemorgen", SentenceForm.GREETING),
+        ("pl", "dziękuję bardzo", SentenceForm.THANKS),
+        ("pt", "gostaria de um quarto", SentenceForm.REQUEST),
+        ("ru", "мне нужна комната", SentenceForm.REQUEST),
+        ("sv", "kan du boka ett rum?", SentenceForm.REQUEST),
+        ("tr", "evet, oldu", SentenceForm.AGREEMENT),
+        ("zh", "帮我订一个房间", SentenceForm.REQUEST),
+        ("zh", "好的，几点出发？", SentenceForm.QUESTION),
+        ("fi", "missä huone on?", SentenceForm.QUESTION),
+        ("fi", "kiitos", SentenceForm.STATEMENT),
+    ],
+)
+def test_what_kind_of_move_a_sentence_is(language, sentence, form):
+    assert foreign_form(sentence, language) is form
+
+
+@given(st.text(max_size=80), st.sampled_from([*SAID, "fi"]))
+def test_any_sentence_of_any_language_is_some_move(sentence, language):
+    assert foreign_form(sentence.lower(), language) in SentenceForm
+
+
+def test_courtesies_and_marks_name_no_subject():
+    assert without_courtesies("hola, quiero un piso, por favor", "es").split() == [",", "un", "piso,"]
+    assert without_courtesies("moi, huone", "fi") == "moi, huone"
+    assert without_marks("übrigens, der keller; zurück zum haus", "de").split() == [",", "der", "keller;", "haus"]
+    assert without_marks("by the way", None) == "by the way"
+
+
+def test_chinese_and_japanese_are_cut_at_their_words_of_grammar():
+    assert phrases_in("我想安排去上海的会议", "zh") == ["安排", "上海", "议"]
+    assert phrases_in("大阪への出張を計画したい", "ja") == ["大阪", "出張", "計画"]
+    assert phrases_in("ein Haus", "de") == ["ein", "haus"]
+
+
+def test_words_of_a_language_without_stemmer_share_their_first_letters():
+    assert stem_in("remontu", "pl") == stem_in("remontem", "pl") == "remon"
+    assert stem_in("nhà", "vi") == "nhà"
+
+
+def test_the_turkish_capital_i_is_a_letter():
+    assert words_in("İzmir'de İş") == ["izmir'de", "iş"]

@@ -32,8 +32,8 @@ def test_plain_text_keeps_every_character_at_its_place(text):
     assert fold_case(fold_case(text)) == fold_case(text)
 
 
-def test_letters_that_grow_when_folded_stay():
-    assert fold_case("İI’") == "İi'"
+def test_every_letter_keeps_its_place_when_folded():
+    assert fold_case("ẞİI’") == "ßii'"
 
 
 @pytest.mark.parametrize(

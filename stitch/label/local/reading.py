@@ -10,6 +10,7 @@ from stitch.core.steps import Step
 from stitch.label.local.moves import asked_for, given, left_open, stands, takes_up
 from stitch.text.dates import seconds_of
 from stitch.text.foreign import leaves, mentions_in, resumes
+from stitch.text.foreign_forms import foreign_form
 from stitch.text.forms import SentenceForm, sentence_form
 from stitch.text.languages import carrying, is_foreign, language_of, stem_in, words_in
 from stitch.text.phrases import NounPhrase, noun_phrases
@@ -162,11 +163,11 @@ def read_step(
     data = structured(step)
     is_data = bool(data.results or (data.calls and not step.tool_calls))
     text, spans = _text_of(step, data, is_data=is_data, most_chars=most_chars)
-    language = language_of(text) or language
+    language = language_of(text, language)
     foreign = is_foreign(language)
     lowered = fold_case(text)
     parts = [lowered[start:end] for start, end in spans]
-    forms = [_form(part, foreign) for part in parts]
+    forms = [foreign_form(part, language or "") if foreign else sentence_form(part) for part in parts]
     asked, told, all_words = _words_of(text, parts, forms, language)
     for call in data.calls:
         asked += _carrying(words(call.name))
@@ -255,13 +256,6 @@ def _values_of(
             values[value.lower()] = key
             of_values.update(map(stem, words(value)))
     return values, of_values
-
-
-def _form(sentence: str, foreign: bool) -> SentenceForm:
-    """What kind of move a sentence is; of other languages than English only questions are told, by their mark."""
-    if not foreign:
-        return sentence_form(sentence)
-    return SentenceForm.QUESTION if sentence.rstrip("\"')”’» ").endswith(("?", "？")) else SentenceForm.STATEMENT
 
 
 def skim_step(step: Step, text: str, *, values: Mapping[str, str], stems: Sequence[str], is_result: bool) -> Reading:

@@ -44,7 +44,7 @@ from stitch.label.local.threads import (
     take_over,
 )
 from stitch.text.forms import SentenceForm
-from stitch.text.languages import content_stems
+from stitch.text.languages import content_stems, is_foreign
 
 MAX_CANDIDATES = 10
 """With how many scopes a step is compared."""
@@ -64,6 +64,8 @@ _RECENT_STEPS = 3
 _HEARD_AGAIN = 4 * FADING_STEPS
 """Of a scope that loses a step so many of its last steps are read again: what was before has faded."""
 _MAX_RIVALS = 6
+_RETURN_MARGIN = 0.2
+"""Of what the words of a step weigh, so much more must be known in another scope than in the current one."""
 _NO_STEP = [0.0] * len(STEP_FEATURES)
 _NO_SCOPE = [0.0] * len(SCOPE_FEATURES)
 _SERVICE = ("more", "check", "offer")
@@ -188,10 +190,30 @@ class ScopeTracker:
             (reading.answers_tool and self._stream.last_called) or (current.unit and not reading.breaks_off)
         ):
             return Decision(current)
+        if current is not None and is_foreign(reading.language) and (decision := self._by_words(reading, current)):
+            return decision
         if subject and current is not None and not current.unit:
             known = [stem for stem in content_stems(subject) if stem in current.terms]
             return None if known else Decision(None)
         return None
+
+    def _by_words(self, reading: Reading, current: Scope) -> Decision | None:
+        """The scope of a step of another language than English by its words alone; None where they say too little.
+
+        The weights were learned on English, where much is read that is not read here: they seldom go back to a scope
+        whose words return, nor leave one where a step says so.
+        """
+        weights = self._stream.weigh(sorted(reading.stem_set))
+        shared = {scope.number: known_weight(weights, scope.terms) for scope in self._shortlist(reading)}
+        here = shared.pop(current.number, 0.0)
+        back = max(shared, key=lambda number: (shared[number], -number), default=None)
+        if reading.returns:
+            here = margin = 0.0
+        else:
+            margin = 0.0 if reading.switches else _RETURN_MARGIN * sum(weights.values())
+        if back is not None and shared[back] - here > margin:
+            return Decision(self.scope(back))
+        return Decision(None) if reading.switches and not reading.returns else None
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """What the step may belong to: the current scope first, earlier ones, a new one last."""
