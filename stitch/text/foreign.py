@@ -1,12 +1,12 @@
-"""What is read of texts that are not English: amounts, dates, weekdays and times, and marks of leaving and resuming.
+"""What values are read of texts that are not English: amounts, dates, weekdays and times.
 
-Names of months and days are those of CLDR, by `babel`. Marks are closed lists of the languages themselves.
+Names of months and days are those of CLDR, by `babel`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from stitch.core.text_cache import text_cache
 from stitch.text.languages import is_foreign
@@ -18,12 +18,12 @@ _SHAPES = word_set("url email error file function price identifier date time pho
 
 _CURRENCIES = (
     r"[$€£¥₩₹₽₺]|R\$|US\$|EUR|USD|GBP|CHF|MXN|euros?|francs?|franken|d[oó]lar(?:es)?|dollars?|pesos?|reais|real|rublos?"
-    r"|z[łl](?:oty\w{0,4})?|kronor|kroner|kr\b|lei|lira|tl|forint|руб\w{0,5}"
+    r"|z[łl](?:oty\w{0,4})?|kronor|kroner|kr\b|lei|lira|tl|forint|ft\b|kč|руб\w{0,5}|грн|гривень|евро|ευρώ|đồng|rupiah|रुपये|रुपए|دولار|درهم|ريال|يورو"
 )
-_SIGNS_OF_MONEY = "元|円|块|塊|원"
+_SIGNS_OF_MONEY = "元|円|块|塊|원|₫"
 _AMOUNT = re.compile(
     rf"(?:(?:{_CURRENCIES}) ?\d(?:[\d.,']{{0,12}}\d)?|\b\d(?:[\d.,']{{0,12}}\d)?(?: mil)? ?(?:{_CURRENCIES}))(?!\w)"
-    rf"|\d(?:[\d.,]{{0,12}}\d)? ?[万億亿千]?(?:{_SIGNS_OF_MONEY})",
+    rf"|\d(?:[\d.,]{{0,12}}\d)? ?[万億亿千만천]?(?:{_SIGNS_OF_MONEY})",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(
@@ -31,72 +31,12 @@ _CLOCK = re.compile(
     r"|(?:[01]?\d|2[0-4]) ?[点點時时](?:半|\d{1,2}分)?",
     re.IGNORECASE,
 )
-_SIGN_DATE = re.compile(r"(?:\d{4}年)?(?:1[0-2]|\d)月(?:[12]\d|3[01]|\d)[日号號]")
-_SIGN_DAY = re.compile(r"(?:星期|周|週|礼拜)[一二三四五六日天]|[月火水木金土日]曜日?|今天|明天|昨天|明日|昨日|今日")
-
-_LEAVES = {
-    "de": r"(?:was|etwas) (?:ganz )?anderes|anderes thema|themenwechsel|übrigens|nebenbei|apropos|noch (?:et)?was\b",
-    "es": "otra cosa|cambiando de tema|por cierto|a propósito|aparte de eso|otro tema|hablando de"
-    "|por otr[oa] (?:lado|parte)",
-    "fr": "autre chose|au fait|à propos|par ailleurs|changeons de sujet|autre sujet|rien à voir",
-    "it": "un'?altra cosa|altra cosa|a proposito|cambiando argomento|cambio argomento|tra l'altro",
-    "ja": "ところで|別件|話は変わ|ちなみに",
-    "nl": r"iets anders|trouwens|ander onderwerp|overigens|nog iets\b",
-    "pl": "inna sprawa|przy okazji|a propos|zmieniając temat|jeszcze jedno|poza tym",
-    "pt": "outra coisa|outro assunto|mudando de assunto|a propósito|já agora|por falar nisso",
-    "ru": "кстати|другое дело|ещё одно|сменим тему|(?:другой|ещё) вопрос",
-    "sv": "en annan sak|förresten|apropå|annat ämne|för övrigt|en sak till",
-    "tr": r"bu arada|başka bir (?:konu|şey)|konu değiş|bir de\b",
-    "zh": "对了|另外|还有一件事|换个话题|顺便",
-}
-_RESUMES = {
-    "de": r"zurück (?:zu|zum|zur)\b|noch ?mal (?:zu|zum|zur|wegen)\b|weiter mit\b|was (?:ist|macht) eigentlich mit\b",
-    "es": r"volv(?:iendo|amos|emos) (?:a|al)\b|de vuelta (?:a|al|con)\b|retom|en cuanto (?:a|al)\b|sobre lo de\b",
-    "fr": r"reven(?:ons|ir|ant) (?:à|au|aux|sur)\b|retour (?:à|au|aux|sur)\b|quant (?:à|au|aux)\b|concernant\b",
-    "it": r"torn(?:ando|iamo|are) (?:a|al|alla|allo|ai|agli|alle)\b|riprend|per quanto riguarda\b|quanto alla?\b",
-    "ja": r"に戻|の件|話を戻|続き",
-    "nl": r"terug naar\b|nog even over\b|wat betreft\b|verder met\b",
-    "pl": r"wracając do\b|wróćmy do\b|co do\b|jeśli chodzi o\b",
-    "pt": r"volt(?:ando|emos) (?:a|ao|à|aos|às)\b|retom|quanto (?:a|ao|à|aos|às)\b|em relação (?:a|ao|à)\b",
-    "ru": r"верн(?:ёмся|емся|усь)|возвращаясь к\b|насчёт\b|что касается\b|по поводу\b",
-    "sv": r"tillbaka till\b|angående\b|vad gäller\b",
-    "tr": r"konusuna dön|geri dön|gelelim\b",
-    "zh": r"回到|说回|关于|至于|继续",
-}
-_UNSPACED = ("ja", "zh")
-_MARKED_CHARS = 400
-
-
-def _marks(marks: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
-    return {
-        language: re.compile(pattern if language in _UNSPACED else rf"(?<!\w)(?:{pattern})")
-        for language, pattern in marks.items()
-    }
-
-
-_LEAVING, _RESUMING = _marks(_LEAVES), _marks(_RESUMES)
-
-
-def leaves(folded: str, language: str | None) -> bool:
-    """Whether a text in lower case says that it leaves the subject."""
-    return _says(folded, _LEAVING.get(language or ""))
-
-
-def resumes(folded: str, language: str | None) -> bool:
-    """Whether a text in lower case says that it comes back to a subject."""
-    return _says(folded, _RESUMING.get(language or ""))
-
-
-def without_marks(folded: str, language: str | None) -> str:
-    """A text in lower case without the words by which it leaves a subject or comes back to one."""
-    for marks in (_LEAVING, _RESUMING):
-        pattern = marks.get(language or "")
-        folded = folded if pattern is None else pattern.sub(" ", folded)
-    return folded
-
-
-def _says(folded: str, pattern: re.Pattern[str] | None) -> bool:
-    return pattern is not None and pattern.search(folded, 0, _MARKED_CHARS) is not None
+_SIGN_DATE = re.compile(
+    r"(?:\d{4}年)?(?:1[0-2]|\d)月(?:[12]\d|3[01]|\d)[日号號]|(?:1[0-2]|\d)월 ?(?:[12]\d|3[01]|\d)일"
+)
+_SIGN_DAY = re.compile(
+    r"(?:星期|周|週|礼拜)[一二三四五六日天]|[月火水木金土日]曜日?|[월화수목금토일]요일|今天|明天|昨天|明日|昨日|今日"
+)
 
 
 @text_cache(maxsize=64)

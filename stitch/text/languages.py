@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from stitch.core.text_cache import text_cache
+from stitch.text.foreign_phrases import courteous_words
 from stitch.text.words import FUNCTION_WORDS, stem, words
 
 ENGLISH = "en"
@@ -34,13 +35,7 @@ _BY_SCRIPT = (
 )
 """Languages told by their script, in the order in which it is looked for: Japanese has Chinese signs too."""
 
-_COURTESIES = {
-    "de": "hallo danke moin servus tschüss", "es": "hola gracias adiós", "fr": "bonjour bonsoir salut merci",
-    "it": "ciao buongiorno buonasera grazie", "nl": "hallo hoi bedankt", "pl": "cześć dobry dzień dziękuję dzięki",
-    "pt": "olá oi obrigado obrigada", "ru": "привет здравствуйте добрый спасибо", "sv": "hej hejsan tack",
-    "tr": "merhaba selam günaydın teşekkürler",
-}  # fmt: skip
-"""Words by which people greet and thank, which lists of function words lack: many a conversation begins with one."""
+_ENGLISH_TOO = frozenset(("hi", "hey", "hello"))
 _LATIN_LETTERS = {
     "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "es": "áéíñóúü", "fi": "äöå", "fr": "àâæçéèêëîïôœùûüÿ",
     "hu": "áéíóöőúüű", "it": "àèéìíòóùú", "nl": "éëïóöü", "no": "æøåé", "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú",
@@ -58,7 +53,7 @@ _FIRST = ("ru", "es", "fr", "de", "pt", "it", "da")
 _READ_CHARS = 1_000
 _LEAST = 1.4
 """So much is needed to tell a language: a function word counts 1 if no other language has it, else less."""
-_FEW, _LEAST_OF_FEW, _SHARE_OF_FEW = 4, 1.0, 0.25
+_FEW, _LEAST_OF_FEW, _SHARE_OF_FEW = 4, 1.0, 0.2
 """In a short sentence without English words less is needed, but a larger share."""
 _LEAST_SHARE = 0.12
 """So much of a text's words are function words of its language, at the least."""
@@ -94,7 +89,7 @@ def _weights() -> Mapping[str, tuple[tuple[str, float], ...]]:
         for word in stopwordsiso.stopwords(language):
             if len(word) > 1 and _PLAIN.fullmatch(word):
                 found.setdefault(word.lower(), set()).add(language)
-        for word in _COURTESIES.get(language, "").split():
+        for word in set(courteous_words(language)) - _ENGLISH_TOO:
             found.setdefault(word, set()).add(language)
     return {
         word: tuple((language, len(languages) ** -0.5) for language in sorted(languages))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]”’]*\s+(?=[^\s])|\n+")
+_END_IN_ANY_SCRIPT = re.compile(
+    r"(?<=[.!?؟।])[\"')\]”’»]*\s+(?=[^\s])|(?<=[。！？])[」』”’）]*\s*(?=[^\s」』”’）。！？])|\n+"
+)
 _ABBREVIATIONS = "mr|mrs|ms|dr|st|no|vs|etc|e\\.g|i\\.e|al|fig|eq|approx|dept|inc|ltd|jr|sr"
 _ABBREVIATION = re.compile(rf"(?:\b(?:{_ABBREVIATIONS})|\b[A-Z])\.$", re.IGNORECASE)
 
@@ -13,7 +16,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Where the sentences of a text stand, in characters; line breaks end sentences, abbreviations do not."""
     spans: list[tuple[int, int]] = []
     start = 0
-    for end in _SENTENCE_END.finditer(text):
+    for end in (_SENTENCE_END if text.isascii() else _END_IN_ANY_SCRIPT).finditer(text):
         if "\n" not in end.group() and _ABBREVIATION.search(text, start, end.start()):
             continue
         if text[start : end.start()].strip():

@@ -15,6 +15,13 @@ MAX_READ_CHARS = 4_000
 """How much of a step is read word by word: what it is about shows in its beginning."""
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
+_INDIC = "".join(
+    "".join(f"{chr(block + first)}-{chr(block + last)}" for first, last in ((0, 3), (0x3A, 0x4F), (0x62, 0x63)))
+    for block in range(0x0900, 0x0E00, 0x80)  # all blocks are laid out alike
+)
+_MARKS = f"\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0e31\u0e34-\u0e3a\u0e47-\u0e4e{_INDIC}"
+"""Accents, points and vowels that stand above, below and beside letters: `re` takes them for no part of a word."""
+_MARKED_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*(?:[.'’][^\W_]+)*")
 _JOINING = frozenset(".'\u2019")
 _DOTTED = "\u0130"
 """The capital of the Turkish i: in lower case it would be two characters, and its word two words."""
@@ -25,7 +32,7 @@ def words(text: str) -> list[str]:
     """The words and numbers of a text, folded to lower case; "3.14" and "don't" stay whole."""
     if _DOTTED in text:
         text = text.replace(_DOTTED, "I")
-    found: list[str] = _WORD.findall(text.lower())
+    found: list[str] = (_WORD if text.isascii() else _MARKED_WORD).findall(text.lower())
     return [word.replace("’", "'") for word in found] if "’" in text else found
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 import stitch
+from stitch.text import foreign_phrases
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -68,8 +69,7 @@ MADE_WHEN_USED = {
     "stitch.lm.reading._behind_names",  # escaped names of fields; all else is bounded
     "stitch.lm.reading._tagged",  # names of fields; a value ends at the next mark
     "stitch.lm.notations._Outline.__init__",  # escaped names of fields; all else is bounded
-    "stitch.text.foreign._marks",  # closed lists of words
-    "stitch.text.foreign_forms._opening",  # likewise; called when the module is loaded
+    "stitch.text.foreign_phrases.phrases_of",  # closed lists of phrases, which are tested
     "stitch.text.foreign._calendar",  # escaped names of months and days
 }
 """Functions that put patterns together, and why none of these can be made slow by a text."""
@@ -145,6 +145,8 @@ def patterns() -> dict[str, re.Pattern[str]]:
     for name, _, text in written_in_functions():
         if text is not None:
             walk(re.compile(text), name, 0)
+    for language in foreign_phrases.languages():
+        walk(foreign_phrases.phrases_of(language), f"stitch.text.foreign_phrases.{language}", 0)
     return found
 
 

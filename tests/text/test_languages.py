@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.text.foreign import leaves, mentions_in, resumes, without_marks
-from stitch.text.foreign_forms import foreign_form, without_courtesies
+from stitch.text.foreign import mentions_in
+from stitch.text.foreign_phrases import (
+    courteous_words,
+    foreign_form,
+    languages,
+    leaves,
+    phrases_of,
+    resumes,
+    without_phrases,
+)
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import (
     content_stems,
@@ -224,24 +232,37 @@ def test_what_was_said_before_goes_on_unless_another_language_is_told_clearly():
         ("tr", "evet, oldu", SentenceForm.AGREEMENT),
         ("zh", "帮我订一个房间", SentenceForm.REQUEST),
         ("zh", "好的，几点出发？", SentenceForm.QUESTION),
-        ("fi", "missä huone on?", SentenceForm.QUESTION),
-        ("fi", "kiitos", SentenceForm.STATEMENT),
+        ("ar", "هل الغرفة كبيرة؟", SentenceForm.QUESTION),
+        ("el", "πού είναι το δωμάτιο;", SentenceForm.QUESTION),
+        ("fr", "il est parti ;", SentenceForm.STATEMENT),
+        ("hi", "मुझे कमरा चाहिए", SentenceForm.REQUEST),
+        ("ko", "방을 찾고 있어요", SentenceForm.REQUEST),
+        ("et", "kus tuba on?", SentenceForm.QUESTION),
+        ("et", "aitäh", SentenceForm.STATEMENT),
     ],
 )
 def test_what_kind_of_move_a_sentence_is(language, sentence, form):
     assert foreign_form(sentence, language) is form
 
 
-@given(st.text(max_size=80), st.sampled_from([*SAID, "fi"]))
+@given(st.text(max_size=80), st.sampled_from([*languages(), "et"]))
 def test_any_sentence_of_any_language_is_some_move(sentence, language):
     assert foreign_form(sentence.lower(), language) in SentenceForm
 
 
 def test_courtesies_and_marks_name_no_subject():
-    assert without_courtesies("hola, quiero un piso, por favor", "es").split() == [",", "un", "piso,"]
-    assert without_courtesies("moi, huone", "fi") == "moi, huone"
-    assert without_marks("übrigens, der keller; zurück zum haus", "de").split() == [",", "der", "keller;", "haus"]
-    assert without_marks("by the way", None) == "by the way"
+    assert without_phrases("hola, quiero un piso, por favor", "es").split() == [",", "un", "piso,"]
+    assert without_phrases("übrigens, der keller; zurück zum haus", "de").split() == [",", "der", "keller;", "haus"]
+    assert without_phrases("tere, tuba", "et") == "tere, tuba"
+
+
+def test_all_phrases_of_a_language_are_known_and_lists_of_words():
+    assert len(languages()) == 27
+    for language in languages():
+        assert phrases_of(language) is not None
+        assert all(word.isalpha() for word in courteous_words(language))
+    assert phrases_of("et") is None
+    assert {"hola", "gracias", "muchas"} & set(courteous_words("es")) == {"hola"}
 
 
 def test_chinese_and_japanese_are_cut_at_their_words_of_grammar():
@@ -257,3 +278,8 @@ def test_words_of_a_language_without_stemmer_share_their_first_letters():
 
 def test_the_turkish_capital_i_is_a_letter():
     assert words_in("İzmir'de İş") == ["izmir'de", "iş"]
+
+
+def test_vowels_and_accents_beside_letters_are_parts_of_a_word():
+    assert words_in("जयपुर की यात्रा") == ["जयपुर", "की", "यात्रा"]
+    assert words_in("cafe\u0301 noir") == ["cafe\u0301", "noir"]

@@ -177,3 +177,9 @@ def test_a_stem_is_found_behind_words_that_only_hold_it():
     assert not says_stem("prelie allied a.lie b'lie", "lie")
     assert says_stem("\u2019lie", "lie")
     assert says_stem("a b", "b")
+
+
+def test_sentences_of_other_scripts_end_with_their_own_signs():
+    assert sentences("好的。几点出发？我去。") == ["好的。", "几点出发？", "我去。"]
+    assert sentences("मैं आऊँगा। कब?") == ["मैं आऊँगा।", "कब?"]
+    assert sentences("他说：「好。」然后走了。") == ["他说：「好。", "然后走了。"]

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from stitch.core.intent import clean_label
 from stitch.core.text_cache import text_cache
 from stitch.label.local.reading import Reading
-from stitch.text.foreign import without_marks
-from stitch.text.foreign_forms import without_courtesies
+from stitch.text.foreign_phrases import without_phrases
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import carrying, content_stems, is_foreign, phrases_in, words_in
 from stitch.text.numbers import ORDINAL_WORDS, ordinal
@@ -175,7 +174,7 @@ def _foreign_name(reading: Reading) -> ScopeName:
     """The longest words that carry the first sentences, in order: no grammar of other languages is known."""
     values = {word for mention in reading.found for word in words_in(fold_case(mention.value))}
     opening = reading.folded[:_FOREIGN_CHARS]
-    subject = without_marks(without_courtesies(opening, reading.language), reading.language)
+    subject = without_phrases(opening, reading.language or "")
     said = [
         word
         for word in carrying(phrases_in(subject, reading.language), reading.language)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from stitch.core.steps import Step
 from stitch.label.local.moves import asked_for, given, left_open, stands, takes_up
 from stitch.text.dates import seconds_of
-from stitch.text.foreign import leaves, mentions_in, resumes
-from stitch.text.foreign_forms import foreign_form
+from stitch.text.foreign import mentions_in
+from stitch.text.foreign_phrases import foreign_form, leaves, resumes
 from stitch.text.forms import SentenceForm, sentence_form
 from stitch.text.languages import carrying, is_foreign, language_of, stem_in, words_in
 from stitch.text.phrases import NounPhrase, noun_phrases
@@ -164,10 +164,10 @@ def read_step(
     is_data = bool(data.results or (data.calls and not step.tool_calls))
     text, spans = _text_of(step, data, is_data=is_data, most_chars=most_chars)
     language = language_of(text, language)
-    foreign = is_foreign(language)
+    other = language if language is not None and is_foreign(language) else ""
     lowered = fold_case(text)
     parts = [lowered[start:end] for start, end in spans]
-    forms = [foreign_form(part, language or "") if foreign else sentence_form(part) for part in parts]
+    forms = [foreign_form(part, other) if other else sentence_form(part) for part in parts]
     asked, told, all_words = _words_of(text, parts, forms, language)
     for call in data.calls:
         asked += _carrying(words(call.name))
@@ -182,7 +182,7 @@ def read_step(
     addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
     answers_tool = bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls)
     opens = left_open(parts, forms, asks, gives) if parts else "data"
-    switches = bool(_SWITCH.search(lowered)) if not foreign else leaves(lowered, language)
+    switches = bool(_SWITCH.search(lowered)) if not other else leaves(lowered, other)
     return Reading(
         step=step,
         role=role,
@@ -199,9 +199,9 @@ def read_step(
         opens_with_name=names_first,
         is_notice=bool(_NOTICE.match(text)) and not answers_tool,
         switches=switches,
-        breaks_off=switches and not foreign and bool(_BREAK.search(lowered)),
-        returns=resumes(lowered, language) if foreign else bool(_RETURN.search(lowered)),
-        closes=(not foreign and bool(_CLOSING.search(lowered))) or SentenceForm.FAREWELL in forms,
+        breaks_off=switches and not other and bool(_BREAK.search(lowered)),
+        returns=resumes(lowered, other) if other else bool(_RETURN.search(lowered)),
+        closes=(not other and bool(_CLOSING.search(lowered))) or SentenceForm.FAREWELL in forms,
         anaphoric=bool(all_words) and (all_words[0] in _ANAPHORA or " ".join(all_words[:2]) == "the one"),
         asking=frozenset(asked) - of_values,
         telling=frozenset(told) - of_values,
@@ -209,8 +209,8 @@ def read_step(
         opens=opens,
         stands=stands(parts, forms, opens) if parts else opens,
         takes_up=takes_up(parts) if parts else (opens,),
-        pointed=_pointed(lowered) if parts and not foreign else frozenset(),
-        particles=frozenset() if foreign else frozenset(all_words) & FUNCTION_WORDS,
+        pointed=_pointed(lowered) if parts and not other else frozenset(),
+        particles=frozenset() if other else frozenset(all_words) & FUNCTION_WORDS,
         language=language,
         answers_tool=answers_tool,
     )
