@@ -30,6 +30,7 @@ _OPTIONS = (
     ("ssh-keygen", r"ssh-keygen", r"-(?-i:[NP]) (?!\"\"|'')"),
     ("snmp", r"snmp[a-z]{3,8}", r"-[AXc] "),
     ("snmp-server", r"snmp-server", r"community "),
+    ("nmcli", r"nmcli", r"(?:password|psk) "),
     ("xfreerdp|schtasks|psexec|cmdkey|wmic|signtool",
      r"xfreerdp|schtasks|psexec|cmdkey|wmic|signtool", r"/(?:p|rp|pass|password|pw)[: ]"),
     ("pdftotext|pdftk|qpdf", r"pdftotext|pdftk|qpdf", r"-(?:upw|opw|input_pw) "),
@@ -203,6 +204,20 @@ COMMANDS: tuple[Rule, ...] = (
         pattern=r"(?:base64 (?:-d|--decode)|print-access-token|get-secret-value|pass show|op read"
         r"|find-generic-password|reset[-_]password|get-login-password|get-access-token|print-identity-token|auth token)"
         r"[^\n]{0,120}\n(?:new value: |new password: )?(?P<secret>[^\s\"'`]{6,4000})(?=\s|$)",
+    ),
+    rule_within(
+        "secret",
+        signs="$ ",
+        accepts=_is_printed,
+        pattern=r"(?:(?<=\n)|^)[^\n$]{0,40}\$ (?=[^\n]{1,80}\b(?:get|show|read|output|access|view|reveal)\b)"
+        r"(?=[^\n]{1,160}(?:password|passwd|secret|token|passphrase))[^\n]{1,300}\n"
+        r"(?P<secret>[^\s\"'`]{8,400})(?=[ \t\r]{0,9}(?:\n|$))",
+    ),
+    rule_within(
+        "secret",
+        signs=" auth ",
+        accepts=looks_random,
+        pattern=r"(?:(?<=\n)|(?<=\$ )|^)[\w-]{2,24} auth (?P<secret>[\w.-]{20,400})(?=\s|$)",
     ),
     rule_within(
         "secret",

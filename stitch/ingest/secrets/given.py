@@ -13,7 +13,7 @@ IS = (
     r"is\ now|(?:(?:is|was|has\ been)\ )?(?:set|reset|changed|rotated|updated)\ to"
     r"|(?:mudou|passou)\ (?:pra|para)|cambió\ a|è\ cambiata\ in|(?:has\ )?changed\ to|wurde\ (?:auf|in|zu)|est\ devenu"
     r"|zmieniło\ się\ na|сменился\ на|теперь"
-    r"|is|was|will\ be|should\ be|as|ist\ jetzt|lautet|ist|war"
+    r"|is|was|will\ be|should\ be|as|ist\ jetzt|lautet|laute|ist|war|sei"
     r"|heißt|heisst|lyder|brzmi|zní|c'est|est\ le|est|es|era|foi|sono|è|é|är|er"
     r"|on|jest|je|e|este|luidt|là|adalah|ialah|είναι|это|е|היא|הוא|هي|هو|है"
 )

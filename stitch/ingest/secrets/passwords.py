@@ -14,6 +14,7 @@ from stitch.ingest.secrets.values import (
     has_two_kinds,
     is_argument,
     is_dotted_with_digit,
+    is_dotted_words,
     is_joined_phrase,
     is_joined_words,
     is_mixed,
@@ -175,7 +176,8 @@ def _accepts_assigned(name: Name, value: Value) -> bool:
 
 def _is_argument_of_option(text: str) -> bool:
     """Whether an argument is a password, which may look like the name of a member: `--password=lemon.Tree4`."""
-    return is_quoted_password(text) or (has_digit(text) and text.count(".") == 1 and "(" not in text)
+    with_digit = has_digit(text) and text.count(".") == 1 and "(" not in text
+    return with_digit or is_quoted_password(text) or is_dotted_words(text)
 
 
 def _accepts_element(name: Name, value: Value) -> bool:

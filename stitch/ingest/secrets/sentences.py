@@ -9,10 +9,12 @@ from stitch.ingest.secrets.values import (
     has_digit,
     has_three_kinds,
     is_card,
+    is_dense,
     is_odd_argument,
     is_odd_word,
     is_password,
     is_plain_secret,
+    is_word_password,
 )
 
 
@@ -68,6 +70,33 @@ SENTENCES: tuple[Rule, ...] = (
         signs="wpa|wlan|wifi|wi-fi|fritz|speedport|livebox",
         pattern=r"(?:wpa[23]?|wlan|wi-?fi|fritz|speedport|livebox)[^\n]{0,60}(?:\n[^\n:]{0,20})?"
         r"(?:key|schlüssel|clé|clave|chave|chiave|sleutel)[\s:=]{1,4}(?P<secret>\d{20}|\d{4}(?: \d{4}){3,4})(?![\w-])",
+    ),
+    rule_within(
+        "password",
+        signs="wpa|wlan|wifi|wi-fi",
+        accepts=is_plain_secret,
+        pattern=r"\b(?:wpa[23]?|wlan|wi-?fi)\b[^\n]{0,60}\b(?:key|schlüssel|clé|clave|chave|chiave|sleutel)"
+        r"(?: is| ist| est| es| è| é)?[\s:=]{1,4}(?P<secret>[^\s\"',;]{8,63})",
+    ),
+    rule_within(
+        "secret",
+        signs='.key: |.key": ',
+        accepts=is_dense,
+        pattern=r"\.key\"?: [\"']?(?P<secret>[A-Za-z0-9+/]{60,8000}={0,2})(?![\w+/])",
+    ),
+    rule_within(
+        "password",
+        signs=" it to | mine to ",
+        accepts=is_plain_secret,
+        pattern=r"\b(?:changed|reset|switched) (?:it|mine) to [\"'`]?"
+        r"(?P<secret>[^\s\"'`,;]{5,59}[^\s\"'`,;.])[\"'`]?[,.;]?\s[^\n]{0,60}\b(?:password|passcode|pw|pin)\b",
+    ),
+    rule_within(
+        "password",
+        signs="admin / |root / |guest / |test / |demo / |user / ",
+        accepts=is_word_password,
+        pattern=r"\b(?:login|logins|credentials|creds|account|zugang|identifiants|accès|credenciales|acceso|accesso)\b"
+        r"[^\n]{0,60}[ :](?:admin|root|guest|test|demo|user) / (?P<secret>[^\s\"',;/]{5,39}[^\s\"',;/.])",
     ),
     rule_within(
         "secret",

@@ -13,7 +13,7 @@ from collections import Counter
 from stitch.text.words import FUNCTION_WORDS, word_set
 
 _PLACEHOLDER = re.compile(
-    r"\A(?:\[.*|\.\*.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)(?:[A-Za-z_{(*@]|[1-9](?!\d*[A-Za-z]{3})).*|%(?:\w{1,40}%|[({<\[\s\"'].*|\W{0,3}|\w?)|\{(?![A-Za-z0-9+/=]{20,}\}).*|#(?!(?=\w*\d)(?=\w*[A-Z])(?=\w*[a-z])\w{7,40}\W?\Z).*|\((?!\S{15,}\Z).*|\\.*|pk_(?:test|live)_\w*|none|null|nil|true|false"
+    r"\A(?:\[.*|\.\*.*|\W*|x{3,}|\*{2,}|\*{6}.*|<.*|\$(?!\w{1,9}\$)(?:[A-Za-z_{(*@]|[1-9](?!\d*[A-Za-z]{3})).*|%(?:\w{1,40}%|\w{1,12}\(.*|[({<\[\s\"'].*|\W{0,3}|\w?)|\{(?![A-Za-z0-9+/=]{20,}\}).*|#(?!(?=\w*\d)(?=\w*[A-Z])(?=\w*[a-z])\w{7,40}\W?\Z).*|\((?!\S{15,}\Z).*|\\.*|pk_(?:test|live)_\w*|none|null|nil|true|false"
     r"|undefined|redacted|masked|hidden|secret|string|str|bool|int|password|passwd|pass|pwd|token|value|required|optional"
     r"|(?:string|str|boolean|bool|int)\?|empty|unset|change_?me"
     r"|(?:your|example|sample|dummy|fake|placeholder|change|insert|enter|replace|todo)[-_ ].*"
@@ -214,6 +214,15 @@ def is_quoted_password(text: str) -> bool:
         return False
     first = text.split(" ")[0].lower().strip(".,:!")
     return not (first in _SAID_OF_PASSWORDS or (" " in text and first in FUNCTION_WORDS))
+
+
+def is_dotted_words(text: str) -> bool:
+    """Whether words with points between are no member of an object and no file: `nine.Tall.Pines`."""
+    parts = [part.lower() for part in text.split(".")]
+    named = any(not _CODE_PARTS.isdisjoint(each.lower() for each in _PARTS.findall(part)) for part in text.split("."))
+    return (
+        len(parts) > 1 and all(len(part) >= 4 and part.isalpha() for part in parts) and len(parts[-1]) > 4 and not named
+    )
 
 
 def is_dotted_with_digit(text: str) -> bool:
