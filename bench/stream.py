@@ -30,7 +30,7 @@ QUESTIONS = 60
 SEARCH_EVERY_S = 0.1
 """How often somebody asks during ingest; `nonstop` asks without a pause."""
 ALONE_BATCHES = 30
-"""So many batches are added with nobody asking, right before."""
+"""So many batches are added with nobody asking, right before and as many right after."""
 PARTS = 10
 """At so many moments of the stream the size of the process is taken."""
 
@@ -45,7 +45,8 @@ def measure_stream(
     as well; `ingest_cost_ratio` is what a step of the last tenth of the stream cost of what one of the first tenth did.
 
     Searches during ingest: another thread adds without a pause, to trajectories that are asked about. `search_busy_*`
-    are asked ten times a second, and ingest keeps `busy_ingest_share` of the rate that it had alone, right before;
+    are asked ten times a second, and ingest keeps `busy_ingest_share` of the rate that it had alone, right before and
+    right after: a step costs more the longer its trajectory is, and other work on the machine comes and goes;
     `search_nonstop_*` are asked one after the other, and it keeps `nonstop_ingest_share`: then the two threads share
     what Python lets one of them do at a time. `*_ratio` are these searches by those at rest.
 
@@ -183,6 +184,13 @@ def _measure_busy(opened: Memory, rng: random.Random, seed: int) -> dict[str, fl
         while not ended.is_set():
             add()
 
+    def alone() -> float:
+        """How many seconds some batches take while nobody asks."""
+        began = time.perf_counter()
+        for _ in range(ALONE_BATCHES):
+            add()
+        return time.perf_counter() - began
+
     def searches(every_s: float) -> list[float]:
         took, due = [], time.perf_counter()
         for _ in range(QUESTIONS):
@@ -194,10 +202,7 @@ def _measure_busy(opened: Memory, rng: random.Random, seed: int) -> dict[str, fl
     figures: dict[str, float] = {}
     searches(0.0)
     for name, every_s in (("busy", SEARCH_EVERY_S), ("nonstop", 0.0)):
-        began = time.perf_counter()
-        for _ in range(ALONE_BATCHES):
-            add()
-        alone_per_s = ALONE_BATCHES * BATCH_STEPS / (time.perf_counter() - began)
+        alone_s = alone()
         rest = searches(every_s)
         ended.clear()
         added[0], writer, began = 0, threading.Thread(target=go_on), time.perf_counter()
@@ -208,6 +213,7 @@ def _measure_busy(opened: Memory, rng: random.Random, seed: int) -> dict[str, fl
             ended.set()
             writer.join()
         per_s = added[0] / (time.perf_counter() - began)
+        alone_per_s = 2 * ALONE_BATCHES * BATCH_STEPS / (alone_s + alone())
         if name == "busy":
             figures |= {"search_rest_p50_ms": _percentile(rest, 50), "search_rest_p95_ms": _percentile(rest, 95)}
         figures |= {

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -237,11 +237,12 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
     """Yield a function that appends a rejection of a tenant to the file; the file is made when there is one."""
     file: IO[bytes] | None = None
     printed = 0
+    named = lru_cache(maxsize=16)(redact_path)  # a file may hold nothing else than what is rejected
 
     def reject(rejection: Rejection) -> None:
         nonlocal file, printed
         said = {
-            "source": redact_path(rejection.source),
+            "source": named(rejection.source),
             "reason": redact_text(rejection.reason)[0],
             "text": redact_text(rejection.text)[0],
         }
