@@ -15,7 +15,7 @@ import click
 import orjson
 
 from stitch.console.ending import Terminated
-from stitch.console.idle import labeled_by_model
+from stitch.console.idle import awaiting_no_vectors, labeled_by_model
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn
@@ -88,7 +88,7 @@ def command(
     """
     if follow and dry_run:
         raise InputError("--dry-run cannot follow a file", hint="leave out one of the two")
-    settings = labeled_by_model(settings)
+    settings = awaiting_no_vectors(labeled_by_model(settings))
     paths = list(files) if follow else expand_paths(files)
     if others := left_out(files):
         shown = ", ".join(Path(name).name for name in others[:_NAMES_SHOWN])
@@ -117,6 +117,7 @@ def command(
                     on_rejection=reject,
                     on_progress=reading.stored,
                     workers=memory.workers,
+                    on_vectors=_tell_vectors,
                     again=again,
                     report=report,
                 )
@@ -163,6 +164,14 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         click.echo(f"stitch: {report.rejected} rejected, see {rejects_path}", err=True)
 
 
+def _tell_vectors(steps: int) -> None:
+    click.echo(
+        f"stitch: {steps} steps are found by words and labels, and wait for their vectors;"
+        " what is interrupted goes on when the memory is next opened",
+        err=True,
+    )
+
+
 def _outcome(report: IngestReport, *, files: int) -> str:
     """What became of all steps, in one line."""
     source = f" from {files} files" if files > 1 else ""
@@ -180,6 +189,7 @@ def ingest(
     on_rejection: Callable[[Rejection], None],
     on_progress: Callable[[int], None] = lambda steps: None,
     batch_steps: int = BATCH_STEPS,
+    on_vectors: Callable[[int], None] = lambda steps: None,
     workers: int = 1,
     again: bool = False,
     report: IngestReport | None = None,
@@ -192,6 +202,7 @@ def ingest(
         on_rejection: Is called with all that is rejected, by the source or by the memory.
         on_progress: Is called with the number of steps that were just taken in.
         batch_steps: How many steps of a trajectory are stored at a time. With 1, no step waits for another.
+        on_vectors: Is called in the end with the number of steps whose vectors follow, if any do; then these are made.
         workers: How many trajectories are worked on side by side, which pays where a model is waited for.
         again: Whether steps that were erased are taken in again.
         report: Is filled in as the work goes on, for who is interrupted; a new one by default.
@@ -219,7 +230,7 @@ def ingest(
                     intake.store_all(each)
         intake.store_all(each)
         list(pool.map(memory.finish, intake.to_label))
-    return intake.finish()
+    return intake.finish(on_vectors=on_vectors)
 
 
 @contextmanager

@@ -28,7 +28,8 @@ class IngestReport(BaseModel):
     """Steps that are now in the store by their labels, those known already included."""
     failed: int = 0
     waiting: int = 0
-    """Steps that wait in the journal for a store that cannot be reached; who opens the memory next puts them."""
+    """Steps that wait in the journal for a store that cannot be reached, or for their vectors; who opens the memory
+    next goes on with them."""
     rejected: int = 0
     repeated: int = 0
     """Steps that were in the memory already; they are as they were."""
@@ -87,8 +88,8 @@ class Intake:
         self.kept = 0
         """How many steps were kept."""
         self.to_label: dict[str, int] = {}
-        """The trajectories with new steps that a model labels or that wait for the store, each with the position of the
-        first of them.
+        """The trajectories with new steps that a model labels, or that wait for the store or their vectors, each with
+        the position of the first of them.
         """
         self._memory = memory
         self._report = report or IngestReport()
@@ -126,10 +127,17 @@ class Intake:
         self._report.rejected += 1
         self._on_rejection(rejection)
 
-    def finish(self) -> IngestReport:
-        """Count what became of the steps that a model was to label, now that none of them waits, and all labels."""
-        if self._awaits_store:
-            self._memory.flush()  # it may be back
+    def finish(self, *, on_vectors: Callable[[int], None] = lambda steps: None) -> IngestReport:
+        """Count what became of the steps that a model was to label, now that none of them waits, and all labels.
+
+        Args:
+            on_vectors: Is called with the number of steps whose vectors follow, before these are waited for.
+        """
+        following = self._memory.status().without_vectors if self._awaits_store or self._memory.uses_model else 0
+        if following:
+            on_vectors(following)
+        if following or self._awaits_store:
+            self._memory.flush()  # the store may be back
         _count_new(self._memory, self.to_label, self._report)
         if self._memory.uses_model:
             self._report.repeated_with_other_labels = _count_other_labels(self._memory, self._repeated)

@@ -243,6 +243,7 @@ def _open(
     from stitch.embed import LexicalEncoder
     from stitch.errors import ReadOnlyError
     from stitch.ingest import Ingestor
+    from stitch.ingest.pipeline import VectorTime
     from stitch.journal.sqlite import SqliteJournal, check_version
     from stitch.lifecycle.erase import finish_purge
     from stitch.lifecycle.folder import (
@@ -337,6 +338,7 @@ def _open(
             observer=observer,
             only=only,
             label_threads=threads,
+            vectors=VectorTime.of(settings.vectors, slow=settings.embeds_slowly),
             interrupt=None if model is None else model.interrupt,
             redact=settings.redact_secrets,
             projections=[themes],

@@ -106,6 +106,10 @@ class Settings(BaseModel):
     """How `minilm` computes."""
     embedder_threads: Annotated[int, Field(ge=1)] = 1
     """On how many threads `minilm` computes, at most."""
+    vectors: Literal["with", "after"] | None = None
+    """When a step gets its vector: `with` its words and labels, or `after` them, in a thread, so that until then words
+    and labels alone find it. By default `with`; but with another embedder than `static` where adding does not wait
+    (`wait=False`, labels of a model, `stitch ingest`), `after`."""
     embedder_url: str | None = None
     """Where `openai/NAME` is served, if not at OpenAI."""
     embedder_key: SecretStr | None = None
@@ -180,6 +184,11 @@ class Settings(BaseModel):
     """How many calls of a model may be under way at once; twice as many trajectories are labeled side by side."""
     offline: bool = False
     """Refuse to leave this machine for a model."""
+
+    @property
+    def embeds_slowly(self) -> bool:
+        """Whether a vector is waited for longer than labels."""
+        return self.embedder != "static"
 
     @field_validator("memory", mode="before")
     @classmethod

@@ -39,6 +39,7 @@ class GivenSettings(TypedDict, total=False):
     embedder_model: str | None
     embedder_precision: Literal["float", "int8"] | None
     embedder_threads: int | None
+    vectors: Literal["with", "after"] | None
     embedder_url: str | None
     embedder_key: SecretStr | str | None
     embedder_dimension: int | None

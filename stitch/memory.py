@@ -486,15 +486,11 @@ class Memory:
         """How many steps have come how far."""
         counts, store = self._ingestor.counts(self.tenant), self._ingestor.store
         return MemoryStatus(
-            accepted=counts.accepted,
-            labeled=counts.labeled,
-            stored=counts.stored,
-            failed=counts.failed,
+            **counts._asdict(),
             waiting=counts.waiting,
+            without_vectors=self._ingestor.vectors.count(self.tenant),
             away=self._ingestor.reach.reason,
-            retired=counts.retired,
             snippets=store.count(self.tenant),
-            trajectories=counts.trajectories,
             labeled_by=self._ingestor.journal.makers(self.tenant),
             redacted=self._ingestor.redacted(self.tenant),
             embedder=self._ingestor.embedder.name,

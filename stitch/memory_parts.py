@@ -45,7 +45,9 @@ class MemoryStatus(BaseModel):
     stored: int
     failed: int
     waiting: int
-    """Steps that are neither stored nor failed: for their labels, or for a store that cannot be reached."""
+    """Steps that are neither stored nor failed: they wait for labels, vectors, or a store that cannot be reached."""
+    without_vectors: int = 0
+    """Those of them that are found by words and labels, and whose vectors follow."""
     away: str = ""
     """Why the store cannot be reached; empty if it can."""
     retired: int
@@ -145,12 +147,14 @@ def retriever_named(name: str, retrievers: Mapping[str, Retriever]) -> Retriever
 
 
 def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchRequest, diverse: bool) -> Retriever:
-    """A retriever that tells how likely its hits are, and with `diverse` chooses those that say different things.
+    """A retriever that tells how likely its hits are, and which of them lack a vector yet; with `diverse` it chooses
+    those that say different things.
 
     Raises:
         SettingsError: Only likely hits are wanted, and of this retriever's nobody can tell.
     """
     from stitch.retrieve import PieceCounter
+    from stitch.retrieve.awaited import AwaitedVectorsRetriever
     from stitch.retrieve.relevance import Calibrated, RelevanceEstimator, RelevanceRetriever
 
     ingestor, calibrated = parts.ingestor, isinstance(retriever, Calibrated)
@@ -165,14 +169,15 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
 
         retriever = DiverseRetriever(retriever, embedder=ingestor.embedder, counter=PieceCounter())
     if not calibrated:
-        return retriever
+        return AwaitedVectorsRetriever(retriever, lacking=ingestor.vectors.lacking)
     store = ingestor.store
     if request.as_of is not None:
         from stitch.lifecycle.as_of import PastStore
 
         store = PastStore(store, ingestor=ingestor, moment=request.as_of)
     estimator = RelevanceEstimator(store)
-    return RelevanceRetriever(retriever, estimator=estimator, counter=PieceCounter(), judge=parts.judge)
+    retriever = RelevanceRetriever(retriever, estimator=estimator, counter=PieceCounter(), judge=parts.judge)
+    return AwaitedVectorsRetriever(retriever, lacking=ingestor.vectors.lacking)
 
 
 def note_search(result: RetrievalResult, parts: MemoryParts) -> None:

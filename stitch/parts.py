@@ -61,7 +61,7 @@ def compared(settings: Settings, names: Collection[str]) -> dict[str, Any]:
     return {
         name: _comparable(getattr(settings, name), plain)
         for name, plain in settings.model_dump(mode="json").items()
-        if name in names and name not in _OWN
+        if name in names and name not in _OWN and name != "vectors"  # who has it open says when these come
     }
 
 

@@ -74,6 +74,8 @@ def explain(journal: Journal, retriever: ExplainsRanks, request: SearchRequest, 
     found = any(hit.snippet.id == snippet.id for hit in result.hits)
     shown = snippet.id in result.context_hits
     sentences = [*_of_filter(result), *(absence if place is None else _of_place(place))]
+    if entry.state is StepState.LABELED:
+        sentences.append(f"Step {step} has no vector yet: words and labels alone speak for it.")
     if shown:
         sentences.append("It stands in the context.")
     elif found:

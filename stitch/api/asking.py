@@ -97,6 +97,7 @@ def _hit(rank: int, hit: ScoredSnippet, result: RetrievalResult, *, whole: bool)
         text=snippet.text,
         resolved=snippet.resolved,
         summary=snippet.summary,
+        embedded=hit.embedded,
         **_links(hit),
         **({"snippet": snippet} if whole else {}),
     )

@@ -280,6 +280,8 @@ class Hit(Response):
     """Which of its values no longer hold, where programs wrote them."""
     because_of: Because | None = None
     """What made the agent do it; null where nothing says so."""
+    embedded: bool = True
+    """Whether its vector is there; if it follows, words and labels alone speak for it until then."""
     snippet: MemorySnippet | None = None
     """All that the memory keeps of it; only where `whole` was asked for."""
 

@@ -43,6 +43,9 @@ def command(as_json: bool, **arguments: Any) -> None:
             click.echo(line)
     if status.away:
         click.echo(f"the store is away, {status.waiting} steps wait for it: {status.away}", err=True)
+    elif status.without_vectors:
+        waiting = f"{status.without_vectors} steps are found by words and labels, and wait for their vectors"
+        click.echo(f"{waiting}; `stitch retry` makes these now", err=True)
     if status.failed:
         click.echo(f"{status.failed} steps failed; they are kept, and searchable without labels", err=True)
 

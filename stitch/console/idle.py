@@ -60,6 +60,16 @@ def labeled_by_model(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "labels": "model" if wanted else labels}
 
 
+def awaiting_no_vectors(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a command that waits for no vector while it adds, unless somebody has said when these come."""
+    from stitch.config import load_settings
+    from stitch.ingest.pipeline import VectorTime
+
+    loaded = load_settings(**settings).settings
+    follow = VectorTime.of(loaded.vectors, slow=loaded.embeds_slowly) is VectorTime.UNLESS_AWAITED
+    return {**settings, "vectors": VectorTime.AFTER.value} if follow else dict(settings)
+
+
 def refuse_idle_model(settings: Mapping[str, Any]) -> None:
     """Refuse what says how a model is asked where nothing asks one.
 

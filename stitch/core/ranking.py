@@ -70,6 +70,8 @@ class ScoredSnippet(NamedTuple):
     """Which of its values no longer hold, where programs wrote them."""
     because_of: Cause | None = None
     """The result that made an agent do it; None where nothing says so."""
+    embedded: bool = True
+    """Whether its vector is there; if it follows, words and labels alone speak for it until then."""
 
     @property
     def superseded_by(self) -> str | None:

@@ -16,9 +16,10 @@ class StepState(str, Enum):
     ACCEPTED = "accepted"
     """Durably in the journal. From here on it is never lost."""
     LABELED = "labeled"
-    """Its labels are in the journal. Where the store cannot be reached, it waits for that and is put by itself."""
+    """Its labels are in the journal. Where the store cannot be reached, it waits for that and is put by itself; where
+    vectors follow, it is found by words and labels, and is stored by itself when its vector is there."""
     STORED = "stored"
-    """It can be found by its labels."""
+    """It can be found by all that it is searched by."""
     FAILED = "failed"
     """Labeling or storing failed; the reason is kept, `retry` tries again."""
     RETIRED = "retired"
@@ -51,7 +52,7 @@ class Receipt(BaseModel):
     """Its place in the trajectory, from 0; -1 for a step that was erased."""
     state: StepState
     reason: str = ""
-    """Why it failed, or why it waits for the store."""
+    """Why it failed, or what it waits for."""
     repeated: bool = False
     """The step was known already, word for word: nothing was changed."""
     redacted: tuple[Redaction, ...] = ()

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -35,10 +34,11 @@ from stitch.core import (
 from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import StepRejectedError, StoreError, StoreUnavailableError
+from stitch.ingest.following import FollowingVectors
 from stitch.ingest.label_threads import LabelThreads
 from stitch.ingest.labeling import Labeling
 from stitch.ingest.outage import WaitingSteps
-from stitch.ingest.pipeline import StepPipeline
+from stitch.ingest.pipeline import StepPipeline, VectorTime
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
 from stitch.ingest.revising import Revising
@@ -48,7 +48,6 @@ from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import BATCH_STEPS, LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
-from stitch.journal.entries import differences
 from stitch.journal.projections import catch_up, follow
 from stitch.lm import charged_key
 
@@ -90,6 +89,7 @@ class Ingestor:
             is not shown to a labeler that they did not choose. None if the labeler is everybody's.
         redact: Whether secrets are taken out of steps before anything of them is written.
         label_threads: In how many threads labels follow. With 0 they are made by whoever adds.
+        vectors: When steps get theirs.
         live_sessions: How many trajectories are kept ready to go on; others are resumed from the journal.
         checkpoint_steps: After how many steps a trajectory's labeling is saved.
         flush_steps: After how many puts the store is flushed.
@@ -112,6 +112,7 @@ class Ingestor:
         only: str | None = None,
         redact: bool = True,
         label_threads: int = 0,
+        vectors: VectorTime = VectorTime.WITH,
         live_sessions: int = 256,
         checkpoint_steps: int = 512,
         flush_steps: int = 5_000,
@@ -141,6 +142,7 @@ class Ingestor:
             lexical=self.lexical,
             searches=self.searches,
             reach=self.reach,
+            vectors_follow=vectors is not VectorTime.WITH,
             flush_steps=flush_steps,
         )
         self.projections: tuple[Projection, ...] = (self._writer, *projections)
@@ -168,10 +170,16 @@ class Ingestor:
             searches=self.searches,
             stand_back=self._stand_back,
             notice=self.notice,
+            vectors=vectors,
+            follow=lambda: self.vectors.begin(),
         )
         self._outage = WaitingSteps(
             journal=journal, states=self._states, pipeline=self._pipeline, writer=self._writer, reach=self.reach
         )
+        self.vectors = FollowingVectors(
+            journal=journal, states=self._states, pipeline=self._pipeline, writer=self._writer,
+            stand_back=self._stand_back, unlabeled=self._labeling.lets_wait, flushed=self._checkpoint_when_due,
+        )  # fmt: skip
         self._follows = self._labeling.lets_wait and label_threads > 0
         self._threads = LabelThreads(self._bring_on, count=max(1, label_threads))
         self._interrupt = interrupt
@@ -226,16 +234,18 @@ class Ingestor:
             if self._only not in (None, tenant):
                 continue
             if not self._labeling.lets_wait:
-                count += self.finish(tenant, trajectory)
+                count += self.finish(tenant, trajectory, awaited=False)
                 continue
             with self._held(tenant, trajectory) as state:
-                count += self._pipeline.work_off(state, self._accepted(state, states=(StepState.LABELED,)))
+                labeled = self._accepted(state, states=(StepState.LABELED,))
+                count += self._pipeline.work_off(state, labeled, awaited=False)
             count += self._pipeline.show_again(tenant, trajectory)
             if self._follows:
                 self._threads.announce(tenant, trajectory)
             else:
                 while self._bring_on(tenant, trajectory) == 0:
                     pass
+        self.vectors.note_found()
         if count:
             self._states.save()
             self._checkpoint()
@@ -252,6 +262,7 @@ class Ingestor:
         unfinished = [each for each in self.journal.unfinished(UNFINISHED) if tenant in (None, each[0])]
         for owner, trajectory in counted(unfinished, "trajectories tried again", of=lambda: len(unfinished)):
             self.finish(owner, trajectory)
+        self.vectors.put()
         self.reach.check()
         return self.journal.counts(tenant).stored - before
 
@@ -279,7 +290,8 @@ class Ingestor:
             rework = Rework(self._states, held)
             change(rework)
             state = rework.changed()
-            self._pipeline.work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
+            left = self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED))
+            self._pipeline.work_off(state, left, awaited=not self.vectors.pending)
         self._checkpoint_when_due()
 
     def correct(
@@ -308,10 +320,11 @@ class Ingestor:
             with self._states.corrected(state, entry, step=step, labels=labels) as checkpoint:
                 self.journal.correct(entry.seq, step=step, labels=labels, at=at, by=by, checkpoint=checkpoint)
             if labels is None:
-                self._pipeline.work_off(state, self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
+                left = self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED))
             else:
-                self._pipeline.work_off(state, self._accepted(state, start=entry.position, states=(StepState.LABELED,)))
-            self._check_put(tenant, trajectory, step=entry.id)
+                left = self._accepted(state, start=entry.position, states=(StepState.LABELED,))
+            self._pipeline.work_off(state, left, awaited=not self.vectors.pending)
+            self._pipeline.check_put(tenant, trajectory, step=entry.id)
         self._checkpoint_when_due()
 
     def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
@@ -323,18 +336,6 @@ class Ingestor:
             left: So many steps may be left to who adds or asks next.
         """
         self._states.learn(tenant, trajectory, left=left)
-
-    def _check_put(self, tenant: str, trajectory: str, *, step: str) -> None:
-        entry = self.journal.entry(tenant, trajectory, step)
-        if entry is None:
-            return
-        corrected = f"step {step!r} of trajectory {trajectory!r} is corrected, and is not found so yet"
-        if away := self.reach.reason:
-            raise StoreUnavailableError(f"{corrected}: {away}", hint="it is put by itself when the store is back")
-        wanted = entry.snippet()
-        held = self.store.get(tenant, [wanted.id])
-        if not held or differences(held[0], wanted):
-            raise StoreError(f"{corrected}: {entry.reason}", hint="`stitch retry` puts it into the store")
 
     @property
     def snippets(self) -> SnippetProjection:
@@ -390,11 +391,12 @@ class Ingestor:
     def flush(self) -> None:
         """Make everything accepted and stored so far survive a loss of power; waits for steps that are being added.
 
-        Steps that wait for labels are labeled first, trajectories side by side where labels follow in threads. While
-        the store cannot be reached, they survive in the journal and go on waiting for it.
+        Steps that wait for labels are labeled first, trajectories side by side where labels follow in threads; then
+        vectors are made that follow. What waits for a store that cannot be reached survives in the journal.
         """
         self._finish_waiting()
         self._outage.put()
+        self.vectors.put()
         self.save()
         self._checkpoint()
 
@@ -413,6 +415,8 @@ class Ingestor:
     def close(self, *, finish: bool = True) -> None:
         """Flush, and close journal and store; closing twice is harmless. What waits for the store is told.
 
+        Vectors that an earlier process left are not waited for.
+
         Args:
             finish: Label what waits for labels first. If not, it stays accepted, and `recover` goes on with it; a call
                 of a model that is under way is given up.
@@ -427,12 +431,15 @@ class Ingestor:
             if finish:
                 self._finish_waiting()
                 self._outage.put()
+                self.vectors.put(found=False)
             self._outage.close()
+            self.vectors.close()
             self._states.save()
             self._checkpoint()
             if self.reach.reason:
                 _log.warning("%d steps wait for the store; who opens the memory next puts them", self.counts().waiting)
         finally:
+            self.vectors.close()
             try:
                 self.store.close()
             finally:
@@ -527,7 +534,7 @@ class Ingestor:
         with self._held(tenant, trajectory) as state:
             waiting = list(islice(self._accepted(state, start=state.position), BATCH_STEPS))
             ready = self._labeling.ready(state, waiting)
-            self._pipeline.work_off(state, waiting[:ready])
+            self._pipeline.work_off(state, waiting[:ready], awaited=False)
             if ready and state.position <= waiting[0].position:
                 again_s = None  # labels cannot be made now; they are when the trajectory goes on, or by `retry`
             elif ready:
@@ -547,21 +554,16 @@ class Ingestor:
             for tenant, trajectory in waiting:
                 self.finish(tenant, trajectory)
             return
-        with ThreadPoolExecutor(self._threads.count) as pool:
-            try:
-                deque(pool.map(self.finish, *zip(*waiting, strict=True)), maxlen=0)
-            except BaseException as error:
-                if not isinstance(error, Exception):  # Ctrl-C: the threads end when the calls that they wait for do
-                    self.interrupt()
-                raise
+        self._threads.finish(waiting, self.finish, interrupt=self.interrupt)
 
-    def finish(self, tenant: str, trajectory: str) -> int:
+    def finish(self, tenant: str, trajectory: str, *, awaited: bool | None = None) -> int:
         """Bring what is open of a trajectory as far as it can come; return how many steps that were.
 
-        What waits for a patient labeler is labeled now.
+        What waits for a patient labeler is labeled now; vectors are waited for unless some follow, or `awaited` says.
         """
+        awaited = not self.vectors.pending if awaited is None else awaited
         with self._held(tenant, trajectory) as state:
-            count = self._pipeline.work_off(state, self._accepted(state, states=UNFINISHED))
+            count = self._pipeline.work_off(state, self._accepted(state, states=UNFINISHED), awaited=awaited)
         self._checkpoint_when_due()
         return count
 

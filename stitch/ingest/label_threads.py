@@ -6,7 +6,9 @@ import heapq
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from stitch.errors import StitchError
 
@@ -58,6 +60,22 @@ class LabelThreads:
                 name = f"stitch-labels-{len(self._threads)}"
                 self._threads.append(threading.Thread(target=self._run, name=name, daemon=True))
                 self._threads[-1].start()
+
+    def finish(self, keys: Sequence[Key], work: Callable[[str, str], object], *, interrupt: Callable[[], None]) -> None:
+        """Do a piece of work for each of some trajectories, as many side by side, and wait for all.
+
+        Args:
+            keys: The trajectories.
+            work: What is to be done.
+            interrupt: Is called if Ctrl-C comes: the work ends when the calls that it waits for do.
+        """
+        with ThreadPoolExecutor(self.count) as pool:
+            try:
+                deque(pool.map(work, *zip(*keys, strict=True)), maxlen=0)
+            except BaseException as error:
+                if not isinstance(error, Exception):
+                    interrupt()
+                raise
 
     def close(self) -> None:
         """Begin nothing any more, and wait for what is under way; closing twice is harmless."""

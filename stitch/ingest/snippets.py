@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from stitch.core import Change, Embedder, SnippetStore, StepState, snippet_id
+from stitch.core import Change, Embedder, SnippetRecord, SnippetStore, StepState, snippet_id
 from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
 from stitch.ingest.records import make_records
@@ -52,17 +52,21 @@ class SnippetProjection:
         """Let the store hold these steps as the journal does now."""
         for chunk in chunks(self._journal.entries_of(seqs), BATCH_STEPS):
             retired: dict[str, list[str]] = {}
-            shown = []
+            shown: list[Entry] = []
             for entry in chunk:
                 if entry.state is StepState.RETIRED:
                     name = snippet_id(entry.tenant, entry.trajectory, entry.id)
                     retired.setdefault(entry.tenant, []).append(name)
                 else:
-                    shown.append(entry.snippet())
+                    shown.append(entry)
             if shown:
-                self._store.put(make_records(shown, embedder=self._embedder, lexical=self._lexical))
+                self._store.put(self._records(shown))
             for tenant, names in retired.items():
                 self._store.delete(tenant, names)
+
+    def _records(self, entries: Sequence[Entry]) -> list[SnippetRecord]:
+        snippets = [entry.snippet() for entry in entries]
+        return make_records(snippets, embedder=self._embedder, lexical=self._lexical) if snippets else []
 
     def erase(self, tenant: str, *, trajectory: str, steps: Sequence[str]) -> None:
         """Remove the snippets of steps, on the disk too: the journal will not say any more what to remove."""
@@ -93,13 +97,15 @@ class SnippetProjection:
         for chunk in chunks(entries, BATCH_STEPS):
             shown = (entry for entry in chunk if entry.state is not StepState.RETIRED)
             for owner, group in groupby(sorted(shown, key=lambda e: e.tenant), key=lambda e: e.tenant):
-                wanted = {snippet.id: snippet for snippet in (entry.snippet() for entry in group)}
+                wanted = {entry.snippet().id: entry for entry in group}
                 held = {snippet.id: snippet for snippet in self._store.get(owner, list(wanted))}
                 missing = [
-                    snippet for name, snippet in wanted.items() if name not in held or differences(held[name], snippet)
+                    entry
+                    for name, entry in wanted.items()
+                    if name not in held or differences(held[name], entry.snippet())
                 ]
                 if missing:
-                    self._store.put(make_records(missing, embedder=self._embedder, lexical=self._lexical))
+                    self._store.put(self._records(missing))
                     count += len(missing)
         self._store.flush()
         return count

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from stitch.core import Embedder, MemorySnippet, SnippetStore
+from typing_extensions import override
+
+from stitch.core import Embedder, MemorySnippet, SnippetRecord, SnippetStore, StepState
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import InputError, StoreUnavailableError
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
-from stitch.ingest.records import make_records
+from stitch.ingest.records import make_records, records_without_vectors
 from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.state import chunks
-from stitch.journal import Journal
+from stitch.journal import Entry, Journal
 
 _PUT_STEPS = 48
 """How many steps are put at a time while somebody searches: a search waits for no more than these."""
@@ -33,6 +35,7 @@ class SnippetWriter(SnippetProjection):
         searches: Who searches goes first.
         reach: Is told when the store cannot be reached, and refuses what is put while it is away.
         flush_steps: After how many puts the store is flushed.
+        vectors_follow: Whether steps that are not stored yet may be put without vectors.
     """
 
     def __init__(
@@ -45,10 +48,12 @@ class SnippetWriter(SnippetProjection):
         searches: RightOfWay,
         reach: StoreReach,
         flush_steps: int,
+        vectors_follow: bool = False,
     ) -> None:
         super().__init__(journal=journal, store=store, embedder=embedder, lexical=lexical)
         self._searches = searches
         self._reach = reach
+        self._vectors_follow = vectors_follow
         self._flush_steps = flush_steps
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
@@ -95,14 +100,29 @@ class SnippetWriter(SnippetProjection):
         with self._lock:
             del self._owed[tenant, trajectory]
 
+    @override
+    def _records(self, entries: Sequence[Entry]) -> list[SnippetRecord]:
+        """The records of entries: of those that are not stored yet without vectors, where these follow."""
+        if not self._vectors_follow:
+            return super()._records(entries)
+        waiting = [entry.snippet() for entry in entries if entry.state in (StepState.ACCEPTED, StepState.LABELED)]
+        others = [entry for entry in entries if entry.state not in (StepState.ACCEPTED, StepState.LABELED)]
+        return super()._records(others) + self.without_vectors(waiting)
+
     def put(
-        self, snippets: Sequence[MemorySnippet], *, stand_back: Callable[[], None], although_away: bool = False
+        self,
+        snippets: Sequence[MemorySnippet],
+        *,
+        stand_back: Callable[[], None],
+        although_away: bool = False,
+        embedded: bool = True,
     ) -> None:
         """Put snippets, in small pieces while somebody searches.
 
         Args:
             snippets: What to put.
             stand_back: Is called before each piece.
+            embedded: Whether they are put with their vectors; if not, these follow.
             although_away: Whether to try also while the store is away, to see whether it is back.
 
         Raises:
@@ -110,20 +130,46 @@ class SnippetWriter(SnippetProjection):
             StoreUnavailableError: The store is away: nothing or only a part was put.
             StoreError: Nothing or only a part was put; putting again is safe.
         """
+
+        def pieces() -> Iterator[list[SnippetRecord]]:
+            for part in chunks(snippets, _PUT_STEPS if self._searches.wanted else max(1, len(snippets))):
+                stand_back()
+                yield self.embedded(part) if embedded else self.without_vectors(part)
+
+        self._put(pieces(), although_away=although_away)
+
+    @property
+    def away(self) -> str:
+        """Why the store cannot be reached; empty if it can."""
+        return self._reach.reason
+
+    def embedded(self, snippets: Sequence[MemorySnippet]) -> list[SnippetRecord]:
+        """The records of snippets, for `put_records`.
+
+        Raises:
+            EmbedderError: They cannot be embedded.
+        """
+        return make_records(snippets, embedder=self._embedder, lexical=self._lexical)
+
+    def without_vectors(self, snippets: Sequence[MemorySnippet]) -> list[SnippetRecord]:
+        """The records of snippets whose vectors follow."""
+        return records_without_vectors(snippets, dimension=self._embedder.dimension, lexical=self._lexical)
+
+    def put_records(self, records: Sequence[SnippetRecord]) -> None:
+        """Put what is embedded already; as `put`."""
+        self._put([records] if records else [], although_away=False)
+
+    def _put(self, pieces: Iterable[Sequence[SnippetRecord]], *, although_away: bool) -> None:
         if not although_away:
             self._reach.check()
         try:
-            self._put(snippets, stand_back=stand_back)
+            for records in pieces:
+                self._store.put(records)
         except StoreUnavailableError as error:
             self._reach.lose(error)
             raise
         if although_away:
             self._reach.regain()
-
-    def _put(self, snippets: Sequence[MemorySnippet], *, stand_back: Callable[[], None]) -> None:
-        for part in chunks(snippets, _PUT_STEPS if self._searches.wanted else max(1, len(snippets))):
-            stand_back()
-            self._store.put(make_records(part, embedder=self._embedder, lexical=self._lexical))
 
     def count(self, steps: int) -> None:
         """Take note that so many steps were put with their labels."""

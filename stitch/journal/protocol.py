@@ -264,6 +264,10 @@ class Journal(Protocol):
         """Whether any step is in a state: of a trajectory, of a tenant, or of all."""
         ...
 
+    def number_in(self, state: StepState, *, tenant: str | None = None) -> int:
+        """How many steps are in a state: of a tenant, or of all."""
+        ...
+
     def length(self, tenant: str, trajectory: str) -> int:
         """The position after the last step of a trajectory; 0 if there is none."""
         ...

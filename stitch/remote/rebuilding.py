@@ -54,7 +54,13 @@ def result_of(answer: QueryResponse) -> RetrievalResult:
         reasons=answer.reasons,
         hits=tuple(
             ScoredSnippet(
-                _present(hit.snippet), labels_of(hit.matched), hit.parts, hit.score, hit.relevance, *_links(hit)
+                _present(hit.snippet),
+                labels_of(hit.matched),
+                hit.parts,
+                hit.score,
+                hit.relevance,
+                *_links(hit),
+                embedded=hit.embedded,
             )
             for hit in answer.hits
         ),

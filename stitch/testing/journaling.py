@@ -310,6 +310,10 @@ class DictJournal(DictRecords):
         return any(trajectory in (None, entry.trajectory) for entry in found)
 
     @override
+    def number_in(self, state: StepState, *, tenant: str | None = None) -> int:
+        return sum(1 for _ in self.every_entry(tenant, state=state))
+
+    @override
     def length(self, tenant: str, trajectory: str) -> int:
         with self._open():
             return max((kept.position + 1 for kept in self._of(tenant, trajectory)), default=0)

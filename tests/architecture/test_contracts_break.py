@@ -34,7 +34,18 @@ OF_SOME_ROOMS = {
     "Core knows pydantic and nothing else": "core",
     "Questions and labels of a model do not know the local labeler": "label retrieve",
 }
-SHARED_BY_LENSES = ("auto", "diverse", "relevance", "constants", "kinds", "question", "rank", "context", "links")
+SHARED_BY_LENSES = (
+    "auto",
+    "awaited",
+    "diverse",
+    "relevance",
+    "constants",
+    "kinds",
+    "question",
+    "rank",
+    "context",
+    "links",
+)
 """Rooms inside `retrieve` that are no lenses."""
 
 

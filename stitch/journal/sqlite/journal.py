@@ -355,6 +355,14 @@ class SqliteJournal(SqliteHistory):
         return bool(self._file.rows(query, tenant, tenant, trajectory, trajectory, state.value))
 
     @override
+    def number_in(self, state: StepState, *, tenant: str | None = None) -> int:
+        query = (
+            "SELECT count(*) FROM states JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
+            f" WHERE (? IS NULL OR t.tenant = ?) {_in_state(state)}"
+        )
+        return int(self._file.rows(query, tenant, tenant, state.value)[0][0])
+
+    @override
     def length(self, tenant: str, trajectory: str) -> int:
         query = (
             "SELECT coalesce(max(s.position) + 1, 0) FROM trajectories t JOIN steps s ON s.trajectory = t.number"

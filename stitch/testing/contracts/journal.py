@@ -164,6 +164,15 @@ class JournalContract:
         assert journal.labeled("a", "t") == 3
         assert journal.labeled("a", "unknown") == 0
 
+    def test_steps_are_counted_by_state_of_a_tenant_and_of_all(self, journal: Journal) -> None:
+        append(journal, say("one"), say("two"))
+        append(journal, say("three"), tenant="b")
+        journal.record_labels([(seq, ENCODED) for seq in (1, 3)])
+        journal.record_stored([3])
+        accepted, labeled, stored = StepState.ACCEPTED, StepState.LABELED, StepState.STORED
+        assert [journal.number_in(state, tenant="a") for state in (accepted, labeled, stored)] == [1, 1, 0]
+        assert [journal.number_in(state) for state in (accepted, labeled, stored)] == [1, 1, 1]
+
     def test_an_iteration_over_many_pages_misses_nothing(self, journal: Journal) -> None:
         append(journal, *(say(f"step {n}") for n in range(1100)))
         append(journal, say("other"), trajectory="u")

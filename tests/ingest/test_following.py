@@ -1,0 +1,289 @@
+"""Vectors that follow: steps are found by words and labels at once, and by similarity when their vectors are there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stitch.core import MemoryEvent, StepsStored, StepState
+from stitch.embed import HashingEmbedder
+from stitch.errors import EmbedderError, ModelUnavailableError, StoreError
+from stitch.ingest import following
+from stitch.ingest.pipeline import FOLLOWS, VectorTime
+from stitch.testing.labeling import ScriptedLabeler
+from stitch.testing.observing import RecordingObserver
+from stitch.testing.storing import ListStore
+
+Make = Callable[..., Any]
+
+
+class SlowEmbedder(HashingEmbedder):
+    """An embedder that makes no vector before it is let."""
+
+    def __init__(self, *, let: bool = False) -> None:
+        super().__init__(16)
+        self.let, self.begun = threading.Event(), threading.Event()
+        self.error: Exception | None = None
+        if let:
+            self.let.set()
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return the vectors when that is allowed."""
+        self.begun.set()
+        assert self.let.wait(60)
+        if self.error is not None:
+            raise self.error
+        return super().embed(texts)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "LOOK_AGAIN_S", 0.001)
+
+
+@pytest.fixture
+def slow() -> Any:
+    embedder = SlowEmbedder()
+    yield embedder
+    embedder.let.set()  # or a thread would wait for good
+
+
+def after(worlds: Make, embedder: SlowEmbedder, *arguments: Any, **options: Any) -> Any:
+    return worlds(*arguments, embedder=embedder, vectors=VectorTime.AFTER, **options)
+
+
+def states(world: Any, tenant: str = "a") -> list[str]:
+    return [receipt.state.value for receipt in world.ingestor.receipts(tenant)]
+
+
+def without_vectors(world: Any) -> int:
+    return sum(not record.vector.any() for record in world.store.records.values())
+
+
+def kill(world: Any, embedder: SlowEmbedder) -> None:
+    """Leave what a kill leaves: no thread, and no vector is made any more."""
+    embedder.error = ZeroDivisionError()
+    embedder.let.set()
+    world.ingestor.vectors.close()
+    world.journal.close()
+
+
+def test_a_step_is_labeled_and_found_while_its_vector_is_not_there(
+    worlds: Make, steps: Make, slow: SlowEmbedder
+) -> None:
+    world = after(worlds, slow)
+    receipts = world.add(*steps(3))
+    assert [(r.state, r.reason) for r in receipts] == [(StepState.LABELED, FOLLOWS)] * 3
+    assert (world.store.count("a"), without_vectors(world)) == (3, 3)
+    assert all(record.words and record.snippet.labeled_by for record in world.store.records.values())
+    assert world.ingestor.counts("a").waiting == 3
+    slow.let.set()
+    world.ingestor.flush()
+    assert (states(world), without_vectors(world)) == (["stored"] * 3, 0)
+
+
+def test_what_came_to_be_is_what_would_have_been_with_vectors_at_once(worlds: Make, steps: Make) -> None:
+    at_once, followed = worlds(), after(worlds, SlowEmbedder(let=True))
+    for world in (at_once, followed):
+        world.add(*steps(40))
+        world.add(*steps(5), trajectory="u")
+        world.add(*steps(5), tenant="b")
+        world.ingestor.flush()
+    assert followed.snippets() == at_once.snippets()
+    assert followed.truth() == at_once.truth()
+
+
+def test_the_thread_puts_vectors_by_itself_and_tells_it(worlds: Make, steps: Make) -> None:
+    stored = threading.Event()
+
+    class Waits(RecordingObserver):
+        def notice(self, event: MemoryEvent) -> None:
+            super().notice(event)
+            if isinstance(event, StepsStored):
+                stored.set()
+
+    world = after(worlds, SlowEmbedder(let=True), observer=Waits())
+    world.add(*steps(2))
+    assert stored.wait(60)
+    world.ingestor.vectors.close()
+    assert (states(world), without_vectors(world)) == (["stored"] * 2, 0)
+
+
+def test_who_waits_for_labels_gets_vectors_too_unless_they_always_follow(
+    worlds: Make, steps: Make, slow: SlowEmbedder
+) -> None:
+    world = worlds(embedder=slow, vectors=VectorTime.UNLESS_AWAITED)
+    world.ingestor.add_many(steps(2), tenant="a", trajectory="t", wait=False)
+    assert (world.store.count("a"), without_vectors(world)) == (2, 2)
+    slow.let.set()
+    receipts = world.add(*steps(1, start=2))
+    assert [receipt.state for receipt in receipts] == [StepState.STORED]
+    world.ingestor.flush()
+    assert (states(world), without_vectors(world)) == (["stored"] * 3, 0)
+
+
+def test_after_a_kill_the_next_process_labels_nothing_again_and_makes_the_vectors(
+    worlds: Make, steps: Make, slow: SlowEmbedder, tmp_path: Path
+) -> None:
+    killed = after(worlds, slow, tmp_path / "j")
+    killed.add(*steps(4))
+    kill(killed, slow)
+    again = after(worlds, SlowEmbedder(let=True), tmp_path / "j", store=killed.store, labeler=ScriptedLabeler())
+    again.ingestor.recover()
+    again.ingestor.flush()
+    assert (states(again), without_vectors(again)) == (["stored"] * 4, 0)
+    assert again.labeler.calls == []
+
+
+def test_a_store_that_lost_the_steps_gets_them_without_vectors_first(
+    worlds: Make, steps: Make, slow: SlowEmbedder, tmp_path: Path
+) -> None:
+    killed = after(worlds, slow, tmp_path / "j")
+    killed.add(*steps(4))
+    kill(killed, slow)
+    other = SlowEmbedder()
+    again = after(worlds, other, tmp_path / "j", store=ListStore())
+    again.ingestor.recover()
+    assert (again.store.count("a"), without_vectors(again)) == (4, 4)
+    other.let.set()
+    again.ingestor.flush()
+    assert (states(again), without_vectors(again)) == (["stored"] * 4, 0)
+
+
+def test_what_is_erased_before_its_vector_came_stays_erased(worlds: Make, steps: Make, slow: SlowEmbedder) -> None:
+    world = after(worlds, slow)
+    world.add(*steps(3))
+    assert slow.begun.wait(60)
+    entry = world.journal.entry("a", "t", "s1")
+    world.store.delete("a", [entry.snippet().id])
+    world.ingestor.erase("a", "t", lambda rework: world.journal.erase([entry.seq], tenant="a", trajectory="t"))
+    slow.let.set()
+    world.ingestor.flush()
+    assert sorted(record.snippet.step for record in world.store.records.values()) == ["s0", "s2"]
+    assert (states(world), without_vectors(world)) == (["stored"] * 2, 0)
+
+
+def test_what_is_corrected_before_its_vector_came_gets_that_of_what_it_says_now(
+    worlds: Make, steps: Make, slow: SlowEmbedder
+) -> None:
+    world = after(worlds, slow)
+    world.add(*steps(2))
+    assert slow.begun.wait(60)
+    entry = world.journal.entry("a", "t", "s1")
+    right = entry.step.model_copy(update={"content": "Something else entirely."})
+    world.ingestor.correct("a", "t", corrected=lambda: (entry, right, entry.labels), at=2000.0, by="somebody")
+    slow.let.set()
+    world.ingestor.flush()
+    record = next(record for record in world.store.records.values() if record.snippet.step == "s1")
+    assert record.snippet.text == "Something else entirely."
+    assert np.allclose(record.vector, HashingEmbedder(16).embed([record.snippet.resolved])[0], atol=0.6)
+    assert record.vector.any()
+    assert states(world) == ["stored"] * 2
+
+
+def test_steps_that_cannot_be_embedded_fail_stay_found_by_words_and_are_tried_again(worlds: Make, steps: Make) -> None:
+    embedder = SlowEmbedder(let=True)
+    embedder.error = EmbedderError("the server refuses the text", hint="shorten it")
+    world = after(worlds, embedder)
+    world.add(*steps(2))
+    world.ingestor.flush()
+    assert [(r.state.value, r.reason) for r in world.ingestor.receipts("a")] == [
+        ("failed", "the server refuses the text (shorten it)")
+    ] * 2
+    assert world.store.count("a") == 2
+    embedder.error = None
+    assert world.ingestor.retry() == 2
+    assert without_vectors(world) == 0
+
+
+def test_a_store_that_refuses_the_vectors_makes_steps_fail_with_the_reason(
+    worlds: Make, steps: Make, slow: SlowEmbedder
+) -> None:
+    world = after(worlds, slow)
+    world.add(*steps(2))
+    assert slow.begun.wait(60)
+    world.store.fail_next(StoreError("the disk is full"))
+    slow.let.set()
+    world.ingestor.flush()
+    assert [receipt.reason for receipt in world.ingestor.receipts("a")] == ["the disk is full"] * 2
+    assert world.ingestor.retry() == 2
+
+
+def test_while_the_store_is_away_vectors_wait_too(worlds: Make, steps: Make, slow: SlowEmbedder) -> None:
+    world = after(worlds, slow)
+    world.add(*steps(2))
+    assert slow.begun.wait(60)
+    world.store.away = True
+    slow.let.set()
+    world.ingestor.flush()
+    assert states(world) == ["labeled"] * 2
+    world.store.away = False
+    world.ingestor.flush()
+    assert (states(world), without_vectors(world)) == (["stored"] * 2, 0)
+
+
+def test_steps_that_no_model_labels_have_vectors_all_the_same(worlds: Make, steps: Make) -> None:
+    world = after(worlds, SlowEmbedder(let=True))
+    world.labeler.fail_next(ModelUnavailableError("no answer from the provider"))
+    world.add(*steps(2))
+    world.ingestor.flush()
+    assert (states(world), without_vectors(world)) == (["failed"] * 2, 0)
+    assert world.ingestor.vectors.lacking("a", [r.snippet for r in world.store.records.values()]) == frozenset()
+
+
+def test_it_is_known_of_which_hits_the_vectors_are_missing(worlds: Make, steps: Make, slow: SlowEmbedder) -> None:
+    world = after(worlds, slow)
+    world.add(*steps(2))
+    world.add(*steps(1), tenant="b")
+    snippets = [record.snippet for record in world.store.records.values() if record.snippet.tenant == "a"]
+    assert world.ingestor.vectors.lacking("a", snippets) == {snippet.id for snippet in snippets}
+    assert world.ingestor.vectors.lacking("nobody", snippets) == frozenset()
+    slow.let.set()
+    world.ingestor.flush()
+    assert world.ingestor.vectors.lacking("a", snippets) == frozenset()
+
+
+def test_closing_without_finishing_waits_for_one_piece_and_leaves_the_rest_to_the_next(
+    worlds: Make, steps: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "PIECE_STEPS", 2)
+    embedder = SlowEmbedder()
+    world = after(worlds, embedder, tmp_path / "j")
+    world.add(*steps(6))
+    assert embedder.begun.wait(60)
+    closing = threading.Thread(target=world.ingestor.close, kwargs={"finish": False})
+    closing.start()
+    while not world.ingestor.vectors._closed:
+        closing.join(0.001)
+    embedder.let.set()
+    closing.join(60)
+    world.store.reopen()
+    again = after(worlds, SlowEmbedder(let=True), tmp_path / "j", store=world.store)
+    assert sorted(states(again)) == ["labeled"] * 4 + ["stored"] * 2
+    again.ingestor.recover()
+    again.ingestor.flush()
+    assert states(again) == ["stored"] * 6
+
+
+def test_a_bug_in_an_embedder_ends_no_thread(worlds: Make, steps: Make, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(SlowEmbedder):
+        broken = True
+
+        def embed(self, texts: Sequence[str]) -> Any:
+            if self.broken:
+                self.broken = False
+                self.begun.set()
+                raise ZeroDivisionError
+            return super().embed(texts)
+
+    embedder = Broken(let=True)
+    world = after(worlds, embedder)
+    world.add(*steps(1))
+    assert embedder.begun.wait(60)
+    world.ingestor.flush()
+    assert (states(world), without_vectors(world)) == (["stored"], 0)
