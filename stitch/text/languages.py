@@ -71,9 +71,7 @@ _TRUNCATED = 5
 """So many letters stand for a stem where there is no stemmer (McNamee and Mayfield 2004, n = 5)."""
 _GRAMMAR_SIGNS = {
     "ja": re.compile(r"[\u3040-\u309f]+"),
-    "zh": re.compile(
-        "[的了吗呢吧啊呀嘛我你他她它您们这那哪和与跟及或在是就都也还又很太再想要去到来把被给让帮请会能对从向为个些有没不]+"
-    ),
+    "zh": re.compile("[的了吗呢吧啊呀嘛我你他她它您们这那哪跟和或在是就也又很想去把被让帮]+"),
 }
 """What stands between the words that carry the subject, where words are written without spaces."""
 _local = threading.local()
@@ -211,9 +209,16 @@ def phrases_in(text: str, language: str | None) -> list[str]:
 
 
 def carrying(said: Iterable[str], language: str | None) -> Iterator[str]:
-    """The words that can carry subject matter in this language: no function words, no single letters."""
-    light = function_words(language)
-    return (word for word in said if word not in light and (len(word) > 1 or word.isdigit() or not word.isascii()))
+    """The words that can carry subject matter in this language: no function words, no single letters.
+
+    Of the pairs of signs of Chinese those of two words are left out, of Japanese those of grammar alone.
+    """
+    light, grammar = function_words(language), _GRAMMAR_SIGNS.get(language or "")
+    for word in said:
+        if word in light or (len(word) == 1 and word.isascii() and not word.isdigit()):
+            continue
+        if grammar is None or not (grammar.search(word) if language == "zh" else grammar.fullmatch(word)):
+            yield word
 
 
 @lru_cache(maxsize=1)

@@ -266,9 +266,12 @@ def test_all_phrases_of_a_language_are_known_and_lists_of_words():
 
 
 def test_chinese_and_japanese_are_cut_at_their_words_of_grammar():
-    assert phrases_in("我想安排去上海的会议", "zh") == ["安排", "上海", "议"]
+    assert phrases_in("我想安排去上海的会议", "zh") == ["安排", "上海", "会议"]
     assert phrases_in("大阪への出張を計画したい", "ja") == ["大阪", "出張", "計画"]
     assert phrases_in("ein Haus", "de") == ["ein", "haus"]
+    assert content_words("我们的酒店在上海吗") == ["酒店", "上海"]
+    assert "計画" in content_words("出張を計画したい")
+    assert "たい" not in content_words("出張を計画したい")
 
 
 def test_words_of_a_language_without_stemmer_share_their_first_letters():
