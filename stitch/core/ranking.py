@@ -31,11 +31,12 @@ class SupersededValue(NamedTuple):
     """A value that a step tells of a thing, and that a later step tells otherwise."""
 
     thing: str
-    """The identifier of the thing; of a part, behind that of the whole."""
+    """The identifier of the thing; of a part, behind that of the whole. Of what somebody says, their role."""
     field: str
+    """What it is of; of what somebody is or does, all of it ("allergic to peanuts")."""
     value: str
     now: str
-    """What was told last."""
+    """What was told last; "so" and "not so" of what somebody is or does."""
     step: str
     """The id of the step that told it, in the same trajectory."""
     position: int
@@ -67,7 +68,7 @@ class ScoredSnippet(NamedTuple):
     relevance: float | None = None
     """How likely it is that it bears on the question, from 0 to 1; None where nobody told."""
     superseded: tuple[SupersededValue, ...] = ()
-    """Which of its values no longer hold, where programs wrote them."""
+    """Which of its values no longer hold: those that programs wrote, and what people said in plain forms."""
     because_of: Cause | None = None
     """The result that made an agent do it; None where nothing says so."""
     embedded: bool = True

@@ -49,7 +49,7 @@ from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.answer import answer, bare
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.kinds import GOAL_OPENED, goal_of
-from stitch.retrieve.links.linking import link_one, with_links
+from stitch.retrieve.links.linking import Near, link_one, with_links, with_restated
 from stitch.retrieve.question.form import form_of
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.plan_parts import is_plan_in_parts
@@ -188,20 +188,24 @@ class IntentRetriever:
         return ranked, partial(making, request, hits=hits[: request.depth], counter=self._counter)
 
     def _with_neighbors(self, asked: _Asked, ranked: list[ScoredSnippet], *, wide: bool) -> list[ScoredSnippet]:
+        let_in = with_stretches if wide else with_neighbors
+        return let_in(
+            ranked,
+            near=self._near(asked),
+            rule=asked.rule,
+            k=asked.request.k,
+            constants=self._constants,
+        )
+
+    def _near(self, asked: _Asked) -> Near:
+        """What gives the steps around others, of those that the request sees."""
         query = DensityQuery(
             tenant=asked.request.tenant,
             trajectory=asked.request.trajectory,
             min_trust=asked.request.min_trust,
             as_of=asked.request.as_of,
         )
-        let_in = with_stretches if wide else with_neighbors
-        return let_in(
-            ranked,
-            near=lambda snippets, reach: self._store.near(query, snippets, reach=reach),
-            rule=asked.rule,
-            k=asked.request.k,
-            constants=self._constants,
-        )
+        return lambda snippets, reach: self._store.near(query, snippets, reach=reach)
 
     def why_not(self, request: SearchRequest, *, step: str, trajectory: str | None = None) -> WhyNot:
         """Say where a step stands for a question, and what kept it from standing higher.
@@ -236,7 +240,7 @@ class IntentRetriever:
         own = frozenset(map(asked.vocabulary.canonical_label, target.intent.labels()))
         return explain_rank(
             wanted,
-            ranking if asked.rule is not RUNS else link_one(wanted, ranking),
+            link_one(wanted, ranking, runs=asked.rule is RUNS),
             asked.labels if asked.rule.is_strict else frozenset(),
             rule=asked.rule,
             k=max(request.k, returned),
@@ -295,7 +299,8 @@ class IntentRetriever:
             return self._rank_runs(asked, query, k=k)
         if query.labels and "verbatim" in asked.rule.parts and len(candidates) >= size:
             candidates += self._repeating(asked, query, known=candidates)
-        return asked, rank(self._pool(asked, candidates), self._scorers, asked.rule, k=k)
+        ranked = rank(self._pool(asked, candidates), self._scorers, asked.rule, k=k)
+        return asked, with_restated(ranked, [one.snippet for one in candidates], near=self._near(asked))
 
     def _rank_runs(self, asked: _Asked, query: DensityQuery, *, k: int) -> tuple[_Asked, list[ScoredSnippet]]:
         """Rank the steps of runs: what opens goals is looked at, and all steps of goals that may be asked about."""

@@ -1,0 +1,149 @@
+"""What somebody said that they said otherwise later is marked, and nothing is reordered for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stitch
+from stitch.core import ContextualIntent, MemorySnippet, Origin, ScoredSnippet, Step
+from stitch.retrieve.links.linking import with_restated
+from stitch.retrieve.links.restated import NEAR, restated
+from stitch.text.claims import claims_in
+
+
+def said(*texts: str, role: str = "user", apart: int = 1, trajectory: str = "t") -> list[MemorySnippet]:
+    origin = Origin.USER if role == "user" else Origin.AGENT
+    return [
+        MemorySnippet(
+            tenant="a", trajectory=trajectory, step=f"s{number}", position=number * apart, role=role, text=text,
+            resolved=text, origin=origin, recorded=0.0, intent=ContextualIntent(),
+        )
+        for number, text in enumerate(texts)
+    ]  # fmt: skip
+
+
+def marks(snippets: Sequence[MemorySnippet]) -> list[tuple[str, str, str, str]]:
+    """Step, value, what is said last and where, of all that no longer holds."""
+    found = restated(snippets)
+    return [(step.step, one.value, one.now, one.step) for step in snippets for one in found.get(step.id, ())]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "value", "now"),
+    [
+        ("My budget for the bike is 500.", "Make it 700.", "500", "700"),
+        ("Our rent is $1,200 a month.", "They raised our rent to $1,350.", "$1,200", "$1,350"),
+        ("The meeting with Ana is on Thursday.", "The meeting moved to Friday.", "Thursday", "Friday"),
+        ("I have a check-up on Tuesday at 3 pm.", "My check-up got moved to Wednesday.", "Tuesday", "Wednesday"),
+        ("The party is on June 3.", "It got moved to June 10.", "June 3", "June 10"),
+        ("I have a deadline of May 3 for the draft.", "Sadly, the new deadline of May 1 is close.", "May 3", "May 1"),
+        ("I live in Lyon.", "I just moved to Ghent.", "Lyon", "Ghent"),
+        ("I work at Brightwell.", "I started a new job at Norholm.", "Brightwell", "Norholm"),
+        ("I have 3 hens.", "I have 4 hens now.", "3", "4"),
+        ("I've had Luna for about 6 months now.", "I've had Luna for 9 months, any tips?", "6 months", "9 months"),
+        ("My favorite tea is Assam.", "My favorite tea is Darjeeling now.", "Assam", "Darjeeling"),
+        ("I prefer window seats.", "I prefer aisle seats now.", "window seats", "aisle seats"),
+        ("I use Vim for everything.", "I switched from Vim to Emacs.", "so", "Emacs"),
+        ("I'm allergic to peanuts.", "It turned out I'm not allergic to peanuts.", "so", "not so"),
+        ("I'm allergic to shellfish.", "Good news: turns out I'm not!", "so", "not so"),
+        ("I'm a vegetarian.", "I'm not a vegetarian anymore.", "so", "not so"),
+        ("I eat meat.", "I no longer eat meat.", "so", "not so"),
+        ("I smoke about ten a day.", "I quit smoking last week.", "so", "not so"),
+    ],
+)
+def test_what_was_said_first_is_marked_with_what_is_said_last(before: str, after: str, value: str, now: str) -> None:
+    assert marks(said(before, after)) == [("s0", value, now, "s1")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("The meeting is on Thursday.", "The meeting with Ana is at 3 pm."),
+        ("My budget for food is 500.", "My budget for flights is now 900."),
+        ("I live in Lyon.", "I'd love to live in Ghent."),
+        ("I'm particularly fond of tea.", "I'm not sure I understand."),
+        ("I need some help with my resume.", "I sold the radio, so I don't need it anymore."),
+        ("I like sushi.", "I don't like waiting."),
+        ("The meeting is on Thursday.", "Should the meeting be moved to Friday?"),
+        ("My budget is 500.", "If I could make it 700, I would."),
+        ("I have 3 meetings today.", "I have 2 meetings tomorrow."),
+        ("I drink coffee.", "I also drink tea now."),
+        ("The party is on June 3.", "The workshop was moved to June 10."),
+        ("I work at Brightwell.", "My wife started a new job at Norholm."),
+        ("I've finished three courses on birds.", "I've finished two courses on bees so far."),
+        ("I want a bedtime of 10 pm before my new wake-up time of 6 am.", "I keep to my new wake-up time of 6 am."),
+    ],
+)
+def test_what_is_said_of_something_else_marks_nothing(before: str, after: str) -> None:
+    assert marks(said(before, after)) == []
+
+
+def test_all_earlier_values_are_marked_with_the_last_one() -> None:
+    steps = said("My budget is 500.", "Make it 700.", "Actually, make it 650.")
+
+    assert marks(steps) == [("s0", "500", "650", "s2"), ("s1", "700", "650", "s2")]
+
+
+def test_a_value_that_holds_again_is_not_marked() -> None:
+    assert marks(said("My budget is 500.", "Make it 700.", "No, make it 500.")) == [("s1", "700", "500", "s2")]
+
+
+def test_what_points_means_what_was_said_shortly_before_or_nothing() -> None:
+    near, far = (
+        said("My budget is 500.", "Make it 700.", apart=NEAR),
+        said("My budget is 500.", "Make it 700.", apart=99),
+    )
+
+    assert marks(near)
+    assert marks(far) == []
+
+
+def test_a_change_that_names_its_matter_in_part_means_the_last_one_of_that_name() -> None:
+    steps = said("My call with Bo is on Monday.", "My call with Ana is on Tuesday.", "The call was moved to Friday.")
+
+    assert marks(steps) == [("s1", "Tuesday", "Friday", "s2")]
+
+
+def test_what_somebody_else_says_or_says_elsewhere_changes_nothing() -> None:
+    [mine] = said("My budget is 500.")
+    [theirs] = said("My budget is now 700.", role="Melanie")
+    [elsewhere] = said("My budget is now 700.", trajectory="u")
+    [helper] = said("My budget is now 700.", role="assistant")
+
+    assert restated([mine, theirs.model_copy(update={"position": 3, "step": "x"}), elsewhere, helper]) == {}
+
+
+def test_hits_keep_their_order_and_what_points_is_found_beside_them() -> None:
+    steps = said("My budget is 500.", "Make it 700.", "I'd like a red one.")
+    hits = [ScoredSnippet(one, frozenset(), {}, 1.0) for one in (steps[2], steps[0])]
+
+    linked = with_restated(hits, [steps[2], steps[0]], near=lambda _, reach: steps)
+
+    assert [hit.snippet.step for hit in linked] == ["s2", "s0"]
+    assert [hit.superseded_by for hit in linked] == [None, "s1"]
+
+
+def test_whoever_asks_a_memory_sees_what_no_longer_holds(tmp_path: Path) -> None:
+    told = ["My budget for the bike is 500.", "A red one, please.", "Make it 700."]
+    with stitch.open_memory(tmp_path) as memory:
+        memory.add_many([Step(id=f"s{at}", role="user", content=text) for at, text in enumerate(told)], trajectory="t")
+        result = memory.search("What is my budget?")
+        why = memory.why("What is my budget?", step="s0", trajectory="t")
+
+    [hit] = [hit for hit in result.hits if hit.snippet.step == "s0"]
+    assert hit.superseded_by == "s2"
+    assert 'superseded="budget for the bike is 700 at n=2"' in result.context()
+    assert any("'500'" in sentence and "'700'" in sentence for sentence in why.sentences)
+
+
+@given(st.lists(st.sampled_from(["my budget is", "make it", "I'm", "not", "5", "Monday", "moved to", "?", ". "])))
+def test_any_words_can_be_read_and_mark_nothing_of_themselves(parts: list[str]) -> None:
+    text = " ".join(parts)
+
+    assert claims_in(text) == claims_in(text)
+    assert marks(said(text)) == []
