@@ -61,14 +61,15 @@ class ThemeConstants:
     rest: float = chosen(0.05, _SETS)
     """What all sentences of a statement lose but the one that bears most on the question."""
     raw: float = chosen(0.03, _SETS)
-    """What a step loses that says nothing which stands alone."""
+    """What a step loses that says nothing which stands alone, unless a summary or an order is asked for: of what was
+    said over a stretch it is a part."""
     calls_share: float = chosen(0.5, "experience, agent_runs")
     """Where calls are asked for, a step that says nothing is lifted by so much of the way up to its rank."""
     whole_tokens: int = chosen(20, _SETS)
     """Statements of up to so many tokens are shown whole; of longer ones, sentence by sentence."""
     embedded: int = chosen(100, _SETS)
     """Of so many statements the sentences are compared with the question by vectors too, and not by words alone."""
-    coverage_share: float = chosen(0.1, _SETS)
+    coverage_share: float = chosen(0.05, _POOLS)
     """How much coverage counts beside relevance in the choice (.7 in the paper's code, where it is divided away)."""
     covered_pieces: int = chosen(120, _SETS)
     """Among so many of the most relevant pieces coverage is looked at."""

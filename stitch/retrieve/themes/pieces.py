@@ -141,6 +141,7 @@ class Reading:
         counter: Counts tokens.
         embed: Makes the vectors of sentences.
         wide: Whether the question asks for what was said over a stretch.
+        of_many: Whether it asks for what many steps say together: for that, or for an order.
         calls: Whether it asks for calls: they say nothing that stands alone, so words tell little of them, and their
             rank counts more.
     """
@@ -149,6 +150,7 @@ class Reading:
     counter: TokenCounter
     embed: Callable[[Sequence[str]], Vectors]
     wide: bool
+    of_many: bool = False
     calls: bool = False
 
     def read(
@@ -199,7 +201,7 @@ class Reading:
             own = lexical if each.statement is None else (
                 (1 - known.lexical_share) * near + known.lexical_share * lexical
             )  # fmt: skip
-            raw = 0.0 if each.statement is not None else known.raw
+            raw = 0.0 if self.of_many or each.statement is not None else known.raw
             told = (1 - share) * own + share * each.relevance - raw
             if self.calls and each.statement is None:
                 told += known.calls_share * max(0.0, each.relevance - told)

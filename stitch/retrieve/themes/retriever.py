@@ -139,6 +139,7 @@ class ThemesRetriever:
             counter=counter,
             embed=self._embedder.embed,
             wide=form.wide,
+            of_many=form in OF_MANY_STEPS,
             calls=found.rule == RUNS and _asks_for_calls(request.query),
         )
         told = reading.read(
