@@ -20,7 +20,7 @@ from stitch.bench.data.sets import load_questions
 _LEADING = ("In ", "For ", "During ")
 _ASKING = (", what ", ", which ", ", who ")
 _WHERE = re.compile(r" (?:where|whose) ")
-_AND = re.compile(r" and (?=the [^,]* is )")
+_AND = re.compile(r" and (?=the [^,]{0,200} is )")
 
 
 def turn(question: str, *, form: str) -> str:

@@ -1,5 +1,5 @@
 """What people say to each other in other languages than English, whatever the subject: they greet, thank, part, refuse,
-agree, want something, leave a subject and come back to one.
+agree, want something, leave a subject and come back to one, and ask what something costs and when it is.
 
 The phrases of 27 languages stand in `phrases_by_language.json`, as patterns of lower-case text. In other languages only
 questions are told, by their mark.
@@ -29,6 +29,14 @@ _MOSTLY = 0.8
 """An opening that is so much of a question is all of it: "gracias, ¿eh?"."""
 
 
+_ASKS = (
+    ("asks_time", ("time",)),
+    ("asks_day", ("date", "day")),
+    ("asks_when", ("date", "time", "day")),
+    ("asks_price", ("price",)),
+)
+
+
 class ForeignPhrases(NamedTuple):
     """The phrases of a language, as patterns."""
 
@@ -38,7 +46,9 @@ class ForeignPhrases(NamedTuple):
     leaves: re.Pattern[str]
     resumes: re.Pattern[str]
     no_subject: re.Pattern[str]
-    """All but agreement and refusal: they name no subject."""
+    """All but agreement, refusal and what is asked for: they name no subject."""
+    asks: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]
+    """Ways to ask for something, with the classes of values that answer."""
 
 
 @lru_cache(maxsize=1)
@@ -79,6 +89,7 @@ def phrases_of(language: str) -> ForeignPhrases | None:
         leaves=re.compile(f"{before}(?:{said['leaves']})"),
         resumes=re.compile(f"{before}(?:{said['resumes']})"),
         no_subject=re.compile(f"{bounded('greets', 'thanks', 'parts', 'wants')}|{marks}"),
+        asks=tuple((re.compile(f"{before}(?:{said[name]})"), classes) for name, classes in _ASKS),
     )
 
 
@@ -116,6 +127,13 @@ def foreign_form(folded: str, language: str) -> SentenceForm:
     if opening is not None and not (asks and opening.end() < len(sentence) * _MOSTLY):
         return SentenceForm[opening.lastgroup or "STATEMENT"]
     return SentenceForm.QUESTION if asks else SentenceForm.STATEMENT
+
+
+def asked_classes(folded: str, language: str) -> tuple[str, ...]:
+    """The classes of values for which a question in lower case asks; see `foreign.mentions_in`."""
+    known = phrases_of(language)
+    ways = () if known is None else known.asks
+    return tuple(dict.fromkeys(kind for way, kinds in ways if way.search(folded) for kind in kinds))
 
 
 def without_phrases(folded: str, language: str) -> str:

@@ -40,6 +40,8 @@ _NAMED_LETTER = re.compile(
 
 _OPENERS = re.compile(f"[{_LEFT}{re.escape(_SQUARE_LEFT + _SQUARE_RIGHT)}]")
 _NO_LETTERS = re.compile(rf"(?:[^\w{_LEFT}]|_)*")
+_NO_WORD = re.compile(r"\W")
+_NO_LETTER = " \t\n/_.-!?*\"'`"
 _FIRST_WORD = re.compile(r"(?:memory|step|theme)(?![a-z0-9])")
 _REACH_CHARS = 64
 _ANGLE_MARKER = re.compile(
@@ -119,8 +121,10 @@ def _begins_marker(opener: re.Match[str]) -> bool:
     after = text[end : end + _REACH_CHARS].translate(_FOLDED)
     if shape == "<":
         letters = _NO_LETTERS.match(text, end)
-        word = text[letters.end() if letters else end :][:_REACH_CHARS].translate(_FOLDED)
-        return bool(_FIRST_WORD.match(word) or _ANGLE_MARKER.match(after))
+        written = text[letters.end() if letters else end :][:_REACH_CHARS]
+        # A letter in a square may be one of the word, begin it or end it.
+        words = (written.translate(_FOLDED), _NO_WORD.sub(" ", written).translate(_FOLDED), after.lstrip(_NO_LETTER))
+        return any(map(_FIRST_WORD.match, words)) or _ANGLE_MARKER.match(after) is not None
     return bool(_SQUARE_MARKER.match(after) if shape == "[" else _CLOSING_MARKER.match(after))
 
 

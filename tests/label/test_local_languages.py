@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stitch import open_memory
 from stitch.core import Step
 from stitch.label.local import LocalLabeler
 from stitch.text.languages import function_words
@@ -122,3 +123,12 @@ def test_a_request_is_told_from_what_is_said():
     _, labels = labeled(TWO_GOALS["fr"])
     assert "request" in labels[0].intent.event_types
     assert "ask" in labels[4].intent.event_types
+
+
+def test_a_question_in_another_language_looks_for_the_class_it_asks_for(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        steps = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(TWO_GOALS["es"])]
+        memory.add_many(steps, trajectory="t")
+        asked = memory.search("¿Cuánto cuesta alquilar la furgoneta?", trajectory="t")
+    assert list(asked.intent_filter.entity_types) == ["price"]
+    assert asked.hits[0].snippet.position == 1

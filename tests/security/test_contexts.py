@@ -51,6 +51,11 @@ def read_strictly(text: str) -> list[tuple[int, str]]:
     return found
 
 
+@pytest.mark.parametrize("text", ["<\u202estep🇦", "<ѕtep🇦 n", "<🇸tep>", "</🇸tep", "<step\u0301🇦"])
+def test_a_letter_in_a_square_neither_hides_nor_ends_the_word_of_a_delimiter(text):
+    assert quote(text).startswith("&lt;")
+
+
 @given(st.lists(_TEXTS.filter(bool), min_size=1, max_size=4), _TEXTS, _TEXTS, _TEXTS)
 def test_a_strict_reader_finds_each_step_once_in_its_place(
     texts: list[str], role: str, trajectory: str, scope: str

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from stitch.text.foreign import mentions_in
 from stitch.text.foreign_phrases import (
+    asked_classes,
     courteous_words,
     foreign_form,
     languages,
@@ -286,3 +287,20 @@ def test_the_turkish_capital_i_is_a_letter():
 def test_vowels_and_accents_beside_letters_are_parts_of_a_word():
     assert words_in("जयपुर की यात्रा") == ["जयपुर", "की", "यात्रा"]
     assert words_in("cafe\u0301 noir") == ["cafe\u0301", "noir"]
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "classes"),
+    [
+        ("de", "um wie viel uhr fährt der bus?", ("time",)),
+        ("es", "¿cuánto cuesta la entrada?", ("price",)),
+        ("fr", "quel jour part le bateau ?", ("date", "day")),
+        ("ja", "会議はいつですか？", ("date", "time", "day")),
+        ("nl", "wat kosten de kaartjes en hoe laat begint het?", ("time", "price")),
+        ("zh", "票多少钱？", ("price",)),
+        ("it", "chi viene con noi?", ()),
+        ("et", "mis see maksab?", ()),
+    ],
+)
+def test_a_question_asks_for_classes_of_values(language, question, classes):
+    assert asked_classes(question, language) == classes

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import find_moments
-from stitch.text.languages import content_stems
+from stitch.text.foreign_phrases import asked_classes
+from stitch.text.languages import content_stems, is_foreign, language_of
 from stitch.text.phrases import NounPhrase, noun_phrases
 from stitch.text.values import find_mentions
 from stitch.text.words import is_verb, singular, stem, whole_words, words
@@ -213,6 +214,7 @@ class Question:
 def read_question(text: str) -> Question:
     """Take a question apart; of a very long one, its beginning."""
     text = text[:_MAX_READ_CHARS]
+    language = language_of(text)
     context, rest = _split(text)
     lists, asked, thing = _what_is_asked(rest)
     asked_stems = tuple(map(stem, thing.text.split())) if thing else ()
@@ -229,7 +231,7 @@ def read_question(text: str) -> Question:
         clue_stems=frozenset(content_stems(context or text)),
         asked_stems=asked_stems,
         other_stems=frozenset(content_stems(rest)),
-        classes=_classes_of_form(asked),
+        classes=_classes_of_form(asked) if not is_foreign(language) else asked_classes(text.lower(), language or ""),
         lists=lists or _ASKS_FOR_ALL.search(rest) is not None,
         several=thing is not None and not lists and _plural(asked, thing),
         asks_for_names=_ASKS_FOR_NAMES.search(text) is not None,
