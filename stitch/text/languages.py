@@ -105,9 +105,7 @@ def _by_letter() -> Mapping[str, frozenset[str]]:
 
 
 def _written_in(word: str) -> frozenset[str]:
-    """The languages whose alphabets have all letters of a word that are not in ASCII; none of a word in ASCII."""
-    if word.isascii():
-        return frozenset()
+    """The languages whose alphabets have all letters of a word that are not in ASCII."""
     known = [_by_letter().get(letter, frozenset()) for letter in word if not letter.isascii()]
     return frozenset.intersection(*known)
 
@@ -146,9 +144,9 @@ def _told_by(said: frozenset[str]) -> dict[str, float]:
     for word in sorted(said):  # so that the sums are the same in each process
         for language, weight in known.get(word, ()):
             scores[language] = scores.get(language, 0.0) + weight
-        written = _written_in(word)
-        for language in written:
-            scores[language] = scores.get(language, 0.0) + len(written) ** -0.5
+        if not word.isascii() and (written := _written_in(word)):
+            for language in written:
+                scores[language] = scores.get(language, 0.0) + len(written) ** -0.5
     return scores
 
 
