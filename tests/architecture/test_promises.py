@@ -12,6 +12,7 @@ PROMISES = {
         "test_a_torn_last_write_takes_nothing_that_was_accepted",
         "test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost",
         "test_a_disk_that_fills_after_it_was_looked_at_is_an_error_and_not_the_end_of_the_process",
+        "test_where_power_may_be_lost_every_step_is_on_the_disk_before_its_receipt",
     ),
     "One process owns a memory": (
         "test_a_memory_in_use_names_its_owner",
@@ -37,6 +38,9 @@ PROMISES = {
         "test_a_pipe_in_a_folder_does_not_stop_what_opens_it",
         "test_a_file_of_holes_is_refused_before_it_fills_the_memory",
         "test_a_backup_with_links_is_refused",
+        "test_a_hostile_journal_or_backup_is_refused_before_anything_of_it_runs",
+        "test_a_backup_with_rows_that_are_none_is_refused_by_their_place_and_leaves_nothing",
+        "test_what_is_no_line_of_an_export_is_refused",
     ),
     "Nothing of one tenant is in another's": (
         "test_tenants_that_do_everything_at_once_never_see_each_other",
@@ -49,6 +53,7 @@ PROMISES = {
         "test_every_known_token_is_taken_out_whole",
         "test_nothing_in_the_folder_of_a_memory_holds_the_secret",
         "test_what_the_frames_of_the_project_hold_is_found_and_what_only_looks_like_it_is_left_alone",
+        "test_receipts_say_of_what_kind_a_secret_was_that_was_taken_out",
     ),
     "Contexts are quoted data": (
         "test_the_context_holds_each_step_once_as_data",
@@ -76,12 +81,44 @@ PROMISES = {
     ),
 }
 """By the beginning of a promise, the tests that would fail if it were not kept."""
+COMMANDS = {
+    "status": ("test_status_counts", "test_status_says_what_waits_and_why"),
+    "receipts --failed": (
+        "test_receipts_are_listed_and_failures_are_told_with_their_reason",
+        "test_retrying_says_how_many_are_stored_now",
+    ),
+    "verify --repair": (
+        "test_a_memory_that_does_not_agree_ends_with_5_until_it_is_repaired",
+        "test_each_thing_that_does_not_agree_is_named_and_repaired",
+    ),
+    "show --steps": ("test_steps_are_shown_with_their_ids_where_these_are_no_places_and_with_what_keeps_them_out",),
+    "correct": (
+        "test_retiring_and_correcting_by_command",
+        "test_a_correction_changes_its_step_alone_and_nothing_is_read_again",
+    ),
+    "history": (
+        "test_what_a_step_was_before_each_correction_is_listed",
+        "test_as_of_a_time_nothing_later_is_there",
+    ),
+    "backup": ("test_adding_goes_on_while_a_backup_is_made", "test_a_restored_memory_is_the_one_that_was_backed_up"),
+    "restore": ("test_a_backup_becomes_a_memory_again_and_overwrites_nothing",),
+    "export": ("test_nothing_of_another_tenant_or_trajectory_is_exported",),
+    "import": (
+        "test_an_export_goes_through_a_file_or_a_pipe_into_another_memory",
+        "test_what_is_exported_is_imported_by_another_memory",
+    ),
+    "forget erase": ("test_forgetting_counts_first_then_erases_and_prints_the_proof",),
+}
+"""The same of the commands that are shown above them."""
+
+
+def section() -> str:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return text.split("## Operating a memory")[1].split("\n## ")[0]
 
 
 def promises() -> list[str]:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = text.split("## Operating a memory")[1].split("\n## ")[0]
-    return [" ".join(item.split()) for item in re.findall(r"^- (.*(?:\n  .*)*)", section, re.MULTILINE)]
+    return [" ".join(item.split()) for item in re.findall(r"^- (.*(?:\n  .*)*)", section(), re.MULTILINE)]
 
 
 def test_every_promise_about_operating_has_tests() -> None:
@@ -90,10 +127,16 @@ def test_every_promise_about_operating_has_tests() -> None:
     assert [item for item in said if not item.startswith(tuple(PROMISES))] == []
 
 
+def test_every_command_for_operating_has_tests() -> None:
+    shown = re.findall(r"^stitch (.*)$", section(), re.MULTILINE)
+    assert len(shown) == len(COMMANDS)
+    assert [line for line in shown if not line.startswith(tuple(COMMANDS))] == []
+
+
 def test_the_tests_of_promises_are_there() -> None:
     defined = {
         name
         for path in (ROOT / "tests").rglob("test_*.py")
         for name in re.findall(r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert {name for names in PROMISES.values() for name in names} - defined == set()
+    assert {name for names in (*PROMISES.values(), *COMMANDS.values()) for name in names} - defined == set()

@@ -1,6 +1,8 @@
 """The long form of the security suite: writes the figures of `tests/security/README.md`.
 
-python tests/security/measure.py        # some minutes; prints the README, which is kept if it is redirected there
+python tests/security/measure.py        # some minutes; prints what stands there of attacks, patterns and data sets
+
+What that page says of lists, fuzzing, files and erased words is written by hand.
 """
 
 # ruff: noqa: E501  lines of text as they are printed
@@ -15,45 +17,6 @@ from types import ModuleType
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("STITCH_TEST_DATA", HERE.parents[2] / "shared" / "data"))
-
-
-ON_FRESH_LISTS = """\
-What is found was measured with lists that the tests do not hold: secrets as agents leave them (commands, escaped JSON,
-YAML, cookies, tables, thirty languages), and texts that only look like one. Each list was written with other tools,
-trades and phrasings than those before it, and measured once before anything was changed for it.
-
-| list | secrets | found at once | found now | harmless | false alarms at once | now |
-|---|---:|---:|---:|---:|---:|---:|
-| first three, of earlier rounds | 360 | 202 (.56) | 353 (.98) | 367 | 5 | 0 |
-| A: everything that the rules name | 220 | 164 (.75) | 218 (.99) | 230 | 0 | 0 |
-| B: odd tools, networks, thirty languages | 202 | 144 (.71) | 194 (.96) | 200 | 12 | 0 |
-| C: offices, browsers, protocols, clouds | 122 | 93 (.76) | 121 (.99) | 130 | 1 | 0 |
-| D: what traces commonly hold | 83 | 76 (.92) | 82 (.99) | 80 | 1 | 0 |
-| E: the same, shorter | 50 | 48 (.96) | 48 (.96) | 50 | 0 | 0 |
-| F: CI, clouds, clusters, package tools | 124 | 109 (.88) | 121 (.98) | 119 | 0 | 0 |
-| G: data bases, headers, addresses, settings | 123 | 113 (.92) | 121 (.98) | 122 | 1 | 0 |
-| H: sentences, languages, code, networks | 127 | 104 (.82) | 127 (1.00) | 129 | 2 | 0 |
-| I: other tools of all these | 132 | 120 (.91) | 125 (.95) | 132 | 3 | 3 |
-| K: results of tools, dialogues, clients, mail | 114 | 99 (.87) | 112 (.98) | 116 | 0 | 0 |
-| L: what agents' steps commonly hold, seventeen languages | 130 | 124 (.95) | 130 (1.00) | 135 | 1 | 0 |
-| M: other tools of all these, nothing named in L | 162 | 140 (.86) | 158 (.98) | 164 | 0 | 0 |
-| N: seldom tools, protocols, languages of programming | 131 | 102 (.78) | 122 (.93) | 137 | 1 | 0 |
-| O: settings, containers, clusters, logs, JDBC, PowerShell, escaped JSON, eleven languages, talk | 117 | 109 (.93) | 112 (.96) | 170 | 1 | 0 |
-| P: other tools of all these, fourteen languages | 124 | 118 (.95) | 123 (.99) | 183 | 2 | 0 |
-
-F to K are of one hand, F to I of before it read the rules; I and K were measured when F to H (and I) had been worked
-on: the rules of before find 117 of I and 99 of K. L to N are of another hand, L and M of before it read the rules, N of
-after, and so of what it knew to be hard; M was measured when L had been worked on, N when L and M had. O and P are of a third
-hand, O of before it read the rules, P of after and when O had been worked on. The goal, 92 of 100, is reached on what steps
-commonly hold (L, O, P), and not on odd tools: of all that was measured unseen from F on 1,136 of 1,282 are
-found (.89), with 11 false alarms in 1,407 (.78 %). Known to be missed: arguments of clients that no rule names, words alone
-beside `auth.txt` and the like, values that look like code (`Yukon(2005)`), what is typed in one call for a field that another
-call chose, variables of a query beside it, numbers that are personal and no secret (social security). Redaction takes 1.0 to
-1.2 times the time that it took before the lists A to E, by set (1.16 over all); what F to K added takes none (.97 and 1.02
-times on agent runs, paired), and what L to N added 1.07 times (1.05 to 1.09, five pairs). Of 35,390 texts of the data sets
-none is redacted otherwise than before L, and of 25,000 none otherwise than before O.
-"""
-"""Measured by hand: lists that the tests hold are no measure of what they miss."""
 
 
 def load(name: str) -> ModuleType:
