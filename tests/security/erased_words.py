@@ -47,6 +47,8 @@ SCANNER = _load("scanner")
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 LENGTH, ERASED = 36, 8
 """How many steps a memory's first trajectory has, and how many of these are erased."""
+OWN_WORDS = frozenset({"person", "group", "thing"})
+"""By these a labeling counts which pronouns stood for a thing; whether it has to depends on all that was said of it."""
 
 
 def made_word(chance: random.Random, letters: str = "bdfgklmnprstvz") -> str:
@@ -268,7 +270,7 @@ def _leaks(
 ) -> dict[str, set[str]]:
     """Words that stand in the folder and not in that of a memory which never held what is gone."""
     reading = SCANNER.reading_of(folder)
-    found = {word: places for word in words if (places := reading.places(word))}
+    found = {word: places for word in words - OWN_WORDS if (places := reading.places(word))}
     if found:
         fill(control, steps, gone=gone)
         if goes_on:
