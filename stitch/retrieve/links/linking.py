@@ -56,8 +56,8 @@ def with_restated(ranked: Sequence[ScoredSnippet], view: Sequence[MemorySnippet]
     """
     first = ranked[:MOST_LINKED]
     pointed = [hit.snippet for hit in first[:MOST_POINTED_AT] if may_be_pointed_at(hit.snippet)]
-    around = near(pointed, NEAR) if pointed else ()
-    view = list({one.id: one for one in (*view, *around)}.values())
+    if pointed:
+        view = list({one.id: one for one in (*view, *near(pointed, NEAR))}.values())
     no_longer = restated(view, of={hit.snippet.id for hit in first})
     linked = (hit._replace(superseded=no_longer.get(hit.snippet.id, ())) for hit in first)
     return [*linked, *ranked[MOST_LINKED:]] if no_longer else list(ranked)

@@ -38,11 +38,10 @@ def restated(
         of: The ids of those that are asked about; all of them by default.
     """
     found: dict[str, list[SupersededValue]] = defaultdict(list)
-    for steps in in_order(snippets):
+    for steps in in_order([step for step in snippets if claims_in(step.text) and _is_person(step)]):
         by_person: dict[str, list[MemorySnippet]] = defaultdict(list)
         for step in steps:
-            if _is_person(step):
-                by_person[step.role].append(step)
+            by_person[step.role].append(step)
         for own in by_person.values():
             for earlier, later in _otherwise(own, of=of):
                 found[earlier.snippet.id].append(_as_superseded(earlier, later))
@@ -51,9 +50,7 @@ def restated(
 
 def may_be_pointed_at(step: MemorySnippet) -> bool:
     """Whether a step claims a value that a step near it may change without a word for what it is of."""
-    return _is_person(step) and any(
-        claim.form in (Form.VALUE, Form.MENTION, Form.STATE) for claim in claims_in(step.text)
-    )
+    return _is_person(step) and any(claim.form in (Form.VALUE, Form.MENTION) for claim in claims_in(step.text))
 
 
 def _is_person(step: MemorySnippet) -> bool:
