@@ -49,6 +49,8 @@ class Constants:
 
     time: float = _chosen(0.1, _CHATS)
     """What a step gains that happened when the question says."""
+    on_the_day: float = _chosen(0.1, _CHATS)
+    """What it gains more where it tells of that very day ("today"), and is no reply of an assistant."""
     speaker: float = _chosen(0.06, "LoCoMo")
     """What a step gains whose speaker the question names."""
     asking: float = _chosen(0.05, "LoCoMo, multilingual, QMSum")

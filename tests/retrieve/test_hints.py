@@ -40,6 +40,28 @@ def test_what_was_said_at_the_time_asked_for_comes_before_what_is_hardly_nearer(
     assert order("What did I plant?", *hits, asked_at="2023-05-10") == "12"
 
 
+def test_what_tells_of_the_very_day_comes_before_all_else_that_was_said_on_it() -> None:
+    def found(text: str, *, role: str = "user") -> str:
+        near, told = hit("1", 0.55, happened="2023-04-26"), hit("2", 0.48, role=role, happened="2023-04-26")
+        told = told._replace(snippet=told.snippet.model_copy(update={"text": text}))
+        return order("What did I plant two weeks ago?", near, told, asked_at="2023-05-10")
+
+    assert found("I just planted twelve tomatoes today.") == "21"
+    assert found("Heute habe ich Tomaten gepflanzt.") == "21"
+    assert found("Tomatoes need sun.") == "12"
+    assert found("Great that you planted tomatoes today!", role="assistant") == "12"
+
+
+def test_last_saturday_asks_for_a_day_and_not_for_the_last_of_something() -> None:
+    def asked(query: str) -> int:
+        return read_hints(SearchRequest(query=query, tenant="a", asked_at="2023-05-10")).order
+
+    assert asked("Who gave me a ring last Saturday?") == 0
+    assert asked("What did I plant last month?") == 0
+    assert asked("Which hotel came last?") == 1
+    assert asked("What was the last ring that I got?") == 1
+
+
 def test_density_stays_first_and_what_is_much_nearer_stays_before() -> None:
     early, late = hit("1", 0.1, happened="2023-04-26"), hit("2", 0.5, happened="2023-05-09")
     assert order("What did I plant two weeks ago?", late, early, asked_at="2023-05-10") == "21"

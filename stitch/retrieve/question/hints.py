@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from stitch.core import SearchRequest
 from stitch.retrieve.question.form import form_of
 from stitch.retrieve.question.reading import read_question
-from stitch.text.dates import Span, day_of, spans_of
+from stitch.text.dates import MONTH, WEEKDAY, Span, day_of, spans_of
 from stitch.text.words import stem, words
 
 _LAST = re.compile(
-    r"\b(?:in the end|finally|final|finished|eventually|ultimately|latest|most recent(?:ly)?|after all changes|last"
+    r"\b(?:in the end|finally|final|finished|eventually|ultimately|latest|most recent(?:ly)?|after all changes"
+    rf"|last(?! (?:week|weekend|month|year|night|spring|summer|autumn|fall|winter|semester|{WEEKDAY}|{MONTH})\b)"
     r"|settled? on|end(?:ed|ing)? up)\b",
     re.IGNORECASE,
 )

@@ -5,10 +5,11 @@ So little that a step whose words are much nearer to the question stays before o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from statistics import median
 
-from stitch.core import Origin
+from stitch.core import MemorySnippet, Origin
 from stitch.retrieve.question.hints import USERS, asks_of_own_matters, named_speakers
 from stitch.retrieve.rank.pool import Pool
 from stitch.text.dates import day_of
@@ -52,13 +53,31 @@ def _only_asks(text: str, pool: Pool) -> bool:
     return len(text) < pool.constants.asking_chars and text.rstrip().endswith(_ASKS)
 
 
+_THAT_DAY = re.compile(
+    r"\b(?:today|tonight|this (?:morning|afternoon|evening)|just (?:got|came|returned|finished|had|bought|received"
+    r"|started|attended|planted|made|took|went)|heute|hoy|aujourd['’]hui|hoje|oggi|vandaag|dzisiaj|bugün)\b|今日|今天",
+    re.IGNORECASE,
+)
+"""How somebody tells what happened on the day on which they tell it."""
+_REPLIES = frozenset(("assistant", "system", "tool"))
+
+
 def time(pool: Pool) -> Sequence[float] | None:
-    """Whether it happened when the question says."""
+    """Whether it happened when the question says; more, if it tells what happened on that very day.
+
+    Who asks what they did on a day asks for what was told of it, and not for all else that was said on it.
+    """
     if not pool.hints.spans:
         return None
-    days = [day_of(one.snippet.happened) for one in pool.candidates]
-    fits = [day is not None and any(span.holds(day) for span in pool.hints.spans) for day in days]
-    return [pool.constants.time * fit for fit in fits]
+    return [_in_time(one.snippet, pool) for one in pool.candidates]
+
+
+def _in_time(snippet: MemorySnippet, pool: Pool) -> float:
+    day = day_of(snippet.happened)
+    if day is None or not any(span.holds(day) for span in pool.hints.spans):
+        return 0.0
+    told = snippet.role.casefold() not in _REPLIES and _THAT_DAY.search(snippet.text) is not None
+    return pool.constants.time + (pool.constants.on_the_day if told else 0.0)
 
 
 def order(pool: Pool) -> Sequence[float] | None:
