@@ -308,7 +308,7 @@ def command(latency_s: float, concurrency: int, as_json: bool) -> None:
     if as_json:
         print_json(result)
         return
-    for name in ("windowed", "drafted", "stepwise", "filter", "answers", "judges"):
+    for name in ("windowed", "drafted", "stepwise", "statements", "filter", "answers", "judges"):
         click.echo(f"{name}: " + ", ".join(f"{value} {what.replace('_', ' ')}" for what, value in result[name].items()))
     click.echo(f"throughput of labels: {result['throughput_ratio']:.2f} of the ideal")
     click.echo(f"memory: {result['rss_growth_mb']} MB more after {LONG_STEPS} steps")
