@@ -200,7 +200,7 @@ def test_status_counts(run, memory):
     assert code == 0
     assert set(status) == {
         "accepted", "labeled", "stored", "failed", "retired", "snippets", "trajectories", "embedder", "journal",
-        "server", "schema_version", "model", "redacted", "waiting", "away", "owner", "labeled_by",
+        "server", "schema_version", "model", "redacted", "waiting", "without_vectors", "away", "owner", "labeled_by",
     }  # fmt: skip
     assert (status["accepted"], status["stored"], status["snippets"], status["trajectories"]) == (6, 6, 6, 1)
     assert "accepted        6" in run("status", "--memory", memory)[1]
