@@ -14,6 +14,7 @@ from stitch.core import ContextualIntent, StepLabels
 from stitch.journal.entries import Entry, encode_labels
 from stitch.lifecycle.side_files import strings
 from stitch.lifecycle.unsaid import Unsaid, fold
+from stitch.text.languages import signs_in
 from stitch.text.words import is_verb, stem
 
 NO_SCOPE = "unnamed scope"
@@ -192,12 +193,15 @@ def _without(labels: StepLabels, erased: ErasedWords, ids: set[str]) -> StepLabe
 
 
 def split_names(text: str) -> Iterator[str]:
-    """The words of a text as labelers may cut them: names whole and in their parts."""
+    """The words of a text as labelers may cut them: names whole and in their parts, Chinese as signs and pairs."""
+    text = text.replace("\u0130", "I")  # the Turkish capital is one letter in labels, and two when it is folded
     for run in _RUN.findall(text):
         yield run.casefold()
         if len(parts := _HUMP.split(run)) > 1:
             yield from (part.casefold() for part in parts)
     yield from (whole.casefold().replace("’", "'") for whole in _COMPOUND.findall(text))
+    if not text.isascii():
+        yield from signs_in(text)
 
 
 def _sequences(text: str) -> Iterator[tuple[str, ...]]:

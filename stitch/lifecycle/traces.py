@@ -20,6 +20,7 @@ from stitch.lifecycle.multi_search import LEAST_BYTES, Needles
 from stitch.lifecycle.own_words import OWN_WORDS
 from stitch.lifecycle.side_files import strings
 from stitch.lifecycle.unsaid import Unsaid, fold
+from stitch.text.languages import signs_in
 from stitch.text.words import is_verb, stem, words
 
 LEAST_LETTERS = 3
@@ -126,7 +127,8 @@ def words_in_labels(journal: Journal, gone: Iterable[Entry], *, tenant: str) -> 
     found = set[str]()
     for trajectory, entries in groups.items():
         steps = journal.encoded(tenant, trajectory)
-        left = _unsaid(words_of(entries), (each.step for each in steps), cut=_words_in_any_form)
+        signs = {sign for entry in entries for text in _texts(entry) for sign in signs_in(text)}
+        left = _unsaid(words_of(entries) | signs, (each.step for each in steps), cut=_words_in_any_form)
         # To decode all labels would take most of the time of an erasure.
         told = (each.labels for each in (*steps, *journal.encoded_revisions(tenant, trajectory)))
         if left.words and _may_say(left, told):
@@ -180,7 +182,8 @@ def _label_words(labels: StepLabels) -> set[str]:
     """The words of labels: of what was said all, of names of labels those that are no verbs."""
     replaced = (reference.replacement for reference in labels.references)
     mentioned = (mention.value for mention in labels.mentions)
-    named = words(" ".join(label.value for label in labels.intent.labels() if label.value != NO_SCOPE))
+    names = " ".join(label.value for label in labels.intent.labels() if label.value != NO_SCOPE)
+    named = (*words(names), *signs_in(names))
     said = words("\n".join((labels.context, labels.summary, *replaced, *mentioned)))
     return {*said, *(word for word in named if not is_verb(word))}
 

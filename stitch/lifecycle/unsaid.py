@@ -56,7 +56,7 @@ class Unsaid:
 
 def fold(text: str) -> str:
     """A text so that it has each of its words, as they are cut anywhere."""
-    return text.casefold().replace("’", "'")
+    return text.replace("\u0130", "I").casefold().replace("’", "'")
 
 
 def _beginning(form: str) -> str:

@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import pairwise
 
 from stitch.core.text_cache import text_cache
 from stitch.text.foreign_phrases import courteous_words
@@ -198,6 +199,17 @@ def words_in(text: str) -> list[str]:
             last = match.end()
         cut += [rest] if (rest := word[last:]) else []
     return cut
+
+
+def signs_in(text: str) -> Iterator[str]:
+    """The signs of what is written without spaces, alone and in pairs; nothing of other texts.
+
+    Every word that labels take from such a text is made of these.
+    """
+    for match in _UNSPACED.finditer(text.lower()):
+        signs = match.group()
+        yield from signs
+        yield from map("".join, pairwise(signs))
 
 
 def phrases_in(text: str, language: str | None) -> list[str]:
