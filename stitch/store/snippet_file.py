@@ -246,9 +246,10 @@ def _read_head(data: bytes) -> tuple[int | None, int]:
 def _body(data: bytes, size: int) -> tuple[memoryview, int]:
     """The body of a living record of this length, and how many vectors it names."""
     if len(data) == size:
-        mark, state, count, length, checksum, _ = _RECORD.unpack_from(data)
+        mark, state, count, length, checksum, own = _RECORD.unpack_from(data)
         body = memoryview(data)[_RECORD.size :]
-        if mark == _MARK and state == _LIVING and length == len(body) and crc32(body) == checksum:
+        head_holds = own == crc32(data[: _RECORD.size - _CHECKSUM_BYTES])  # the other checksum is of the body alone
+        if head_holds and mark == _MARK and state == _LIVING and length == len(body) and crc32(body) == checksum:
             return body, count
     raise StoreError("a record is damaged")
 

@@ -15,6 +15,7 @@ import pytest
 from stitch.core import ContextualIntent, DensityQuery, SnippetRecord
 from stitch.errors import StoreError, StoreMismatchError
 from stitch.store import EdgeStore
+from stitch.store.snippet_file import SnippetFile, encode_record
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
 
 PLACES = int(os.environ.get("STITCH_TEST_PLACES", "1"))
@@ -88,6 +89,15 @@ def test_a_changed_byte_is_told_or_changes_no_ranking(tmp_path: Path, closed: bo
     assert told["snippets.bin"] >= PLACES * 0.9
     assert told["store.json"] > 0
     assert told["chunk_0.mmap"] >= PLACES * 0.9
+
+
+def test_a_record_that_says_another_number_of_vectors_is_damaged(tmp_path: Path) -> None:
+    with closing(SnippetFile(tmp_path / "snippets.bin", layout=3, dimension=2)) as file:
+        (place,) = file.append([encode_record({"step": "a"}, words=b"", vectors=[])])
+        flip(tmp_path / "snippets.bin", place.start + 5, 4)
+        for read in (lambda: file.read(place), lambda: file.payload(place.start, place.size)):
+            with pytest.raises(StoreError, match="a record is damaged"):
+                read()
 
 
 @pytest.mark.parametrize("file", ["snippets.bin", "chunk_0.mmap"])
