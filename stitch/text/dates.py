@@ -191,6 +191,7 @@ _PAST = re.compile(
 )
 _LAST_WEEKDAY = re.compile(rf"\b(?:last|this past|on) (?P<day>{WEEKDAY})\b(?!s)", re.IGNORECASE)
 _YESTERDAY = re.compile(r"\b(?P<word>yesterday|last night|the day before yesterday)\b", re.IGNORECASE)
+_RELATIVE = (_YESTERDAY, _AGO, _PAST, _LAST_WEEKDAY)
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SLACK_DAYS = {"day": 1, "week": 3, "month": 12, "year": 90}
 """People round: what was "two months ago" was so give or take so many days."""
@@ -256,6 +257,13 @@ def _of_month(match: re.Match[str]) -> Iterator[Span]:
         yield Span(first, first + 30 + _TOLD_LATER_DAYS)
     else:
         yield Span(month * 31 + 1, month * 31 + 31 + _TOLD_LATER_DAYS, any_year=True)
+
+
+def without_relative_times(text: str) -> str:
+    """The text without what tells when from the day on which it is said ("two weeks ago")."""
+    for form in _RELATIVE:
+        text = form.sub(" ", text)
+    return text
 
 
 def _relative(text: str, asked: int) -> Iterator[Span]:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, MemorySnippet, ScoredSnippet
+from stitch.retrieve.question.reading import read_question
 from stitch.retrieve.rank.pool import Candidate, rank
 from stitch.retrieve.rank.scorers import SCORERS, WEIGHED
 from stitch.testing.scoring import pool_of
@@ -123,3 +124,20 @@ def test_long_steps_say_themselves_what_they_are_about_and_gain_nothing_by_a_hin
     assert gain("What was the price for Oslo?", long) == 0 < gain(ASKED, long)
     order_of_two = order(hit(1, long, similarity=0.2), hit(2, long, similarity=0.4, density=0.0), asked="Oslo?")
     assert order_of_two == ["2", "1"]
+
+
+def test_words_that_tell_when_say_nothing_of_where_to_look() -> None:
+    near_to_when = (hit(10, "It has rained for two weeks."), hit(11, "I moved the roses."), hit(40, "I cut the hedge."))
+    parts = [one.parts.get("nearness", 0.0) for one in weighed(*near_to_when, asked="What did I do two weeks ago?")]
+    assert parts == [0.0] * 3
+    assert any(one.parts.get("nearness") for one in weighed(*near_to_when, asked="What was done in two weeks of rain?"))
+
+
+def test_a_capital_tells_a_name_in_english_alone() -> None:
+    assert read_question("What did the repair shop Bosch Center find?").names
+    assert not read_question("Was war laut dem Techniker an der Waschmaschine kaputt?").names
+    assert not read_question("¿Cuánto dinero van a dar a los novios?").names
+
+
+def test_a_number_is_a_name_in_any_language() -> None:
+    assert "17 uhr" in read_question("Was war für 17 Uhr mit der Waschmaschine geplant?").names

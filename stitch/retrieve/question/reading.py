@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stitch.core.text_cache import text_cache
-from stitch.text.dates import find_moments
+from stitch.text.dates import find_moments, without_relative_times
 from stitch.text.foreign_phrases import asked_classes
 from stitch.text.languages import content_stems, is_foreign, language_of
 from stitch.text.phrases import NounPhrase, noun_phrases
@@ -160,6 +160,7 @@ _KINDS_OF_NOUNS = {
 }
 """Which neutral class a thing belongs to by the noun it is asked for with."""
 
+_DIGIT = re.compile(r"\d")
 _NUMBER = stem("number")
 NAMES = frozenset(("name", "organization", "person", "place"))
 """Classes of names, of which one is often taken for another."""
@@ -182,7 +183,7 @@ class Question:
     asked_beside_context: str
     """What stands beside that clause; empty if there is none."""
     clues: str
-    """Where it may say where to look: in that clause, or anywhere if it has none."""
+    """Where it may say where to look: in that clause, or anywhere if it has none; not when ("two weeks ago")."""
     clue_stems: frozenset[str]
     asked_stems: tuple[str, ...]
     """Stems of the thing it asks for ("fare" of "what was the fare per ticket"); none of "what did it cost"."""
@@ -216,6 +217,7 @@ def read_question(text: str) -> Question:
     text = text[:_MAX_READ_CHARS]
     language = language_of(text)
     context, rest = _split(text)
+    clues = without_relative_times(context or text)
     lists, asked, thing = _what_is_asked(rest)
     asked_stems = tuple(map(stem, thing.text.split())) if thing else ()
     facts, subjects = _facts_asked(text)
@@ -223,12 +225,12 @@ def read_question(text: str) -> Question:
         text=text,
         words=tuple(words(text)),
         said=f" {' '.join(map(stem, words(text)))} ",
-        names=_names(text),
+        names=_names(without_relative_times(text), language),
         moments=find_moments(text),
         context=context,
         asked_beside_context=rest if context else "",
-        clues=context or text,
-        clue_stems=frozenset(content_stems(context or text)),
+        clues=clues,
+        clue_stems=frozenset(content_stems(clues)),
         asked_stems=asked_stems,
         other_stems=frozenset(content_stems(rest)),
         classes=_classes_of_form(asked) if not is_foreign(language) else asked_classes(text.lower(), language or ""),
@@ -266,9 +268,11 @@ def _what_is_asked(rest: str) -> tuple[bool, str, NounPhrase | None]:
     return lists is not None, asked, phrases[0] if phrases else None
 
 
-def _names(text: str) -> frozenset[str]:
+def _names(text: str, language: str | None) -> frozenset[str]:
     said = (*(mention.value for mention in find_mentions(text)), *_CAPITALIZED.findall(text))
-    return frozenset(" ".join(words(name)) for name in said)
+    names = frozenset(" ".join(words(name)) for name in said)
+    # The forms of names are English: elsewhere nouns have capitals, or what opens a question ("¿Cuánto").
+    return frozenset(name for name in names if _DIGIT.search(name)) if is_foreign(language) else names
 
 
 def _classes_of_form(asked: str) -> tuple[str, ...]:
