@@ -143,28 +143,18 @@ class Constants:
     """Of so many goals that a question may be about, all steps are looked at."""
     runs_exchange: float = _chosen(0.7, _RUNS)
     """Of what another step of its exchange is more alike, a step of a run takes on this share."""
-    runs_goal_leads: float = _chosen(0.25, _RUNS)
-    """What it adds to be of the goal whose words lead those of all others."""
-    runs_margin: float = _chosen(1.3, _RUNS)
-    """A goal leads that has so many times what the next has."""
     runs_goal_named: float = _chosen(0.8, _RUNS)
     """What it adds to be of a goal that names the identifiers of the question."""
     runs_goal_alike: float = _chosen(0.5, _RUNS)
     """What it adds to be of the goal whose best steps are most alike."""
     runs_inside: float = _chosen(0.2, _RUNS)
     """What it adds to say what no other step of its goal says of the question."""
-    runs_each: float = _chosen(0.2, _RUNS)
-    """What the best step of each goal gains where a question asks the same of several."""
-    runs_each_goal: float = _chosen(0.5, _RUNS)
-    """There the goal counts by this share."""
     runs_newest: float = _chosen(0.6, _RUNS)
     """What it adds to be of the last goal with an identifier, where a question asks how that stands."""
     runs_call: float = _chosen(0.12, _RUNS)
     """What a call gains where a question asks what was done."""
-    runs_words: float = _chosen(0.2, _RUNS)
-    """What words of an agent gain where it asks why."""
     runs_words_action: float = _chosen(0.15, _RUNS)
-    """What they gain where it asks what was done."""
+    """What words of an agent gain there."""
     runs_user: float = _chosen(0.2, _RUNS)
     """What words of a user gain where it asks why."""
     runs_not_user: float = _chosen(0.12, _RUNS)
@@ -177,16 +167,12 @@ class Constants:
     """What a call gains that changed something where it asks by which calls something was settled."""
     runs_changed_result: float = _chosen(0.35, _RUNS)
     """What the result of such a call gains there."""
-    runs_state: float = _chosen(0.2, _RUNS)
-    """What it gains where a question asks how something stands."""
-    runs_opening_task: float = _chosen(1.2, _RUNS)
-    """What a step gains that opens a goal where a task is given."""
+    runs_opening: float = _chosen(1.65, _RUNS)
+    """What a step gains that opens a goal where a task is given, or it is asked what somebody wanted."""
     runs_kind_of: int = _chosen(8, _RUNS)
     """So many of the requests that are most alike to a task tell of which kind it is."""
     runs_kind: float = _chosen(0.06, _RUNS)
     """What the request gains that says most of what these have in common."""
-    runs_opening_asked: float = _chosen(1.1, _RUNS)
-    """The same where a question asks what somebody wanted."""
     runs_late: float = _chosen(0.25, _RUNS)
     """What the last step of a goal gains over its first."""
     runs_last: float = _chosen(0.4, _RUNS)

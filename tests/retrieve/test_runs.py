@@ -167,11 +167,10 @@ QUERIES = {
     "opening": "I want my lamp mended.",
     "kind": "I want my lamp mended.",
     "deed": "Which error did the search give?",
-    "each": "What was ordered in each case?",
 }
 
 
-@pytest.mark.parametrize("name", ["exchange", "goal", "inside", "deed", "each", "opening", "kind", "place", "newest"])
+@pytest.mark.parametrize("name", ["exchange", "goal", "inside", "deed", "opening", "kind", "place", "newest"])
 class TestScorersOfRuns(ScorerContract):
     @pytest.fixture
     def scorer(self, name: str) -> Scorer:
@@ -212,22 +211,16 @@ def test_a_question_for_errors_lifts_what_failed_and_one_for_calls_what_changed_
     assert settled[6] > settled.get(9, 0.0)
 
 
-def test_asked_of_each_goal_the_best_step_of_each_gains_and_the_goal_counts_less() -> None:
-    of = (*RUN, user(13, "The shelf leans.", "mend the shelf"), call(14, "x", "mend the shelf"))
-    asked = pool_of("Which error came up in each case?", candidates(2, 8, 14, of=of))
-    numbers = SCORERS["each"](asked) or []
-    assert {place for place, number in enumerate(numbers) if number} == {3, 8, 14}
-    assert SCORERS["each"](pool_of("Which error came up?", asked.candidates)) is None
-    both, one = (SCORERS["goal"](pool_of(f"error {asking}", asked.candidates)) for asking in ("in each case", "case"))
-    assert both is not None
-    assert one is not None
-    assert max(both) == pytest.approx(CONSTANTS.runs_each_goal * max(one))
-
-
-def test_a_question_why_lifts_words() -> None:
+def test_a_question_why_lifts_words_of_users() -> None:
     numbers = parts("deed", "Why was that?")
-    assert numbers[4] == CONSTANTS.runs_words
-    assert 3 not in numbers
+    assert {numbers[user] for user in (1, 7)} == {CONSTANTS.runs_user}
+    assert not {3, 4}.intersection(numbers)
+
+
+@pytest.mark.parametrize("query", ["What was he called?", "Was it ever tried?", "Was it called off?"])
+def test_what_is_called_or_tried_is_no_call(query: str) -> None:
+    assert not read_run_question(query).calls
+    assert read_run_question("What happened when we tried that?").calls
 
 
 def test_a_task_finds_what_opens_goals() -> None:
@@ -388,12 +381,11 @@ def test_why_a_step_was_not_found_is_told_of_runs_too() -> None:
         ("I want my money back.", {"task"}),
         ("What did this customer want before?", {"requests"}),
         ("How does the order stand now?", {"state", "last"}),
-        ("Which of today's orders were late?", {"each"}),
     ],
 )
 def test_what_a_question_asks_of_runs(query: str, asks: set[str]) -> None:
     found = read_run_question(query)
-    flags = ("action", "result", "error", "cause", "last", "first", "state", "each", "task", "requests", "calls")
+    flags = ("action", "result", "error", "cause", "last", "first", "state", "task", "requests", "calls")
     assert asks <= {name for name in flags if getattr(found, name)}
 
 

@@ -49,13 +49,8 @@ _STATE = whole_words(
     r"""at present|now|current(?:ly)?|still|in the end|left|latest|last thing|so far|up to date|as (?:it|things) stands?
     |how (?:does|do|did|is|are|was|were) (?:\w+ ){1,4}(?:stand|look|left)"""
 )
-_EACH = whole_words(
-    r"""each|both|every|for which|in which (?:\w+ ){0,3}(?:runs?|cases?|tasks?|jobs?|issues?|tickets?|ones)
-    |which of (?:today's|the day's|yesterday's|this week's|the week's|the|all|his|her|their|our)|two|three
-    |several|who|several|across"""
-)
 _CALLS = whole_words(
-    r"""calls?|called|tools?|commands?|attempts?|submit(?:s|ted)?|book(?:s|ed)?|settled?|tried|procedures?
+    r"""calls?|tools?|commands?|attempts?|submit(?:s|ted)?|book(?:s|ed)?|settled?|(?:we|they|you) tried|procedures?
     |steps? (?:did|were)|made good|put (?:\w+ )?right|carried|done|did that"""
 )
 _OF_SOMEBODY = whole_words(
@@ -92,8 +87,6 @@ class RunQuestion:
     first: bool
     state: bool
     """Whether it asks how something stands, after all changes."""
-    each: bool
-    """Whether it asks the same of several goals."""
     task: bool
     """Whether it is a task as somebody gives it ("I want my money back"), which asks for earlier tasks of its kind."""
     requests: bool
@@ -120,7 +113,6 @@ def read_run_question(text: str) -> RunQuestion:
         last=_LAST.search(folded) is not None,
         first=_FIRST.search(folded) is not None,
         state=not task and _STATE.search(folded) is not None,
-        each=_EACH.search(folded) is not None,
         task=task,
         requests=requests or (not task and "come to us" in folded),
         calls=not task and _CALLS.search(folded) is not None,

@@ -1,21 +1,17 @@
 """What was done: whether a step is of the kind that a question about runs asks for, and where in its goal it stands.
 
 "Which error did the second run give?" is answered by a result that has none of these words; its call has them. "Why?"
-is answered by what the agent said, "which command?" by a call, "what did she want?" by what opens a goal. Of a
+is answered by what a user said, "which command?" by a call, "what did she want?" by what opens a goal. Of a
 task that is given nothing counts but what others like it began with.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from stitch.retrieve.kinds import Kind, changes, failed
 from stitch.retrieve.rank.pool import Pool
 from stitch.retrieve.rank.runs import Runs, runs
-
-_SEVERAL = 3
-"""Of so many goals the same may be asked."""
 
 
 def exchange(pool: Pool) -> Sequence[float] | None:
@@ -38,7 +34,7 @@ def deed(pool: Pool) -> Sequence[float] | None:
     asked = found.asked
     worth = dict.fromkeys(Kind, 0.0)
     worth[Kind.CALL] += constants.runs_call * asked.action
-    worth[Kind.AGENT] += constants.runs_words * asked.cause + constants.runs_words_action * asked.action
+    worth[Kind.AGENT] += constants.runs_words_action * asked.action
     worth[Kind.USER] += constants.runs_user * asked.cause - constants.runs_not_user * (asked.action or asked.result)
     # How a thing stands is told by what changed it, not by any result.
     worth[Kind.RESULT] += constants.runs_result * (asked.result and not asked.state)
@@ -47,25 +43,9 @@ def deed(pool: Pool) -> Sequence[float] | None:
         for number, one in enumerate(pool.candidates):
             if found.kinds[number] is not Kind.SETUP and number not in found.openings and failed(one.snippet):
                 gains[number] += constants.runs_failure
-    if asked.calls or asked.state:
+    if asked.calls:
         for number in range(len(gains)):
             gains[number] += _changed(pool, found, number)
-    return gains
-
-
-def each(pool: Pool) -> Sequence[float] | None:
-    """Whether it is the step of its goal that answers best, where the same is asked of several goals."""
-    found = pool.once(runs)
-    if found is None or found.asked.task or not found.asked.each or len(found.members) < _SEVERAL:
-        return None
-    alike, done = exchange(pool) or (), deed(pool) or ()
-    worth = [
-        math.fsum((one.similarity, more, did)) for one, more, did in zip(pool.candidates, alike, done, strict=True)
-    ]
-    gains = [0.0] * len(worth)
-    for own in found.members:
-        # Of equals the earliest, whatever the order of the candidates.
-        gains[max(own, key=lambda number: worth[number])] = pool.constants.runs_each
     return gains
 
 
@@ -74,8 +54,7 @@ def opening(pool: Pool) -> Sequence[float] | None:
     found, constants = pool.once(runs), pool.constants
     if found is None or not (found.asked.task or found.asked.requests):
         return None
-    gain = constants.runs_opening_task if found.asked.task else constants.runs_opening_asked
-    return [gain * (number in found.openings) for number in range(len(pool.candidates))]
+    return [constants.runs_opening * (number in found.openings) for number in range(len(pool.candidates))]
 
 
 def place(pool: Pool) -> Sequence[float] | None:
@@ -94,10 +73,7 @@ def place(pool: Pool) -> Sequence[float] | None:
 
 def _changed(pool: Pool, found: Runs, number: int) -> float:
     """What it counts to have changed something, for a call and for its result."""
-    constants, asked = pool.constants, found.asked
     if found.kinds[number] is Kind.CALL:
-        return constants.runs_change * asked.calls * changes(pool.candidates[number].snippet)
+        return pool.constants.runs_change * changes(pool.candidates[number].snippet)
     call = found.result_of[number]
-    if call < 0 or not changes(pool.candidates[call].snippet):
-        return 0.0
-    return constants.runs_changed_result * asked.calls + constants.runs_state * asked.state
+    return pool.constants.runs_changed_result * (call >= 0 and changes(pool.candidates[call].snippet))

@@ -23,8 +23,7 @@ def goal(pool: Pool) -> Sequence[float] | None:
     if found is None or len(found.named) < 2 or found.asked.task:
         return None
     strength = pool.once(goal_strength)
-    share = pool.constants.runs_each_goal if found.asked.each else 1.0
-    return [share * strength[own] if own >= 0 else 0.0 for own in found.goals]
+    return [strength[own] if own >= 0 else 0.0 for own in found.goals]
 
 
 def inside(pool: Pool) -> Sequence[float] | None:
@@ -82,43 +81,11 @@ def goal_strength(pool: Pool) -> list[float]:
     found, constants = pool.once(runs), pool.constants
     if found is None:
         return []
-    words, named, alike = _by_words(found), pool.once(_named), _alike(pool, found)
-    lead = _leading(words, margin=constants.runs_margin)
+    by_name, by_steps = pool.once(_named), _alike(pool, found)
     return [
-        math.fsum(
-            (
-                constants.runs_goal_leads * (goal == lead),
-                constants.runs_goal_named * named[goal],
-                constants.runs_goal_alike * alike[goal],
-            )
-        )
-        for goal in range(len(found.named))
+        constants.runs_goal_named * named + constants.runs_goal_alike * alike
+        for named, alike in zip(by_name, by_steps, strict=True)
     ]
-
-
-def _by_words(found: Runs) -> list[float]:
-    """How well each goal as a whole answers the words of the question (BM25), the best 1."""
-    count = len(found.members)
-    said = [
-        [sum(found.says[number] >> at & 1 for number in own) for at in range(len(found.asked.terms))]
-        for own in found.members
-    ]
-    mean = sum(map(len, found.members)) / max(1, count)
-    scores = [0.0] * count
-    for at in range(len(found.asked.terms)):
-        having = sum(counts[at] > 0 for counts in said)
-        rare = math.log(1 + (count - having + 0.5) / (having + 0.5))
-        for goal, counts in enumerate(said):
-            longer = 0.25 + 0.75 * len(found.members[goal]) / mean
-            scores[goal] += rare * counts[at] * 2 / (counts[at] + longer)
-    best = max(scores, default=0.0)
-    return [score / best if best else 0.0 for score in scores]
-
-
-def _leading(words: Sequence[float], *, margin: float) -> int:
-    """The goal that leads all others by a margin; -1 if none does."""
-    first, *others = sorted(words, reverse=True) or [0.0]
-    return words.index(first) if first > 0 and all(first >= margin * other for other in others) else -1
 
 
 def _named(pool: Pool) -> list[float]:

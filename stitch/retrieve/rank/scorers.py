@@ -16,7 +16,7 @@ from stitch.core import (
     Selection,
 )
 from stitch.retrieve.rank.decisions import decides, decision
-from stitch.retrieve.rank.deeds import deed, each, exchange, opening, place
+from stitch.retrieve.rank.deeds import deed, exchange, opening, place
 from stitch.retrieve.rank.exchanges import exchange_labels, exchange_similarity, named
 from stitch.retrieve.rank.goals import goal, inside, newest
 from stitch.retrieve.rank.hinted import asking, order, speaker, time
@@ -70,7 +70,6 @@ SCORERS: Mapping[str, Scorer] = {
     "goal": goal,
     "inside": inside,
     "deed": deed,
-    "each": each,
     "opening": opening,
     "kind": kind,
     "place": place,
@@ -97,7 +96,6 @@ RUNS = RankingRule(
         "goal",
         "inside",
         "deed",
-        "each",
         "opening",
         "kind",
         "place",

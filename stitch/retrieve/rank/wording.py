@@ -24,7 +24,6 @@ _PHRASES = {
     "goal": "the goal that is asked about",
     "inside": "what else is asked, inside its goal",
     "deed": "what was done, as asked for",
-    "each": "answers best of its goal, where several are asked about",
     "opening": "opens a goal, as asked for",
     "kind": "says what requests of its kind say",
     "place": "late or early in its goal, as asked for",
