@@ -119,7 +119,8 @@ def words_in(texts: Iterable[str]) -> set[str]:
 def words_in_labels(journal: Journal, gone: Iterable[Entry], *, tenant: str) -> set[str]:
     """The words of erased steps that labels of their trajectories still have, and no other step there says.
 
-    Plain verbs name what is done: a label may have one, whoever says it. So may labels that a person gave.
+    Plain verbs name what is done: a label may have one, whoever says it. So may labels that a person gave, and kinds
+    such as `file` may be called as an id, a session or metadata are: no labeler makes kinds of these.
     """
     groups: dict[str, list[Entry]] = {}
     for entry in gone:
@@ -133,20 +134,33 @@ def words_in_labels(journal: Journal, gone: Iterable[Entry], *, tenant: str) -> 
         told = (each.labels for each in (*steps, *journal.encoded_revisions(tenant, trajectory)))
         if left.words and _may_say(left, told):
             unsaid = {word for word in left.words if stem(word) in left.stems}
-            found |= unsaid & _labeled(left, journal.kept(tenant, trajectory))
+            labeled = _labeled(left, journal.kept(tenant, trajectory))
+            read = {word for entry in entries for text in _read(entry) for word in (*words(text), *signs_in(text))}
+            found |= unsaid & (labeled.said | (labeled.kinds & read))
     return found
 
 
-def _labeled(unsaid: Unsaid, steps: Iterable[KeptStep]) -> set[str]:
+class _Labeled(NamedTuple):
+    """Words of labels."""
+
+    said: set[str]
+    """Of what was said, and of names of scopes and targets."""
+    kinds: set[str]
+    """Of event types and entity types."""
+
+
+def _labeled(unsaid: Unsaid, steps: Iterable[KeptStep]) -> _Labeled:
     """The words of those labels that may say one that no step says, but for what persons called their steps."""
-    labeled, by_hand = set[str](), set[str]()
+    said, kinds, by_hand = set[str](), set[str](), set[str]()
     for kept in steps:
         encoded = (*(revision[3] for revision in kept.revisions), kept.labels)
         if _may_say(unsaid, encoded):
             made = [None if each is None else StepLabels.model_validate_json(each) for each in encoded]
             by_hand.update(words("\n".join(given_by_hand(made))))
-            labeled.update(*(_label_words(each) for each in made if each is not None))
-    return labeled - by_hand
+            for each in (each for each in made if each is not None):
+                said.update(_said_words(each))
+                kinds.update(_named_words((*each.intent.event_types, *each.intent.entity_types)))
+    return _Labeled(said - by_hand, kinds - by_hand)
 
 
 def _may_say(unsaid: Unsaid, encoded: Iterable[bytes | None]) -> bool:
@@ -178,14 +192,19 @@ def _words_in_any_form(step: str) -> Iterator[str]:
     yield from split_names("\n".join(strings(orjson.loads(step))))
 
 
-def _label_words(labels: StepLabels) -> set[str]:
-    """The words of labels: of what was said all, of names of labels those that are no verbs."""
+def _said_words(labels: StepLabels) -> set[str]:
+    """Words of labels but for kinds: all of what was said, of scopes and targets those that are no plain verbs."""
     replaced = (reference.replacement for reference in labels.references)
     mentioned = (mention.value for mention in labels.mentions)
-    names = " ".join(label.value for label in labels.intent.labels() if label.value != NO_SCOPE)
-    named = (*words(names), *signs_in(names))
+    scope = labels.intent.scope if labels.intent.scope != NO_SCOPE else None
     said = words("\n".join((labels.context, labels.summary, *replaced, *mentioned)))
-    return {*said, *(word for word in named if not is_verb(word))}
+    return {*said, *_named_words((scope or "", *labels.intent.targets))}
+
+
+def _named_words(names: Iterable[str]) -> Iterator[str]:
+    """The words of names that are no plain verbs."""
+    text = " ".join(names)
+    return (word for word in (*words(text), *signs_in(text)) if not is_verb(word))
 
 
 def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant: str) -> Proof:
@@ -246,13 +265,21 @@ def _among(texts: Iterable[bytes], needles: Needles) -> set[bytes]:
 
 def _texts(entry: Entry) -> Iterator[str]:
     step = entry.step
-    yield step.content
-    yield from filter(None, (step.role, step.tool_name, step.session, step.parent))
-    yield from (text for call in step.tool_calls for text in (call.name, call.id or ""))
+    yield from _read(entry)
+    yield from filter(None, (step.session, step.parent))
+    yield from (call.id for call in step.tool_calls if call.id)
     if isinstance(step.timestamp, str):
         yield step.timestamp
-    yield from _strings([dict(call.arguments) for call in step.tool_calls])
     yield from _strings(dict(step.metadata))
+
+
+def _read(entry: Entry) -> Iterator[str]:
+    """What labelers read of a step to say of what kinds it is."""
+    step = entry.step
+    yield step.content
+    yield from filter(None, (step.role, step.tool_name))
+    yield from (call.name for call in step.tool_calls)
+    yield from _strings([dict(call.arguments) for call in step.tool_calls])
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -17,6 +17,7 @@ import pytest
 from stitch import Step, ToolCall, open_memory
 from stitch.lifecycle.own_words import OWN_WORDS
 from stitch.lifecycle.selection import Selector
+from stitch.lifecycle.traces import words_in_labels
 from stitch.lm import Charge, Ledger
 from stitch.observe import TraceObserver
 
@@ -290,3 +291,40 @@ def test_no_file_keeps_the_name_of_a_step_that_was_erased_from_a_long_run(tmp_pa
         assert memory.lifecycle.erase(Selector(trajectory="run", step="103r")).proof.found == ()
     assert places(folder, "103r") == {}
     assert places(folder, "104r") != {}
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"id": "file-7"},
+        {"metadata": {"kind": "file"}},
+        {"metadata": {"file": 1}},
+        {"session": "file"},
+        {"parent": "file"},
+        {"tool_calls": [{"id": "file", "name": "x", "arguments": {}}]},
+    ],
+    ids=str,
+)
+def test_a_kind_that_is_called_as_what_no_labeler_reads_of_an_erased_step_is_no_trace_of_it(
+    field: dict[str, object], tmp_path: Path
+) -> None:
+    with open_memory(tmp_path / "m") as memory:
+        memory.add({"id": "a", "role": "user", "content": "Please open src/auth/login.py and fix it."}, trajectory="t")
+        memory.add({"id": "b", "role": "user", "content": "Fine.", **field}, trajectory="t")
+        kinds = [entry.labels.intent.entity_types for entry in memory.steps("t") if entry.labels][:1]
+        assert kinds == [("file",)]
+        erased = memory.lifecycle.erase(Selector(trajectory="t", step=str(field.get("id", "b"))))
+        assert (erased.steps, erased.proof.found) == (1, ())
+        assert [entry.labels.intent.entity_types for entry in memory.steps("t") if entry.labels] == kinds
+
+
+def test_a_kind_that_only_an_erased_step_said_is_a_trace_of_it(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m") as memory:
+        memory.add({"id": "a", "role": "user", "content": "Please open src/auth/login.py and fix it."}, trajectory="t")
+        journal, entry = memory._ingestor.journal, next(iter(memory.steps("t")))
+        for step, found in (
+            (Step(id="file", role="user", content="Fine."), set[str]()),
+            (Step(id="b", role="user", content="A file."), {"file"}),
+        ):
+            gone = entry._replace(step=step)
+            assert words_in_labels(journal, [gone], tenant=memory.tenant) == found
