@@ -111,15 +111,19 @@ def _say_ready(url: str, *, as_json: bool) -> None:
 
 @contextmanager
 def _logged_to_standard_error() -> Iterator[None]:
-    """Show what goes wrong; a program that uses the library decides for itself, the command is such a program."""
+    """Show what goes wrong; a program that uses the library decides for itself, the command is such a program.
+
+    The root has the same form: what other packages log of a request would show what it says (MCP names the prompt that
+    is not there).
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(WithoutText())
-    levels = {"stitch": logging.INFO, "stitch.events": logging.WARNING, "uvicorn.error": logging.ERROR}
+    levels = {"": logging.WARNING, "stitch": logging.INFO, "stitch.events": logging.WARNING, "uvicorn.error": logging.ERROR}
     logs = {name: logging.getLogger(name) for name in levels}
     before = [(log, log.level, log.handlers, log.propagate) for log in logs.values()]
     for name, log in logs.items():
         log.setLevel(levels[name])
-    for name in ("stitch", "uvicorn.error"):
+    for name in ("", "stitch", "uvicorn.error"):
         logs[name].handlers, logs[name].propagate = [handler], False
     try:
         yield

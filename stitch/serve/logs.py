@@ -10,10 +10,14 @@ from stitch.core import StoreAway, StoreBack
 
 _PLACE = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]")
 _OWN = "stitch.serve"
+_WRITTEN_SO = ("stitch", "uvicorn")
+"""Who logs with what it says as arguments; others may have written it into the words themselves."""
 
 
 class WithoutText(logging.Formatter):
     """One line a record; of what is logged in the rooms below, only the words of the program and no name or text.
+
+    Of what other packages log, who did and how grave it is.
 
     Of an error that nobody expected, its kind and where it was raised.
     """
@@ -31,5 +35,9 @@ class WithoutText(logging.Formatter):
 
     @staticmethod
     def _words(record: logging.LogRecord, event: object) -> str:
-        """What the program says, with dots for what it says it of."""
-        return _PLACE.sub("…", str(record.msg)) if event is None else type(event).__name__
+        """What the program says, with dots for what it says it of; of another package, that it says something."""
+        if event is not None:
+            return type(event).__name__
+        if not record.name.startswith(_WRITTEN_SO):
+            return f"{record.levelname.lower()} of {record.name}"
+        return _PLACE.sub("…", str(record.msg))

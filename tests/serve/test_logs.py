@@ -56,3 +56,8 @@ def test_of_an_error_that_nobody_expected_its_kind_and_its_place_are_shown():
     assert __name__.split(".")[-1] in line
     assert "invalid literal" not in line
     assert sys.exc_info() == (None, None, None)
+
+
+def test_of_what_other_packages_log_no_word_is_shown():
+    [line] = lines_of(lambda log: log.warning(f"no prompt {'swordfish'}"), name="mcp.server")  # noqa: G004
+    assert line == "stitch: warning of mcp.server"

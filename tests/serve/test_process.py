@@ -56,6 +56,22 @@ def test_a_ready_server_says_on_one_line_where_it_is_and_a_signal_ends_it_in_ord
         assert memory.status().stored == 1
 
 
+def test_what_a_client_of_tools_asks_for_in_vain_is_not_shown_in_the_log(begin, tmp_path, client_of):
+    process, ready = begin("--memory", tmp_path / "m")
+    client = client_of(ready["url"])
+    accept = {"Accept": "application/json, text/event-stream"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    opened = client.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}, **accept)
+    session = {**accept, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
+    for method in ("prompts/get", "resources/read", "tools/call"):
+        named = {"name": "swordfish", "uri": "stitch://swordfish"}
+        client.post("/mcp", {"jsonrpc": "2.0", "id": 2, "method": method, "params": named}, **session)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert b"swordfish" not in err
+
+
 def test_ctrl_c_ends_a_server_of_several_tenants_with_status_0(begin, tmp_path, client_of):
     made = make_key("ann", actions=["read", "write"], now=0)
     KeyFile(tmp_path / "keys.json").add(made.key)
