@@ -118,7 +118,8 @@ def _logged_to_standard_error() -> Iterator[None]:
     """
     handler = logging.StreamHandler()
     handler.setFormatter(WithoutText())
-    levels = {"": logging.WARNING, "stitch": logging.INFO, "stitch.events": logging.WARNING, "uvicorn.error": logging.ERROR}
+    levels = {"": logging.WARNING, "stitch": logging.INFO, "stitch.events": logging.WARNING}
+    levels["uvicorn.error"] = logging.ERROR
     logs = {name: logging.getLogger(name) for name in levels}
     before = [(log, log.level, log.handlers, log.propagate) for log in logs.values()]
     for name, log in logs.items():

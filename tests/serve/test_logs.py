@@ -59,5 +59,5 @@ def test_of_an_error_that_nobody_expected_its_kind_and_its_place_are_shown():
 
 
 def test_of_what_other_packages_log_no_word_is_shown():
-    [line] = lines_of(lambda log: log.warning(f"no prompt {'swordfish'}"), name="mcp.server")  # noqa: G004
+    [line] = lines_of(lambda log: log.warning(f"no prompt {'swordfish'}"), name="mcp.server")
     assert line == "stitch: warning of mcp.server"

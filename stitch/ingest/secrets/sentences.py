@@ -10,10 +10,12 @@ from stitch.ingest.secrets.values import (
     has_three_kinds,
     is_card,
     is_dense,
+    is_joined_words,
     is_odd_argument,
     is_odd_word,
     is_password,
     is_plain_secret,
+    is_seed_phrase,
     is_word_password,
 )
 
@@ -31,6 +33,11 @@ def _is_alone(text: str) -> bool:
     return is_odd_word(text) or (
         len(text) >= 8 and _SELDOM.search(text) is not None and text != text.lower() and is_password(text)
     )
+
+
+def _is_joined(text: str) -> bool:
+    """Whether a sentence ends with words written together, a capital within: `sorrelSoup`."""
+    return text[0].islower() and is_joined_words(text)
 
 
 def _is_defaults(text: str) -> bool:
@@ -131,8 +138,9 @@ SENTENCES: tuple[Rule, ...] = (
     ),
     rule_within(
         "one-time-code",
-        signs="code d|código d|codigo d|codice d|код |kod ",
-        pattern=r"(?:code|c[óo]digo|codice|kod|код) (?:d['’]|d[eioa] )?(?:activation|v[ée]rification|s[ée]curit[ée]"
+        signs="code d|código d|codigo d|codice d|код |kod |code secret|code confidentiel|código secreto|codice segreto",
+        pattern=r"(?:code|c[óo]digo|codice|kod|код) (?:d['’]|d[eioa] )?(?:secret|confidentiel|secreto|segreto"
+        r"|activation|v[ée]rification|s[ée]curit[ée]"
         r"|acc[eè]s|connexion|confirmation|déverrouillage|acceso|seguridad|verificación|desbloqueo|verifica|sicurezza"
         r"|accesso|sblocco|acesso|segurança|verificação|desbloqueio|подтверждения|доступа|безопасности|активации|weryfikacyjny"
         r"|dostępu)(?: ?[:=] ?| (?:est |es |è |é )?)(?P<secret>\d{4,8})(?![\w%-])(?![.,:/]\d)",
@@ -144,6 +152,49 @@ SENTENCES: tuple[Rule, ...] = (
         r"|сейф)"
         r"[^\n.:\d]{0,30} (?:mit|with|avec|con|com|met|med|с) (?P<secret>\d{4,8})"
         r"(?=$|[\n.,;!?](?!\d)|\s(?:auf|then|and|und|et|y|e)\b)",
+    ),
+    rule_within(
+        "pin",
+        signs="clave de|chave d|senha d",
+        pattern=r"\b(?:clave|chave|senha) d(?:e|el|o|a) (?:la |mi |mis |su |meu |minha )?"
+        r"(?:banco|cajero|tarjeta|móvil|celular|alarma|puerta|portal|caja fuerte|cart[ãa]o|alarme|porta|port[ãa]o"
+        r"|cofre)"
+        r"(?: es| é|:)? (?P<secret>\d{4,8})(?![\w%-])(?![.,:/]\d)",
+    ),
+    rule_within(
+        "pin",
+        signs="пин|пін|geheimzahl|код до|код от|код подъ|код двер|код сейф|код ворот|şifre|密码|密碼",
+        pattern=r"(?:(?<!\w)(?:п[иі]н(?:-?код)?(?: (?:карт[ыи]|картки|телефона))?|geheimzahl|şifre(?:m|n|si|niz)?"
+        r"|код (?:от |до )?(?:домофона|подъезда|двери|сейфа|ворот))(?: (?:это|—|–|-|ist|lautet))?:? |密[码碼] )"
+        r"(?P<secret>\d{4,8})(?![\w%-])(?![.,:/]\d)",
+    ),
+    rule_within(
+        "password",
+        signs="it's|it’s|now ",
+        accepts=_is_told,
+        pattern=r"\b(?:pass(?:word|code|phrase)|pin)\b[^\n;=(){}]{0,80}?\b(?:it['’]s(?: now)?|now(?: it['’]s)?) "
+        r"[\"'“`](?P<secret>[^\s\"'“”`]{4,60})[\"'”`]",
+    ),
+    rule_within(
+        "password",
+        signs=" password, | passcode, | passphrase, ",
+        accepts=is_plain_secret,
+        pattern=r"\b(?:default|standard|temporary|initial|same|usual|old|new) pass(?:word|code|phrase), "
+        r"[\"'“`]?(?P<secret>[^\s\"'“”`,;]{5,59}[^\s\"'“”`,;.!?])(?![\w(])",
+    ),
+    rule_within(
+        "password",
+        signs="password is |password was |passcode is |passphrase is ",
+        accepts=_is_joined,
+        pattern=r"\b(?:my|your|his|her|our|their|the)(?: [a-z-]{2,12})? pass(?:word|code|phrase) (?:is|was) "
+        r"(?P<secret>[A-Za-z]{8,30})(?=[.!]?[ \t]*(?:$|\n))",
+    ),
+    rule_within(
+        "secret",
+        signs="12 words|24 words|12-word|24-word|twelve words|twenty-four words",
+        accepts=is_seed_phrase,
+        pattern=r"\b(?:12|24|twelve|twenty-four)[- ]words?\b[^\n:=]{0,30}?(?::| are:?| is:?|=)\s{1,3}[\"'“]?"
+        r"(?P<secret>(?:[a-z]{3,8},?\s){11,23}[a-z]{3,8})",
     ),
     rule_within(
         "pin",

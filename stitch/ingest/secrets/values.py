@@ -258,9 +258,9 @@ def is_word_password(text: str) -> bool:
 _PARTICIPLE = re.compile(
     r".*(?:[éi]e?s?|able|ible|ante?|ente?|toire|ose|use?|if|ive|[ai]d[oa]s?|[aiu]t[oa]|[ae]nd[oa]|ivel|bile|vel|ável"
     r"|[óo]ri[oa]|al[e]?|el|elle|ico|ica|ique|ier|ière|ivo|iva|os[oa]|ari[oa]|[aeiu]s[oa]|[enr]tt?[oa]"
-    r"|iche?|lich|ig|bar|sam|los|haft|iert|isch|lijke?|baar)"
+    r"|iche?|lich|ig|bar|sam|los|haft|iert|isch|lijke?|baar|n[uy]t|tt[uy])"
 )
-"""Endings of participles and adjectives in German and the Romance languages."""
+"""Endings of participles and adjectives in German, Finnish and the Romance languages."""
 
 
 def is_named_word(text: str) -> bool:
