@@ -47,7 +47,7 @@ class Constants:
     verbatim_span: float = _chosen(2.0, "known items of agent_runs, LoCoMo")
     """So many words of a step may stand where the question has one."""
 
-    time: float = _chosen(0.1, _CHATS)
+    time: float = _chosen(0.2, _CHATS)
     """What a step gains that happened when the question says."""
     on_the_day: float = _chosen(0.1, _CHATS)
     """What it gains more where it tells of that very day ("today"), and is no reply of an assistant."""

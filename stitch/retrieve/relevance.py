@@ -1,9 +1,9 @@
 """The chance that a memory has anything to say on a question, and that each hit is what was asked for.
 
-A ranking puts something first even where nothing bears on the question. What tells the two apart is how alike the best
-hit is, and how much of the question's words, the rare ones above all, the hits say at all. Two logistic models read
-these numbers: one says whether anything bears on the question, one says of each hit, if anything does, whether it is
-what was asked for. The chance of a hit is the product of both.
+A ranking puts something first even where nothing bears on the question. What tells the two apart is how near the best
+hit is in meaning, whether one hit is alike and says the question's rare words, and how many of its words nobody said.
+Two logistic models read such numbers: one says whether anything bears on the question, one says of each hit, if
+anything does, whether it is what was asked for. The chance of a hit is the product of both.
 
 The weights are fitted by `python -m stitch.bench.fit_relevance` on public sets, each left out once; how far they carry
 stands in `bench/results/relevance.md`.
@@ -15,12 +15,12 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
-from stitch.core import Decision, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
+from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
 from stitch.core.protocols import SnippetStore, WordCounts
 from stitch.core.results import WITHOUT_MODEL
+from stitch.embed import StaticEmbedder
 from stitch.embed.lexical import index_of
 from stitch.errors import ModelError
 from stitch.retrieve.context.answer import answer
@@ -33,22 +33,19 @@ if TYPE_CHECKING:
 
 JUDGED, JUDGED_CHARS = 20, 600
 """A model is shown so many hits, of each so many characters."""
-FIRST = 10
-"""What the best hits say together is looked for among so many."""
+FIRST, FIRST_CHARS = 10, 600
+"""The nearest is looked for among so many hits, in so many characters of each: long ones say first what they are of."""
 
 DECIMALS = 4
 """Of a chance, so many count."""
 
 Weights = Mapping[str, float]
 
-ANSWERED: Weights = {
-    "bias": -0.441, "similarity": 4.287, "lead": -2.507, "covered": -1.598, "both": 12.005, "absent": -1.148,
-    "words": -0.595,
-}  # fmt: skip
+ANSWERED: Weights = {"bias": -3.183, "near": 5.069, "both": 9.079, "absent": -0.643}
 """Of `question_features`, for: anything bears on the question."""
 MEANT: Weights = {
-    "bias": -0.421, "similarity": -1.49, "below": -0.474, "covered": -1.601, "both": 5.442, "place": -0.856,
-    "words": 0.112,
+    "bias": -0.241, "similarity": -2.033, "below": 0.067, "covered": -1.59, "both": 5.836, "place": -0.956,
+    "words": 0.134,
 }  # fmt: skip
 """Of `hit_features`, for: this hit is what was asked for, if anything is."""
 
@@ -69,12 +66,14 @@ class Evidence:
     Attributes:
         similarities: Of each hit, in their order.
         covered: Of each hit, the share of the question's words that it says, each counted by its rarity.
+        near: The cosine of the question and the nearest of the first hits, by the vectors that come with the package.
         absent: The share of the question's words that no step of the memory says, not counted by rarity.
         words: How many words the question has.
     """
 
     similarities: tuple[float, ...]
     covered: tuple[float, ...]
+    near: float
     absent: float
     words: int
 
@@ -83,12 +82,9 @@ class Evidence:
         """The numbers that tell whether anything bears on the question, by name."""
         return {
             "bias": 1.0,
-            "similarity": max(self.similarities, default=0.0),
-            "lead": max(self.similarities, default=0.0) - median(self.similarities or (0.0,)),
-            "covered": max(self.covered[:FIRST], default=0.0),
+            "near": self.near,
             "both": max((a * b for a, b in zip(self.similarities, self.covered, strict=True)), default=0.0),
             "absent": self.absent,
-            "words": math.sqrt(self.words),
         }
 
     def hit_features(self) -> list[dict[str, float]]:
@@ -108,13 +104,14 @@ class Evidence:
         ]
 
 
-def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: WordCounts) -> Evidence:
+def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: WordCounts, *, near: float) -> Evidence:
     """What tells whether hits bear on a question.
 
     Args:
         hits: Best first.
         words: Of the question, without those that only build it.
         counts: Of these words, for the snippets of the hits.
+        near: See `Evidence`.
     """
     rarity = {word: _rarity(counts.carrying.get(word, 0), counts.snippets) for word in words}
     whole = math.fsum(rarity.values())
@@ -124,6 +121,7 @@ def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: W
     return Evidence(
         similarities=tuple(hit.similarity for hit in hits),
         covered=tuple(map(shares.__getitem__, said)),
+        near=near,
         absent=absent / (len(words) or 1),
         words=len(words),
     )
@@ -160,16 +158,25 @@ class RelevanceEstimator:
 
     Args:
         store: Counts words.
+        embedder: Tells how near hits are in meaning. The weights are fitted to the table that comes with the package,
+            so that it is used whatever embedder a memory has.
     """
 
-    def __init__(self, store: SnippetStore) -> None:
-        self._store = store
+    def __init__(self, store: SnippetStore, *, embedder: Embedder | None = None) -> None:
+        self._store, self._embedder = store, embedder or StaticEmbedder()
 
     def evidence(self, request: SearchRequest, hits: Sequence[ScoredSnippet]) -> Evidence:
         """What tells whether hits, best first, bear on a question."""
         words = {index_of(stem) for stem in content_stems(request.query)}
         ids = [hit.snippet.id for hit in hits]
-        return evidence_of(hits, words, self._store.word_counts(request.tenant, words, ids=ids))
+        counts = self._store.word_counts(request.tenant, words, ids=ids)
+        return evidence_of(hits, words, counts, near=self._nearest(request.query, hits[:FIRST]))
+
+    def _nearest(self, question: str, hits: Sequence[ScoredSnippet]) -> float:
+        if not hits:
+            return 0.0
+        asked, *said = self._embedder.embed([question, *(hit.snippet.text[:FIRST_CHARS] for hit in hits)])
+        return max(float(asked @ own) for own in said)
 
 
 class RelevanceJudge:

@@ -46,7 +46,7 @@ def test_recall_gives_quoted_passages_and_a_context(memory: Memory) -> None:
     assert is_recalled(found.context)
     assert asyncio.run(Recall(memory).acall(query="hotel")).passages
     assert Recall(memory, min_trust="high")(query="boat").context.count("<step") == 1
-    likely = copy.deepcopy(Recall(memory, min_relevance=0.2))
+    likely = copy.deepcopy(Recall(memory, min_relevance=0.3))
     assert len(likely(query="Which hotel is in Porto?").passages) == 1
     for nothing in (Recall(memory, trajectory="not yet")(query="hotel"), likely(query="kernel modules")):
         assert (nothing.context, nothing.passages) == ("", [])

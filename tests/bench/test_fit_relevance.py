@@ -58,7 +58,7 @@ def test_each_set_is_judged_by_what_the_others_gave(tmp_path: Path) -> None:
         assert row["hits"] > 0.8
         assert 0 <= row["near_misses"] <= 1
         assert sum(count for *_, count in row["reliability"]) == 9  # the three steps of three own questions
-    assert rows[2]["shipped"]["answered"]["similarity"] > 0
+    assert rows[2]["shipped"]["answered"]["near"] > 0
 
 
 def test_one_set_is_too_few(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_auc_counts_pairs_in_order() -> None:
 
 def asked(*, own: bool, similarity: float, right: tuple[bool, ...]) -> Asked:
     hits = tuple(similarity - 0.1 * place for place in range(len(right)))
-    evidence = Evidence(similarities=hits, covered=hits, absent=1 - similarity, words=4)
+    evidence = Evidence(similarities=hits, covered=hits, near=similarity, absent=1 - similarity, words=4)
     return Asked(own, near_miss=False, evidence=evidence, right=right, tokens=(10,) * len(right))
 
 

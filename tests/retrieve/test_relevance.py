@@ -204,7 +204,7 @@ def questions(draw: st.DrawFn) -> tuple[list[ScoredSnippet], list[int], WordCoun
 def test_chances_are_chances_and_no_hit_is_likelier_than_the_result(
     question: tuple[list[ScoredSnippet], list[int], WordCounts],
 ) -> None:
-    told = relevance(evidence_of(*question))
+    told = relevance(evidence_of(*question, near=0.5))
     assert 0.0 <= told.result <= 1.0
     assert len(told.hits) == len(question[0])
     assert all(0.0 <= own <= told.result for own in told.hits)
@@ -216,11 +216,11 @@ def test_what_is_more_alike_is_no_less_likely(
 ) -> None:
     hits, words, counts = question
     closer = [each._replace(parts={SIMILARITY: each.similarity + more}) for each in hits]
-    plain, nearer = (relevance(evidence_of(each, words, counts)) for each in (hits, closer))
+    plain, nearer = (relevance(evidence_of(each, words, counts, near=0.5)) for each in (hits, closer))
     assert nearer.result >= plain.result
 
 
 def test_the_weights_are_those_of_features_that_are_there() -> None:
-    evidence = evidence_of([hit(0, 0.5)], [1], WordCounts(3, {1: 1}, {}))
+    evidence = evidence_of([hit(0, 0.5)], [1], WordCounts(3, {1: 1}, {}), near=0.5)
     assert ANSWERED.keys() == evidence.question_features.keys()
     assert MEANT.keys() == evidence.hit_features()[0].keys()
