@@ -95,9 +95,7 @@ class Constants:
     described_scope: float = _chosen(0.2, _INTERLEAVED)
     """What a matched scope adds where a clause of the question says where to look."""
     described_entity_type: float = _chosen(0.45, _INTERLEAVED)
-    """The same of a matched entity type; two of a kind count once."""
-    described_event_type: float = _chosen(0.1, _INTERLEAVED)
-    """The same of a matched event type."""
+    """The same of a matched entity type; two of a kind count once. Event types count as where there is no clause."""
     described_nearness: float = _chosen(1.0, _INTERLEAVED)
     """What it adds to stand at all the clues of that clause at once."""
     hinted_label: float = _chosen(0.05, _CHATS)
@@ -117,17 +115,11 @@ class Constants:
     """As so many steps counts one of the same scope; steps of other scopes in between do not count."""
     clue_name: float = _chosen(5.0, _INTERLEAVED)
     """What a name, date or time counts as a clue; any other word counts 1."""
-    clue_partly_said: float = _chosen(1.5, _INTERLEAVED)
-    """What a date or time counts that is not fully said."""
     enough_clues: float = _chosen(20.0, _INTERLEAVED)
     """Clues that weigh less than this together (about one name in sixty steps) do not count in full."""
 
     filter_name: float = _chosen(5.0, _INTERLEAVED)
     """What a value of a scope counts that the question names by its form, beside a common word."""
-    filter_other: float = _chosen(0.1, _INTERLEAVED)
-    """What a word outside the clause that says where to look counts: it belongs to the answer."""
-    filter_partly_said: float = _chosen(0.3, _INTERLEAVED)
-    """What a date or time counts there that is not fully said ("the 1st")."""
     filter_least_evidence: float = _chosen(4.0, _INTERLEAVED)
     """Less than a named value tells that one of two scopes holds. Words that say less license no scope."""
     filter_margin: float = _chosen(0.7, _INTERLEAVED)

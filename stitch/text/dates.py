@@ -115,32 +115,28 @@ _TIME = re.compile(
 _MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
 
 
-def find_moments(text: str) -> dict[str, bool]:
-    """The dates and times of a text in canonical form, each with whether it is fully said.
+def find_moments(text: str) -> tuple[str, ...]:
+    """The dates and times of a text in canonical form, each once.
 
-    A date gives its month and day ("03-01"); its day alone ("the 1st") is there as well, as a form that is not fully
-    said. A time gives hour and minute ("17:30"), and the form that leaves the half of the day open ("5:30 o'clock").
-    Years are left out: chats rarely say them.
+    A date gives its month and day ("03-01"), and its day alone ("the 1st"). A time gives hour and minute ("17:30"), and
+    the form that leaves the half of the day open ("5:30 o'clock"). Years are left out: chats rarely say them.
     """
-    found: dict[str, bool] = {}
-    if any(map(str.isdigit, text)):
-        found.update(_dates(text))
-    found.update(_times(text))
-    return found
+    dates = _dates(text) if any(map(str.isdigit, text)) else ()
+    return tuple(dict.fromkeys((*dates, *_times(text))))
 
 
-def _dates(text: str) -> Iterator[tuple[str, bool]]:
+def _dates(text: str) -> Iterator[str]:
     for match in _DATE.finditer(text):
         day = int(match["iso_day"] or match["day"] or match["day_before"] or match["day_alone"])
         name = match["month"] or match["month_after"]
         month = int(match["iso_month"] or 0) or (_month_number(name) if name else 0)
         if 1 <= day <= 31 and month <= 12:
             if month:
-                yield f"{month:02d}-{day:02d}", True
-            yield f"the {day}.", False
+                yield f"{month:02d}-{day:02d}"
+            yield f"the {day}."
 
 
-def _times(text: str) -> Iterator[tuple[str, bool]]:
+def _times(text: str) -> Iterator[str]:
     for match in _TIME.finditer(text):
         hour = number(match["hour"] or match["hour_only"] or match["hour_said"] or match["hour_full"]) or 0
         minute = int(match["minute"] or 0)
@@ -149,8 +145,8 @@ def _times(text: str) -> Iterator[tuple[str, bool]]:
         half = (match["half"] or match["half_only"] or "").lower()
         hour = hour % 12 + 12 * (half == "p") if half and hour <= 12 else hour
         hour, minute = divmod((60 * hour + minute + _MINUTES.get((match["part"] or "").lower(), 0)) % 1440, 60)
-        yield f"{hour:02d}:{minute:02d}", True
-        yield f"{(hour - 1) % 12 + 1}:{minute:02d} o'clock", False
+        yield f"{hour:02d}:{minute:02d}"
+        yield f"{(hour - 1) % 12 + 1}:{minute:02d} o'clock"
 
 
 _CLOCK_TIME = re.compile(r"(\d{1,2})(?::(\d\d))?(?::\d\d)? ?(?:([ap])\.?m)?\b")

@@ -292,4 +292,4 @@ def _folded(name: str) -> str:
 def _read_value(value: str) -> tuple[str, tuple[str, ...]]:
     """A value as questions are compared with it: folded to words, and the moments it is or holds."""
     folded = " ".join(words(value))
-    return value if folded == value else folded, tuple(find_moments(value))  # one text is held for both
+    return value if folded == value else folded, find_moments(value)  # one text is held for both

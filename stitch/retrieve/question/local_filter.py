@@ -252,13 +252,10 @@ def _evidence(
         tells = phrase in question.names and 2 * len(holders) <= len(index.names)
         yield phrase, holders, constants.filter_name if tells else 1.0
         named.update(map(stem, phrase.split()))
-    for moment, fully_said in question.moments.items():
-        weight = constants.filter_name * (1.0 if fully_said else constants.filter_partly_said)
-        yield moment, index.by_moment.get(moment), weight
+    for moment in question.moments:
+        yield moment, index.by_moment.get(moment), constants.filter_name
     for term in sorted(question.clue_stems - named):
         yield term, index.by_term.get(term), 1.0
-    for term in sorted(question.other_stems - question.clue_stems - named):
-        yield term, index.by_term.get(term), constants.filter_other
 
 
 def _equated(question: Question, values: Iterable[tuple[str, Set[int]]]) -> bool:

@@ -176,7 +176,7 @@ class Question:
     """The stems of all its words, each between two blanks."""
     names: frozenset[str]
     """Values it names, by their form: folded, words joined by one blank."""
-    moments: dict[str, bool]
+    moments: tuple[str, ...]
     """See `find_moments`."""
     context: str
     """The clause that says where to look ("In the request where the city is Oslo"); empty if it has none."""
@@ -187,8 +187,6 @@ class Question:
     clue_stems: frozenset[str]
     asked_stems: tuple[str, ...]
     """Stems of the thing it asks for ("fare" of "what was the fare per ticket"); none of "what did it cost"."""
-    other_stems: frozenset[str]
-    """Stems outside that clause."""
     classes: tuple[str, ...]
     """Classes of things for which its form asks."""
     lists: bool
@@ -232,7 +230,6 @@ def read_question(text: str) -> Question:
         clues=clues,
         clue_stems=frozenset(content_stems(clues)),
         asked_stems=asked_stems,
-        other_stems=frozenset(content_stems(rest)),
         classes=_classes_of_form(asked) if not is_foreign(language) else asked_classes(text.lower(), language or ""),
         lists=lists or _ASKS_FOR_ALL.search(rest) is not None,
         several=thing is not None and not lists and _plural(asked, thing),

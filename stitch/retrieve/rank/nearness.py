@@ -110,9 +110,8 @@ def _clues(pool: Pool) -> Iterator[tuple[float, list[int]]]:
             yield from _told(constants.clue_name, (_says_name(text, name) for text in texts))
     if question.moments:
         moments = [find_moments(one.snippet.text) for one in pool.candidates]
-        for moment, fully in question.moments.items():
-            weight = constants.clue_name if fully else constants.clue_partly_said
-            yield from _told(weight, (moment in own for own in moments))
+        for moment in question.moments:
+            yield from _told(constants.clue_name, (moment in own for own in moments))
     for term in sorted(question.clue_stems - named):
         yield from _told(1.0, (says_stem(text, term) for text in texts))
 

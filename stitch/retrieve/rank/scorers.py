@@ -46,7 +46,6 @@ def labels(pool: Pool) -> Sequence[float] | None:
     if pool.question.context:
         of_kind[LabelKind.SCOPE] = constants.described_scope
         of_kind[LabelKind.ENTITY_TYPE] = constants.described_entity_type
-        of_kind[LabelKind.EVENT_TYPE] = constants.described_event_type
     return [share * sum(of_kind[kind] for kind in {label.kind for label in one.matched}) for one in pool.candidates]
 
 
