@@ -149,6 +149,8 @@ class Constants:
     """What words of an agent gain there."""
     runs_user: float = _chosen(0.2, _RUNS)
     """What words of a user gain where it asks why."""
+    runs_explained: float = _chosen(0.2, _RUNS)
+    """What a step gains there that carries the event type "explain"."""
     runs_not_user: float = _chosen(0.12, _RUNS)
     """What they lose where it asks what was done or came of it."""
     runs_result: float = _chosen(0.2, _RUNS)

@@ -217,6 +217,14 @@ def test_a_question_why_lifts_words_of_users() -> None:
     assert not {3, 4}.intersection(numbers)
 
 
+def test_a_question_why_lifts_what_carries_the_label_that_it_asks_for() -> None:
+    explains = step(4, "assistant", RUN[4].text, scope=f"{LAMP} / look up", events=("explain",))
+    run = (*RUN[:4], explains, *RUN[5:])
+    told = SCORERS["deed"](pool_of("Why was that?", candidates(of=run))) or []
+    assert told[4] == CONSTANTS.runs_explained
+    assert 4 not in parts("deed", "Why was that?")
+
+
 @pytest.mark.parametrize("query", ["What was he called?", "Was it ever tried?", "Was it called off?"])
 def test_what_is_called_or_tried_is_no_call(query: str) -> None:
     assert not read_run_question(query).calls

@@ -1,8 +1,8 @@
 """What was done: whether a step is of the kind that a question about runs asks for, and where in its goal it stands.
 
 "Which error did the second run give?" is answered by a result that has none of these words; its call has them. "Why?"
-is answered by what a user said, "which command?" by a call, "what did she want?" by what opens a goal. Of a
-task that is given nothing counts but what others like it began with.
+is answered by what explains and by what a user said, "which command?" by a call, "what did she want?" by what opens a
+goal. Of a task that is given nothing counts but what others like it began with.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ def deed(pool: Pool) -> Sequence[float] | None:
     # How a thing stands is told by what changed it, not by any result.
     worth[Kind.RESULT] += constants.runs_result * (asked.result and not asked.state)
     gains = [worth[kind] for kind in found.kinds]
+    if asked.cause:
+        for number, one in enumerate(pool.candidates):
+            gains[number] += constants.runs_explained * ("explain" in one.snippet.intent.event_types)
     if asked.error:
         for number, one in enumerate(pool.candidates):
             if found.kinds[number] is not Kind.SETUP and number not in found.openings and failed(one.snippet):
