@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from stitch.core import tenant_name, trajectory_name
 from stitch.core.files import make_private, make_private_folder, private, refuse_links
+from stitch.core.json_text import read_json
 from stitch.errors import InputError, JournalError, StitchError, StoreMismatchError, some_of
 from stitch.journal import CopyableJournal, Journal
 from stitch.journal.sqlite import VERSION, copy_running
@@ -108,7 +109,7 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
     folder = Path(backup)
     refuse_links(folder)
     try:
-        about = json.loads((folder / MANIFEST).read_text())
+        about = read_json((folder / MANIFEST).read_text())
         if about["format"] != _FORMAT:
             raise ValueError(about["format"])
         version, files = int(about["schema_version"]), dict(about["files"])
@@ -219,7 +220,7 @@ def _copy_lines(lines: Path, *, to: Path, tenant: str | None) -> None:
 
 def _names(line: bytes, tenant: str) -> bool:
     try:
-        fields = json.loads(line)
+        fields = read_json(line)
     except ValueError:
         return False
     return isinstance(fields, dict) and fields.get("tenant") == tenant

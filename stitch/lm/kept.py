@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from stitch.core.files import private
+from stitch.core.json_text import read_json
 from stitch.errors import InputError
 
 
@@ -36,7 +37,7 @@ class KeptReplies:
             os.truncate(file, whole)
         for number, line in enumerate(content[:whole].splitlines(), start=1):
             try:
-                told = json.loads(line)
+                told = read_json(line)
                 self._replies[base64.b64decode(told["id"])] = base64.b64decode(told["reply"])
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(

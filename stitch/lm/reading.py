@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from stitch.core.json_text import read_json
 from stitch.lm.notations import objects_written
 from stitch.lm.salvage import has_json, json_in, objects_in, said_in
 from stitch.lm.shapes import as_told, by_number, holds_list, item_type, joined, objects_in_shape
@@ -113,7 +114,7 @@ class ReplyAdapter(PromptAdapter):
             return as_choices(value, options)
         if isinstance(value, str):
             with suppress(ValueError):
-                value = json.loads(value)
+                value = read_json(value)
         reader = self._once("reader", annotation, lambda: TypeAdapter(annotation))
         return reader.validate_python(value)
 
@@ -175,7 +176,7 @@ def _as_said(completion: str) -> str:
     """A reply without what stands around it: a text of JSON that holds it, or the call of a tool."""
     if completion.lstrip().startswith('"'):
         with suppress(ValueError):
-            if isinstance(inner := json.loads(completion), str):
+            if isinstance(inner := read_json(completion), str):
                 completion = inner
     found = json_in(completion)
     if isinstance(found, Mapping) and set(found) <= _BESIDE_ARGUMENTS:

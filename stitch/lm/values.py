@@ -5,12 +5,12 @@ What is read is what was said: a count or a choice is never guessed out of prose
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from stitch.core.json_text import read_json
 from stitch.lm.salvage import json_in, objects_in
 from stitch.signatures.replies import same_word
 
@@ -47,7 +47,7 @@ def as_names(value: Any) -> list[str]:
     if isinstance(value, str):
         listed = None
         with suppress(ValueError):  # it is no JSON, but names with signs between them
-            listed = json.loads(value)
+            listed = read_json(value)
         if isinstance(listed, list):
             return as_names(listed)
         value = [_BULLET.sub("", part).strip() for part in _SEPARATORS.split(value)]
@@ -63,7 +63,7 @@ def as_names(value: Any) -> list[str]:
 def as_scores(value: Any) -> list[float]:
     """Scores in their order, where a model gives a mapping from numbers, or objects with a number and a score each."""
     if isinstance(value, str):
-        value = json.loads(value)
+        value = read_json(value)
     if isinstance(value, Mapping):
         value = [value[key] for key in sorted(value, key=lambda key: int(re.sub(r"\D", "", key)))]
     if not isinstance(value, list):

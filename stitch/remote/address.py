@@ -8,7 +8,6 @@ read the file can know.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import secrets
@@ -21,6 +20,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stitch.core.files import PRIVATE_FILE, private, read_short
+from stitch.core.json_text import read_json
 from stitch.errors import StoreError
 from stitch.lifecycle.read_only import own_temporary_folder
 
@@ -191,7 +191,7 @@ def _remove_socket(path: Path) -> None:
 def holder(note: Path) -> int | None:
     """The process that says in a note that it holds a memory; None if none says so."""
     try:
-        return int(json.loads(read_short(note, most_bytes=_NOTE_BYTES))["pid"])
+        return int(read_json(read_short(note, most_bytes=_NOTE_BYTES))["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from stitch.core.json_text import read_json
 
 Records = Iterable["tuple[int, Any]"]
 
@@ -177,7 +178,7 @@ def _grow_block(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
 def _input_of(written: str, block: Mapping[str, Any]) -> Any:
     """The input of a tool that came in pieces of JSON; one that is no JSON is kept as it is written."""
     try:
-        return json.loads(written) if written else block.get("input", {})
+        return read_json(written) if written else block.get("input", {})
     except ValueError:
         return written
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from zlib import crc32
 
 from stitch.core.files import private
+from stitch.core.json_text import read_json
 
 _PART_BYTES = 1 << 20
 
@@ -32,7 +33,7 @@ def changed_files(note: Path) -> set[Path]:
         checksum, _, text = note.read_text().partition("\n")
         if checksum != str(crc32(text.encode())):
             raise ValueError
-        wanted = json.loads(text)
+        wanted = read_json(text)
     except FileNotFoundError:
         return set()
     except ValueError:

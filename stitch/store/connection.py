@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
+from stitch.core.json_text import read_json
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.options import QdrantOptions
 
@@ -278,7 +279,7 @@ def _refused(what: str) -> StoreError:
 def _answer(error: UnexpectedResponse) -> str:
     """What a server answers that refuses a request, in one line."""
     try:
-        said = str(json.loads(error.content)["status"]["error"])
+        said = str(read_json(error.content)["status"]["error"])
     except (ValueError, TypeError, LookupError):
         said = str(error)
     return _line(f"{error.status_code} {error.reason_phrase}: {said}")

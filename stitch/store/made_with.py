@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stitch.core.files import private
+from stitch.core.json_text import read_json
 from stitch.errors import StoreError, StoreMismatchError
 
 Facts = Mapping[str, str | int]
@@ -42,7 +43,7 @@ def compare_facts(file: Path, facts: Facts, *, what: str, hint: str) -> None:
         StoreError: The file cannot be read.
     """
     try:
-        found = json.loads(file.read_text())
+        found = read_json(file.read_text())
         pairs = [(name, found[name], wanted) for name, wanted in facts.items()]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{what} does not say what it was made with: {str(file)!r} is damaged", hint=hint) from error

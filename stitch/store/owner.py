@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from stitch.core.files import private, read_short
+from stitch.core.json_text import read_json
 from stitch.core.process import OwnProcess, in_each_fork
 from stitch.errors import StoreError, StoreLockedError
 
@@ -102,7 +103,7 @@ def _key(about: os.stat_result) -> tuple[int, int]:
 
 def _holder(note: Path) -> str:
     try:
-        about = json.loads(read_short(note, most_bytes=1 << 16))
+        about = read_json(read_short(note, most_bytes=1 << 16))
         return f"process {about['pid']} on {about['host']} since {about['started']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"  # it has only just begun to write its note

@@ -11,6 +11,7 @@ import orjson
 from pydantic import ValidationError
 
 from stitch.core.intent import ContextualIntent, Label, LabelKind
+from stitch.core.json_text import read_json
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.core.text_cache import text_cache
 from stitch.core.trust import Origin, Trust, origin_of
@@ -84,7 +85,7 @@ def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
     fields["resolved"] = payload.get("resolved", payload.get("text"))
     fields["intent"] = _intent(*[tuple(payload[name]) if name in payload else () for name in LABEL_FIELDS.values()])
     if metadata := payload.get("metadata"):
-        fields["metadata"] = json.loads(metadata)
+        fields["metadata"] = read_json(metadata)
     try:
         return MemorySnippet.model_validate(fields)
     except ValidationError as error:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stitch.core.files import private
+from stitch.core.json_text import read_json
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.connection import Server
 from stitch.store.indexed import IndexedStore
@@ -101,7 +102,7 @@ class ServerStore(IndexedStore):
         super()._recover(bounds=bounds)
         if not self._building:
             following = self.path / _NEXT / "store" / "generation.json"
-            self._engine.sweep(keep=[json.loads(following.read_text())] if following.exists() else [])
+            self._engine.sweep(keep=[read_json(following.read_text())] if following.exists() else [])
 
     @property
     def _engine(self) -> ServerEngine:
@@ -127,6 +128,6 @@ def _write_generation(note: Path, generation: int) -> None:
 
 def _read_generation(note: Path, *, what: str, hint: str) -> int:
     try:
-        return int(json.loads(note.read_text()))
+        return int(read_json(note.read_text()))
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"{what} is damaged here: {str(note)!r} cannot be read", hint=hint) from error
