@@ -147,3 +147,18 @@ def test_any_words_can_be_read_and_mark_nothing_of_themselves(parts: list[str]) 
 
     assert claims_in(text) == claims_in(text)
     assert marks(said(text)) == []
+
+
+_SAID = [
+    "My budget is 500.", "Make it 700.", "The meeting with Ana is on Monday.", "It got moved to Friday.", "I'm not.",
+    "The meeting moved to Tuesday.", "I'm allergic to nuts.", "Turns out I'm not!", "I use Vim.", "I have 4 hens now.",
+    "I switched from Vim to Emacs.", "I have 3 hens.", "I prefer tea now.", "I prefer coffee.", "A red one, please.",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_SAID), max_size=10), st.sets(st.integers(0, 9)), st.permutations(range(10)))
+def test_what_is_asked_about_is_marked_as_where_all_is(texts: list[str], asked: set[int], order: list[int]) -> None:
+    steps = [one for place in order for one in said(*texts)[place : place + 1]]
+    of = {one.id for one in said(*texts) if one.position in asked}
+
+    assert restated(steps, of=of) == {name: marks for name, marks in restated(steps).items() if name in of}

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from stitch.core import MemorySnippet, Origin, SupersededValue
-from stitch.retrieve.links.calls import in_order
 from stitch.text.claims import Claim, Form, claims_in
 from stitch.text.words import stems
 
@@ -38,14 +37,35 @@ def restated(
         of: The ids of those that are asked about; all of them by default.
     """
     found: dict[str, list[SupersededValue]] = defaultdict(list)
-    for steps in in_order([step for step in snippets if claims_in(step.text) and _is_person(step)]):
-        by_person: dict[str, list[MemorySnippet]] = defaultdict(list)
-        for step in steps:
-            by_person[step.role].append(step)
-        for own in by_person.values():
+    by_person: dict[tuple[str, str], list[MemorySnippet]] = defaultdict(list)
+    for step in snippets:
+        if _is_person(step):
+            by_person[step.trajectory, step.role].append(step)
+    for steps in by_person.values():
+        if _may_be_restated(steps, of=of):
+            own = sorted((step for step in steps if claims_in(step.text)), key=lambda one: (one.position, one.step))
             for earlier, later in _otherwise(own, of=of):
                 found[earlier.snippet.id].append(_as_superseded(earlier, later))
     return {name: tuple(values) for name, values in found.items()}
+
+
+def _may_be_restated(steps: Sequence[MemorySnippet], *, of: Collection[str] | None) -> bool:
+    """Whether anything that is asked about may have been said otherwise: mostly not, and to read all takes long."""
+    asked = [_Said(step, claim) for step in steps if of is None or step.id in of for claim in claims_in(step.text)]
+    return any(
+        earlier.snippet.position < step.position and _may_supersede(earlier.claim, later)
+        for step in steps
+        if any(earlier.snippet.position < step.position for earlier in asked)
+        for later in claims_in(step.text)
+        if later.changes
+        for earlier in asked
+    )
+
+
+def _may_supersede(earlier: Claim, later: Claim) -> bool:
+    """Whether a claim supersedes another, whatever those that point turn out to point at."""
+    pointing = not (earlier.about and later.about)
+    return (pointing or _is_of_the_same(earlier, later)) and _supersedes(earlier, later)
 
 
 def may_be_pointed_at(step: MemorySnippet) -> bool:
