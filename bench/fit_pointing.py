@@ -50,7 +50,7 @@ def pointed_in(wording: str, *, trips: int) -> Iterator[Pointed]:
             items = resolver.raised_by(op.role, scope=scope)
             if op.role == "user" and op.action != "PROPOSE" and items:
                 meant = op.objects or ("",)
-                pointers = find_pointers(turn.text)
+                pointers = find_pointers(turn.text, items)
                 if len(pointers) == len(meant):
                     for pointer, name in zip(pointers, meant, strict=True):
                         yield Pointed(readings(pointer, turn.text, items), name)

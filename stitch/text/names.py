@@ -21,6 +21,7 @@ NOT_NAMES = FUNCTION_WORDS | word_set(
     nine ten wait cause uh um wow ugh aw aww woah whoa congrats lol"""
 )
 """Function words and the words that open sentences with a capital: never a name by themselves."""
+_TOLD_OF = word_set("Ate Booked Bought Chose Found Got Heard Liked Loved Met Saw Took Tried Visited")  # without "I"
 _OPEN_NAMES = word_set(
     "first last good great nice cool perfect fine never always once forever every all just still one two three"
 )
@@ -182,10 +183,10 @@ class _Run:
             del self.words[-1]
 
     def drop_what_opens(self) -> None:
-        """Leave out what only opens the sentence: "Visiting Rome", "Luckily Rome", "Visit Rome"."""
+        """Leave out what only opens the sentence: "Visiting Rome", "Luckily Rome", "Visit Rome", "Saw Rome"."""
         if self.words and self._opens_with_manner():
             self.drop_first()
-        if len(self.words) > 1 and is_verb(self.words[0].lower(), base=True):
+        if len(self.words) > 1 and (self.words[0] in _TOLD_OF or is_verb(self.words[0].lower(), base=True)):
             self.drop_first()
 
     def _begins_no_name(self) -> bool:
@@ -346,10 +347,8 @@ def _acts(text: str, end: int) -> bool:
     if does is None:
         return False
     verb = does["verb"]
-    if verb in _AUXILIARIES:
-        return True
-    if verb in _NOT_DOING:
-        return False
+    if verb in _AUXILIARIES or verb in _NOT_DOING:
+        return verb in _AUXILIARIES
     return verb in _PAST or verb.endswith("ed") or (is_verb(verb) and not is_verb(verb, base=True))
 
 

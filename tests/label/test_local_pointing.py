@@ -27,6 +27,11 @@ ITEMS = [raised("Cedar Inn", "stay", spoken=3), *LUNCHES, raised("Dove Inn", "st
         ("And the earlier of my two for the night, is it expensive?", "Cedar Inn"),
         ("We take the newest idea for the night.", "Dove Inn"),
         ("How much is number one on my lunch pile?", "Alder Kitchen"),
+        ("item 2 on our lunch list", "Birch Tavern"),
+        ("We take lunch candidate 1.", "Alder Kitchen"),
+        ("What does the first of the lunch spots cost? We try to stay inside a budget.", "Alder Kitchen"),
+        ("Lunch (not the bed, I mix these up): the second one.", "Birch Tavern"),
+        ("We stay at the first one. Lunch comes later, so does dinner.", "Cedar Inn"),
     ],
 )
 def test_what_is_counted_is_found_among_things_for_the_same_purpose(text: str, name: str) -> None:
@@ -61,9 +66,29 @@ def test_the_purpose_nearest_to_what_counts_is_its_own() -> None:
     assert (first.purpose, second.purpose) == ("dinner", "lunch")
 
 
+def test_a_number_behind_a_noun_counts_unless_it_counts_days_or_is_a_price_or_a_time() -> None:
+    assert [pointer.place for pointer in find_pointers("Is pick 2 or pick 3 better?", ITEMS)] == [2, 3]
+    for text in ("Back to day 2.", "We come at noon 12:30.", "It takes about 3 hours.", "They want the 10% off."):
+        assert [pointer.place for pointer in find_pointers(text, ITEMS)] == [None]
+
+
+def test_what_is_described_in_words_that_were_told_of_it_alone_is_found() -> None:
+    items = [raised("Alder Kitchen", "lunch", spoken=1), raised("Birch Tavern", "lunch", spoken=2)]
+    items[0].answers = ["barley", "soup", "smoked", "trout", "garden"]
+    items[1].answers = ["stuffed", "vine", "leaves", "garden", "quiet"]
+    for text, name in (
+        ("How much is the lunch place with the stuffed vine leaves?", "Birch Tavern"),
+        ("We take the lunch place that has barley soup with smoked trout.", "Alder Kitchen"),
+    ):
+        assert [item.name for _, item, _ in pointed_at(text, items)] == [name]
+    (pointer,) = find_pointers("that lunch place with the garden")
+    told = [one.numbers["told"] for one in readings(pointer, "that lunch place with the garden", items)[:2]]
+    assert told == [0.0, 0.0]
+
+
 def test_what_else_was_raised_for_it_the_choice_and_common_words_count() -> None:
     items = [raised("Alder Kitchen", "lunch", spoken=1, chosen=5), raised("Birch Tavern", "lunch", spoken=9)]
-    items[0].answers = ["river", "clock"]
+    items[0].words = ["river", "clock"]
     (pointer,) = find_pointers("the other lunch place by the river, is it the one we booked?")
     first, second, nothing = readings(pointer, "the other lunch place by the river, the one we booked?", items)
     assert first.numbers["the other"]
@@ -98,6 +123,74 @@ def test_names_are_put_in_where_a_plan_is_spoken_of_and_said_in_other_words() ->
     assert "Alder River Kitchen" in said[6][1]
 
 
+def resolved(*turns: str) -> list[str]:
+    resolver, said = ReferenceResolver(), []
+    for turn in ("user: Let's plan the first day.", *turns):
+        role, text = turn.split(": ", 1)
+        said.append(apply_rewrites(text, resolver.resolve(Step(role=role, content=text), scope="day 1").references))
+    return said
+
+
+RAISED = (
+    "user: Saw Alder River Kitchen on the map, would that do for lunch?",
+    "agent: A fine idea.",
+    "user: Cedar Rose Inn for the night?",
+    "agent: Many people like it.",
+    "user: Birch Garden Tavern could be another for lunch.",
+    "agent: They have a garden.",
+)
+
+
+def test_what_one_says_to_have_seen_is_called_by_its_name_alone() -> None:
+    assert "(Alder River Kitchen)" in resolved(*RAISED, "user: how much is #1 for lunch?")[-1]
+
+
+def test_the_second_one_of_a_list_for_another_purpose_is_not_meant() -> None:
+    listed = "user: Compare Alder River Kitchen and Birch Garden Tavern."
+    said = resolved(
+        *RAISED, "user: Dove Hill Inn might do for the night too.", listed, "user: We sleep at the second one."
+    )
+    assert "Dove Hill Inn" in said[-1]
+    assert "Birch" not in said[-1]
+    assert "Birch Garden Tavern" in resolved(*RAISED, listed, "user: We eat at the second one.")[-1]
+
+
+def test_the_second_one_that_somebody_put_forward_is_no_place_in_a_list() -> None:
+    said = resolved(
+        *RAISED, "user: Compare Cedar Rose Inn and Alder River Kitchen.", "user: Lunch at the second one I named."
+    )
+    assert "Birch Garden Tavern" in said[-1]
+
+
+def test_two_things_set_side_by_side_are_told_apart_by_their_place_alone() -> None:
+    asked = "user: Compare Alder River Kitchen and Birch Garden Tavern."
+    told = "agent: The first has a garden, and with the second of your two you come home with stories."
+    assert "Alder River Kitchen has" in resolved(*RAISED, asked, told)[-1]
+    assert "Birch Garden Tavern you come" in resolved(*RAISED, asked, told)[-1]
+    assert (
+        "Birch"
+        in resolved(*RAISED, asked, "agent: The first is old.", "agent: The first, and the second, are fine.")[-1]
+    )
+    # Whatever came between may have been spoken of as well; "the first" alone, or before a noun, counts anything.
+    assert resolved(*RAISED, asked, "agent: Yes.", "user: How many?", "agent: The first, and the second, are.")[
+        -1
+    ].endswith("are.")
+    assert "Alder" not in resolved(*RAISED, asked, "agent: The first wine and the second bread are good.")[-1]
+
+
+def test_the_kind_that_a_phrase_counts_narrows_it_down_in_the_part_of_the_plan() -> None:
+    resolver = ReferenceResolver()
+    for scope, text in (
+        ("day 1", "Let's plan the first day."),
+        ("day 1", "Alder River Kitchen could be nice for lunch."),
+        ("a thought", "For sightseeing, what about Elm Copper Tower?"),
+    ):
+        resolver.resolve(Step(role="user", content=text), scope=scope)
+    text = "The first sight I asked about for that day, what does it cost?"
+    found = resolver.resolve(Step(role="user", content=text), scope="day 1").references
+    assert "Elm Copper Tower" in apply_rewrites(text, found)
+
+
 def test_parts_of_a_plan_are_named_by_number_or_by_word() -> None:
     assert part_of("Back to the second day, please, or day 3?") == "day 3"
     assert part_of("Now our second day.") == "day 2"
@@ -109,3 +202,13 @@ def test_purposes_are_read_in_other_words_and_not_in_names() -> None:
     assert purpose(["Harbor Hotel would do for an evening meal."], name="Harbor Hotel") == "dinner"
     assert purpose(["Ann likes Oslo as well."], name="Oslo") == ""
     assert purpose(["We need it for work."]) == "work"
+    assert said_purposes("a phone that stays switched off, in bed last night") == []
+
+
+def test_the_purpose_nearest_to_a_name_is_its_own() -> None:
+    said = "So what to see: Elm Copper Tower could be one, before dinner and a night of sleep."
+    assert purpose([said], name="Elm Copper Tower") == "outing"
+    assert (
+        purpose(["Elm Copper Tower could be one.", "Dinner? No, we want to see the sights."], name="Elm Copper Tower")
+        == "outing"
+    )

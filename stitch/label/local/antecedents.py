@@ -18,7 +18,8 @@ import orjson
 from pydantic import JsonValue
 
 from stitch.core.protocols import ErasedText
-from stitch.label.local.hypernyms import nouns_for, purpose, same_purpose, told_kinds
+from stitch.label.local.counting import Counting
+from stitch.label.local.hypernyms import nouns_for, purpose, said_purposes, same_purpose, told_kinds
 from stitch.text.names import NameMention, last_unit, name_key
 from stitch.text.numbers import fold_words
 from stitch.text.words import FUNCTION_WORDS
@@ -27,6 +28,7 @@ _MAX_REFERENTS = 64
 _MAX_RAISED = 400
 _MAX_RAISED_PER_SCOPE = 60
 _MAX_WORDS = 60
+_MAX_TOLD_OF = 200
 _MAX_TOLD = 12
 
 # How much a mention brings a thing to mind, and how that fades with every step. None of these matters much:
@@ -334,6 +336,12 @@ class Antecedents:
         own = [item for item in here if item.by == by and " " in item.name]
         return own if 2 * len(own) >= sum(" " in item.name for item in here) else []
 
+    def is_for_another(self, name: str, purpose: str) -> bool:
+        """Whether all that is known of what a thing is for is another purpose than this one."""
+        key = name_key(name)
+        slots = {item.slot for item in self.raised if item.slot and name_key(item.name) == key}
+        return bool(purpose and slots) and purpose not in slots
+
     def offer(self, text: str, spoken: Sequence[tuple[int, str]]) -> None:
         """Remember what a step lists, and the prices it says; `spoken` are the names in it with their places."""
         listed = [item.strip() for item in _ITEM.findall(text)]
@@ -363,39 +371,42 @@ class Antecedents:
 
     def follow(self, text: str, *, by: str, raised_alone: bool) -> None:
         """Remember what others answer to a step that raised one thing alone."""
+        item = self.raised[self.followed] if 0 <= self.followed < len(self.raised) else None
         if raised_alone:
             self.followed = len(self.raised) - 1
-        elif 0 <= self.followed < len(self.raised) and self.raised[self.followed].by != by:
-            item = self.raised[self.followed]
-            if len(item.answers) < _MAX_WORDS:
-                item.answers = [*item.answers, *fold_words(text)][:_MAX_WORDS]
+        elif item is not None and item.by != by:
+            told = (word for word in fold_words(text) if word not in FUNCTION_WORDS)
+            item.answers = list(dict.fromkeys((*item.answers, *told)))[: _MAX_TOLD_OF if item.part else _MAX_WORDS]
+        elif item is not None and item.part:
+            self.followed = -1
 
-    def counted(self, *, mine: bool | None, by: str, scope: str, head: str, frame: str, count: int) -> list[Raised]:
+    def counted(self, phrase: Counting, *, by: str, scope: str, near: str) -> list[Raised]:
         """Return the things that a phrase like "the second hotel I raised for day 1" counts, in the order raised.
 
         Args:
-            mine: Whether the speaker counts what they raised themselves; None for what anybody raised.
+            phrase: What is counted, and how many there must be at least.
             by: The speaker.
             scope: The scope of the step, used where the phrase names no unit.
-            head: What the phrase calls the things ("hotel").
-            frame: The rest of the phrase ("for day 1").
-            count: How many there must be at least.
+            near: The purpose that is named beside the phrase, which counts where the phrase tells none and no kind.
         """
         # Complexity over 15 because what is counted is narrowed by one thing after another.
-        items = [item for item in self.raised if mine is None or (item.by == by) == mine]
-        items = _of_unit(items, last_unit(frame), scope=scope)
+        head, frame = phrase.head, phrase.frame
+        items = [item for item in self.raised if phrase.mine is None or (item.by == by) == phrase.mine]
+        items = _of_unit(items, last_unit(frame), scope=scope, part=self.part)
         said = [word for word in fold_words(frame) if word not in FUNCTION_WORDS]
-        meant = set(map(same_purpose, said))
+        meant = {*map(same_purpose, said), *(word for _, word in said_purposes(head))}
         slots = {item.slot for item in items if item.slot in meant}
+        sure = _of_kind(items, head)
+        if not slots and not sure:
+            slots = {item.slot for item in items if item.slot and item.slot == near}
         if slots:
             fitting = [item for item in items if item.slot in slots or (not item.slot and slots & set(item.words))]
-            return _extend(_claim(fitting, min(slots)), items, count)
+            return _extend(_claim(fitting, min(slots)), items, phrase.number)
         rest = [word for word in fold_words(_OF_UNIT.sub(" ", frame)) if word not in FUNCTION_WORDS]
         fits = [sum(word in item.words for word in rest) for item in items]
         if max(fits, default=0) > 0:
             return _claim([item for item, fit in zip(items, fits, strict=True) if fit == max(fits)], rest[-1])
-        sure = _of_kind(items, head)
-        return _extend(sure, items, count) if sure else items
+        return _extend(sure, items, phrase.number) if sure else items
 
     def forget(self, gone: Sequence[int], *, ids: Set[str | None], texts: Iterable[str], erased: ErasedText) -> None:
         """Forget what steps named, raised and listed, and what only they said.
@@ -492,11 +503,11 @@ def _claim(items: list[Raised], slot: str) -> list[Raised]:
     return items
 
 
-def _of_unit(items: list[Raised], unit: str, *, scope: str) -> list[Raised]:
-    """Those of the unit that a phrase names, or else of the scope if there are any."""
+def _of_unit(items: list[Raised], unit: str, *, scope: str, part: str) -> list[Raised]:
+    """Those of the unit that a phrase names, or else of the part of the plan, or the scope, if there are any."""
     if unit:
         return [item for item in items if item.unit == unit or unit in item.scope.lower()]
-    return [item for item in items if item.scope == scope] or items
+    return [item for item in items if (item.part == part if part else item.scope == scope)] or items
 
 
 def _of_kind(items: list[Raised], head: str) -> list[Raised]:

@@ -39,12 +39,17 @@ _RAISED_PHRASES = tuple(
         rf"\b(?:the )(?P<head>[a-z]+) {_RAISED} (?P<ordinal>first|second|third|last|most recently)\b{_NO_TIME}",
     )
 )
+_BY_SPEAKER = r" (?:that |which )?(?:i|we)(?:'d|'ve| have| had)? (?:[a-z]+ed|put|said|gave)\b"
+"""Behind "the second one": it is no list that counts, but what the speaker said at any time."""
 _LISTED = re.compile(
     rf"\b(?:the )+(?:{_N} "
-    r"(?:one|option|choice|step|item|point|suggestion|idea|method|result|of the two|of these|of them)\b|"
-    r"(?P<side>latter|former)\b)(?! of the\b)",
+    r"(?:one|option|choice|step|item|point|suggestion|idea|method|result|of (?:the|your|our|my) two|of these|of them)"
+    r"\b|"
+    rf"(?P<side>latter|former)\b)(?! of the\b|{_BY_SPEAKER})",
     _I,
 )
+_BARE = re.compile(r"\bthe (?P<ordinal>first|second)\b(?: (?P<following>[a-z']+)|(?=[,.;:?!]|$))", _I)
+"""Two things that were set side by side are told apart by nothing but their place: "the first has a garden"."""
 _AS_ADJECTIVE = re.compile(r" (?P<noun>[a-z][\w-]+)")
 _SAYS_OF = re.compile(r"\b(?:is|was|be|been|being|are|were|'s|not|n't|become|became) $", _I)
 """Before a phrase that says what something is: "it would not have been my first idea" points at no idea."""
@@ -76,6 +81,8 @@ class Counting(NamedTuple):
     """Whether it counts the last list, and not what was raised at any time."""
     dearest: bool | None = None
     """For a phrase that compares prices: whether it asks for the highest."""
+    paired: bool = False
+    """Whether it counts nothing but two things that were set side by side."""
 
 
 def find_counting(text: str) -> Iterator[Counting]:
@@ -83,13 +90,13 @@ def find_counting(text: str) -> Iterator[Counting]:
     if _COUNTS.search(text.lower()) is None:
         return
     taken: list[tuple[int, int]] = []
-    for found in _find(text):
+    for found in (*_raised_in(text), *_listed_in(text), *_paired_in(text), *_priced_in(text)):
         if not any(found.start < end and start < found.end for start, end in taken):
             taken.append((found.start, found.end))
             yield found
 
 
-def _find(text: str) -> Iterator[Counting]:
+def _raised_in(text: str) -> Iterator[Counting]:
     for pattern in _RAISED_PHRASES:
         for match in pattern.finditer(text):
             if pattern is _OWNED and _SAYS_OF.search(text, max(0, match.start() - 12), match.start()):
@@ -105,6 +112,9 @@ def _find(text: str) -> Iterator[Counting]:
                 f"{head} {match['frame']}" if pattern is _OWNED else match["frame"],
                 False,
             )
+
+
+def _listed_in(text: str) -> Iterator[Counting]:
     for match in _LISTED.finditer(text):
         side = (match["side"] or "").lower()
         following = _AS_ADJECTIVE.match(text, match.end()) if side else None
@@ -112,6 +122,17 @@ def _find(text: str) -> Iterator[Counting]:
             continue
         number = {"former": 1, "latter": 2}.get(side) or _number(match["ordinal"])
         yield Counting(match.start(), match.end(), number, None, "", "", True)
+
+
+def _paired_in(text: str) -> Iterator[Counting]:
+    bare = [match for match in _BARE.finditer(text) if not match["following"] or _follows(match["following"].lower())]
+    if len({match["ordinal"].lower() for match in bare}) == 2:
+        for match in bare:
+            end = match.end("ordinal")
+            yield Counting(match.start(), end, _number(match["ordinal"]), None, "", "", True, paired=True)
+
+
+def _priced_in(text: str) -> Iterator[Counting]:
     for match in _BY_PRICE.finditer(text):
         yield Counting(match.start(), match.end(), 1, None, "", "", True, match["high"] is not None)
 

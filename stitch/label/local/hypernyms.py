@@ -55,10 +55,11 @@ def purpose(sentences: Sequence[str], *, name: str = "") -> str:
     Returns:
         The purpose, by one word for those that mean the same; empty if nothing is said.
     """
-    others = [sentence.replace(name, " ") if name else sentence for sentence in sentences]
-    for sentence in others:
-        if said := said_purposes(sentence):
-            return said[-1][1]
+    for sentence in sentences:
+        place = sentence.find(name) if name else -1
+        start, end = (place, place + len(name)) if place >= 0 else (len(sentence), len(sentence))
+        if said := purpose_near(f"{sentence[:start]}{' ' * (end - start)}{sentence[end:]}", start, end):
+            return said
     for place, sentence in enumerate(sentences):
         about = not place or _MEANS_IT.search(sentence)
         match = _SLOT.search(sentence) if about else None
@@ -68,17 +69,44 @@ def purpose(sentences: Sequence[str], *, name: str = "") -> str:
 
 
 _SAID_PURPOSE = re.compile(
-    r"\b(?:(?P<stay>stays?|nights?|overnight|accommodations?|lodgings?|sleep(?:ing)?|hotels?|rooms?|beds?|kip\w*)"
+    r"\b(?:(?P<stay>stays?(?! (?:in|inside|within|below|under|out|off|on|away|up|put|open|calm|quiet|dry|switched)\b)"
+    r"|(?<!last )(?<!every )(?<!final )(?<!other )nights?|overnight|accommodations?|lodgings?|sleep(?:ing)?|hotels?"
+    r"|rooms?|(?<!\bin )beds?|kip\w*)"
     r"|(?P<breakfast>breakfasts?|morning meal)|(?P<brunch>brunch)|(?P<lunch>lunch(?:es|eon)?|midday meal)"
     r"|(?P<dinner>dinners?|suppers?|evening meal)"
-    r"|(?P<outing>outings?|sightseeing|sights?|excursions?|attractions?|activit(?:y|ies)|visit(?:s|ing)?|tours?))\b",
+    r"|(?P<outing>outings?|sightseeing|sights?|excursions?|attractions?|activit(?:y|ies)|visit(?:s|ing)?|tours?"
+    r"|(?:what|things?) to see))\b",
     re.IGNORECASE,
 )
+_NOT_THIS = re.compile(
+    r"\b(?:not|no|instead of|rather than|typed|wrote)(?: (?:the|our|my|for|about|where we|a))* $", re.IGNORECASE
+)
+"""Before a purpose that somebody takes back: "lunch (not the bed)"."""
+_SENTENCE = re.compile(r"[.!?\n]+(?=\s|$)")
 
 
 def said_purposes(text: str) -> list[tuple[int, str]]:
-    """The purposes that a text names in any words, with their places."""
-    return [(match.start(), match.lastgroup or "") for match in _SAID_PURPOSE.finditer(text)]
+    """The purposes that a text names in any words, with their places; not those that it takes back."""
+    return [
+        (match.start(), match.lastgroup or "")
+        for match in _SAID_PURPOSE.finditer(text)
+        if not _NOT_THIS.search(text, max(0, match.start() - 24), match.start())
+    ]
+
+
+def purpose_near(text: str, start: int, end: int) -> str:
+    """The purpose that is named nearest to a place of a text: in its own sentence, else before it, else after it."""
+    said = said_purposes(text)
+    if not said:
+        return ""
+    begins = max((match.end() for match in _SENTENCE.finditer(text, 0, start)), default=0)
+    ending = _SENTENCE.search(text, end)
+    ends = ending.start() if ending else len(text)
+    here = [one for one in said if begins <= one[0] < ends]
+    if here:
+        return min(here, key=lambda one: start - one[0] if one[0] < start else one[0] - end)[1]
+    before = [one for one in said if one[0] < begins]
+    return before[-1][1] if before else said[0][1]
 
 
 def same_purpose(word: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
 from math import exp, log
@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import orjson
 
+from stitch.core.text_cache import text_cache
 from stitch.label.local.antecedents import Raised
-from stitch.label.local.hypernyms import said_purposes
+from stitch.label.local.hypernyms import purpose_near, said_purposes
 from stitch.text.names import last_unit
 from stitch.text.numbers import NUMBER_WORDS, ORDINAL_WORDS, fold_words, number, ordinal
 from stitch.text.words import FUNCTION_WORDS, whole_words
@@ -30,13 +31,14 @@ MOST_CHARS = 600
 """Longer turns tell of things rather than point at them."""
 _MOST_POINTERS = 2
 _MOST_CANDIDATES = 40
-_NEAR_CHARS = 60
+_MOST_IN_COMMON = 4.0
+_DESCRIBING_CHARS = 30
 
 _NO_TIME = r"(?! (?:night|week|month|year|time|summer|evening|on)\b)"
 _COUNTED = re.compile(
     rf"\b(?P<ordinal>{ORDINAL_WORDS})\b(?! (?:thoughts?|things?|time|day|night|week|of all|impulse|class|name)\b)"
-    r"|(?:#|\b(?:number|numbered|no\.?|nr\.?|option|idea|choice|candidate|point) )"
-    rf"(?P<number>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})\b"
+    rf"|(?:#|\b(?:number|numbered|no\.?|nr\.?|option) )(?P<number>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})\b"
+    r"|\b(?P<noun>[a-z]{3,}) (?P<after>\d{1,2})\b(?![.,:/]?\d|\. [a-z]| ?(?:%|[ap]m\b))"
     r"|\b(?P<dotted>\d{1,2})\.(?= [a-z])"
     rf"|\b(?P<last>last|latest|later|newest|newer|(?:more|most) recent(?:ly)?|latter|alternative)\b{_NO_TIME}"
     rf"|\b(?P<earlier>earlier|earliest|older|oldest|original|former)\b{_NO_TIME}",
@@ -47,6 +49,7 @@ _CHOSE = whole_words(
     r"""book\w*|cho[os]\w*|pick\w*|decid\w*|settl\w*|reserv\w*|confirm\w*|lock\w* in|bagg\w*|resolv\w*|put down|took
     |taken|take|taking|go(?:ing)? with|went with|agreed|inked"""
 )
+_WORD = re.compile(r"[^\W_]+")
 _STANDS_FOR_IT = whole_words("it|its|that one|this one|that|this|the same|that place|this place")
 _ASKS = re.compile(r"\?|\b(?:how|what|which|price|cost|rat(?:ing|ed)|score|stars|reviews?)\b", re.IGNORECASE)
 
@@ -70,23 +73,28 @@ class Reading(NamedTuple):
     numbers: Mapping[str, float]
 
 
-def find_pointers(text: str) -> list[Pointer]:
+def find_pointers(text: str, items: Sequence[Raised] = ()) -> list[Pointer]:
     """The pointers of a turn: what counts things, at most two; else the turn as a whole."""
-    said = said_purposes(text)
-    found = []
-    for match in _COUNTED.finditer(text):
-        near = [word for place, word in said if abs(place - match.start()) <= _NEAR_CHARS]
-        purpose = near[-1] if near else (said[-1][1] if said else "")
-        found.append(Pointer(match.end(), _count(match), purpose))
+    parts = {item.part.split(" ")[0] for item in items}
+    found = [
+        Pointer(match.end(), count, purpose_near(text, match.start(), match.end()))
+        for match in _COUNTED.finditer(text)
+        if (count := _count(match, parts))
+    ]
     if found:
         return found[:_MOST_POINTERS]
+    said = said_purposes(text)
     end = re.search(r"[.!?\n](?=\s|$)", text)
     return [Pointer(end.start() if end else len(text), None, said[-1][1] if said else "")]
 
 
-def _count(match: re.Match[str]) -> int:
+def _count(match: re.Match[str], parts: Set[str]) -> int:
+    """What is counted, from 1, -1 for the last; 0 if it counts parts of the plan, or nothing."""
     if match["last"] or match["earlier"]:
         return -1 if match["last"] else 1
+    if match["noun"]:
+        noun = match["noun"].lower()
+        return 0 if noun in FUNCTION_WORDS or noun in parts else int(match["after"])
     return (ordinal(match["ordinal"]) if match["ordinal"] else number(match["number"] or match["dotted"])) or 1
 
 
@@ -102,8 +110,13 @@ def readings(pointer: Pointer, text: str, items: Sequence[Raised]) -> list[Readi
         "asks": _ASKS.search(text) is not None,
         "unit": bool(last_unit(text)),
     }
-    shared = _in_common(text, items)
-    found = [Reading(item, _of_item(pointer, places, place, cues, shared[place])) for place, item in enumerate(items)]
+    said = {word for word in fold_words(text) if word not in FUNCTION_WORDS}
+    told = _described(text, places)
+    raised = _in_common(said, places, [item.words for item in items])
+    found = [
+        Reading(item, _of_item(pointer, places, place, cues, told[place], raised[place]))
+        for place, item in enumerate(items)
+    ]
     nothing = {
         "nothing": 1.0,
         "nothing: purpose": float(bool(pointer.purpose)),
@@ -138,7 +151,7 @@ class _Places:
 
 
 def _of_item(
-    pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool], shared: float
+    pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool], told: float, raised: float
 ) -> Mapping[str, float]:
     # Complexity over 15 because each number is a condition of its own, side by side with its name.
     item, group = places.items[place], places.group(place)
@@ -163,16 +176,44 @@ def _of_item(
         "chosen, asked of": cues["chose"] and cues["asks"] and count is None and places.last_chosen(place),
         "chosen, chosen again": cues["chose"] and not cues["asks"] and places.last_chosen(place),
     }
-    return {**{name: float(true) for name, true in truths.items()}, "words": shared}
+    return {**{name: float(true) for name, true in truths.items()}, "told": told, "words": raised}
 
 
-def _in_common(text: str, items: Sequence[Raised]) -> list[float]:
-    """How much of what was said when an item was raised and answered, and of no other one, the text says again."""
-    said = {word for word in fold_words(text) if word not in FUNCTION_WORDS}
-    bags = [said.intersection((*item.words, *item.answers)) for item in items]
-    common = Counter(word for bag in bags for word in bag)
-    weighed = [sum(log((len(items) + 1) / common[word]) for word in sorted(bag)) for bag in bags]
-    return [weight / (1.0 + log(len(items) + 1)) for weight in weighed]
+def _described(text: str, places: _Places) -> list[float]:
+    """How many words stand close together that were told of an item, and of no other one raised for its purpose.
+
+    Words far apart are shared by chance: who asks for "the one with stuffed vine leaves" says them in a row.
+    """
+    words = [(match.start(), match.end(), _folded(match[0])) for match in _WORD.finditer(text)]
+    own = [set(item.answers) for item in places.items]
+    found = []
+    for place, answers in enumerate(own):
+        others = set[str]().union(*(own[other] for other in places.group(place) if other != place))
+        longest, run, last = 0, set[str](), -_DESCRIBING_CHARS
+        for start, end, word in words:
+            if word in answers and word not in others:
+                run = {*run, word} if start - last <= _DESCRIBING_CHARS else {word}
+                longest, last = max(longest, len(run)), end
+        found.append(min(_MOST_IN_COMMON, max(0.0, longest - 1.0)))
+    return found
+
+
+@text_cache(maxsize=4_096)
+def _folded(word: str) -> str:
+    folded = fold_words(word)
+    return folded[0] if folded and folded[0] not in FUNCTION_WORDS and len(folded[0]) > 2 else ""
+
+
+def _in_common(said: Set[str], places: _Places, bags: Sequence[Sequence[str]]) -> list[float]:
+    """How many words are said again that an item has and others raised for the same purpose have not."""
+    own = [said & set(bag) for bag in bags]
+    weighed = []
+    for place, bag in enumerate(own):
+        group = places.group(place)
+        common = Counter(word for other in group for word in own[other])
+        most = log(len(group) + 1)
+        weighed.append(min(_MOST_IN_COMMON, sum(log((len(group) + 1) / common[word]) / most for word in sorted(bag))))
+    return weighed
 
 
 def choose(found: Sequence[Reading], weights: Mapping[str, float]) -> tuple[Raised | None, float]:
@@ -187,7 +228,7 @@ def pointed_at(text: str, items: Sequence[Raised]) -> Iterator[tuple[Pointer, Ra
     if not any(item.part for item in items) or len(text) > MOST_CHARS:
         return  # outside of plans hardly anything is raised to be pointed at again, and half of what is found is wrong
     taken: list[Raised] = []
-    for pointer in find_pointers(text):
+    for pointer in find_pointers(text, items):
         item, share = choose(readings(pointer, text, items), shipped_weights())
         if item is not None and share >= LEAST_SURE and item not in taken:
             taken.append(item)

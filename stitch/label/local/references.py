@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -16,9 +16,10 @@ from pydantic import JsonValue
 from stitch.core import ReferenceRewrite, Step, apply_rewrites
 from stitch.core.protocols import ErasedText, Forgotten
 from stitch.label.local.antecedents import Antecedents, Raised, Referent, distinct
-from stitch.label.local.counting import find_counting
+from stitch.label.local.counting import Counting, find_counting
 from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
+from stitch.label.local.hypernyms import purpose_near
 from stitch.label.local.naming import part_of
 from stitch.label.local.pointing import chooses, pointed_at
 from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
@@ -27,6 +28,7 @@ from stitch.text.names import NameMention, find_names, last_unit, name_key, stra
 MAX_CONTEXT_CHARS = 300
 _MAX_COMPLETED_CHARS = 400
 _MAX_RAISING_CHARS = 400
+_MAX_TOLD_CHARS = 1_200
 _MAX_TOPICS = 3
 _MAX_RAISED_AT_ONCE = 8
 _MAX_SPEAKERS = 64
@@ -215,31 +217,34 @@ class ReferenceResolver:
 
     def _count(self, step: Step, text: str, scope: str) -> Iterator[_Named]:
         """The phrases that count things, with the thing each comes to."""
-        known = self._known
+        own = self.raised_by(step.role, scope=scope)
         for phrase in find_counting(text):
+            near = purpose_near(text, phrase.start, phrase.end) if own else ""
+            found: Referent | Raised | None
             if phrase.dearest is not None:
-                best = known.cheapest(dearest=phrase.dearest)
-                name, antecedent = (best.name, best.step) if best is not None else (None, None)
+                found = self._known.cheapest(dearest=phrase.dearest)
             elif phrase.listed:
-                recent = known.clock - known.listed_at <= _MAX_LISTED_AGO and phrase.start < _MAX_COMPLETED_CHARS
-                recent = recent and len(known.listed) > 1
-                name = _nth(known.listed, phrase.number) if recent else None
-                referent = known.find(name) if name is not None else None
-                antecedent = referent.step if referent is not None else None
+                found = self._listed(phrase, step, near)
             else:
-                items = known.counted(
-                    mine=phrase.mine,
-                    by=step.role,
-                    scope=scope,
-                    head=phrase.head,
-                    frame=phrase.frame,
-                    count=phrase.number,
-                )
-                item = _nth(items, phrase.number)
-                name, antecedent = (item.name, item.step) if item is not None else (None, None)
-            if name is not None:
+                found = _nth(self._known.counted(phrase, by=step.role, scope=scope, near=near), phrase.number)
+            if found is not None:
                 confidence = 0.8 if phrase.listed else 0.9
-                yield _Named(phrase.start, phrase.end, name, antecedent, confidence, phrase.listed)
+                yield _Named(phrase.start, phrase.end, found.name, found.step, confidence, phrase.listed)
+
+    def _listed(self, phrase: Counting, step: Step, near: str) -> Referent | None:
+        """What stands in that place of what was listed lately; None if it is for another purpose than is named."""
+        known = self._known
+        recent = known.clock - known.listed_at <= _MAX_LISTED_AGO and phrase.start < _MAX_COMPLETED_CHARS
+        recent = recent and (self._just_paired(step) if phrase.paired else len(known.listed) > 1)
+        name = _nth(known.listed, phrase.number) if recent else None
+        if name is None or known.is_for_another(name, near):
+            return None
+        return known.find(name) or Referent(name, None)
+
+    def _just_paired(self, step: Step) -> bool:
+        """Whether two things alone were set side by side, in the last turn of somebody else or since."""
+        own = list(takewhile(lambda said: said.role == step.role, reversed(self._said)))
+        return len(self._known.listed) == 2 and self._known.clock - self._known.listed_at <= len(own) + 1
 
     def _point(self, step: Step, text: str, scope: str) -> Iterator[_Named]:
         """What the turn points at of the things that its speaker raised, each to be put in where it is pointed at."""
@@ -290,7 +295,7 @@ class ReferenceResolver:
         ]
         known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
         raised_alone = alone and not beside and bool(known.raised) and known.raised[-1].step == step.id
-        known.follow(text[:_MAX_RAISING_CHARS], by=step.role, raised_alone=raised_alone)
+        known.follow(text[:_MAX_TOLD_CHARS], by=step.role, raised_alone=raised_alone)
         about = [(phrase.start, phrase.name) for phrase in counted]
         about += [(found.start, found.referent.name) for found in stood]
         self._offer(text, spoken, counted=counted, about=about)
