@@ -16,6 +16,7 @@ from stitch import __version__
 from stitch.errors import InputError, SettingsError
 
 FILE = "manifest.json"
+_COMPILED = (".pyc", ".pyo")
 _LIBRARIES = ("numpy", "qdrant-edge-py", "model2vec", "PyStemmer", "bm25s", "sacrebleu", "dspy")
 
 
@@ -59,14 +60,14 @@ def new_manifest(settings: RunSettings, *, command: str = "", notes: tuple[str, 
 
 
 def _code_digest() -> str:
-    """A hash of the installed code: two runs with the same one were made by the same program."""
+    """A hash of the installed code and its weights: two runs with the same one were made by the same program."""
     import stitch
     from stitch import bench, signatures
 
     digest = hashlib.sha256()
     for package in (stitch, signatures, bench):
         folder = Path(package.__path__[0])
-        for path in sorted(folder.rglob("*.py")):
+        for path in sorted(found for found in folder.rglob("*") if found.is_file() and found.suffix not in _COMPILED):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
@@ -95,7 +96,7 @@ def claim(folder: Path, manifest: Manifest) -> Manifest:
         The manifest in force: that of the run that goes on, or the new one.
 
     Raises:
-        SettingsError: The folder holds a run of other settings; nothing of it is changed.
+        SettingsError: The folder holds a run of other settings, or of another program; nothing of it is changed.
         InputError: It holds something else.
     """
     if (folder / FILE).exists():
@@ -106,6 +107,13 @@ def claim(folder: Path, manifest: Manifest) -> Manifest:
             raise SettingsError(
                 f"{str(folder)!r} holds a run of other settings: {name} is {theirs[name]!r} there, {mine[name]!r} now",
                 hint="name another folder with --out",
+            )
+        if known.versions != manifest.versions:
+            now, then = manifest.versions, known.versions
+            name = next(name for name in sorted({*now, *then}) if now.get(name) != then.get(name))
+            raise SettingsError(
+                f"{str(folder)!r} holds a run of another program: {name} {then.get(name)} there, {now.get(name)} now",
+                hint="name another folder with --out, or remove this one",
             )
         return known
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -277,6 +277,16 @@ def test_a_run_folder_belongs_to_its_settings(tmp_path: Path) -> None:
     assert read_manifest(tmp_path / "r") == first
 
 
+def test_a_run_folder_belongs_to_the_program_that_made_it(tmp_path: Path) -> None:
+    first = claim(tmp_path / "r", new_manifest(settings()))
+    for name in ("code", "numpy"):
+        other = new_manifest(settings())
+        other = other.model_copy(update={"versions": {**other.versions, name: "another"}})
+        with pytest.raises(SettingsError, match=f"another program: {name} {first.versions[name]} there, another now"):
+            claim(tmp_path / "r", other)
+    assert read_manifest(tmp_path / "r") == first
+
+
 def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="is not empty and holds no run"):
