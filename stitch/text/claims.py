@@ -8,14 +8,14 @@ conditions and what others are told to do say nothing of what holds.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.text.sentences import sentences
 from stitch.text.values import FoundMention, find_mentions
-from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, stem, words
+from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, stem, words
 
 _MOST_CLAIMS = 32
 _MOST_VALUE_WORDS = 6
@@ -33,10 +33,19 @@ _NOT_SO = re.compile(
     re.IGNORECASE,
 )
 """What makes a sentence say less than that something holds; plans of doing something are none of its values."""
+_NOT_SO_SIGNS = (
+    "if", "unless", "whe", "ould", "might", "wish", "hope", "imagine", "suppose", "maybe", "perhaps", "let's", "for ex",
+    "e.g", "used to", "back then", "thinking", "planning", "want to", "going to", "considering",
+)  # fmt: skip
+"""A part of each of these, and so below."""
 _NUMBER_WORD = re.compile(
     r"(?:day|noon|midnight)\b|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand)\b",
     re.I,
 )
+_NUMBER_SIGNS = (
+    "day", "noon", "midnight", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "dozen", "hundred", "thousand",
+)  # fmt: skip
 _UNIT_ENDS = re.compile(r"[,.;!?()]| (?:this|last|since|so far|already|now|and|but|so|which|who|that)\b", re.I)
 _BE = "be"
 _SO, _NO_MORE = "so", "not so"
@@ -59,6 +68,13 @@ _MARKS = re.compile(
     re.IGNORECASE,
 )
 """What shows that a sentence corrects, or brings up to date, what was said before."""
+_MARK_SIGNS = (
+    "now", "actually", "instead", "after all", "anymore", "any more", "no longer", "these days", "turn out",
+    "turns out", "turned out", "correction", "changed", "new", "already", "so far", "up to", "currently", "rather",
+    "in the end", "as it happens", "sorry",
+)  # fmt: skip
+_OF_ONESELF = re.compile(r"\b(?:[Iiİı][ '’]|[Mm]y )")
+"""Somebody speaks of themselves, as in all that is read of places, favorites, switches, states and preferences."""
 _OWN = r"(?:(?:(?:my|our|the) |^(?!(?:it|that|this)\b))(?P<about>[a-z][\w'’-]*(?: [a-z][\w'’-]*){0,4}?))"
 _IS = r"(?: is|'s|’s| are| was| has to be| will be| should be|:)"
 _HEDGE = (
@@ -158,6 +174,14 @@ _ENDS = re.compile(
     re.IGNORECASE,
 )
 """Where what is said of somebody ends, inside a sentence."""
+_CHANGE_SIGNS = (
+    *_MARK_SIGNS, "seems", "apparent", "make it", "make that", "change", "set ", "rais", "lower", "mov", "push",
+    "switch", "updat", "increas", "reduc", "extend", "bump", "schedul", "postpon", "shift", "decreas", "forward",
+    "delay", "upped", "cut ", "adjust", "revis", "current ", "i've ", "we've ", "i have ", "we have ", "relocat",
+    "started", "joined", "went", "gone", "again ", "stopped", "quit ", "gave up", "given up", '"', "“", "”", "ſ", "ı",
+)  # fmt: skip
+"""One of these stands wherever a claim says that something was otherwise: a part of each pattern above that tells so,
+quotes, which are taken out of what is read, and letters that are read as others where capitals make no difference."""
 
 
 class Form(Enum):
@@ -203,10 +227,16 @@ def claims_in(text: str) -> tuple[Claim, ...]:
     return tuple(found[:_MOST_CLAIMS])
 
 
+def may_say_change(text: str) -> bool:
+    """Whether a claim of a text may be one that changes something: to read its claims takes far longer."""
+    read = fold_case(text[:MAX_READ_CHARS]).replace("know", "|")  # which is said often, and is no "now"
+    return any(map(read.__contains__, _CHANGE_SIGNS))
+
+
 def _of_sentence(sentence: str) -> Iterator[Claim]:
     """What one sentence claims; one that asks or supposes claims nothing, but may ask to set something."""
-    marked = _MARKS.search(sentence) is not None
-    claims = not (sentence.endswith("?") or _NOT_SO.search(sentence))
+    claims = not (sentence.endswith("?") or _says(_NOT_SO, sentence, by=_NOT_SO_SIGNS))
+    marked = claims and _says(_MARKS, sentence, by=_MARK_SIGNS)
     for mention in find_mentions(sentence) if _has_value(sentence) else ():
         kind = _KINDS.get(mention.entity_type)
         before = sentence[: mention.start].rstrip("$€£")
@@ -217,7 +247,7 @@ def _of_sentence(sentence: str) -> Iterator[Claim]:
         else:
             told = list(_told(sentence, mention, kind, marked=marked)) if claims else []
             yield from told or _said_beside(sentence, mention, kind)
-    if claims:
+    if claims and _OF_ONESELF.search(sentence):
         yield from _places(sentence)
         yield from _favorites(sentence, marked=marked)
         yield from _switches(sentence)
@@ -225,9 +255,16 @@ def _of_sentence(sentence: str) -> Iterator[Claim]:
         yield from _preferences(sentence, marked=marked)
 
 
+def _says(pattern: re.Pattern[str], sentence: str, *, by: Sequence[str]) -> bool:
+    """Whether a sentence has a pattern. In ASCII one of these signs stands in it then: to look for them is quicker."""
+    if sentence.isascii() and not any(map(sentence.lower().__contains__, by)):
+        return False
+    return pattern.search(sentence) is not None
+
+
 def _has_value(sentence: str) -> bool:
     """Whether there may be a number or moment: to look for one takes far longer."""
-    return any(map(sentence.__contains__, "0123456789")) or _NUMBER_WORD.search(sentence) is not None
+    return any(map(sentence.__contains__, "0123456789")) or _says(_NUMBER_WORD, sentence, by=_NUMBER_SIGNS)
 
 
 def _changing(before: str) -> re.Match[str] | None:

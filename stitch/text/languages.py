@@ -142,7 +142,9 @@ def language_of(text: str, before: str | None = None) -> str | None:
 def _told_by(said: frozenset[str]) -> dict[str, float]:
     """How much words tell each language, by being its function words and by their letters."""
     known, scores = _weights(), {ENGLISH: 0.0}
-    for word in sorted(said):  # so that the sums are the same in each process
+    telling = said & known.keys()
+    telling |= {word for word in said if not word.isascii()}
+    for word in sorted(telling):  # so that the sums are the same in each process
         for language, weight in known.get(word, ()):
             scores[language] = scores.get(language, 0.0) + weight
         if not word.isascii() and (written := _written_in(word)):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]”’]*\s+(?=[^\s])|\n+")
+_SENTENCE_END = re.compile(r"[.!?\n](?:(?<=\n)\n*|(?<!\n)[\"')\]]*\s+(?=[^\s]))")
+"""Begins with the last sign of a sentence: a set of signs is found far quicker than a place behind one."""
 _END_IN_ANY_SCRIPT = re.compile(
-    r"(?<=[.!?؟।])[\"')\]”’»]*\s+(?=[^\s])|(?<=[。！？])[」』”’）]*\s*(?=[^\s」』”’）。！？])|\n+"
+    r"[.!?؟।。！？\n](?:(?<=\n)\n*|(?<=[.!?؟।])[\"')\]”’»]*\s+(?=[^\s])"
+    r"|(?<=[。！？])[」』”’）]*\s*(?=[^\s」』”’）。！？]))"
 )
 _ABBREVIATIONS = "mr|mrs|ms|dr|st|no|vs|etc|e\\.g|i\\.e|al|fig|eq|approx|dept|inc|ltd|jr|sr"
 _ABBREVIATION = re.compile(rf"(?:\b(?:{_ABBREVIATIONS})|\b[A-Z])\.$", re.IGNORECASE)
@@ -17,10 +19,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     start = 0
     for end in (_SENTENCE_END if text.isascii() else _END_IN_ANY_SCRIPT).finditer(text):
-        if "\n" not in end.group() and _ABBREVIATION.search(text, start, end.start()):
+        last = end.start() + (text[end.start()] != "\n")
+        if "\n" not in end.group() and _ABBREVIATION.search(text, start, last):
             continue
-        if text[start : end.start()].strip():
-            spans.append((start, end.start()))
+        if text[start:last].strip():
+            spans.append((start, last))
         start = end.end()
     if text[start:].strip():
         spans.append((start, len(text)))

@@ -13,7 +13,7 @@ import stitch
 from stitch.core import ContextualIntent, MemorySnippet, Origin, ScoredSnippet, Step
 from stitch.retrieve.links.linking import with_restated
 from stitch.retrieve.links.restated import NEAR, restated
-from stitch.text.claims import claims_in
+from stitch.text.claims import claims_in, may_say_change
 
 
 def said(*texts: str, role: str = "user", apart: int = 1, trajectory: str = "t") -> list[MemorySnippet]:
@@ -162,3 +162,47 @@ def test_what_is_asked_about_is_marked_as_where_all_is(texts: list[str], asked: 
     of = {one.id for one in said(*texts) if one.position in asked}
 
     assert restated(steps, of=of) == {name: marks for name, marks in restated(steps).items() if name in of}
+
+
+@pytest.mark.parametrize(
+    "less",
+    ["if", "unless", "whether", "I would", "it could", "I might", "I wish", "I hope", "I should", "imagine", "suppose",
+     "maybe", "perhaps", "what if", "let's say", "for example", "e.g.", "I used to", "when I was", "back then",
+     "thinking of", "thinking about", "planning", "I want to", "I'm going to", "considering"],
+)  # fmt: skip
+def test_what_is_only_supposed_claims_nothing(less: str) -> None:
+    assert claims_in("I'm sure I live in Lyon.")
+    assert claims_in(f"So {less} I live in Lyon.") == ()
+    assert claims_in(f"SO {less.upper()} I live in Lyon.") == ()
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["now", "actually", "instead", "after all", "anymore", "any more", "no longer", "these days", "nowadays",
+     "turn out", "turns out", "turned out", "correction", "changed my mind", "new", "already", "so far", "up to",
+     "currently", "rather", "in the end", "as it happens", "sorry"],
+)  # fmt: skip
+def test_words_that_correct_make_a_claim_a_change(mark: str) -> None:
+    for text in (f"{mark}, my budget is 500.", f"{mark.upper()} é my budget is 500."):
+        assert [claim.changes for claim in claims_in(text)] == [True]
+        assert may_say_change(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from([
+            *_SAID, "I", "i", "my budget", "our rent", "the meeting", "it", "was", "has been", "is", "to", "from",
+            "700", "Friday", "I'm", "i’m", "I've", "we've", "had a cat", "for 6 months", "live in", "Lyon", "at",
+            "moved",
+            "relocated", "started", "joined", "Acme", "my current", "favorite tea", "switched", "changed", "went",
+            "gone", "turned out", "it seems", "apparently", "not", "no longer", "like tea", "stopped", "quit",
+            "gave up", "smoking", "again", "now", "raised", "cut", "set", "pushed back", "brought forward", "make",
+            "that", "bump", '"', "“", "”", "new", "revised", "of", "é", ".", ",", "?", "ſ", "ı",
+        ]),
+        max_size=12,
+    )
+)  # fmt: skip
+def test_a_claim_that_changes_something_is_seen_at_a_glance(parts: list[str]) -> None:
+    text = " ".join(parts)
+
+    assert may_say_change(text) or not any(claim.changes for claim in claims_in(text))

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from stitch.core import MemorySnippet, Origin, SupersededValue
-from stitch.text.claims import Claim, Form, claims_in
+from stitch.text.claims import Claim, Form, claims_in, may_say_change
 from stitch.text.words import stems
 
 _SHORT = 3
@@ -51,21 +51,21 @@ def restated(
 
 def _may_be_restated(steps: Sequence[MemorySnippet], *, of: Collection[str] | None) -> bool:
     """Whether anything that is asked about may have been said otherwise: mostly not, and to read all takes long."""
-    asked = [_Said(step, claim) for step in steps if of is None or step.id in of for claim in claims_in(step.text)]
+    changing = [step for step in steps if may_say_change(step.text)]
+    last = max((step.position for step in changing), default=0)
+    about = [step for step in steps if step.position < last and (of is None or step.id in of)]
+    asked = [_Said(step, claim) for step in about for claim in claims_in(step.text)]
+    return any(_may_supersede(asked, step) for step in changing)
+
+
+def _may_supersede(asked: Sequence[_Said], step: MemorySnippet) -> bool:
+    """Whether a step may supersede any of these claims, whatever those that point turn out to point at."""
+    before = [one.claim for one in asked if one.snippet.position < step.position]
     return any(
-        earlier.snippet.position < step.position and _may_supersede(earlier.claim, later)
-        for step in steps
-        if any(earlier.snippet.position < step.position for earlier in asked)
-        for later in claims_in(step.text)
-        if later.changes
-        for earlier in asked
+        _supersedes(earlier, later) and (not (earlier.about and later.about) or _is_of_the_same(earlier, later))
+        for later in (claims_in(step.text) if before else ())
+        for earlier in before
     )
-
-
-def _may_supersede(earlier: Claim, later: Claim) -> bool:
-    """Whether a claim supersedes another, whatever those that point turn out to point at."""
-    pointing = not (earlier.about and later.about)
-    return (pointing or _is_of_the_same(earlier, later)) and _supersedes(earlier, later)
 
 
 def may_be_pointed_at(step: MemorySnippet) -> bool:
