@@ -40,7 +40,7 @@ def terms_of(texts: Sequence[str], *, usual: Mapping[str, int], count: int) -> t
         usual: In how many of all statements each stem is.
         count: How many statements there are.
     """
-    said, forms, phrases = Counter[str](), dict[str, Counter[str]](), Counter[str]()
+    said, forms, phrases = Counter[str](), dict[str, dict[str, int]](), Counter[str]()
     for text in texts:
         found: dict[str, str] = {}
         pairs: set[str] = set()
@@ -56,7 +56,8 @@ def terms_of(texts: Sequence[str], *, usual: Mapping[str, int], count: int) -> t
             before = word
         said.update(found.keys())
         for each, word in found.items():
-            forms.setdefault(each, Counter())[word] += 1
+            own = forms.setdefault(each, {})
+            own[word] = own.get(word, 0) + 1
         phrases.update(pairs)
     weights = {each: _weight(each, said, forms, usual=usual, count=count) for each in said}
     ranked: list[tuple[float, str, tuple[str, ...]]] = [
@@ -74,14 +75,16 @@ def _second(item: tuple[str, float]) -> tuple[float, str]:
 
 
 def _weight(
-    word: str, said: Mapping[str, int], forms: Mapping[str, Counter[str]], *, usual: Mapping[str, int], count: int
+    word: str, said: Mapping[str, int], forms: Mapping[str, Mapping[str, int]], *, usual: Mapping[str, int], count: int
 ) -> float:
     unusual = log(1 + (count + 1) / (usual.get(word, 0) + 1))
     return said[word] * unusual * (0.6 if is_verb(_form(forms[word])) else 1.0)
 
 
-def _form(forms: Counter[str]) -> str:
+def _form(forms: Mapping[str, int]) -> str:
     """The form in which a word is said most, of equals the first in the alphabet."""
+    if len(forms) == 1:
+        return next(iter(forms))
     return min(forms, key=lambda each: (-forms[each], each))
 
 
