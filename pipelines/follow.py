@@ -37,16 +37,24 @@ COMMIT_ITEMS = 4096
 def drain(source: StepSource) -> Iterator[SourcedStep | Rejection | None]:
     """Yield what a source has now, and None where what came is to be stored.
 
-    What was yielded before a None has to be accepted before the next item is asked for: then it is committed.
+    What was yielded before a None has to be accepted before the next item is asked for: then it is committed. Of a source
+    that breaks off, all that stands before is stored.
+
+    Raises:
+        InputError: The source cannot be read, or not to its end.
     """
     read = 0
-    for batch in source.read():
-        yield from batch
-        read += len(batch)
-        if read >= COMMIT_ITEMS:
-            yield None
-            source.commit(source.snapshot())
-            read = 0
+    try:
+        for batch in source.read():
+            yield from batch
+            read += len(batch)
+            if read >= COMMIT_ITEMS:
+                yield None
+                source.commit(source.snapshot())
+                read = 0
+    except InputError:
+        yield None
+        raise
     yield None
     if read:
         source.commit(source.snapshot())

@@ -112,15 +112,23 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
         about = read_json((folder / MANIFEST).read_text())
         if about["format"] != _FORMAT:
             raise ValueError(about["format"])
-        version, files = int(about["schema_version"]), dict(about["files"])
+        version, files = int(about["schema_version"]), about["files"]
+        if not isinstance(files, dict):
+            raise TypeError(files)
     except OSError as error:
         raise InputError(f"no backup at {str(folder)!r}", hint="`stitch backup --to FOLDER` makes one") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise JournalError(f"the backup {str(folder)!r} is damaged: its {MANIFEST} cannot be read") from error
     if version > VERSION:
         raise StoreMismatchError(
             f"the backup {str(folder)!r} has schema version {version}, this library reads {VERSION}",
             hint="open it with the version of stitch-memory that wrote it, or a later one",
+        )
+    foreign = [name for name in files if name != JOURNAL_FILE and not name.endswith(".jsonl")]
+    if foreign:  # it would be found in the memory that is made, and believed
+        raise JournalError(
+            f"the backup {str(folder)!r} is damaged: it names {some_of(sorted(foreign))}, which no backup has",
+            hint="do not use it if you do not know who made it; use another backup",
         )
     paths = []
     for name, described in files.items():

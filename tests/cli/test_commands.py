@@ -374,6 +374,17 @@ def test_a_file_that_breaks_off_is_rejected_and_the_others_are_stored(run, tmp_p
     assert (code, "cannot read" in err) == (2, True)
 
 
+def test_what_stands_before_the_place_where_a_packed_file_breaks_off_is_stored(run, tmp_path):
+    lines = [json.dumps({"role": "user", "content": f"Book hotel {n}."}).encode() + b"\n" for n in range(3)]
+    (tmp_path / "a.jsonl.gz").write_bytes(b"".join(map(gzip.compress, lines)) + b"no gzip")
+    code, _, err = run("ingest", "a.jsonl.gz", "--memory", "m")
+    assert (code, "cannot read" in err) == (2, True)
+    assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] == 3
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"".join(lines)))
+    assert run("ingest", "a.jsonl.gz", "--memory", "m")[0] == 0
+    assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] == 3
+
+
 @pytest.mark.parametrize("command", [("query", "hotel"), ("show",), ("labels",)])
 def test_a_trajectory_that_is_not_there_is_a_wrong_call_and_an_empty_tenant_is_told(run, memory, command):
     code, out, err = run(*command, "--memory", memory, "--trajectory", "nope")

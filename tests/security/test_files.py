@@ -225,3 +225,38 @@ def test_a_backup_with_links_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"ledger\.jsonl"):
         restore_memory(tmp_path / "b", memory=tmp_path / "r")
     assert not (tmp_path / "r").exists()
+
+
+def named_more(about: dict[str, Any], backup: Path) -> None:
+    (backup / "follow.json").write_text("{}")
+    about["files"]["follow.json"] = described(backup / "follow.json")
+
+
+MANIFESTS: dict[str, tuple[Callable[[dict[str, Any], Path], object], str]] = {
+    "a file that no backup has": (named_more, "'follow.json', which no backup has"),
+    "a log of the journal": (
+        lambda about, backup: about["files"].update({"journal.sqlite-wal": {}}),
+        "'journal.sqlite-wal', which no backup has",
+    ),
+    "names that are numbers": (
+        lambda about, backup: about.update(files=[[5, {}], *about["files"].items()]),
+        "its manifest.json cannot be read",
+    ),
+    "a version beyond measure": (
+        lambda about, backup: about.update(schema_version=float("inf")),
+        "its manifest.json cannot be read",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MANIFESTS)
+def test_a_manifest_that_no_backup_has_is_refused_and_nothing_is_made(folder: Path, tmp_path: Path, what: str) -> None:
+    change, said = MANIFESTS[what]
+    backup_memory(folder, to=tmp_path / "b")
+    manifest = tmp_path / "b" / "manifest.json"
+    about = json.loads(manifest.read_text())
+    change(about, tmp_path / "b")
+    manifest.write_text(json.dumps(about))
+    with pytest.raises(JournalError, match=said):
+        restore_memory(tmp_path / "b", memory=tmp_path / "restored")
+    assert not (tmp_path / "restored").exists()
