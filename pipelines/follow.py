@@ -37,11 +37,10 @@ COMMIT_ITEMS = 4096
 def drain(source: StepSource) -> Iterator[SourcedStep | Rejection | None]:
     """Yield what a source has now, and None where what came is to be stored.
 
-    What was yielded before a None has to be accepted before the next item is asked for: then it is committed. Of a source
-    that breaks off, all that stands before is stored.
+    What was yielded before a None has to be accepted before the next item is asked for: then it is committed.
 
     Raises:
-        InputError: The source cannot be read, or not to its end.
+        InputError: The source cannot be read, or not to its end; a None comes before.
     """
     read = 0
     try:

@@ -30,6 +30,11 @@ def private(path: str, flags: int) -> int:
     return os.open(path, flags | _NO_LINKS, PRIVATE_FILE)
 
 
+def not_waiting(path: str, flags: int) -> int:
+    """An `opener` for the built-in `open`: a pipe to which nobody writes is opened, too, and found to be one."""
+    return os.open(path, flags | _NO_WAITING)
+
+
 def read_short(path: Path, *, most_bytes: int) -> str:
     """The text of a short file that anybody may have put there: a pipe does not stop it, nor does a file without end.
 

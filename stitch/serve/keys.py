@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import secrets
+import stat
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stitch.core import tenant_name
-from stitch.core.files import private
+from stitch.core.files import not_waiting, private
 from stitch.errors import InputError, SettingsError
 from stitch.store.owner import Ownership
 
@@ -34,6 +35,8 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 """What a key can allow; none of them includes another."""
 
 _FORM = re.compile(r"stitch_([0-9a-f]{8})_[A-Za-z0-9_-]{43}")
+_YEAR_10000 = 253402300800
+"""Its first moment, in Unix seconds: no time from then on can be written down."""
 _log = logging.getLogger(__name__)
 
 
@@ -44,14 +47,14 @@ class Key(BaseModel):
 
     id: str
     """The part of it that may be shown."""
-    sha256: str
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
     """Of the whole key, in hexadecimal digits."""
     tenant: str
     """Whose memory it opens; nothing in a request can name another."""
     actions: tuple[Action, ...]
-    made: float
+    made: float = Field(ge=0, lt=_YEAR_10000)
     """Unix seconds."""
-    expires: float | None = None
+    expires: float | None = Field(default=None, ge=0, lt=_YEAR_10000)
     """Unix seconds; None for never."""
     spend_usd: float | None = Field(default=None, gt=0)
     """How much calls of a model may cost that this key leads to; None for no ceiling."""
@@ -93,10 +96,12 @@ def make_key(
 
     Raises:
         ScopeError: This can be no tenant.
-        InputError: It would allow nothing.
+        InputError: It would allow nothing, or expire in no year that can be written down.
     """
     if not actions:
         raise InputError("a key without actions opens nothing", hint=f"name some of {', '.join(ACTIONS)}")
+    if expires is not None and not 0 <= expires < _YEAR_10000:
+        raise InputError("a key expires in the years 1970 to 9999", hint="without an expiry it never does")
     short = secrets.token_hex(4)
     text = f"stitch_{short}_{secrets.token_urlsafe(32)}"
     kept = Key(
@@ -129,8 +134,11 @@ class KeyFile:
             SettingsError: It cannot be read, is no list of keys, or others than its owner can write it.
         """
         try:
-            with open(self.path, "rb") as file:
-                mode, content = os.fstat(file.fileno()).st_mode, file.read()
+            with open(self.path, "rb", opener=not_waiting) as file:
+                mode = os.fstat(file.fileno()).st_mode
+                if not stat.S_ISREG(mode):  # a pipe would be waited for, and a device has no end
+                    raise self._unreadable("it is no file")
+                content = file.read()
         except FileNotFoundError:
             return ()
         except OSError as error:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import sys
 
@@ -43,6 +44,41 @@ def test_the_file_is_the_users_alone_and_one_that_others_can_write_is_refused(fi
     assert stat.S_IMODE(os.stat(file.path).st_mode) == 0o600
     file.path.chmod(0o620)
     with pytest.raises(SettingsError, match="others can write it"):
+        file.read()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
+def test_a_pipe_or_a_device_in_place_of_the_file_is_refused_at_once(file):
+    os.mkfifo(file.path, 0o600)
+    with pytest.raises(SettingsError, match="it is no file"):
+        file.read()
+    file.path.unlink()
+    file.path.symlink_to(os.devnull)
+    with pytest.raises(SettingsError, match="it is no file"):
+        file.read()
+
+
+@pytest.mark.parametrize("expires", [253402300800.0, float("inf"), float("nan"), -1.0])
+def test_no_key_is_made_whose_expiry_cannot_be_written_down(expires):
+    with pytest.raises(InputError, match="expires in the years"):
+        make_key("ann", actions=["read"], now=NOW, expires=expires)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("expires", "1e400"),
+        ("expires", "NaN"),
+        ("expires", "253402300800"),
+        ("made", "-1e308"),
+        ("sha256", '"\\u00e9"'),
+    ],
+)
+def test_a_key_with_a_value_that_none_has_is_refused_when_it_is_read(file, field, value):
+    add(file, expires=NOW + 10)
+    text = file.path.read_text()
+    file.path.write_text(re.sub(rf'"{field}": [^,]+', lambda _: f'"{field}": {value}', text))
+    with pytest.raises(SettingsError, match="cannot be used"):
         file.read()
 
 
