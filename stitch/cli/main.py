@@ -122,8 +122,11 @@ def _log_told(level: int) -> Iterator[None]:
 
 def main() -> None:
     """Run the command and end the process."""
-    with termination_heeded(), terminal_unsteered():
-        status = _run()
+    try:
+        with termination_heeded(), terminal_unsteered():
+            status = _run()
+    except (KeyboardInterrupt, Terminated) as again:  # a second one, while the command ended by the first
+        status = status_of(again)
     sys.exit(status)
 
 

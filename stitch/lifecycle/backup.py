@@ -108,22 +108,7 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
     """
     folder = Path(backup)
     refuse_links(folder)
-    try:
-        about = read_json((folder / MANIFEST).read_text())
-        if about["format"] != _FORMAT:
-            raise ValueError(about["format"])
-        version, files = int(about["schema_version"]), about["files"]
-        if not isinstance(files, dict):
-            raise TypeError(files)
-    except OSError as error:
-        raise InputError(f"no backup at {str(folder)!r}", hint="`stitch backup --to FOLDER` makes one") from error
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise JournalError(f"the backup {str(folder)!r} is damaged: its {MANIFEST} cannot be read") from error
-    if version > VERSION:
-        raise StoreMismatchError(
-            f"the backup {str(folder)!r} has schema version {version}, this library reads {VERSION}",
-            hint="open it with the version of stitch-memory that wrote it, or a later one",
-        )
+    files = _manifest_files(folder)
     foreign = [name for name in files if name != JOURNAL_FILE and not name.endswith(".jsonl")]
     if foreign:  # it would be found in the memory that is made, and believed
         raise JournalError(
@@ -141,6 +126,27 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
     if JOURNAL_FILE not in files:
         raise JournalError(f"the backup {str(folder)!r} is damaged: it has no journal", hint="use another backup")
     return paths
+
+
+def _manifest_files(folder: Path) -> dict[str, Any]:
+    """What the manifest of a backup says of each file."""
+    try:
+        about = read_json((folder / MANIFEST).read_text())
+        if about["format"] != _FORMAT:
+            raise ValueError(about["format"])
+        version, files = int(about["schema_version"]), about["files"]
+        if not isinstance(files, dict):
+            raise TypeError(files)
+    except OSError as error:
+        raise InputError(f"no backup at {str(folder)!r}", hint="`stitch backup --to FOLDER` makes one") from error
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        raise JournalError(f"the backup {str(folder)!r} is damaged: its {MANIFEST} cannot be read") from error
+    if version > VERSION:
+        raise StoreMismatchError(
+            f"the backup {str(folder)!r} has schema version {version}, this library reads {VERSION}",
+            hint="open it with the version of stitch-memory that wrote it, or a later one",
+        )
+    return files
 
 
 def check_rows(journal: Journal) -> None:

@@ -11,9 +11,12 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from stitch import open_memory
+from stitch.cli.main import cli, main
+from stitch.console.ending import Terminated
 from stitch.core import StepState
 from stitch.testing.servers import LoopbackServer, Request, Silence
 
@@ -154,3 +157,59 @@ def test_a_signal_to_a_fork_is_none_to_the_process_it_was_forked_from() -> None:
     command = [sys.executable, "-c", FORKS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stdout) == (0, "ended 0\n")
+
+
+BEGINS = """
+import signal, sys
+from importlib.abc import MetaPathFinder
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Interrupts(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "stitch.console":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+from stitch.__main__ import main
+main()
+"""
+ENDS = """
+import atexit, signal, sys
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+atexit.register(signal.raise_signal, signal.SIGINT)
+sys.argv = ["stitch", "--version"]
+from stitch.__main__ import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("moment", "status", "said"), [(BEGINS, 130, "stitch: interrupted\n"), (ENDS, -signal.SIGINT, "")]
+)
+def test_ctrl_c_before_a_command_has_begun_and_when_it_has_ended_shows_no_traceback(
+    moment: str, status: int, said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", moment], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert (done.returncode, done.stderr) == (status, said)
+
+
+@pytest.mark.parametrize(("second", "status"), [(KeyboardInterrupt, 130), (Terminated, 143)])
+def test_a_second_signal_while_a_command_ends_by_the_first_shows_no_traceback(
+    second: type[BaseException], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raising(error: type[BaseException]) -> Callable[..., None]:
+        def fail(*_: object, **__: object) -> None:
+            raise error
+
+        return fail
+
+    monkeypatch.setattr(cli, "main", raising(KeyboardInterrupt))
+    monkeypatch.setattr(click, "echo", raising(second))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == status
