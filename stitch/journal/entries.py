@@ -229,6 +229,7 @@ def encode_step(step: Step, *, max_chars: int) -> tuple[bytes, bytes]:
         except TypeError:  # an integer of more than 64 bits, which only the standard library writes
             payload = json.dumps(fields, ensure_ascii=False).encode()
             canonical = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
+            orjson.loads(payload)  # whoever reads a journal, an export or an answer may be stricter
         plain = all(isinstance(value, str) for value in fields.values())  # JSON gives back what it was given
         read = fields if plain else Step.model_validate_json(payload).model_dump(exclude_defaults=True)
     except (TypeError, ValueError, RecursionError) as error:
