@@ -56,6 +56,19 @@ def make_private_folder(folder: Path, *, parents: bool = False) -> None:
     folder.mkdir(mode=PRIVATE_FOLDER, parents=parents, exist_ok=True)
 
 
+def keep_others_from_writing(folder: Path) -> None:
+    """Let nobody but the user put files into a folder of the user's: who can, could lay others in their place.
+
+    Who may read it stays as it is, and so does a folder of somebody else.
+    """
+    if not hasattr(os, "getuid"):
+        return
+    about = folder.stat()
+    if about.st_uid == os.getuid() and about.st_mode & 0o022:
+        with suppress(OSError):  # some file systems know no such modes
+            folder.chmod(stat.S_IMODE(about.st_mode) & ~0o022)
+
+
 def copy_private(source: Path, to: Path) -> None:
     """Copy the content of a file into one that is the user's alone."""
     with source.open("rb") as read, open(to, "wb", opener=private) as written:

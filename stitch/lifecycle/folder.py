@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from stitch.core.files import make_private_folder, private, refuse_links
+from stitch.core.files import keep_others_from_writing, make_private_folder, private, refuse_links
 from stitch.errors import InputError, JournalError, StoreError, StoreLockedError
 from stitch.store.owner import Ownership
 
@@ -152,6 +152,7 @@ def made_folder(folder: Path) -> Iterator[None]:
     made = [each for each in made if not each.exists()]
     try:
         make_private_folder(folder, parents=True)
+        keep_others_from_writing(folder)
     except OSError as error:
         raise JournalError(
             f"cannot make the folder {str(folder)!r}: {str(error.strerror).lower()}", hint="name another folder"

@@ -53,6 +53,20 @@ def test_what_is_written_is_the_users_alone(folder: Path, tmp_path: Path) -> Non
         assert too_open(made) == []
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+@pytest.mark.parametrize(("mode", "then"), [(0o777, 0o755), (0o1777, 0o1755), (0o770, 0o750), (0o755, 0o755)])
+def test_nobody_else_can_put_files_into_the_folder_of_a_memory(folder: Path, mode: int, then: int) -> None:
+    folder.chmod(mode)
+    with open_memory(folder) as memory:
+        assert memory.search("hotel") is not None
+        assert stat.S_IMODE(folder.stat().st_mode) == then
+    with_link = folder.with_name("link")
+    with_link.symlink_to(folder)
+    folder.chmod(mode)
+    open_memory(with_link).close()
+    assert stat.S_IMODE(folder.stat().st_mode) == then
+
+
 def test_what_an_ingest_writes_down_is_the_users_alone(tmp_path: Path) -> None:
     lines = [{"trajectory": "t", "role": "user", "content": "Let's plan day 1."}, {"role": "user"}]
     (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, lines)))
