@@ -182,6 +182,7 @@ class Dense(Ranker):
         """Take in trajectories."""
         from stitch.bench.lexical import spoken
         from stitch.embed import LexicalEncoder, StaticEmbedder
+        from stitch.store.vectors import as_kept
 
         super().prepare(trajectories)
         self._embedder, lexical = StaticEmbedder(), LexicalEncoder()
@@ -189,22 +190,23 @@ class Dense(Ranker):
         self._carrying: dict[str, Counter[int]] = {}
         for trajectory in trajectories:
             texts = [spoken(step) for step in trajectory.steps]
-            self._vectors[trajectory.id] = self._embedder.embed(texts)
+            self._vectors[trajectory.id] = as_kept(self._embedder.embed(texts))
             if self._rare_first:
                 self._carrying[trajectory.id] = Counter(word for text in texts for word in lexical.document(text))
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:
         from stitch.retrieve.rank.rarity import rare_words_first
+        from stitch.store.vectors import as_kept
 
         vectors = self._vectors[inquiry.trajectory]
         if not self._rare_first:
-            return ranking(vectors @ self._embedder.embed([inquiry.text])[0])
+            return ranking(vectors @ as_kept(self._embedder.embed([inquiry.text])[0]))
         carrying = self._carrying[inquiry.trajectory]
 
         def count(words: Sequence[int]) -> WordCounts:
             return WordCounts(len(vectors), {word: carrying[word] for word in words}, {})
 
-        return ranking(vectors @ rare_words_first(inquiry.text, embedder=self._embedder, count=count))
+        return ranking(vectors @ as_kept(rare_words_first(inquiry.text, embedder=self._embedder, count=count)))
 
 
 class Hybrid(Ranker):

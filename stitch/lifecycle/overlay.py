@@ -10,6 +10,7 @@ from stitch.core import DensityQuery, Label, MemorySnippet, SnippetRecord, Snipp
 from stitch.embed.lexical import LexicalEncoder
 from stitch.ingest.records import words_of
 from stitch.store.similarity import LEXICAL_HALF, Similarity, informativeness
+from stitch.store.vectors import as_kept
 
 
 def rank_beside(
@@ -61,9 +62,8 @@ def _density(query: DensityQuery, snippet: MemorySnippet) -> float:
 def _similarity(similarity: Similarity, record: SnippetRecord, rarity: dict[int, float]) -> float:
     cosine = 0.0
     if similarity.vector:
-        asked = np.asarray(similarity.vector, dtype=np.float64)
-        lengths = float(np.linalg.norm(asked) * np.linalg.norm(record.vector))
-        cosine = float(asked @ record.vector) / lengths if lengths else 0.0
+        asked = np.asarray(similarity.vector, dtype=np.float32)
+        cosine = float(as_kept(asked) @ as_kept(record.vector))
     asked_words = similarity.words or {}
     lexical = sum(asked_words[index] * record.words[index] * rarity[index] for index in rarity if index in record.words)
     return similarity.combine(cosine, lexical)

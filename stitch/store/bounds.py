@@ -35,8 +35,8 @@ _STEPS = 127
 _SLACK = 1e-5
 """What is computed in single precision may be off by less."""
 
-AT_MOST = 1.0 + _SLACK
-"""No cosine is more, whatever the vectors."""
+AT_MOST = 1.001
+"""No cosine is more, whatever the vectors: rounded to half precision, their length is at most 1.0005."""
 
 
 class VectorBounds:

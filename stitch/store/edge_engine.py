@@ -1,4 +1,4 @@
-"""Qdrant's engine in this process, as an embedded store uses it: vectors by row, scored exactly.
+"""Qdrant's engine in this process, as an embedded store uses it: vectors by row in half precision, scored exactly.
 
 It holds no text and no label. What it is told to delete it leaves in its files, but a vector that is put again it
 writes where the old one stood: so a row is overwritten with zeros before it is deleted.
@@ -6,6 +6,7 @@ writes where the old one stood: so a row is overwritten with zeros before it is 
 
 from __future__ import annotations
 
+import platform
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,7 +37,14 @@ _AHEAD_ROWS = 512
 """For so many rows there is always a place on the disk, or a call says beforehand that it is full."""
 
 _POINT_BYTES = 128
-"""What the engine writes of a point beside its vector, whenever it is put."""
+"""What the engine writes of a point beside its vector, whenever it is put: an empty payload, until it is cleared."""
+
+_SINGLE_FROM = 32
+"""Of so many numbers on, and on these processors, the engine adds up products of halves in single precision.
+
+Elsewhere (ARM) it adds them up in half precision, which may be off by a thousandth: vectors are read and scored here.
+"""
+_SINGLE_ON = ("x86_64", "amd64")
 
 _HINTS = (
     ("No space left", "free some disk space and run the command again"),
@@ -70,6 +78,9 @@ class EdgeEngine:
         self._what, self._hint = what, hint
         self._folder, self._dimension = folder, dimension
         self._reserved_rows, self._reserved_at = 0, 0
+        self._scores = dimension >= _SINGLE_FROM and platform.machine().lower() in _SINGLE_ON
+        self._uncleared: set[int] = set()
+        """Rows that were put since payloads were cleared."""
         with self._errors("make" if create else "open"):
             open_shard = EdgeShard.create if create else EdgeShard.load
             self._shard = open_shard(str(folder), _config(dimension))
@@ -93,6 +104,7 @@ class EdgeEngine:
             self._reserve(len(points))
             with self._errors("write to"):
                 self._shard.update(UpdateOperation.upsert_points(points))
+            self._uncleared.update(rows[part])
 
     def delete(self, rows: Sequence[int]) -> None:
         """Overwrite vectors with zeros, and delete them."""
@@ -102,15 +114,18 @@ class EdgeEngine:
         for start in range(0, len(rows), _AHEAD_ROWS):
             part = list(rows[start : start + _AHEAD_ROWS])
             self._reserve(len(part))
+            self._uncleared.difference_update(part)
             with self._errors("delete from"):
                 self._shard.update(UpdateOperation.delete_points([*part]))
 
     def cosines(self, rows: Sequence[int], vector: Sequence[float]) -> NDArray[np.float64]:
-        """The cosine of each of these rows with a unit vector."""
+        """The cosine of each of these rows with a vector as it is kept; see `VectorEngine.cosines`."""
         from qdrant_edge import Filter, HasIdCondition, Query, QueryRequest, SearchParams
 
         if not rows:
             return np.zeros(0)
+        if not self._scores:
+            return self._scored_here(rows, np.array(vector, dtype=np.float32))
         wanted: set[Any] = set(rows)
         request = QueryRequest(
             limit=len(rows),
@@ -123,6 +138,13 @@ class EdgeEngine:
         if len(scores) < len(rows):
             raise StoreError(f"{self._what} lacks vectors", hint=self._hint)
         return np.array([scores[row] for row in rows])
+
+    def _scored_here(self, rows: Sequence[int], vector: Vectors) -> NDArray[np.float64]:
+        found = self.vectors(rows)
+        if len(found) < len(set(rows)):
+            raise StoreError(f"{self._what} lacks vectors", hint=self._hint)
+        # One by one: what a product of matrices adds up first depends on where a row stands.
+        return np.array([float(found[row] @ vector) for row in rows])
 
     def vectors(self, rows: Sequence[int]) -> dict[int, Vectors]:
         """The vectors of these rows; those that are not there are left out."""
@@ -158,7 +180,12 @@ class EdgeEngine:
 
     def flush(self) -> None:
         """Make everything written survive the death of the process, and a loss of power."""
+        from qdrant_edge import UpdateOperation
+
         with self._errors("flush"):
+            if self._uncleared:  # without this, the engine keeps a block of 128 bytes for the empty payload of each
+                self._shard.update(UpdateOperation.clear_payload(sorted(self._uncleared)))
+                self._uncleared.clear()
             self._shard.flush()
 
     def shrink(self) -> None:
@@ -192,7 +219,7 @@ class EdgeEngine:
             with self._errors("write to"):
                 try:
                     for path in self._files():
-                        row_bytes = 4 * self._dimension if path.parent.name == "vectors" else _POINT_BYTES
+                        row_bytes = 2 * self._dimension if path.parent.name == "vectors" else _POINT_BYTES
                         reserve(path, ahead_bytes=ahead * row_bytes)
                 except OSError as error:
                     reason = error.strerror or str(error)
@@ -231,11 +258,20 @@ def engine_error(what: str, reason: str, *, hint: str = "") -> StoreError:
 
 
 def _config(dimension: int) -> Any:
-    from qdrant_edge import Distance, EdgeConfig, EdgeOptimizersConfig, EdgeVectorParams, Memory
+    from qdrant_edge import (
+        Distance,
+        EdgeConfig,
+        EdgeOptimizersConfig,
+        EdgeVectorParams,
+        Memory,
+        VectorStorageDatatype,
+    )
 
     # Cold: the engine maps vectors twice, and would otherwise read both maps into memory when it opens. Dot, for
     # vectors are of length one already, and so come back bit for bit.
-    dense = EdgeVectorParams(size=dimension, distance=Distance.Dot, memory=Memory.Cold)
+    dense = EdgeVectorParams(
+        size=dimension, distance=Distance.Dot, memory=Memory.Cold, datatype=VectorStorageDatatype.Float16
+    )
     # It never builds a graph, for the ranking is exact; and when it is told to, it leaves out whatever was deleted.
     optimizers = EdgeOptimizersConfig(
         deleted_threshold=1e-9, vacuum_min_vector_number=1, indexing_threshold=0, default_segment_number=1

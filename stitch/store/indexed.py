@@ -33,7 +33,7 @@ from stitch.store.saved_index import load_index, save_index
 from stitch.store.scorer import TierScorer
 from stitch.store.similarity import Similarity
 from stitch.store.snippet_file import Record, SnippetFile, VectorMark, encode_record
-from stitch.store.vectors import VectorEngine
+from stitch.store.vectors import VectorEngine, as_kept
 from stitch.store.words import pack
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _BATCH = 2000
 _SPARE_BYTES = 128 * 2**20
 """What must be free before a write or a deletion: the engine writes into mapped files, where a full disk kills it."""
 
-LAYOUT = 3
+LAYOUT = 4
 """The version of the files; those of another are made anew from the journal."""
 
 _PENDING_BYTES = 16 * 2**20
@@ -130,7 +130,7 @@ class IndexedStore(ABC):
         """Write snippets; see `SnippetStore.put`."""
         unique = {record.snippet.id: record for record in records}
         with self._writes:
-            units = _units(check_records(list(unique.values()), dimension=self._dimension))
+            units = as_kept(check_records(list(unique.values()), dimension=self._dimension))
             checksums = [crc32(unit.tobytes()) for unit in units]
             tenants = [(record.snippet.tenant, name) for name, record in unique.items()]
             with self._calls:
@@ -582,14 +582,6 @@ class IndexedStore(ABC):
 def _held(index: LabelIndex, names: Sequence[tuple[str, str]]) -> dict[str, Held]:
     """Where the snippets of these tenants and ids are, by id; those that are not there are left out."""
     return {name: held for tenant, name in names if (held := index.find(tenant, name)) is not None}
-
-
-def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    import numpy as np
-
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    units: NDArray[np.float32] = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-    return units
 
 
 def _entry(snippet: MemorySnippet, name: str) -> IndexEntry:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BLOCK = struct.Struct("<II")
-"""How many vectors, and the CRC-32 of what follows: their rows (8 bytes each), then the vectors."""
+"""How many vectors, and the CRC-32 of what follows: their rows (8 bytes each), then the vectors in half precision."""
 
 
 class PendingVectors:
@@ -40,7 +40,7 @@ class PendingVectors:
 
     def append(self, rows: Sequence[int], vectors: NDArray[np.float32]) -> None:
         """Write vectors down; they survive the death of the process."""
-        content = np.array(rows, dtype="<u8").tobytes() + vectors.astype("<f4", copy=False).tobytes()
+        content = np.array(rows, dtype="<u8").tobytes() + vectors.astype("<f2").tobytes()
         block = _BLOCK.pack(len(rows), crc32(content)) + content
         self._file.seek(self.size)
         if self._file.write(block) < len(block):
@@ -54,11 +54,11 @@ class PendingVectors:
         while at + _BLOCK.size <= len(data):
             count, checksum = _BLOCK.unpack_from(data, at)
             at += _BLOCK.size
-            content = data[at : at + count * (8 + 4 * self._dimension)]
+            content = data[at : at + count * (8 + 2 * self._dimension)]
             if crc32(content) != checksum:
                 return
-            vectors = np.frombuffer(content, "<f4", offset=8 * count).reshape(count, self._dimension)
-            yield np.frombuffer(content, "<u8", count).tolist(), vectors
+            vectors = np.frombuffer(content, "<f2", offset=8 * count).reshape(count, self._dimension)
+            yield np.frombuffer(content, "<u8", count).tolist(), vectors.astype(np.float32)
             at += len(content)
 
     def clear(self) -> None:

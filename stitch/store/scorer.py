@@ -9,6 +9,7 @@ import numpy as np
 from stitch.store.bounds import AT_MOST, VectorBounds
 from stitch.store.index import TenantLabels
 from stitch.store.similarity import Similarity, lexical_similarity
+from stitch.store.vectors import as_kept
 from stitch.store.words import at
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class TierScorer:
         self._rows = labels.rows.values
         self._words = labels.words.asked(similarity.words or {})
         vector = np.array(similarity.vector or [], dtype=np.float32)
-        self._unit = vector / np.linalg.norm(vector) if len(vector) else vector
+        self._unit = as_kept(vector) if len(vector) else vector
 
     def scores(self, slots: Slots) -> Scores:
         """The similarity of each of these snippets, whose slots ascend."""

@@ -105,7 +105,7 @@ class SnippetFile:
         OSError: The file cannot be used.
     """
 
-    def __init__(self, path: Path, *, layout: int, dimension: int, vectors: str = "float32") -> None:
+    def __init__(self, path: Path, *, layout: int, dimension: int, vectors: str = "float16") -> None:
         self._path = path
         self._file = open_file(path)
         head = _FILE.pack(_MAGIC, layout, VECTOR_TYPES.index(vectors), dimension, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,8 +14,19 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 
+def as_kept(vectors: NDArray[np.floating[Any]]) -> Vectors:
+    """Vectors as stores keep them and ask with them: of length one, or zero, rounded to numbers of half precision.
+
+    The similarity of a ranking is that of these, so half the bytes tell all of it. Vectors are along the last axis.
+    """
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float16).astype(np.float32)
+
+
 class VectorEngine(Protocol):
-    """Unit vectors by row; all else of a snippet is kept by the store.
+    """Vectors by row, as `as_kept` gives them; all else of a snippet is kept by the store.
 
     Every method raises `StoreError` if it cannot do what it says; some of it may be done then.
     """
@@ -40,7 +51,7 @@ class VectorEngine(Protocol):
 
         Args:
             rows: From 0.
-            vectors: Of length one, or zero.
+            vectors: As `as_kept` gives them.
             snippets: What they are of, for an engine that keeps more of it than its row; none where it has that.
         """
         ...
@@ -50,7 +61,9 @@ class VectorEngine(Protocol):
         ...
 
     def cosines(self, rows: Sequence[int], vector: Sequence[float]) -> NDArray[np.float64]:
-        """The cosine of each of these rows with a unit vector: of equal vectors it is equal, whatever else is asked.
+        """The dot product of each of these rows with a vector as it is kept, computed in single precision or better.
+
+        Of equal vectors it is equal, whatever else is asked.
 
         Raises:
             StoreError: A row is not there.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from operator import mul
 from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from stitch.core import (
     DensityQuery,
@@ -24,6 +24,7 @@ from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.checks import check_records
 from stitch.store.payload import to_payload
 from stitch.store.similarity import Similarity, informativeness
+from stitch.store.vectors import as_kept
 
 _T = TypeVar("_T")
 
@@ -194,9 +195,7 @@ class ListStore:
     def _similarity(self, similarity: Similarity, record: SnippetRecord) -> float:
         cosine = lexical = 0.0
         if similarity.vector:
-            vector = [float(x) for x in record.vector]
-            lengths = math.hypot(*similarity.vector) * math.hypot(*vector)
-            cosine = sum(map(mul, similarity.vector, vector)) / lengths if lengths else 0.0
+            cosine = float(as_kept(np.array(similarity.vector)) @ as_kept(record.vector))
         if similarity.words:
             shared = similarity.words.keys() & record.words.keys()
             idf = {word: self._idf(word, record.snippet.tenant) for word in sorted(shared)}

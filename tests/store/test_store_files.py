@@ -29,6 +29,7 @@ from stitch.store.pending import PendingVectors
 from stitch.store.reserve import reserve
 from stitch.store.saved_index import load_index, save_index
 from stitch.store.snippet_file import Freed, Place, Record, SnippetFile, VectorMark, encode_record, holds_snippets
+from stitch.store.vectors import as_kept
 from stitch.store.words import pack
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record
 
@@ -50,8 +51,7 @@ def open_snippets(path: Path, **about: Any) -> SnippetFile:
 
 def units(rows: int, dimension: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     vectors = ROWS.normal(size=(rows, dimension))
-    made: np.ndarray[Any, np.dtype[np.float32]] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return made.astype(np.float32)
+    return as_kept(vectors)
 
 
 def test_records_are_found_by_their_places_and_in_their_order(tmp_path: Path) -> None:
@@ -175,13 +175,13 @@ def test_a_store_takes_back_what_is_freed_in_its_file_when_that_is_more_than_it_
 
 
 def test_the_engine_is_flushed_when_enough_is_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stitch.store.indexed._PENDING_BYTES", 2 * 48)
+    monkeypatch.setattr("stitch.store.indexed._PENDING_BYTES", 2 * 32)
     with closing(EdgeStore(tmp_path, embedder_name=EMBEDDER, dimension=DIMENSION)) as store:
         sizes = []
         for number in range(5):
             store.put([make_record(str(number))])
             sizes.append((tmp_path / "store" / "pending.bin").stat().st_size)
-    assert sizes == [48, 96, 0, 48, 96]
+    assert sizes == [32, 64, 0, 32, 64]
 
 
 def test_pending_vectors_are_read_up_to_where_writing_was_interrupted(
@@ -198,12 +198,12 @@ def test_pending_vectors_are_read_up_to_where_writing_was_interrupted(
         first = log.size
         log.append([8], vectors[2:3])
     with closing(PendingVectors(path, dimension=3)) as log:
-        assert log.size == path.stat().st_size == first + 8 + 8 + 12
+        assert log.size == path.stat().st_size == first + 8 + 8 + 6
         log.append([9, 10], vectors[3:])
     whole = path.read_bytes()
     expected = [([7, 2**40], vectors[:2].tolist()), ([8], vectors[2:3].tolist()), ([9, 10], vectors[3:].tolist())]
     assert read() == expected
-    for size, blocks in ((len(whole) - 1, 2), (first + 28, 2), (first + 27, 1), (first + 7, 1), (first, 1), (0, 0)):
+    for size, blocks in ((len(whole) - 1, 2), (first + 22, 2), (first + 21, 1), (first + 7, 1), (first, 1), (0, 0)):
         path.write_bytes(whole[:size])
         assert read() == expected[:blocks]
     path.write_bytes(whole[: first + 9] + bytes([whole[first + 9] ^ 1]) + whole[first + 10 :])

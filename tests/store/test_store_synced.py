@@ -55,7 +55,7 @@ def remove_twice(folder: Path) -> None:
         (lambda folder: save_index(folder / "index.bin", LabelIndex()), [("index.new", ...)]),
         (flush, [("snippets.bin", ...)]),
         (write_anew, [("snippets.new", ...)]),
-        (log_and_clear, [("pending.bin", bytes(24))]),
+        (log_and_clear, [("pending.bin", bytes(20))]),
         (remove_twice, [("", None)]),
     ],
     ids=["facts", "index", "snippets", "snippets anew", "pending", "removed"],

@@ -11,7 +11,7 @@ import pytest
 
 from stitch.core import MemorySnippet
 from stitch.errors import StoreError
-from stitch.store.vectors import VectorEngine
+from stitch.store.vectors import VectorEngine, as_kept
 from stitch.testing.contracts.worlds import DIMENSION, make_record
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ class VectorEngineContract:
 
 def _units(rows: int, *, seed: int = 1) -> NDArray[np.float32]:
     vectors = np.random.default_rng(seed).normal(size=(rows, DIMENSION)).astype(np.float32)
-    units: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return units.astype(np.float32)
+    return as_kept(vectors)
 
 
 def _snippets(count: int) -> list[MemorySnippet]:

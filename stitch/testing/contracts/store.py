@@ -209,6 +209,7 @@ class SnippetStoreContract:
     def test_one_part_of_the_similarity_alone_counts_in_full(self, make_store: MakeStore) -> None:
         record = make_record("1", vector=[3.0, 4.0, *[0] * 6], words={7: 2.0})
         asked = np.array([5.0, *[0] * 7], dtype=np.float32)
+        cosine = float(np.float16(0.6))
         lexical = 2.0 * math.log(1 + 0.5 / 1.5) ** 1.3
         with _closing(make_store()) as store:
             store.put([record])
@@ -218,11 +219,11 @@ class SnippetStoreContract:
                 return store.rank(query)[0].similarity
 
             assert similarity() == 0.0
-            assert similarity(vector=asked) == pytest.approx(0.6)
+            assert similarity(vector=asked) == pytest.approx(cosine)
             assert similarity(words={7: 1.0}) == pytest.approx(lexical / (lexical + 10))
             both = similarity(vector=asked, words={7: 1.0})
-            assert both == pytest.approx(0.75 * 0.6 + 0.25 * lexical / (lexical + 10))
-            assert similarity(vector=asked, words={}) == pytest.approx(0.75 * 0.6)
+            assert both == pytest.approx(0.75 * cosine + 0.25 * lexical / (lexical + 10))
+            assert similarity(vector=asked, words={}) == pytest.approx(0.75 * cosine)
 
     def test_nothing_is_found_where_nothing_is(self, make_store: MakeStore) -> None:
         with _closing(make_store()) as store:

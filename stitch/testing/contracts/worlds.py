@@ -27,6 +27,7 @@ from stitch.core import (
     rank_by_label_density,
 )
 from stitch.core.protocols import SparseVector
+from stitch.store.vectors import as_kept
 
 DIMENSION = 8
 """The dimension of the stores that `make_store` makes."""
@@ -209,10 +210,9 @@ def _similarities(records: Sequence[SnippetRecord], query: DensityQuery) -> list
 
 
 def _cosines(records: Sequence[SnippetRecord], vector: Vectors | None) -> list[float]:
-    ours = np.array([record.vector for record in records], dtype=np.float64).reshape(len(records), -1)
-    theirs = np.asarray(vector, dtype=np.float64)
-    norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs)
-    return [float(value) for value in np.divide(ours @ theirs, norms, out=np.zeros(len(ours)), where=norms > 0)]
+    ours = np.array([record.vector for record in records], dtype=np.float32).reshape(len(records), -1)
+    theirs = as_kept(np.asarray(vector, dtype=np.float32)).astype(np.float64)
+    return [float(value) for value in as_kept(ours).astype(np.float64) @ theirs]
 
 
 def _lexicals(records: Sequence[SnippetRecord], asked: SparseVector, *, tenant: str) -> list[float]:
