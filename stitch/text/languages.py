@@ -134,7 +134,7 @@ def language_of(text: str, before: str | None = None) -> str | None:
         best = ENGLISH
     different = len(set(said))
     least = max(_LEAST, _LEAST_SHARE * different)
-    if best != ENGLISH and different >= _FEW and scores[best] >= 2 * scores[ENGLISH]:
+    if ENGLISH not in (best, before) and different >= _FEW and scores[best] >= 2 * scores[ENGLISH]:
         least = min(least, max(_LEAST_OF_FEW, _SHARE_OF_FEW * different))
     return best if scores[best] >= least else before
 

@@ -46,6 +46,58 @@ def test_two_units_in_one_step_turn_to_none():
     assert turned_to(read("Let's plan day 2.", role="tool")) == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Now day 2: the hotel. Maybe the Harbor Inn.",
+        "For day 2, book the Harbor Inn please.",
+        "Day 2: hotel Harbor Inn?",
+    ],
+)
+def test_a_sentence_that_opens_with_a_day_turns_to_it(text):
+    assert turned_to(read_step(Step(role="user", content=text), language="en")) == "day 2"
+
+
+def test_a_day_inside_a_sentence_is_only_named():
+    assert turned_to(read("Harbor Inn was better for day 2 than the rest.")) == ""
+
+
+PRESENT = (
+    ("user", "Hi! I need a birthday present for my sister, she's into pottery."),
+    ("assistant", "How about a set of glazing tools, or a voucher for a studio near you?"),
+    ("user", "The voucher sounds nice. What do they cost?"),
+    ("assistant", "Claymore Studio sells vouchers from 40 euros."),
+    ("user", "Great, get me one for 60 please."),
+    ("assistant", "Done, it will arrive by mail on Thursday."),
+)
+
+
+@pytest.mark.parametrize("turn", ["About the voucher - can two use it?", "ok. back to the voucher, can two use it?"])
+def test_a_scope_is_returned_to_by_what_was_spoken_of_in_it(turn):
+    named = scopes(
+        *PRESENT,
+        ("user", "Different topic: the dishwasher leaks. Can you find a repair service?"),
+        ("assistant", "Fixit Brothers come tomorrow between 9 and 12."),
+        ("user", turn),
+    )
+    assert named[8] == named[0] != named[6]
+
+
+def test_a_topic_that_is_spoken_of_here_is_not_looked_for_elsewhere():
+    named = scopes(
+        *PRESENT,
+        ("user", "Different topic: the dishwasher leaks. Can you find a repair service?"),
+        ("assistant", "Fixit Brothers come tomorrow, they have a voucher of ten percent."),
+        ("user", "About the voucher - what do I have to do?"),
+    )
+    assert named[8] == named[6] != named[0]
+
+
+def test_a_verb_before_its_object_names_no_scope():
+    assert propose_name(read("I also need to file my tax return.")).text == "tax return"
+    assert propose_name(read("Can you tune the query on the orders table?")).text.startswith("query")
+
+
 def test_a_scope_is_returned_to_by_name():
     named = scopes(
         ("user", "Let's look at the login timeout bug first."),

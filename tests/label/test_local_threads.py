@@ -6,6 +6,7 @@ from stitch.core import LabelKind, Step
 from stitch.label.local import LocalLabeler
 from stitch.label.local.evidence import Scope, Stream
 from stitch.label.local.moves import answers, stands, takes_up
+from stitch.label.local.naming import InWords
 from stitch.label.local.reading import read_step
 from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.threads import JOIN_FEATURES, JOIN_MARGIN, MAX_HOMES, MAX_JOINED_STEPS, join_evidence, take_over
@@ -45,7 +46,7 @@ def test_a_joined_scope_is_no_candidate_any_more():
     tracker.reconsider()
     candidates = tracker.candidates(read("The hotel in Boston?"))
     assert [candidate.scope and candidate.scope.number for candidate in candidates] == [2, 0, None]
-    assert tracker.decide(read("Back to the hotel."), named=1) == (tracker.scopes[0],)
+    assert tracker.decide(read("Back to the hotel."), InWords(named=1)) == (tracker.scopes[0],)
 
 
 def test_a_scope_stands_for_itself_unless_enough_speaks_for_a_join():
@@ -58,7 +59,7 @@ def test_a_scope_that_the_text_opened_is_never_joined():
     tracker = ScopeTracker(JOINING)
     for content, unit in (("Plan day 1.", "day 1"), ("Plan day 2.", "day 2"), ("Plan day 3.", "day 3")):
         reading = read(content)
-        tracker.assign(reading, tracker.choose(reading, unit=unit), unit=unit)
+        tracker.assign(reading, tracker.choose(reading, InWords(unit=unit)), unit=unit)
         assert tracker.reconsider() is None
     assert len(tracker.scopes) == 3
 

@@ -23,9 +23,11 @@ from stitch.label.local.naming import (
     EXPLICIT,
     MADE_UP,
     SPOKEN,
+    InWords,
     distinct_name,
     named_scope,
     propose_name,
+    topic_of,
     turned_to,
     turns,
 )
@@ -37,7 +39,7 @@ from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.turns import ASKS, CALLS, RESULT, SAYS, Turn
 from stitch.text.words import MAX_READ_CHARS
 
-NAME = "local-13"
+NAME = "local-14"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
@@ -301,7 +303,8 @@ class LocalLabelSession:
         subject = ""
         if reading.breaks_off and named is None and (proposed := propose_name(reading)).quality == EXPLICIT:
             subject = proposed.text
-        return self._scopes.choose(reading, unit=unit, named=None if unit else named, subject=subject)
+        said = InWords(unit, None if unit else named, topic_of(reading), subject)
+        return self._scopes.choose(reading, said)
 
     def _naming(self, reading: Reading, scope: Scope | None, *, unit: str, given: str = "") -> _Naming:
         """What a scope is called if the step belongs to it; a new one if None. Changes nothing."""

@@ -25,6 +25,12 @@ _UNITS = (
 _UNIT = re.compile(rf"\b({_UNITS}) ?#?(\d{{1,6}}|one|two|three|four|five|six|seven|eight|nine|ten)\b")
 _PARTS = "day|week|phase|stage|leg|chapter|milestone|sprint"
 """Units that a plan is made of, one after the other."""
+_FRONT = re.compile(
+    rf"""(?:(?:ok(?:ay)?|and|so|now|then|next|oh|well|also|but|great|thanks|right|alright)\b[,.!:]?\s+|\W+)*
+    (?:for\ (?:{_UNITS})\ ?\#?\w+\b|(?:{_UNITS})\ ?\#?\w+\ ?(?:[:,.!?;–—-]|$))""",
+    re.VERBOSE,
+)
+"""A sentence that has its unit as its topic: "now day 2: the hotel", "for day 2, book ..."."""
 _PART_COUNTED = re.compile(rf"\b(?:the|our|that|my|your) ({ORDINAL_WORDS}) ({_PARTS})\b")
 _NUMBERS = {
     word: str(n)
@@ -39,6 +45,13 @@ _TURN = whole_words(
     |focus(?:ing)? on|work(?:ing)? on|(?:now|next)(?:,| up:?| is| for| on to)|regarding|as for|on to
     |(?:first|second|third|then|next|finally),? (?:there (?:is|are)|comes?|the|to)"""
 )
+_TOPIC = re.compile(
+    r"""(?:(?:ok(?:ay)?|and|so|now|oh|well|also|but|hey|thanks|great|then|ah|hm+|yes|no|right|alright)\b[,.!]?\s+|\W+)*
+    (?:(?:(?:go|get|come|going|getting|coming)\ )?back\ to|return(?:ing)?\ to|about|re|regarding|concerning|as\ for
+    |speaking\ of|with\ regard\ to)\b:?\ (?P<topic>[^,.;:?!\n()]{2,60}?)(?=[,.;:?!\n()]|\ [-–—]|$)""",
+    re.VERBOSE,
+)
+"""What a sentence puts at its front as its topic: "about the voucher - ...", "back to taxes, ..."."""
 _ACTS = word_set(
     "planning plan organizing organize discussing discuss fixing fix debugging debug finding find booking book working"
     " investigating looking checking check reviewing review scheduling schedule the a an our my your"
@@ -51,6 +64,9 @@ _VAGUE = word_set(
 _LINK = re.compile(
     r"\s(to|from|in|for|of|at|with|near|about|between)\s(?:(?:the|a|an|my|our|your|this|that)\s)?", re.IGNORECASE
 )
+
+_OBJECT = re.compile(r" (?:the|an?|my|our|your|his|her|their) ")
+"""What follows a verb and no noun: "file my tax return", "tune the query"."""
 
 _BRACKETS = re.compile(r"\[[^\]]*\]")
 _WORD = re.compile(r"\w[\w.-]*")
@@ -73,7 +89,22 @@ class ScopeName(NamedTuple):
     quality: int
 
 
+class InWords(NamedTuple):
+    """What a step says in so many words of the scope that it belongs to; each decides before scopes are weighed."""
+
+    unit: str = ""
+    """The unit it turns to ("day 2")."""
+    named: int | None = None
+    """The number of the scope that it turns to by name."""
+    topic: Sequence[str] = ()
+    """Stems of what it puts at the front as its topic: that of an earlier scope if that spoke of it."""
+    subject: str = ""
+    """What it breaks off for, without a scope of that name: a new one if the current one did not speak of it."""
+
+
+NOTHING_SAID = InWords()
 _MOST_TURNING_CHARS = 600
+_MOST_TOPIC_CHARS = 300
 _NO_SUBJECT = frozenset(("day", "date", "time", "number", "quantity", "duration"))
 """Classes of values that a step may name beside the unit that it turns to."""
 
@@ -89,6 +120,7 @@ def turned_to(reading: Reading) -> str:
         return ""
     directs = reading.switches or reading.returns or reading.form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
     unit = found.pop()
+    directs = directs or any(_FRONT.match(reading.folded, start, end) for start, end in _first(reading, 200))
     return unit if directs or (unit.startswith(tuple(_PARTS.split("|"))) and _names_nothing(reading)) else ""
 
 
@@ -136,6 +168,16 @@ def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
             if share > 0.5 and (best is None or share >= best[0]):
                 best = (share, number)
     return best[1] if best else None
+
+
+def topic_of(reading: Reading) -> list[str]:
+    """Stems of what a sentence near the beginning of a step puts at its front as its topic; empty if none does."""
+    if reading.answers_tool or reading.data.results or is_foreign(reading.language):
+        return []
+    for start, end in _first(reading, _MOST_TOPIC_CHARS):
+        if match := _TOPIC.match(reading.folded, start, end):
+            return content_stems(reading.text[match.start("topic") : match.end("topic")])
+    return []
 
 
 @text_cache(maxsize=_REMEMBERED_NAMES)
@@ -237,6 +279,8 @@ def _chains(reading: Reading, start: int, end: int) -> Iterator[str]:
         while words and words[0].isdigit():
             del words[0]
         if not words or phrase.head in _VAGUE or all(word in _VAGUE for word in words):
+            continue
+        if len(words) == 1 and _OBJECT.match(reading.folded, phrase.start + len(phrase.text)):
             continue
         parts = [_in_case(reading.text, phrase, words)]
         at = phrase.start + len(phrase.text)

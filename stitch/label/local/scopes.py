@@ -30,6 +30,7 @@ from stitch.label.local.evidence import (
 )
 from stitch.label.local.forgetting import close_up, drop, forget_speaker, return_to, scrub, uncount, without_place
 from stitch.label.local.moves import AWAITED
+from stitch.label.local.naming import NOTHING_SAID, InWords
 from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.label.local.replies import FADING_STEPS, Heard, Replies, blend, fit, shipped_replies, vector, vectors
 from stitch.label.local.scope_counts import bounded, counted, restored, saved
@@ -64,6 +65,7 @@ _RECENT_STEPS = 3
 _HEARD_AGAIN = 4 * FADING_STEPS
 """Of a scope that loses a step so many of its last steps are read again: what was before has faded."""
 _MAX_RIVALS = 6
+_TOPIC_SHARE = 0.5  # So much of a topic's weight was said where it was spoken of.
 _RETURN_MARGIN = 0.2
 """Of what the words of a step weigh, so much more must be known in another scope than in the current one."""
 _NO_STEP = [0.0] * len(STEP_FEATURES)
@@ -153,24 +155,15 @@ class ScopeTracker:
         """Whether this role, folded, spoke first, after instructions; so does the first to speak."""
         return next((voice for voice in self._stream.voices if voice not in INSTRUCTING), role) == role
 
-    def choose(self, reading: Reading, *, unit: str = "", named: int | None = None, subject: str = "") -> Scope | None:
-        """The scope of a step; None if it opens a new one.
-
-        Args:
-            reading: The step.
-            unit: The unit the step turns to in so many words ("day 2"): decides where given.
-            named: The number of the scope the step turns to by name: decides where given.
-            subject: What the step turns to in so many words, without a scope of that name: decides if it is new.
-        """
-        decision = self.decide(reading, unit=unit, named=named, subject=subject)
+    def choose(self, reading: Reading, said: InWords = NOTHING_SAID) -> Scope | None:
+        """The scope of a step; None if it opens a new one."""
+        decision = self.decide(reading, said)
         if decision is not None:
             return decision.scope
         # The first of equals: the current scope before earlier ones before a new one.
         return max(self.candidates(reading), key=lambda candidate: candidate.score).scope
 
-    def decide(
-        self, reading: Reading, *, unit: str = "", named: int | None = None, subject: str = ""
-    ) -> Decision | None:
+    def decide(self, reading: Reading, said: InWords = NOTHING_SAID) -> Decision | None:
         """The scope of a step where the text or the source says it; None where it must be weighed."""
         # Complexity over 15 because what says the scope is asked in the order in which it outranks the rest.
         self._rivals = {}
@@ -180,22 +173,35 @@ class ScopeTracker:
         # Many sources chain each step to the one before, which says nothing of what it is for.
         if parent is not None and parent in self._parents and parent != next(reversed(self._parents)):
             return Decision(self.scope(self._parents[parent]))
-        if named is not None:
-            return Decision(self.scope(named))
+        if said.named is not None:
+            return Decision(self.scope(said.named))
         current = self.current
-        if unit:
-            same = (scope for scope in reversed(self.scopes) if scope.unit == unit and scope.into is None)
+        if said.unit:
+            same = (scope for scope in reversed(self.scopes) if scope.unit == said.unit and scope.into is None)
             return Decision(next(same, None))
-        if current is not None and (
-            (reading.answers_tool and self._stream.last_called) or (current.unit and not reading.breaks_off)
-        ):
+        if current is None:
+            return None
+        if (reading.answers_tool and self._stream.last_called) or (current.unit and not reading.breaks_off):
             return Decision(current)
-        if current is not None and is_foreign(reading.language) and (decision := self._by_words(reading, current)):
+        if is_foreign(reading.language) and (decision := self._by_words(reading, current)):
             return decision
-        if subject and current is not None and not current.unit:
-            known = [stem for stem in content_stems(subject) if stem in current.terms]
+        if not current.unit and (back := self._spoken_of(said.topic, current)) is not None:
+            return Decision(back)
+        if said.subject and not current.unit:
+            known = [stem for stem in content_stems(said.subject) if stem in current.terms]
             return None if known else Decision(None)
         return None
+
+    def _spoken_of(self, topic: Sequence[str], current: Scope) -> Scope | None:
+        """The earlier scope in which a topic was spoken of most, if it is spoken of little in the current one."""
+        weights = self._stream.weigh(dict.fromkeys(topic))
+        least = _TOPIC_SHARE * sum(weights.values())
+        if not topic or known_weight(weights, current.terms) >= least:
+            return None
+        earlier = [scope for scope in self._recent() if scope is not current]
+        known = [known_weight(weights, scope.terms) for scope in reversed(earlier)]
+        most = max(known, default=0.0)
+        return earlier[-1 - known.index(most)] if known and most >= least else None
 
     def _by_words(self, reading: Reading, current: Scope) -> Decision | None:
         """The scope of a step of another language than English by its words alone; None where they say too little.
