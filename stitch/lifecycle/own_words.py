@@ -19,7 +19,7 @@ prevent_unoptimized primary_key projections prompt_tokens quantity quantization_
 recorded records_of redactions redactions_of references referents region_size_blocks rejection replacement reply_tokens
 request_digest resolved retired_at schema_version scopes_by_hand searched segments session_of similarity sketches
 snippets sparse_vectors speakers sqlite_autoindex sqlite_sequence stepsaccepted stepsfailed stepsstored stitchsn
-language standing after_setup openings personcreate stepcorrected texts_act
+language datatype standing after_setup openings personcreate stepcorrected texts_act
 storage_type summary switches tablechanges tablecheckpoints tablecuts tablehistory tablelabels tableprojections
 tablerecords tableredactions tablereplies tablestates tablesteps tabletrajectories timestamp together tool_calls
 tool_name topic_at tracker_journal trajectories trajectory unfinished vacuum_min_vector_number vector_data

@@ -47,7 +47,7 @@ _BATCH = 2000
 _SPARE_BYTES = 128 * 2**20
 """What must be free before a write or a deletion: the engine writes into mapped files, where a full disk kills it."""
 
-LAYOUT = 4
+LAYOUT = 5
 """The version of the files; those of another are made anew from the journal."""
 
 _PENDING_BYTES = 16 * 2**20

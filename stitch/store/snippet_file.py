@@ -19,7 +19,8 @@ import orjson
 
 from stitch.core.files import private
 from stitch.errors import StoreError
-from stitch.store.payload import LABEL_FIELDS, Payload
+from stitch.store.payload import Payload
+from stitch.store.record_fields import from_values, to_values
 
 VECTOR_TYPES = ("float32", "float16", "int8")
 """How the numbers of a vector may be written; the header has the place in this list."""
@@ -33,13 +34,6 @@ _FREE, _LIVING = 0, 1
 _VECTOR = struct.Struct("<QI")
 _COUNT = struct.Struct("<I")
 _CHECKSUM_BYTES = 4
-
-FIELDS = (
-    "tenant", "trajectory", "step", "position", "recorded", "origin", "trust", *LABEL_FIELDS.values(), "role", "text",
-    "resolved", "summary", "context", "session", "happened", "labeled_by", "references", "tools", "metadata",
-    "schema_version",
-)  # fmt: skip
-"""The fields of a payload in the order in which a record has their values."""
 
 
 class Place(NamedTuple):
@@ -76,9 +70,8 @@ class Freed(NamedTuple):
 
 def encode_record(payload: Payload, *, words: bytes, vectors: Sequence[VectorMark]) -> bytes:
     """The bytes of a record."""
-    values = [payload.get(name) for name in FIELDS]
     parts = [_VECTOR.pack(*each) for each in vectors]
-    body = b"".join([*parts, _COUNT.pack(len(words)), words, orjson.dumps(values)])
+    body = b"".join([*parts, _COUNT.pack(len(words)), words, orjson.dumps(to_values(payload))])
     return _head(_LIVING, len(vectors), len(body), crc32(body)) + body
 
 
@@ -266,5 +259,4 @@ def _decode(data: bytes, *, size: int) -> Record:
 def _payload(body: memoryview, at: int) -> Payload:
     """The payload behind the words that begin here."""
     (length,) = _COUNT.unpack_from(body, at)
-    values = orjson.loads(body[at + _COUNT.size + length :])
-    return {name: value for name, value in zip(FIELDS, values, strict=False) if value is not None}
+    return from_values(orjson.loads(body[at + _COUNT.size + length :]))

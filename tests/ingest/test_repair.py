@@ -390,7 +390,7 @@ def test_where_no_copy_is_known_to_be_right_both_stay_as_they_are(memory: Path) 
         opened.lifecycle.correct("0", trajectory="t", text="Let's plan day 3.")
         before = [snippet.model_dump_json() for snippet in opened._ingestor.store.scroll("default")]
     damage_journal(memory, "UPDATE steps SET payload = replace(payload, 'day 3', 'day 4') WHERE position = 0")
-    damage_journal(memory, "UPDATE labels SET labels = replace(labels, 'made_by', 'made-by') WHERE seq = 2")
+    damage_journal(memory, "UPDATE labels SET labels = replace(labels, '[', '(') WHERE seq = 2")
     with open_memory(memory) as opened:
         repaired = opened.lifecycle.verify(repair=True)
         assert isinstance(repaired, Repaired)

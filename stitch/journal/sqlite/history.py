@@ -19,7 +19,10 @@ class SqliteHistory(SqliteRecords):
 
     @override
     def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
-        query = f"SELECT seq, at, made_by, payload, labels FROM history WHERE seq IN {GIVEN} ORDER BY number"
+        query = (
+            "SELECT seq, at, made_by, payload, expand(labels, payload) FROM history"
+            f" WHERE seq IN {GIVEN} ORDER BY number"
+        )
         found: dict[int, list[Revision]] = {}
         for seq, *fields in self._file.rows(query, json.dumps(list(seqs))):
             found.setdefault(seq, []).append(_revision(*fields))
@@ -28,8 +31,9 @@ class SqliteHistory(SqliteRecords):
     @override
     def as_they_were(self, tenant: str, *, at: float) -> dict[int, Revision]:
         query = (
-            "SELECT h.seq, h.at, h.made_by, h.payload, h.labels, min(h.number) FROM history h JOIN steps s USING (seq)"
-            " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND h.at > ? GROUP BY h.seq"
+            "SELECT h.seq, h.at, h.made_by, h.payload, expand(h.labels, h.payload), min(h.number) FROM history h"
+            " JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
+            " WHERE t.tenant = ? AND h.at > ? GROUP BY h.seq"
         )
         return {seq: _revision(*fields) for seq, *fields, _ in self._file.rows(query, tenant, at)}
 
@@ -44,7 +48,7 @@ class SqliteHistory(SqliteRecords):
     @override
     def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
         query = (
-            "SELECT h.number, h.payload, h.labels FROM history h JOIN steps s USING (seq)"
+            "SELECT h.number, h.payload, expand(h.labels, h.payload) FROM history h JOIN steps s USING (seq)"
             " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND t.name = ? ORDER BY h.number"
         )
         return [Encoded(*row) for row in self._file.rows(query, tenant, trajectory)]

@@ -36,12 +36,13 @@ from stitch.journal.entries import (
 )
 from stitch.journal.protocol import MAX_STEP_CHARS
 from stitch.journal.sqlite import reading, writing
+from stitch.journal.sqlite.compact import MADE_BY, expand
 from stitch.journal.sqlite.connection import Connection
 from stitch.journal.sqlite.copies import copy_database, settle
 from stitch.journal.sqlite.erased import ErasedSteps
 from stitch.journal.sqlite.history import SqliteHistory
 from stitch.journal.sqlite.reading import PAGE
-from stitch.journal.sqlite.schema import bring_up, check_version, checksum, is_sound
+from stitch.journal.sqlite.schema import bring_up, check_version, is_sound
 from stitch.journal.sqlite.writing import ENTRIES, GIVEN, entry_of, number_of
 
 _log = logging.getLogger(__name__)
@@ -173,8 +174,7 @@ class SqliteJournal(SqliteHistory):
     def record_labels(self, labels: Sequence[tuple[int, bytes]], *, checkpoint: Checkpoint | None = None) -> None:
         seqs = [seq for seq, _ in labels]
         with self._file.transaction() as db:
-            rows = [(seq, made, checksum(made)) for seq, made in labels]
-            db.executemany("INSERT INTO labels VALUES (?, ?, ?)", rows)
+            db.executemany("INSERT INTO labels VALUES (?, ?, ?)", [*writing.label_rows(db, labels)])
             writing.record_state(db, seqs, StepState.LABELED, "")
             writing.note_changes_of(db, ChangeKind.LABELED, seqs)
             if checkpoint is not None:
@@ -402,7 +402,7 @@ class SqliteJournal(SqliteHistory):
     @override
     def makers(self, tenant: str) -> dict[str, int]:
         query = (
-            "SELECT json_extract(CAST(labels.labels AS TEXT), '$.made_by') AS maker, count(*) FROM labels"
+            f"SELECT {MADE_BY.format('CAST(labels.labels AS TEXT)')} AS maker, count(*) FROM labels"
             " JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ?"
             " GROUP BY maker ORDER BY count(*) DESC, maker"
         )
@@ -419,8 +419,9 @@ class SqliteJournal(SqliteHistory):
     @override
     def encoded(self, tenant: str, trajectory: str) -> list[Encoded]:
         query = (
-            "SELECT s.seq, s.payload, labels.labels FROM steps s JOIN trajectories t ON t.number = s.trajectory"
-            " LEFT JOIN labels USING (seq) WHERE t.tenant = ? AND t.name = ? ORDER BY s.position"
+            "SELECT s.seq, s.payload, expand(labels.labels, s.payload) FROM steps s"
+            " JOIN trajectories t ON t.number = s.trajectory LEFT JOIN labels USING (seq)"
+            " WHERE t.tenant = ? AND t.name = ? ORDER BY s.position"
         )
         return [Encoded(*row) for row in self._file.rows(query, tenant, trajectory)]
 
@@ -545,6 +546,7 @@ class SqliteJournal(SqliteHistory):
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute("PRAGMA trusted_schema = OFF")  # a stranger's file calls no functions
         db.execute("PRAGMA secure_delete = ON")  # what is deleted or replaced is overwritten, not only unlinked
+        db.create_function("expand", 2, expand, deterministic=True)
         brought_up = bring_up(db, self.path)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute(f"PRAGMA synchronous = {'FULL' if power_safe else 'NORMAL'}")

@@ -9,6 +9,7 @@ from typing import Any
 from stitch.core import Redaction, StepState
 from stitch.errors import JournalError
 from stitch.journal.entries import KeptStep, Selected
+from stitch.journal.sqlite.compact import EVENT_TYPES, SCOPE
 from stitch.journal.sqlite.connection import Connection
 from stitch.journal.sqlite.schema import checksum, is_sound, revision_checksum, step_checksum
 from stitch.journal.sqlite.writing import GIVEN
@@ -19,8 +20,8 @@ _PAGE_OF_RECORDS = 8
 """A record may be a whole tree."""
 
 _KEPT = """
-SELECT s.seq, t.name, s.position, s.recorded, s.digest, s.payload, labels.labels, states.state, states.reason,
-       states.retired_at
+SELECT s.seq, t.name, s.position, s.recorded, s.digest, s.payload, expand(labels.labels, s.payload), states.state,
+       states.reason, states.retired_at
 FROM steps s {join} trajectories t ON t.number = s.trajectory JOIN states USING (seq) LEFT JOIN labels USING (seq)
 WHERE s.seq > ? AND t.tenant = ? AND (? IS NULL OR t.name = ?) ORDER BY s.seq LIMIT ?
 """
@@ -28,12 +29,13 @@ _ORDERED = "CROSS JOIN"
 """SQLite reads the table on the left first: pages of a whole tenant follow each other in the order of the file. Left to
 itself it would gather and sort all of the tenant's steps for each page."""
 
-_SELECTED = """
+_LABELS = "CAST(labels.labels AS TEXT)"
+_SELECTED = f"""
 SELECT s.seq, t.name, s.step, labels.seq IS NOT NULL
 FROM trajectories t JOIN steps s ON s.trajectory = t.number LEFT JOIN labels USING (seq)
 WHERE t.tenant = ? AND (? IS NULL OR t.name = ?) AND (? IS NULL OR s.step = ?) AND (? IS NULL OR s.recorded < ?)
-  AND (? IS NULL OR json_extract(CAST(labels.labels AS TEXT), '$.intent.scope') IN (SELECT value FROM json_each(?)))
-  AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(CAST(labels.labels AS TEXT), '$.intent.event_types') e
+  AND (? IS NULL OR {SCOPE.format(_LABELS)} IN (SELECT value FROM json_each(?)))
+  AND (? IS NULL OR EXISTS (SELECT 1 FROM {EVENT_TYPES.format(_LABELS)} e
                             WHERE e.value IN (SELECT value FROM json_each(?))))
 ORDER BY s.seq
 """
@@ -44,7 +46,9 @@ def kept(
 ) -> Iterator[KeptStep]:
     """See `Journal.kept`."""
     last = 0
-    query = f"SELECT seq, at, made_by, payload, labels FROM history WHERE seq IN {GIVEN} ORDER BY number"
+    query = (
+        f"SELECT seq, at, made_by, payload, expand(labels, payload) FROM history WHERE seq IN {GIVEN} ORDER BY number"
+    )
     steps = _KEPT.format(join=_ORDERED if trajectory is None else "JOIN")
     while rows := file.rows(steps, last, tenant, trajectory, trajectory, PAGE):
         last = rows[-1][0]

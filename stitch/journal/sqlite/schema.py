@@ -10,8 +10,9 @@ from pathlib import Path
 from stitch.core import StepState
 from stitch.errors import JournalError, StoreMismatchError
 from stitch.journal.entries import read_retirement
+from stitch.journal.sqlite.compact import shrink
 
-VERSION = 5
+VERSION = 6
 """Of the tables. A journal of an earlier one is brought to this when it is opened; one of a later one is refused."""
 
 _APPLICATION_ID = 0x53544348
@@ -87,6 +88,7 @@ TABLES = (
     "changes", "projections", "records", "cuts", "replies", "next_seq", "erasers", "erased",
 )  # fmt: skip
 _EARLIER_TABLES = ("unflushed",)
+_PAGE = 512
 
 
 def check_version(path: Path) -> None:
@@ -152,9 +154,11 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
             for statement in _statements(_FOURTH):
                 db.execute(statement)
             _add_other_checksums(db)
-        for statement in _statements(_FIFTH):
-            db.execute(statement)
-        _add_revision_checksums(db)
+        if version < 5:
+            for statement in _statements(_FIFTH):
+                db.execute(statement)
+            _add_revision_checksums(db)
+        _shrink_labels(db)
         db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         db.execute("COMMIT")
@@ -261,6 +265,41 @@ def _add_other_checksums(db: sqlite3.Connection) -> None:
     db.create_function("checksum", 2, checksum, deterministic=True)
     db.execute("UPDATE records SET checksum = record_checksum(key, payload)")
     db.execute("UPDATE checkpoints SET checksum = checksum(session, inventory)")
+
+
+def _shrink_labels(db: sqlite3.Connection) -> None:
+    """Labels were JSON with all names (`compact`); what is damaged stays as it is, and is told by `verify`."""
+    query = (
+        "SELECT labels.seq, labels.labels, labels.checksum, s.step, s.payload, s.checksum FROM labels"
+        " JOIN steps s USING (seq) WHERE labels.seq > ? ORDER BY labels.seq LIMIT ?"
+    )
+    last = 0
+    while rows := db.execute(query, (last, _PAGE)).fetchall():
+        last = rows[-1][0]
+        sound = [
+            (shrink(made, payload), seq)
+            for seq, made, check, step, payload, step_check in rows
+            if is_sound(check, made) and is_sound(step_check, str(step).encode(), payload)
+        ]
+        changed = [(made, checksum(made), seq) for made, seq in sound]
+        db.executemany("UPDATE labels SET labels = ?, checksum = ? WHERE seq = ?", changed)
+    query = (
+        "SELECT number, seq, at, made_by, payload, labels, checksum FROM history"
+        " WHERE number > ? AND labels IS NOT NULL ORDER BY number LIMIT ?"
+    )
+    last = 0
+    while rows := db.execute(query, (last, _PAGE)).fetchall():
+        last = rows[-1][0]
+        for number, seq, at, by, step, made, check in rows:
+            written = (
+                isinstance(at, float) and isinstance(by, str) and isinstance(step, bytes) and isinstance(made, bytes)
+            )
+            if written and revision_checksum(seq, at, by, step, made) == check:
+                row = shrink(made, step)
+                db.execute(
+                    "UPDATE history SET labels = ?, checksum = ? WHERE number = ?",
+                    (row, revision_checksum(seq, at, by, step, row), number),
+                )
 
 
 def _add_changes(db: sqlite3.Connection) -> None:

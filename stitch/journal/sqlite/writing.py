@@ -1,4 +1,7 @@
-"""What is written in one transaction: steps accepted, restored, corrected, retired, erased; and each as a change."""
+"""What is written in one transaction: steps accepted, restored, corrected, retired, erased; and each as a change.
+
+More than 400 lines because all that becomes of a step is written here, and what it leaves in each table side by side.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from typing import Any, Literal
 from stitch.core import ChangeKind, Redaction, Step, StepLabels, StepState
 from stitch.errors import JournalError, StepConflictError, StepRejectedError
 from stitch.journal.entries import Checkpoint, Entry, KeptStep, encode_labels, encode_step, erased_entry
+from stitch.journal.sqlite.compact import expand, shrink
 from stitch.journal.sqlite.erased import ErasedSteps
 from stitch.journal.sqlite.schema import checksum, revision_checksum, step_checksum
 
 ENTRIES = """
-SELECT s.seq, t.tenant, t.name, s.position, s.payload, s.recorded, states.state, states.reason, labels.labels,
-       states.retired_at
+SELECT s.seq, t.tenant, t.name, s.position, s.payload, s.recorded, states.state, states.reason,
+       expand(labels.labels, s.payload), states.retired_at
 FROM steps s JOIN trajectories t ON t.number = s.trajectory JOIN states USING (seq) LEFT JOIN labels USING (seq)
 """
 GIVEN = "(SELECT value FROM json_each(?))"
@@ -224,8 +228,11 @@ def restore(
     db.execute(_STEP, row)
     db.execute("INSERT INTO states VALUES (?, ?, ?, ?)", (kept.seq, kept.state.value, kept.reason, kept.retired_at))
     if kept.labels is not None:
-        db.execute("INSERT INTO labels VALUES (?, ?, ?)", (kept.seq, kept.labels, checksum(kept.labels)))
-    db.executemany(_REVISION, [(kept.seq, *each, revision_checksum(kept.seq, *each)) for each in kept.revisions])
+        made = shrink(kept.labels, kept.step)
+        db.execute("INSERT INTO labels VALUES (?, ?, ?)", (kept.seq, made, checksum(made)))
+    for at, by, step, labels in kept.revisions:
+        each = (at, by, step, None if labels is None else shrink(labels, step))
+        db.execute(_REVISION, (kept.seq, *each, revision_checksum(kept.seq, *each)))
     db.executemany(
         "INSERT INTO redactions (seq, kind, count, place) VALUES (?, ?, ?, ?)",
         [(kept.seq, taken.kind, taken.count, taken.place) for taken in kept.redactions],
@@ -241,11 +248,17 @@ def record_state(db: sqlite3.Connection, seqs: Sequence[int], state: StepState, 
     )
 
 
+def label_rows(db: sqlite3.Connection, labels: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes, int]]:
+    """Labels of steps that are there as rows of `labels`."""
+    for seq, made in labels:
+        (step,) = db.execute("SELECT payload FROM steps WHERE seq = ?", (seq,)).fetchone()
+        row = shrink(made, step)
+        yield seq, row, checksum(row)
+
+
 def replace_labels(db: sqlite3.Connection, labels: Sequence[tuple[int, bytes]]) -> None:
     """Keep labels in place of those that are there, if any."""
-    db.executemany(
-        "INSERT OR REPLACE INTO labels VALUES (?, ?, ?)", [(seq, made, checksum(made)) for seq, made in labels]
-    )
+    db.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?, ?)", [*label_rows(db, labels)])
 
 
 def forget_checkpoint(db: sqlite3.Connection, number: int | None) -> None:
@@ -302,6 +315,8 @@ def correct(
     db.execute("UPDATE steps SET payload = ?, checksum = ? WHERE seq = ?", (payload, check, seq))
     if labels is not None:
         replace_labels(db, [(seq, encode_labels(labels, step=name))])
+    elif (made := expand(before[1], before[0])) is not None:  # they are of the step as it was
+        replace_labels(db, [(seq, made)])
     record_state(db, [seq], StepState.ACCEPTED if labels is None else StepState.LABELED, "")
     if checkpoint is None:
         forget_checkpoint(db, number)
@@ -370,8 +385,12 @@ def _clean_revisions(db: sqlite3.Connection, revisions: Sequence[tuple[int, byte
     """Keep other labels of revisions that are there: those of erased steps are gone already."""
     for number, made in revisions:
         kept = db.execute("SELECT seq, at, made_by, payload FROM history WHERE number = ?", (number,)).fetchall()
-        row = [(made, revision_checksum(seq, at, by, payload, made), number) for seq, at, by, payload in kept]
-        db.executemany("UPDATE history SET labels = ?, checksum = ? WHERE number = ?", row)
+        for seq, at, by, payload in kept:
+            row = shrink(made, payload)
+            db.execute(
+                "UPDATE history SET labels = ?, checksum = ? WHERE number = ?",
+                (row, revision_checksum(seq, at, by, payload, row), number),
+            )
 
 
 def drop_empty(db: sqlite3.Connection, tenant: str, *, number: int | None = None) -> None:

@@ -1,0 +1,41 @@
+"""What a summary says with words of its step is written as their place in it, so that nothing is written twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def place_of(summary: str, *, role: str, event_types: Sequence[str], scope: str | None, text: str) -> str | list[int]:
+    """A summary as it is written beside a step, for `summary_at`.
+
+    Args:
+        summary: As the local labeler makes them: who does what in which scope, and words of the step.
+        role: Who speaks in the step.
+        event_types: Those of its labels.
+        scope: That of its labels.
+        text: What the step says.
+
+    Returns:
+        Where its words begin and end in the text; nothing if it has none; the summary itself if it says anything else.
+    """
+    head = _head(role, event_types, scope)
+    if summary == head:
+        return []
+    said = summary.removeprefix(f"{head}: ")
+    if said == summary or (start := text.find(said)) < 0:
+        return summary
+    return [start, start + len(said)]
+
+
+def summary_at(
+    place: str | Sequence[int], *, role: str, event_types: Sequence[str], scope: str | None, text: str
+) -> str:
+    """The summary of which `place_of` gave this, beside the same step and labels."""
+    if isinstance(place, str):
+        return place
+    head = _head(role, event_types, scope)
+    return f"{head}: {text[place[0] : place[1]]}" if place else head
+
+
+def _head(role: str, event_types: Sequence[str], scope: str | None) -> str:
+    return f"{role}: {' and '.join(event_types)} ({scope})"
