@@ -49,6 +49,8 @@ SHOWN = 10
 )
 @click.option("--min-relevance", type=click.FloatRange(0, 1), metavar="CHANCE",
               help="Only steps that bear on TEXT with this chance, from 0 to 1; nothing if none does.")  # fmt: skip
+@click.option("--min-share", type=click.FloatRange(0, 1), metavar="SHARE",
+              help="Only steps with this share of the best one's score, from 0 to 1; 0 fills the context.")  # fmt: skip
 @click.option(
     "--as-of",
     metavar="STEP|TIME",
@@ -64,8 +66,8 @@ SHOWN = 10
 @click.pass_context
 def command(
     context: click.Context, /, *, text: str, as_json: bool, as_context: bool, trajectory: str | None,
-    asked_at: str | None, min_trust: str | None, min_relevance: float | None, as_of: str | None, include_setup: bool,
-    diverse: bool, **settings: Any,
+    asked_at: str | None, min_trust: str | None, min_relevance: float | None, min_share: float | None,
+    as_of: str | None, include_setup: bool, diverse: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
 
@@ -83,6 +85,7 @@ def command(
             asked_at=asked_at,
             min_trust=min_trust,
             min_relevance=min_relevance,
+            min_share=min_share,
             as_of=as_of,
             include_setup=include_setup,
             diverse=diverse,
@@ -93,6 +96,8 @@ def command(
         print_json(answer_of(result).model_dump(exclude={"context"}, exclude_unset=True))
     elif as_context:
         click.echo(result.context())
+        if result.nothing_relevant:
+            click.echo(f"stitch: {_nothing_relevant(result)}", err=True)
     else:
         click.echo(describe(result, limit=settings["k"] or SHOWN))
     if result.model_failure:
@@ -110,7 +115,7 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
     weighed = result.ranking is Ranking.WEIGHED
     lines = [f"{'hinted at' if said and weighed else 'looking for'}  {said or 'similar text only'}"]
     if result.nothing_relevant:
-        lines.append(f"nothing relevant: the chance that anything bears on this is {result.relevance:.2f}")
+        lines.append(_nothing_relevant(result))
     for rank, hit in enumerate(result.hits[:limit], start=1):
         snippet = hit.snippet
         matched = ", ".join(one_line(value) for _, value in sorted(hit.matched)) or "no label"
@@ -129,6 +134,10 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
             f"{len(result.hits) - limit} more: `-k` says how many, `--json` has all, `--context` shows them in order"
         )
     return "\n".join(lines)
+
+
+def _nothing_relevant(result: RetrievalResult) -> str:
+    return f"nothing relevant: the chance that anything bears on this is {result.relevance:.2f}"
 
 
 def _clocks(snippet: MemorySnippet) -> str:

@@ -276,6 +276,7 @@ class Memory:
         retriever: str | None = None,
         min_trust: Trust | str | None = None,
         min_relevance: float | None = None,
+        min_share: float | None = None,
         as_of: float | str | None = None,
         include_setup: bool = False,
         diverse: bool = False,
@@ -296,6 +297,8 @@ class Memory:
                 documents say too). Steps that took in words of a less trusted step have its trust. All by default.
             min_relevance: Return only steps that bear on the question with this chance, from 0 to 1, and nothing if
                 none does (`RetrievalResult.nothing_relevant`). All by default.
+            min_share: Return only steps with this share of the best one's score or more; 0 fills the context. By
+                default all come back, and the context stops where more would not help.
             as_of: Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step
                 of `trajectory`. What was retired or corrected since is as it was; what was erased since is not there.
             include_setup: Whether system prompts and other instructions given before an agent's run may be hits.
@@ -316,6 +319,7 @@ class Memory:
             ranking=self._defaults.ranking if ranking is None else ranking,
             min_trust=min_trust,
             min_relevance=min_relevance,
+            min_share=min_share,
             as_of=self._moment(as_of, trajectory),
             include_setup=include_setup,
         )

@@ -40,6 +40,7 @@ class Recall(dspy.Module):
         budget_tokens: How many tokens `context` may have.
         min_trust: `high` for the user's own words alone, `medium` for an agent's too.
         min_relevance: Steps that bear on the query with less than this chance, from 0 to 1, do not come back.
+        min_share: Nor do steps with less than this share of the best one's score, from 0 to 1.
     """
 
     def __init__(
@@ -51,11 +52,12 @@ class Recall(dspy.Module):
         budget_tokens: int = 2000,
         min_trust: Trust | str | None = None,
         min_relevance: float | None = None,
+        min_share: float | None = None,
     ) -> None:
         super().__init__()
         self.memory, self.trajectory = memory, trajectory
         self.k, self.budget_tokens, self.min_trust = k, budget_tokens, min_trust
-        self.min_relevance = min_relevance
+        self.min_relevance, self.min_share = min_relevance, min_share
 
     def forward(self, query: str) -> Any:
         """Ask the memory."""
@@ -63,7 +65,8 @@ class Recall(dspy.Module):
         if not there:  # a conversation that has not begun knows nothing
             return dspy.Prediction(context="", passages=[])
         result = self.memory.search(query, trajectory=self.trajectory, k=self.k, budget_tokens=self.budget_tokens,
-                                    min_trust=self.min_trust, min_relevance=self.min_relevance)  # fmt: skip
+                                    min_trust=self.min_trust, min_relevance=self.min_relevance,
+                                    min_share=self.min_share)  # fmt: skip
         passages = [recalled_steps([hit.snippet]) for hit in result]
         return dspy.Prediction(context=result.context(), passages=passages)
 
@@ -83,7 +86,7 @@ class Recall(dspy.Module):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Recall:
         return Recall(self.memory, trajectory=self.trajectory, k=self.k, budget_tokens=self.budget_tokens,
-                      min_trust=self.min_trust, min_relevance=self.min_relevance)  # fmt: skip
+                      min_trust=self.min_trust, min_relevance=self.min_relevance, min_share=self.min_share)  # fmt: skip
 
 
 class _Call(NamedTuple):

@@ -74,6 +74,8 @@ class Found(BaseModel):
     context: str
     steps: list[str]
     """Best first, as `trajectory/step`."""
+    nothing_relevant: bool
+    """Whether `min_relevance` left nothing."""
 
 
 class Remembered(BaseModel):
@@ -145,16 +147,22 @@ class Answers:
         min_trust: Literal["high", "medium", "low"] = "low",
         as_of: str | None = None,
         retriever: Literal["intent", "themes", "auto"] | None = None,
+        min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
     ) -> Found:
         """Find what was said or done before that answers `query`.
 
         min_trust: high = the user's words only. as_of: the memory as it was then (ISO time). retriever: themes = for
-        questions over many conversations.
+        questions over many conversations. min_relevance: chance, 0.05 leaves out the unlikely.
         """
         request = made(QueryRequest, query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
-                       min_trust=Trust(min_trust), as_of=as_of, retriever=retriever)  # fmt: skip
+                       min_trust=Trust(min_trust), as_of=as_of, retriever=retriever,
+                       min_relevance=min_relevance or None)  # fmt: skip
         answer = ask(self._memory("read"), "search", request)
-        return Found(context=answer.context, steps=[f"{hit.trajectory}/{hit.step}" for hit in answer.hits])
+        return Found(
+            context=answer.context,
+            steps=[f"{hit.trajectory}/{hit.step}" for hit in answer.hits],
+            nothing_relevant=answer.nothing_relevant,
+        )
 
     def remember(
         self,

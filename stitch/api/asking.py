@@ -65,6 +65,7 @@ def answer_of(result: RetrievalResult, *, whole: bool = False) -> QueryResponse:
         reasons=result.reasons,
         hits=tuple(_hit(rank, hit, result, whole=whole) for rank, hit in enumerate(result.hits, start=1)),
         relevance=result.relevance,
+        nothing_relevant=result.nothing_relevant,
         context_tokens=result.context_tokens,
         milliseconds=round(result.milliseconds, 3),
         context=result.context(),

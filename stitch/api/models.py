@@ -172,6 +172,9 @@ class QueryRequest(Request):
     """Only steps of this trust or more."""
     min_relevance: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
     """Only steps that bear on the question with this chance or more; nothing if none does."""
+    min_share: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
+    """Only steps whose score is at least this share of the best one's; 0 fills the context with all that it has room
+    for. By default all steps are returned, and the context stops where more would not help."""
     as_of: float | str | None = None
     """Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step."""
     include_setup: bool = False
@@ -322,6 +325,8 @@ class QueryResponse(Response):
     """Best first."""
     relevance: float | None = None
     """How likely it is that anything in the memory bears on the question; null where nobody can tell."""
+    nothing_relevant: bool = False
+    """Whether steps with a least chance were asked for (`min_relevance`), and none has it."""
     context_tokens: int
     milliseconds: float
     context: str = ""

@@ -36,7 +36,7 @@ class DiverseRetriever:
         """Answer a question; what chooses pieces that cover has done so already, and answers as it does."""
         started = time.perf_counter()
         found = self._retriever.search(
-            request.model_copy(update={"k": min(_AMONG * request.k, 10_000), "fill_budget": False})
+            request.model_copy(update={"k": min(_AMONG * request.k, 10_000), "fill_budget": False, "min_share": 0.0})
         )
         if found.pieces:
             return self._retriever.search(request)

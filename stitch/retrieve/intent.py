@@ -65,6 +65,7 @@ from stitch.retrieve.rank.runs import Goal, runs, without_things
 from stitch.retrieve.rank.scorers import LICENSED, RUNS, SCORERS, SURE, WEIGHED, rule_for
 from stitch.retrieve.rank.similarity import Similarity
 from stitch.retrieve.rank.stretches import with_stretches
+from stitch.retrieve.rank.telling import scores_tell
 from stitch.retrieve.rank.verbatim import repeater
 
 if TYPE_CHECKING:
@@ -183,7 +184,11 @@ class IntentRetriever:
             rule, hits = beside_rule(rule), self._with_neighbors(asked, hits, wide=wide)
         hits = hits[: deep.k]
         hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
-        making = partial(answer, selection=asked.selection, rule=rule, mode=self.mode, started=started)
+        tells = scores_tell(hits, request.query, rule=rule, constants=self._constants)
+        stops_by = self._constants if tells else None
+        making = partial(
+            answer, selection=asked.selection, rule=rule, mode=self.mode, started=started, stops_by=stops_by
+        )
         ranked = bare(deep, asked.selection, hits, rule=rule, mode=self.mode, started=started)
         return ranked, partial(making, request, hits=hits[: request.depth], counter=self._counter)
 

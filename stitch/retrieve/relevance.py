@@ -23,9 +23,11 @@ from stitch.core.results import WITHOUT_MODEL
 from stitch.embed import StaticEmbedder
 from stitch.embed.lexical import index_of
 from stitch.errors import ModelError
+from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.quoting import quote
+from stitch.retrieve.context.stopping import STOPPED, leading
 from stitch.text.languages import content_stems
 
 if TYPE_CHECKING:
@@ -221,7 +223,8 @@ _NONE = re.compile(r"\bnone\b", re.IGNORECASE)
 class RelevanceRetriever:
     """Adds to the answers of another retriever how likely it is that each hit bears on the question.
 
-    What is below `SearchRequest.min_relevance` is left out, of the hits and of the context.
+    What is below `SearchRequest.min_relevance`, or has less than `min_share` of the best score, is left out, of the
+    hits and of the context.
 
     Args:
         retriever: Whose similarity is that of vectors and words together.
@@ -248,12 +251,12 @@ class RelevanceRetriever:
         chances = relevance(self._estimator.evidence(request, found.hits))
         hits = tuple(hit._replace(relevance=own) for hit, own in zip(found.hits, chances.hits, strict=True))
         found = replace(found, hits=hits, relevance=chances.result)
-        if request.min_relevance is None:
-            return found
-        kept = tuple(hit for hit in hits if (hit.relevance or 0.0) >= request.min_relevance)
-        if kept and self._judge is not None:
-            kept, decision = _judged(self._judge, request.query, kept)
-            found = replace(found, trace=(*found.trace, decision))
+        kept = hits if request.min_share is None else leading(hits, share=request.min_share)
+        if request.min_relevance is not None:
+            kept = tuple(hit for hit in kept if (hit.relevance or 0.0) >= request.min_relevance)
+            if kept and self._judge is not None:
+                kept, decision = _judged(self._judge, request.query, kept)
+                found = replace(found, trace=(*found.trace, decision))
         return found if len(kept) == len(hits) else self._with(found, kept)
 
     def _with(self, found: RetrievalResult, kept: tuple[ScoredSnippet, ...]) -> RetrievalResult:
@@ -270,6 +273,7 @@ class RelevanceRetriever:
             counter=self._counter,
             mode=found.mode,
             started=0.0,
+            stops_by=CONSTANTS if any(decision.what == STOPPED for decision in found.trace) else None,
         )
         return replace(
             found,

@@ -48,6 +48,8 @@ def test_recall_gives_quoted_passages_and_a_context(memory: Memory) -> None:
     assert Recall(memory, min_trust="high")(query="boat").context.count("<step") == 1
     likely = copy.deepcopy(Recall(memory, min_relevance=0.3))
     assert len(likely(query="Which hotel is in Porto?").passages) == 1
+    near = copy.deepcopy(Recall(memory, min_share=1.0))
+    assert len(near(query="Which hotel is in Porto?").passages) == 1
     for nothing in (Recall(memory, trajectory="not yet")(query="hotel"), likely(query="kernel modules")):
         assert (nothing.context, nothing.passages) == ("", [])
 

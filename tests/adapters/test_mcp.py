@@ -92,6 +92,19 @@ def test_an_agent_remembers_finds_explains_corrects_and_forgets(memory: Memory, 
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_an_agent_is_told_that_nothing_is_relevant(memory: Memory, mode: Any) -> None:
+    async def use() -> None:
+        async with Client(make_server(lambda action, request: memory), mode=mode) as client:
+            query = "What does the hotel in Porto cost?"
+            found = await call(client, "search", query=query)
+            assert (found["nothing_relevant"], found["steps"][0]) == (False, "trip/hotel")
+            nothing = await call(client, "search", query=query, min_relevance=1.0)
+            assert nothing == {"context": "", "steps": [], "nothing_relevant": True}
+
+    asyncio.run(use())
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_a_timeline_is_read_page_by_page(memory: Memory, mode: Any) -> None:
     async def use() -> None:
         async with Client(make_server(lambda action, request: memory), mode=mode) as client:

@@ -157,6 +157,18 @@ def test_a_query_for_people_shows_labels_and_text_and_context_on_request(run, me
     assert "<memory>" in context
 
 
+def test_a_query_to_which_nothing_is_relevant_says_so_whatever_is_printed(run, memory):
+    asked = ("query", "price on day 2", "--memory", memory, "--min-relevance", "1")
+    code, out, _ = run(*asked)
+    assert (code, out.splitlines()[1][:17]) == (0, "nothing relevant:")
+    code, out, err = run(*asked, "--context")
+    assert (code, out.strip()) == (0, "")
+    assert "nothing relevant: the chance that anything bears on this is 0." in err
+    assert json.loads(run(*asked, "--json")[1])["nothing_relevant"] is True
+    _, near, _ = run("query", "price on day 2", "--memory", memory, "--min-share", "1", "--json")
+    assert len(json.loads(near)["hits"]) == 1
+
+
 def test_wrong_lines_are_named_written_down_and_counted_and_the_rest_is_stored(run, tmp_path):
     path = tmp_path / "bad.jsonl"
     lines = (

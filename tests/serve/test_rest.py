@@ -22,6 +22,16 @@ def test_what_is_added_is_found_with_its_context(serving):
     assert found["decided_by"]
 
 
+def test_that_nothing_is_relevant_is_told(serving):
+    client = serving()
+    client.add(*BOOKING)
+    query = {"query": "What did the hotel of day 1 cost?"}
+    found, near = (client.post("/v1/search", {**query, **more}).json for more in ({}, {"min_share": 1.0}))
+    assert (found["nothing_relevant"], len(found["hits"]), len(near["hits"])) == (False, 2, 1)
+    nothing = client.post("/v1/search", {**query, "min_relevance": 1.0}).json
+    assert (nothing["nothing_relevant"], nothing["hits"], nothing["context"]) == (True, [], "")
+
+
 def test_a_step_known_by_its_id_is_stored_once(serving):
     client = serving()
     body = {"trajectory": "t", "steps": [{"role": "user", "content": "hello", "id": "1"}]}

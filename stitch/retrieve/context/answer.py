@@ -6,10 +6,12 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from stitch.core import RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
+from stitch.core import Decision, RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
+from stitch.retrieve.constants import Constants
 from stitch.retrieve.context.budget import TokenCounter, fit_context
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.context.outputs import shorten_long
+from stitch.retrieve.context.stopping import enough, stopped
 from stitch.retrieve.question.reading import read_question
 
 
@@ -22,6 +24,7 @@ def answer(
     counter: TokenCounter,
     mode: str,
     started: float,
+    stops_by: Constants | None = None,
 ) -> RetrievalResult:
     """The result of a search.
 
@@ -33,13 +36,23 @@ def answer(
         counter: Counts the tokens of the context, which stays inside the budget of the request.
         mode: The name of the retriever.
         started: When the search began, a reading of `time.perf_counter`.
+        stops_by: By which constants the context stops before it is full, unless the request says how near hits have
+            to be; None fills it.
     """
-    whole = excerpt_hits(hits, read_question(request.query), rule=rule, lists_names=selection.lists_names)
+    left = tuple(hits)
+    trace: tuple[Decision, ...] = ()
+    if stops_by is not None and request.min_share is None:
+        left = enough(hits, budget_tokens=request.budget_tokens, counter=counter, constants=stops_by)
+        if len(left) < len(hits):
+            trace = (stopped(left, share=stops_by.stop_share),)
+    whole = excerpt_hits(left, read_question(request.query), rule=rule, lists_names=selection.lists_names)
     shown = shorten_long(whole, request.query, budget_tokens=request.budget_tokens)
     context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter)
     hits = returned(request, hits, shown=context.ids)
     made = bare(request, selection, hits, rule=rule, mode=mode, started=started)
-    return replace(made, context_text=context.text, context_tokens=context.tokens, context_hits=context.ids)
+    return replace(
+        made, context_text=context.text, context_tokens=context.tokens, context_hits=context.ids, trace=trace
+    )
 
 
 def returned(

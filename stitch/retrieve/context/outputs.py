@@ -57,7 +57,7 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
     running = _runs(ranked)
     terms = tuple(dict.fromkeys(content_stems(query[:_MOST_READ])))
     for rank, hit in enumerate(ranked):
-        chars, tail = budget_tokens * _CHARS_A_TOKEN // SHARE, 0
+        chars, tail = most_chars(budget_tokens), 0
         if hit.snippet.trajectory in running:
             chars, tail = min(chars, next(chars for last, chars in SHOWN_CHARS if rank < last)), _TAIL
         text = hit.snippet.resolved
@@ -66,6 +66,11 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
             continue
         shown = what_matters(text, terms, chars=chars, tail=tail)
         yield hit._replace(snippet=hit.snippet.model_copy(update={"resolved": shown}))
+
+
+def most_chars(budget_tokens: int) -> int:
+    """About how many characters of a step are shown at most."""
+    return budget_tokens * _CHARS_A_TOKEN // SHARE
 
 
 _MOST_READ = 4_000

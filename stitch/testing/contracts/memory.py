@@ -211,6 +211,15 @@ class MemoryContract:
         with pytest.raises(SettingsError, match="cannot tell how likely"):
             memory.search("hotel", retriever="lexical", min_relevance=0.5)
 
+    def test_only_what_is_near_the_best_hit_comes_back_where_that_is_asked_for(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        scores = [hit.score for hit in memory.search("hotel", min_share=0.0)]
+        for share in (0.0, 0.5, 1.0):
+            near = [score for score in scores if score >= share * max(scores)]
+            assert [hit.score for hit in memory.search("hotel", min_share=share)] == near
+        with pytest.raises(InputError, match="min_share"):
+            memory.search("hotel", min_share=2.0)
+
     def test_a_question_that_cannot_be_asked_is_refused(self, memory: Memory) -> None:
         memory.add_many(TRIP, trajectory="trip")
         with pytest.raises(InputError, match="no trajectory 'none'"):
