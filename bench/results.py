@@ -64,6 +64,11 @@ def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = (), *, part
         shown_methods = [name for name in METHODS if any(name in run.records for run in runs)]
         lines += ["", "## Every method", "", _EVERY, ""]
         lines += _table(["set", *(f"`{name}`" for name in shown_methods)], _every_method(runs, shown_methods))
+        lines += ["", "## What contexts hold", "", _SPENT, ""]
+        lines += _table(["set", *(f"`{name}`" for name in shown_methods)], _spent_by(runs, shown_methods))
+        if rows := list(_holding_now(runs, shown_methods)):
+            lines += ["", "## What holds now", "", _NOW, ""]
+            lines += _table(["set", "type", *(f"`{name}`" for name in shown_methods)], rows)
         lines += ["", "## Which part labels had", "", _DECIDED, ""]
         head = ["set", "questions", "label density", "weighed labels", "no labels", "first ten differ"]
         lines += _table(head, list(_decided(runs)))
@@ -126,6 +131,16 @@ _EVERY = """\
 The measure of the first table, for every method. `stitch-no-…` leaves out one kind of label or the resolved
 references, `stitch-unlabeled` all labels. `stitch-gold` has gold labels, `oracle` is the evidence itself. A dash: it
 was not run."""
+
+_SPENT = """\
+Beside that measure: the share of the steps shown inside the budget that are evidence (a dash where a context is judged
+by what it says), and the tokens that it takes (median)."""
+
+_NOW = """\
+The same measure for the questions that ask for the last of several values, such as a plan that was changed."""
+
+_CHANGED = ("latest", "update", "state")
+"""Parts of the names of the types of these questions."""
 
 _DECIDED = """\
 By what the order of the hits was decided (`decided_by`), as shares of the questions, and in how many of them the first
@@ -224,6 +239,28 @@ def _every_method(runs: Sequence[Run], methods: Sequence[str]) -> Iterator[list[
     for run in runs:
         intervals = [run.interval(method, run.main) if method in run.records else None for method in methods]
         yield [run.manifest.settings.set, *(f"{each.value:.3f}" if each else "-" for each in intervals)]
+
+
+def _spent_by(runs: Sequence[Run], methods: Sequence[str]) -> Iterator[list[str]]:
+    for run in runs:
+        row = [run.manifest.settings.set]
+        for method in methods:
+            if method not in run.records:
+                row.append("-")
+                continue
+            judged = "budget_precision" in run.measures
+            precision = run.interval(method, "budget_precision") if judged else None
+            tokens = run.row(method)["context_tokens_p50"]
+            told = f"{precision.value:.3f}" if precision else "-", "-" if tokens is None else f"{tokens:,.0f}"
+            row.append(" / ".join(told))
+        yield row
+
+
+def _holding_now(runs: Sequence[Run], methods: Sequence[str]) -> Iterator[list[str]]:
+    for run in runs:
+        found = {(name, method): value for _, _, name, method, value in _types(run)}
+        for name in sorted({str(name) for name, _ in found if any(part in str(name) for part in _CHANGED)}):
+            yield [run.manifest.settings.set, name, *(str(found.get((name, method), "-")) for method in methods)]
 
 
 def _decided(runs: Sequence[Run]) -> Iterator[list[str]]:

@@ -132,6 +132,26 @@ def test_tables_say_where_labels_help(tmp_path: Path) -> None:
     assert "| toy <set> | 1.000 | 0.333 | 0.000 | 1.000 |" in text
 
 
+def test_tables_show_precision_and_tokens_of_contexts_beside_recall(tmp_path: Path) -> None:
+    text = call(
+        "results", str(make_run(tmp_path / "r")), str(make_run(tmp_path / "c", suite="came", name="trip"))
+    ).stdout
+    held = text.partition("## What contexts hold")[2].partition("## ")[0]
+    assert "| set | `stitch` | `stitch-unlabeled` | `bm25` | `oracle` |" in held
+    assert "| toy <set> | 1.000 / 10 | 0.333 / 10 | 0.000 / 10 | 1.000 / 10 |" in held
+    assert "| trip | - / 10 | - / 10 | - / 10 | - / 10 |" in held
+
+
+def test_questions_for_what_holds_now_stand_apart(tmp_path: Path) -> None:
+    assert "## What holds now" not in call("results", str(make_run(tmp_path / "without"))).stdout
+    run = make_run(tmp_path / "r")
+    for method in RANKINGS:
+        file = record_file(run, method)
+        file.write_text(file.read_text().replace("type_2", "knowledge-update"))
+    text = call("results", str(run)).stdout
+    assert "| toy <set> | knowledge-update | 1.000 | 1.000 | 0.000 | 1.000 |" in text
+
+
 def test_tables_say_which_part_labels_had(tmp_path: Path) -> None:
     records = read_run(make_run(tmp_path / "r")).records
     said = [record.model_copy(update={"decided_by": "weighed labels"}) for record in records["stitch"][1:]]
