@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, Any, cast
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import IO, Any
 
 import click
 
 from stitch.console.options import json_option, memory_options, opened_memory
+from stitch.console.out_file import written_privately
 from stitch.console.printing import print_json
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.handover import NumberedLine
@@ -45,9 +47,10 @@ def group() -> None:
 @click.option("--window", metavar="auto|N", help="How many steps a request has at most.  [default: auto]")
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="neutral", show_default=True,
               help="Of the lines: of our own, or of OpenAI's batches.")  # fmt: skip
-@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where to.  [default: standard output]")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Where to.  [default: standard output]")  # fmt: skip
 @json_option
-def export_command(*, form: Any, out: str | None, as_json: bool, **settings: Any) -> None:
+def export_command(*, form: Any, out: Path | None, as_json: bool, **settings: Any) -> None:
     """Write the next window of each trajectory as a request, one line of JSON each.
 
     A line says what is asked ("messages"), of which steps, and the JSON schema of the reply. Without --out the lines go
@@ -133,17 +136,11 @@ def _of_memory(settings: dict[str, Any]) -> dict[str, Any]:
     return named if is_elsewhere(**named) else named | {"labels": "local", "filter": "local"}
 
 
-@contextmanager
-def _written(out: str | None) -> Iterator[IO[bytes]]:
-    """Yield the file, which is there when all of it is written, or standard output."""
-    try:
-        with click.open_file(out or "-", "wb", atomic=out is not None) as file:
-            yield cast("IO[bytes]", file)
-    except BrokenPipeError:  # the reader of standard output has gone
-        raise
-    except OSError as error:
-        reason = str(error.strerror).lower()
-        raise InputError(f"cannot write {out or '-'!r}: {reason}", hint="name another with --out") from error
+def _written(out: Path | None) -> AbstractContextManager[IO[bytes]]:
+    """The file, which is there when all of it is written, or standard output."""
+    if out is None or out == Path("-"):
+        return nullcontext(click.open_file("-", "wb"))
+    return written_privately(out)
 
 
 def _lines(files: tuple[str, ...]) -> Iterator[NumberedLine]:

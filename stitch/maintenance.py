@@ -333,7 +333,7 @@ def _found(
     folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
     if not to_adopt or not is_url(location) or restoring_in(folder).exists():
         check_there(location, folder)
-    refuse_links(folder)
+    refuse_links(folder, written=True)
     check_version(folder / JOURNAL_FILE)  # before anything of it is touched
     return loaded, location, folder
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import sys
-import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,9 @@ from typing import Any
 import click
 
 from stitch.console.options import memory_options
+from stitch.console.out_file import written_privately
 from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn
-from stitch.errors import InputError
 
 
 @click.command()
@@ -43,23 +41,10 @@ def command(out: Path | None, as_json: bool, **arguments: Any) -> None:
                 click.echo(line)
         return
     count = 0
-    partial: Path | None = None
-    try:
-        descriptor, made = tempfile.mkstemp(prefix=f".{out.name}.", suffix=".partial", dir=out.parent)
-        partial = Path(made)  # under a name that was free, and for the user alone: it is as private as the memory
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file, progress_drawn("reading"):
-            for line in lines:
-                file.write(line + "\n")
-                count += 1
-        partial.replace(out)  # a file that was not written to its end must not look whole
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise
-        reason = str(error.strerror).lower()
-        raise InputError(f"cannot write {str(out)!r}: {reason}", hint="name another with --out") from error
-    finally:
-        if partial is not None:
-            partial.unlink(missing_ok=True)
+    with written_privately(out) as file, progress_drawn("reading"):
+        for line in lines:
+            file.write(f"{line}\n".encode())
+            count += 1
     if as_json:
         print_json({"lines": count})
     else:

@@ -17,6 +17,7 @@ from stitch.api.models import MOST_PAGE_ITEMS, PageRequest
 from stitch.api.operations import ask, made
 from stitch.console.nodes import print_nodes
 from stitch.console.options import json_option, memory_options, opened_memory
+from stitch.console.out_file import written_privately
 from stitch.console.printing import one_line, print_json
 from stitch.errors import InputError, StoreError
 
@@ -378,11 +379,8 @@ def export(name: str, *, as_json: bool, branch: str, version: str | None, form: 
     with opened_memory(**arguments) as memory:
         told: models.TreeExportResponse = ask(memory, "tree_export", request)
     if out is not None:
-        try:
-            out.write_text(told.text, encoding="utf-8")
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot write {str(out)!r}: {reason}", hint="name another with --out") from error
+        with written_privately(out) as file:
+            file.write(told.text.encode())
     if as_json:
         print_json(told.model_dump(exclude={"text"} if out is not None else set()))
     elif out is None:

@@ -94,24 +94,35 @@ def make_private(folder: Path) -> None:
                 os.chmod(path, PRIVATE_FOLDER if stat.S_ISDIR(about.st_mode) else PRIVATE_FILE)
 
 
-def refuse_links(folder: Path) -> None:
+def refuse_links(folder: Path, *, written: bool = False) -> None:
     """Refuse a folder in which something points elsewhere: to open it would read or overwrite the user's other files.
 
     The folder itself may be reached through a link.
 
+    Args:
+        folder: Where to look.
+        written: Whether its files will be written in place: then none may have a second name (a hard link) elsewhere.
+
     Raises:
         InputError: There are symbolic links in it, pipes, devices, or files that are nearly all holes; they are named.
     """
-    found, hollow = [], []
+    found, hollow, linked = [], [], []
     for path, about in _inside(folder):
         if stat.S_ISREG(about.st_mode) and _is_hollow(about):
             hollow.append(str(path.relative_to(folder)))
+        if written and stat.S_ISREG(about.st_mode) and about.st_nlink > 1:
+            linked.append(str(path.relative_to(folder)))
         if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode) or stat.S_ISSOCK(about.st_mode)):
             found.append(str(path.relative_to(folder)))
     if found:
         raise InputError(
             f"{str(folder)!r} is not opened: {some_of(sorted(found))} in it point elsewhere or are no files",
             hint="a memory and a backup hold plain files; remove these if you trust the rest",
+        )
+    if linked:
+        raise InputError(
+            f"{str(folder)!r} is not opened: {some_of(sorted(linked))} in it have other names and would change there",
+            hint="copy the folder (cp -r) and open the copy, which has no hard links",
         )
     if hollow:
         raise InputError(

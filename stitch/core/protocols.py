@@ -282,7 +282,7 @@ class ErasedText(Protocol):
         ...
 
     def named_in(self, value: str) -> bool:
-        """Whether a label has such a word, other than a plain verb."""
+        """Whether a label has such a word, other than a verb in its plain form."""
         ...
 
     def renamed(self, scope: str) -> str:

@@ -75,7 +75,7 @@ def back_up(
             tenants, steps = journal.copy_to(copy, tenant=tenant)
         else:
             raise InputError("this journal is kept in no file that could be copied", hint="export it instead")
-        for lines in sorted(beside.glob("*.jsonl")):
+        for lines in sorted(path for path in beside.glob("*.jsonl") if path.is_file()):
             _copy_lines(lines, to=making / lines.name, tenant=tenant)
         files = {path.name: _described(path) for path in sorted(making.iterdir())}
         about = {

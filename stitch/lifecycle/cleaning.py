@@ -74,8 +74,8 @@ class ErasedWords:
         return self._has_quote(text)
 
     def named_in(self, value: str) -> bool:
-        """Whether a label has such a word, other than a plain verb, by which labelers name what is done."""
-        return any(self._is_erased(word) and not is_verb(word) for word in split_names(value))
+        """Whether a label has such a word, other than a verb in its plain form, by which labelers name what is done."""
+        return any(self._is_erased(word) and not is_verb(word, base=True) for word in split_names(value))
 
     def without(self, name: str) -> str:
         """A name without such words; empty if no word is left."""

@@ -158,7 +158,7 @@ def made_folder(folder: Path) -> Iterator[None]:
             f"cannot make the folder {str(folder)!r}: {str(error.strerror).lower()}", hint="name another folder"
         ) from error
     try:
-        refuse_links(folder)
+        refuse_links(folder, written=True)
         yield
     except StoreLockedError:  # somebody else has begun a memory there meanwhile
         raise

@@ -192,7 +192,7 @@ class _Positions:
 
 
 def _files(folder: Path) -> list[_Lines | _Positions]:
-    lines = [_Lines(path) for path in sorted(folder.glob("*.jsonl"))]
+    lines = [_Lines(path) for path in sorted(folder.glob("*.jsonl")) if path.is_file()]
     return [
         *lines,
         *(_Positions(path) for path in (folder / FOLLOWED_FILE, folder / UNFINISHED_FILE) if path.is_file()),

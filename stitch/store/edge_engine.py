@@ -46,6 +46,9 @@ Elsewhere (ARM) it adds them up in half precision, which may be off by a thousan
 """
 _SINGLE_ON = ("x86_64", "amd64")
 
+_NO_COSINE = 1.1
+"""What is beyond is none, and more than rounding: a vector in the files of the engine was damaged."""
+
 _HINTS = (
     ("No space left", "free some disk space and run the command again"),
     ("Read-only file system", "choose a folder on a disk that can be written"),
@@ -119,13 +122,21 @@ class EdgeEngine:
                 self._shard.update(UpdateOperation.delete_points([*part]))
 
     def cosines(self, rows: Sequence[int], vector: Sequence[float]) -> NDArray[np.float64]:
-        """The cosine of each of these rows with a vector as it is kept; see `VectorEngine.cosines`."""
-        from qdrant_edge import Filter, HasIdCondition, Query, QueryRequest, SearchParams
+        """The cosine of each of these rows with a vector as it is kept; see `VectorEngine.cosines`.
 
+        Raises:
+            StoreError: One is no cosine: a vector is damaged.
+        """
         if not rows:
             return np.zeros(0)
-        if not self._scores:
-            return self._scored_here(rows, np.array(vector, dtype=np.float32))
+        cosines = self._scored(rows, vector) if self._scores else self._scored_here(rows, vector)
+        if not np.all(np.abs(cosines) < _NO_COSINE):  # NaN, too, is not
+            raise StoreError(f"{self._what} is damaged: a vector of it is not as it was written", hint=self._hint)
+        return cosines
+
+    def _scored(self, rows: Sequence[int], vector: Sequence[float]) -> NDArray[np.float64]:
+        from qdrant_edge import Filter, HasIdCondition, Query, QueryRequest, SearchParams
+
         wanted: set[Any] = set(rows)
         request = QueryRequest(
             limit=len(rows),
@@ -139,12 +150,12 @@ class EdgeEngine:
             raise StoreError(f"{self._what} lacks vectors", hint=self._hint)
         return np.array([scores[row] for row in rows])
 
-    def _scored_here(self, rows: Sequence[int], vector: Vectors) -> NDArray[np.float64]:
-        found = self.vectors(rows)
+    def _scored_here(self, rows: Sequence[int], vector: Sequence[float]) -> NDArray[np.float64]:
+        asked, found = np.array(vector, dtype=np.float32), self.vectors(rows)
         if len(found) < len(set(rows)):
             raise StoreError(f"{self._what} lacks vectors", hint=self._hint)
         # One by one: what a product of matrices adds up first depends on where a row stands.
-        return np.array([float(found[row] @ vector) for row in rows])
+        return np.array([float(found[row] @ asked) for row in rows])
 
     def vectors(self, rows: Sequence[int]) -> dict[int, Vectors]:
         """The vectors of these rows; those that are not there are left out."""

@@ -12,20 +12,22 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any
 
+_NO_SIGNS = "\ufdd0-\ufdef" + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+"""What Unicode says will never be a sign."""
 _LINE_BREAKS = re.compile("\r\n?|[\u000b\u000c\u0085\u2028\u2029]")
 _UNSEEN = re.compile(
-    "[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\ud800-\udfff]"  # controls, halves of signs
+    f"[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\ud800-\udfff{_NO_SIGNS}]"  # controls, halves of signs
     "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
     "|[\u200c\u200d\ufe0e\ufe0f]{2,}"  # one joins letters or colors an emoji; more of them hide a text
 )
-"""Signs that a person does not see and a model reads: what Unicode calls default-ignorable, and controls."""
+"""Signs that a person does not see and a model reads: what Unicode calls default-ignorable, controls, and no signs."""
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _NOT_IN_LINES = re.compile(f"{_UNSEEN.pattern}|[\u000b\u000c\u0085\u2028\u2029]")
 _JOINING = "\u200c\u200d\ufe0e\ufe0f"
 
-_LEFT = "<\u226a\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64\uff1c"
-_RIGHT = ">\u226b\u02c3\u1433\u203a\u232a\u276d\u276f\u27e9\u29fd\u3009\ufe65\uff1e"
+_LEFT = "<\u226a\u227a\u02c2\u1438\u169c\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64\uff1c"
+_RIGHT = ">\u226b\u227b\u02c3\u1433\u169b\u203a\u232a\u276d\u276f\u27e9\u29fd\u3009\ufe65\uff1e"
 _SQUARE_LEFT, _SQUARE_RIGHT = "[\u2772\u27e6\u3010\u3014\u301a\uff3b", "]\u2773\u27e7\u3011\u3015\u301b\uff3d"
 _BARS = "|\u00a6\u01c0\u05c0\u2223\u23d0\u2502\u2503\u2758\uff5c\uffe8"
 _SHAPES = {
@@ -46,8 +48,9 @@ _FIRST_WORD = re.compile(r"(?:memory|step|theme)(?![a-z0-9])")
 _REACH_CHARS = 64
 _ANGLE_MARKER = re.compile(
     r"[\s/]*(?:\||(?:[a-z0-9.-]*[_:][a-z0-9_:.-]*"
-    r"|s|bos|eos|pad|unk|sep|cls|mask|sop|eop|sys|system|user|assistant|human|bot|ai|model|role|think|tools?|escape"
-    r"|(?:unused|ctrl|control|special|reserved)-?\d{1,6}|用户)\s*/?>|[a-z0-9.-]{1,40}\s*\|\s*>)"
+    r"|s|bos|eos|pad|unk|sep|cls|mask|sop|eop|sys|system|user|assistant|human|bot|ai|model|role|think|tools?|escape|image"
+    r"|(?:unused|ctrl|control|special|reserved)-?\d{1,6}|用户)\s*/?>|[a-z0-9.-]{1,40}\s*\|\s*>"
+    r"|invoke\s+name\s*=|(?:function|parameter)\s*=)"
 )
 """`<|...`, and names as `<start_of_turn>`, which no markup language has, or which stand for a turn."""
 _SQUARE_MARKER = re.compile(
@@ -56,8 +59,8 @@ _SQUARE_MARKER = re.compile(
 )
 """`[INST]`, `[TOOL_CALLS]`, `[|user|]`, `[e~[`, and `[[ ## answer ## ]]`, by which DSPy tells fields apart."""
 _ENTITIES = {"<": "&lt;", "[": "&#91;", "]": "&#93;"}
-_CLOSING_MARKER = re.compile(r"\s*(?:~|![a-z]*~)")
-"""`]~b]`, `]!d~[`."""
+_CLOSING_MARKER = re.compile(r"\s*(?:~|![a-z]*~|<\s*]\s*[a-z])")
+"""`]~b]`, `]!d~[`, `]<]image[>[`."""
 
 
 def seen(text: str) -> str:

@@ -233,6 +233,13 @@ def test_a_journal_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     assert later.value.hint == "open it with the version of stitch-memory that wrote it, or a later one"
 
 
+def rewritten(old: str, new: str) -> str:
+    """What gives the table of steps another text, as a stranger's journal may have it."""
+    return (
+        f"PRAGMA writable_schema = 1;UPDATE sqlite_master SET sql = replace(sql, '{old}', '{new}') WHERE name = 'steps'"
+    )
+
+
 @pytest.mark.parametrize(
     ("statement", "strange"),
     [
@@ -240,7 +247,12 @@ def test_a_journal_is_known_by_its_first_bytes(tmp_path: Path) -> None:
         ("DROP TABLE records; CREATE VIRTUAL TABLE records USING fts5(text)", "table 'records'"),
         ("CREATE VIEW shown AS SELECT 1", "view 'shown'"),
         ("CREATE TRIGGER ran AFTER INSERT ON steps BEGIN DELETE FROM steps; END", "trigger 'ran'"),
-        ("ALTER TABLE records ADD COLUMN twice AS (1 + 1)", "column 'twice' of 'records'"),
+        ("ALTER TABLE records ADD COLUMN twice AS (1 + 1)", "table 'records'"),
+        ("CREATE INDEX quick ON steps (abs(position))", "index 'quick'"),
+        (rewritten("UNIQUE (trajectory, step)", "UNIQUE (trajectory, step) ON CONFLICT REPLACE"), "table 'steps'"),
+        (rewritten("step TEXT NOT NULL", "step TEXT NOT NULL COLLATE NOCASE"), "table 'steps'"),
+        (rewritten("digest BLOB NOT NULL", "digest BLOB NOT NULL CHECK (length(digest) < 9)"), "table 'steps'"),
+        (rewritten("checksum INTEGER NOT NULL DEFAULT 0", "checksum DEFAULT (random())"), "table 'steps'"),
     ],
 )
 def test_a_journal_that_holds_what_no_memory_has_is_refused(tmp_path: Path, statement: str, strange: str) -> None:

@@ -190,7 +190,8 @@ def test_a_journal_of_the_second_version_gets_what_it_needs_to_know_erased_steps
     path = tmp_path / "m" / "journal.sqlite"
     with closing(sqlite3.connect(path)) as db:
         db.executescript(
-            "DROP TABLE erased; DROP TABLE erasers; CREATE TABLE unflushed (seq INTEGER PRIMARY KEY);"
+            "DROP TABLE erased; DROP TABLE erasers;"
+            "CREATE TABLE unflushed (ordinal INTEGER PRIMARY KEY, seq INTEGER NOT NULL);"
             "ALTER TABLE history DROP COLUMN checksum; ALTER TABLE records DROP COLUMN checksum;"
             "ALTER TABLE checkpoints DROP COLUMN checksum; ALTER TABLE trajectories DROP COLUMN learned;"
             "PRAGMA user_version = 2;"

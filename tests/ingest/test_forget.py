@@ -179,7 +179,19 @@ def test_no_neighbor_keeps_a_word_that_only_the_erased_step_said(
     said = {word for text in (*before, *others) for word in words(text)}
     gone = {piece for word in words(secret) for piece in (word, *word.split("_"))} - said - FUNCTION_WORDS
     known = set(words(shown.replace("_", " ")))
-    assert not {word for word in gone if word in known and not is_verb(word)}
+    assert not {word for word in gone if word in known and not is_verb(word, base=True)}
+
+
+@pytest.mark.parametrize("verb", ["gave", "brought"])
+def test_an_answer_keeps_no_form_of_a_verb_that_only_the_erased_question_said(tmp_path: Path, verb: str) -> None:
+    with open_memory(tmp_path / "m") as memory:
+        question = Step(id="0", role="Ann", content=f"What {verb} you the idea?")
+        memory.add_many([question, Step(id="1", role="Bob", content="I painted to show my path.")], trajectory="t")
+        memory.flush()
+        memory.lifecycle.erase(Selector(trajectory="t", step="0"))
+        (left,) = memory.steps("t")
+        assert left.labels is not None
+        assert verb not in left.labels.model_dump_json()
 
 
 def test_the_proof_finds_what_is_left(folder: Path) -> None:

@@ -20,6 +20,7 @@ from stitch.cli.main import cli
 from stitch.core.files import private, read_short, refuse_links
 from stitch.errors import InputError, JournalError
 from stitch.journal.sqlite.schema import checksum
+from stitch.lifecycle.selection import Selector
 from stitch.maintenance import backup_memory, export_memory, reindex_memory, restore_memory
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
@@ -51,6 +52,27 @@ def test_what_is_written_is_the_users_alone(folder: Path, tmp_path: Path) -> Non
         os.umask(mask)
     for made in (tmp_path / "new" / "m", tmp_path / "b", tmp_path / "r"):
         assert too_open(made) == []
+
+
+def test_what_commands_write_of_a_memory_is_the_users_alone(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan.md").write_text("- Stop: Harbor Inn\n")
+    memory = ["--memory", str(folder)]
+    commands: list[list[str]] = [
+        ["export", "--out"], ["label", "export", "--model", "ann", "--out"], ["tree", "export", "plan", "--out"]
+    ]  # fmt: skip
+    made = CliRunner().invoke(cli, ["tree", "create", "plan", str(tmp_path / "plan.md"), *memory])
+    assert made.exit_code == 0, made.output
+    mask = os.umask(0o000)
+    try:
+        for number, command in enumerate(commands):
+            done = CliRunner().invoke(cli, [*command, str(tmp_path / f"out{number}"), *memory])
+            assert done.exit_code == 0, done.output
+            assert stat.S_IMODE((tmp_path / f"out{number}").stat().st_mode) == 0o600
+            assert CliRunner().invoke(cli, [*command, os.devnull, *memory]).exit_code == 0
+            assert not Path(os.devnull).is_file()
+    finally:
+        os.umask(mask)
+    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
@@ -121,6 +143,49 @@ def test_all_links_are_named_and_the_folder_itself_may_be_one(folder: Path, tmp_
     os.mkfifo(folder / "two")
     with pytest.raises(InputError, match=r"'one', 'two' in it"):
         open_memory(folder)
+
+
+@pytest.mark.parametrize("name", ["journal.sqlite", "journal.sqlite-wal", "store/heads.bin", "store/owner.json"])
+def test_a_file_with_another_name_elsewhere_is_not_written_through(folder: Path, tmp_path: Path, name: str) -> None:
+    own = tmp_path / "own"
+    if (folder / name).exists():
+        (folder / name).rename(own)
+    else:
+        own.write_bytes(b"mine")
+    os.link(own, folder / name)
+    before = own.read_bytes()
+    tries: list[Callable[[], Any]] = [
+        lambda: open_memory(folder), lambda: backup_memory(folder, to=tmp_path / "b"),
+        lambda: list(export_memory(folder)), lambda: reindex_memory(folder),
+    ]  # fmt: skip
+    for attempt in tries:
+        with pytest.raises(InputError, match=name) as refused:
+            attempt()
+        assert "cp -r" in refused.value.hint
+    assert own.read_bytes() == before
+
+
+def test_a_copy_of_a_folder_with_hard_links_opens_and_a_backup_may_have_some(folder: Path, tmp_path: Path) -> None:
+    backup_memory(folder, to=tmp_path / "b")
+    shutil.copytree(tmp_path / "b", tmp_path / "linked", copy_function=os.link)
+    restore_memory(tmp_path / "linked", memory=tmp_path / "r")
+    shutil.copytree(folder, tmp_path / "m2", copy_function=os.link)
+    with pytest.raises(InputError, match="have other names"):
+        open_memory(tmp_path / "m2")
+    shutil.copytree(tmp_path / "m2", tmp_path / "m3")
+    with open_memory(tmp_path / "m3") as memory:
+        assert memory.status().stored == 1
+
+
+def test_a_folder_in_place_of_lines_beside_the_journal_stops_neither_backup_nor_erasure(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "rejects.jsonl" / "x").mkdir(parents=True)
+    with open_memory(folder) as memory:
+        memory.lifecycle.backup(tmp_path / "b")
+        assert memory.lifecycle.erase(Selector(trajectory="t")).proof.found == ()
+        memory.lifecycle.backup(tmp_path / "c")
+    assert not (tmp_path / "b" / "rejects.jsonl").exists()
 
 
 @pytest.mark.parametrize("name", ["owner.address", "store/owner.json", "rejects.jsonl", "ledger.jsonl"])

@@ -307,6 +307,24 @@ def test_the_engine_has_the_vectors_it_was_given_and_no_other(tmp_path: Path) ->
         assert engine.vectors([7, 8])[7].tobytes() == vectors[:1].tobytes()
 
 
+@pytest.mark.parametrize("damage", [3e4, float("inf"), float("nan")])
+def test_a_damaged_vector_is_named_and_ranks_nothing(tmp_path: Path, damage: float) -> None:
+    vectors = units(3, 2)
+    about: dict[str, Any] = {"dimension": 2, "what": "the memory", "hint": "mend it"}
+    with closing(EdgeEngine(tmp_path, create=True, **about)) as engine:
+        engine.put([1, 2, 3], vectors)
+        engine.flush()
+    (chunk,) = (path for path in tmp_path.rglob("chunk_0.mmap"))
+    with chunk.open("r+b") as file:
+        file.seek(file.read().index(vectors[1].astype(np.float16).tobytes()))
+        file.write(np.float16(damage).tobytes())
+    with closing(EdgeEngine(tmp_path, create=False, **about)) as engine:
+        with pytest.raises(StoreError, match=r"^the memory (is damaged: a vector|lacks vectors)") as caught:
+            engine.cosines([1, 2], [1.0, 0.0])
+        assert caught.value.hint == "mend it"
+        assert len(engine.cosines([1, 3], [1.0, 0.0])) == 2
+
+
 def test_the_engine_is_not_written_anew_where_there_is_no_room_for_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from stitch.core import StepState
@@ -87,7 +89,6 @@ TABLES = (
     "trajectories", "steps", "labels", "states", "checkpoints", "history", "redactions", "purges",
     "changes", "projections", "records", "cuts", "replies", "next_seq", "erasers", "erased",
 )  # fmt: skip
-_EARLIER_TABLES = ("unflushed",)
 _PAGE = 512
 
 
@@ -180,19 +181,16 @@ def _bring_to_second(db: sqlite3.Connection, version: int) -> None:
 
 
 def _refuse_strange_parts(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse what this library never makes and SQLite would run: triggers, views, computed columns, other tables.
+    """Refuse what this library never makes, and SQLite would run or heed: triggers, views, other tables and indexes.
+
+    A table counts as another if one word of it is: a constraint can hide or replace rows, a default can run a function.
 
     Raises:
         JournalError: There is any.
     """
-    parts = db.execute(
-        "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-    ).fetchall()
-    tables = [name for kind, name, _ in parts if kind == "table"]
-    strange = {f"{kind} {name!r}" for kind, name, _ in parts if kind not in ("table", "index")}
-    strange |= {f"table {name!r}" for kind, name, sql in parts if kind == "table" and _is_strange(name, sql)}
-    columns = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 0"
-    strange |= {f"column {name!r} of {table!r}" for table in tables for (name,) in db.execute(columns, (table,))}
+    parts = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    known = _known_parts()
+    strange = {f"{kind} {name!r}" for kind, name, sql in parts if (kind, name, " ".join(sql.split())) not in known}
     if strange:
         raise JournalError(
             f"journal {str(path)!r} cannot be used: it holds {', '.join(sorted(strange))}, which no memory has",
@@ -200,8 +198,16 @@ def _refuse_strange_parts(db: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _is_strange(table: str, sql: str) -> bool:
-    return table not in (*TABLES, *_EARLIER_TABLES) or not sql.lstrip().upper().startswith("CREATE TABLE")
+@cache
+def _known_parts() -> frozenset[tuple[str, str, str]]:
+    """Kind, name and text of all that a journal of any version has, and what SQLite adds for `ANALYZE`."""
+    known = set[tuple[str, str, str]]()
+    with closing(sqlite3.connect(":memory:")) as db:
+        for statement in ";".join((_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, "ANALYZE")).split(";"):
+            db.execute(statement)
+            parts = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+            known |= {(kind, name, " ".join(sql.split())) for kind, name, sql in parts}
+    return frozenset(known)
 
 
 def checksum(*parts: bytes) -> int:
