@@ -87,7 +87,7 @@ class Settings(BaseModel):
     what these leave, a language model too (one call a search)."""
     k: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """How many steps a search returns; by default as many as its context has room for, and 40 at least."""
-    budget_tokens: Annotated[int, Field(ge=1)] = 4096
+    budget_tokens: Annotated[int, Field(ge=1, le=2**53)] = 4096
     """How many tokens the context of an answer may have."""
     ranking: Ranking = Ranking.AUTO
     """How labels rank: `strict` (label density first, the paper), `weighed` (added to similarity), or `auto`."""

@@ -261,7 +261,9 @@ class Memory:
         from stitch.ingest.streaming import batches, take_in
 
         for batch in batches(steps):
-            yield from take_in(self, batch, trajectory=trajectory, wait=wait, again=again)
+            for result in take_in(self, batch, trajectory=trajectory, wait=wait, again=again):
+                self._parts.process.check()  # a fork does not go on with what its parent has begun
+                yield result
 
     def search(
         self,
@@ -583,11 +585,13 @@ class Memory:
             async with aclosing(abatches(steps)) as coming:
                 async for batch in coming:
                     for result in await asyncio.to_thread(store, batch):
+                        self._parts.process.check()
                         yield result
             return
         with closing(batches(steps)) as waiting:
             while batch := await asyncio.to_thread(lambda: next(waiting, [])):
                 for result in await asyncio.to_thread(store, batch):
+                    self._parts.process.check()
                     yield result
 
     aadd = for_asyncio(add)

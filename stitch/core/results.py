@@ -67,7 +67,7 @@ class SearchRequest(BaseModel):
     """Search one trajectory only; all of the tenant if None."""
     k: int = Field(default=40, ge=1, le=10_000)
     """How many snippets to return (k_retrieve; the paper uses 40)."""
-    budget_tokens: int = Field(default=4096, ge=1)
+    budget_tokens: int = Field(default=4096, ge=1, le=2**53)
     """How many tokens the context may have (§4)."""
     fill_budget: bool = False
     """Return more than `k` where the context has room for more."""

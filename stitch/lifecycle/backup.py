@@ -62,7 +62,7 @@ def back_up(
         InputError: There is something at `to`, or the journal is none that can be copied.
         JournalError: The journal is damaged, or the backup cannot be written; nothing is left at `to`.
     """
-    folder = Path(to)
+    folder = Path(to).absolute()  # "." has no name
     check_empty(folder)
     making = folder.with_name(f"{folder.name}.partial")
     remove_unfinished(making)
@@ -75,7 +75,7 @@ def back_up(
             tenants, steps = journal.copy_to(copy, tenant=tenant)
         else:
             raise InputError("this journal is kept in no file that could be copied", hint="export it instead")
-        for lines in sorted(path for path in beside.glob("*.jsonl") if path.is_file()):
+        for lines in sorted(beside.glob("*.jsonl")):
             _copy_lines(lines, to=making / lines.name, tenant=tenant)
         files = {path.name: _described(path) for path in sorted(making.iterdir())}
         about = {

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from stitch.errors import JournalError
 from stitch.lifecycle.multi_search import Needles
 from stitch.lifecycle.rewriting import finish_rewriting, rewrite
 from stitch.sources.naming import FILES_FILE
@@ -131,7 +132,13 @@ class _Lines:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines = path.read_bytes().splitlines(keepends=True)
+        try:
+            self._lines = path.read_bytes().splitlines(keepends=True)
+        except OSError as error:  # such as a folder or a socket of that name: what it holds cannot be told
+            reason = (error.strerror or str(error)).lower()
+            raise JournalError(
+                f"{str(path)!r} cannot be read: {reason}", hint="move it out of the folder of the memory"
+            ) from error
         self._values = list(map(_parsed, self._lines))
 
     def words_of(self, tenant: str) -> set[str]:
@@ -192,7 +199,7 @@ class _Positions:
 
 
 def _files(folder: Path) -> list[_Lines | _Positions]:
-    lines = [_Lines(path) for path in sorted(folder.glob("*.jsonl")) if path.is_file()]
+    lines = [_Lines(path) for path in sorted(folder.glob("*.jsonl"))]
     return [
         *lines,
         *(_Positions(path) for path in (folder / FOLLOWED_FILE, folder / UNFINISHED_FILE) if path.is_file()),

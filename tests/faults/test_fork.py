@@ -60,6 +60,13 @@ def in_fork(doing: Callable[[], Any]) -> str:
         os._exit(0)
 
 
+def test_a_fork_does_not_go_on_with_a_stream_that_its_parent_began(memory: Memory) -> None:
+    stream = memory.stream(STEPS, trajectory="u")
+    next(stream)
+    assert in_fork(lambda: next(stream)) == "ForkedProcessError"
+    assert len(list(stream)) == len(STEPS) - 1
+
+
 def files_in(folder: Path) -> dict[str, tuple[int, int]]:
     return {
         str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)

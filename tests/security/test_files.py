@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -177,15 +178,26 @@ def test_a_copy_of_a_folder_with_hard_links_opens_and_a_backup_may_have_some(fol
         assert memory.status().stored == 1
 
 
-def test_a_folder_in_place_of_lines_beside_the_journal_stops_neither_backup_nor_erasure(
-    folder: Path, tmp_path: Path
+@pytest.mark.parametrize("socket_there", [False, True])
+def test_what_is_no_file_of_lines_beside_the_journal_is_named_and_nothing_is_erased(
+    folder: Path, socket_there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "rejects.jsonl" / "x").mkdir(parents=True)
-    with open_memory(folder) as memory:
-        memory.lifecycle.backup(tmp_path / "b")
-        assert memory.lifecycle.erase(Selector(trajectory="t")).proof.found == ()
-        memory.lifecycle.backup(tmp_path / "c")
-    assert not (tmp_path / "b" / "rejects.jsonl").exists()
+    monkeypatch.chdir(folder)  # the name of a socket is short
+    with open_memory(folder) as memory, closing(socket.socket(socket.AF_UNIX)) as made:
+        if socket_there:
+            made.bind("rejects.jsonl")
+        else:
+            Path("rejects.jsonl").mkdir()
+        with pytest.raises(JournalError, match=r"rejects\.jsonl' cannot be read") as refused:
+            memory.lifecycle.erase(Selector(trajectory="t"))
+        assert "move it" in refused.value.hint
+        assert memory.status().stored == 1
+
+
+def test_a_memory_is_opened_from_within_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    done = CliRunner().invoke(cli, ["status", "--memory", "."])
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize("name", ["owner.address", "store/owner.json", "rejects.jsonl", "ledger.jsonl"])
