@@ -39,7 +39,7 @@ def _values(text: str) -> list[tuple[int, Any]]:
     """The values of JSON with their lines: the whole, or one a line."""
     try:
         return [(1, json.loads(text))]
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, a number of too many digits, or nested too deeply
         pass
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -51,6 +51,8 @@ def _values(text: str) -> list[tuple[int, Any]]:
             raise InputError(
                 f"line {number} is no JSON: {error.msg.lower()}, column {error.colno}", hint=_HINT
             ) from None
+        except ValueError:
+            raise InputError(f"line {number} holds a number of too many digits", hint=_HINT) from None
         except RecursionError:
             raise InputError(f"line {number} is nested too deeply", hint=_HINT) from None
     return found
