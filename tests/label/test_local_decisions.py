@@ -92,34 +92,24 @@ def test_a_goal_is_called_by_what_is_wished_for(text: str, title: str) -> None:
 
 
 COUNTED = [
-    (
-        "the first restaurant I raised for day 1's breakfast",
-        [(7, 36, 1, True, "restaurant", " for day 1's breakfast", False, None)],
-    ),
-    ("the second hotel you mentioned", [(7, 37, 2, False, "hotel", "", False, None)]),
-    ("the former is cheap", [(7, 17, 1, None, "", "", True, None)]),
+    ("the first restaurant I raised", []),
+    ("the former is cheap", [(7, 17, 1)]),
     ("the former president", []),
-    ("the latter has a pool", [(7, 17, 2, None, "", "", True, None)]),
-    ("the cheapest one", [(7, 23, 1, None, "", "", True, False)]),
-    ("the most expensive one you found", [(7, 29, 1, None, "", "", True, True)]),
-    ("the third option of theirs", [(7, 23, 3, None, "", "", True, None)]),
-    ("my second idea for lunch", [(7, 21, 2, True, "", "  for lunch", False, None)]),
-    ("the last one", [(7, 19, -1, None, "", "", True, None)]),
-    ("the 2nd of them", [(7, 22, 2, None, "", "", True, None)]),
-    ("the first step", [(7, 21, 1, None, "", "", True, None)]),
+    ("the latter has a pool", [(7, 17, 2)]),
+    ("the third option of theirs", [(7, 23, 3)]),
+    ("the last one", [(7, 19, -1)]),
+    ("the 2nd of them", [(7, 22, 2)]),
+    ("the first step", [(7, 21, 1)]),
+    ("the last one I named", []),
     ("the last place anyone suggested", []),
     ("the second, which opened", []),
-    ("the dearest of the three", []),
     ("their first claim", []),
-    ("the lowest price", []),
 ]
 
 
 @pytest.mark.parametrize(("phrase", "found"), COUNTED)
-def test_a_phrase_that_counts_says_which_and_of_whom(phrase: str, found: list[tuple[object, ...]]) -> None:
-    told = list(find_counting(f"Was it {phrase}"))
-    assert [each[:-1] for each in told] == found
-    assert not any(each.paired for each in told)
+def test_a_phrase_that_counts_says_which(phrase: str, found: list[tuple[object, ...]]) -> None:
+    assert list(find_counting(f"Was it {phrase}")) == found
 
 
 PARTS = [

@@ -4,9 +4,9 @@ import pytest
 
 from stitch.core import Step, apply_rewrites
 from stitch.label.local.antecedents import Raised
-from stitch.label.local.hypernyms import purpose, said_purposes
 from stitch.label.local.naming import part_of
 from stitch.label.local.pointing import find_pointers, pointed_at, readings, shipped_weights
+from stitch.label.local.purposes import purpose, said_purposes
 from stitch.label.local.references import ReferenceResolver
 
 
@@ -162,22 +162,6 @@ def test_the_second_one_that_somebody_put_forward_is_no_place_in_a_list() -> Non
     assert "Birch Garden Tavern" in said[-1]
 
 
-def test_two_things_set_side_by_side_are_told_apart_by_their_place_alone() -> None:
-    asked = "user: Compare Alder River Kitchen and Birch Garden Tavern."
-    told = "agent: The first has a garden, and with the second of your two you come home with stories."
-    assert "Alder River Kitchen has" in resolved(*RAISED, asked, told)[-1]
-    assert "Birch Garden Tavern you come" in resolved(*RAISED, asked, told)[-1]
-    assert (
-        "Birch"
-        in resolved(*RAISED, asked, "agent: The first is old.", "agent: The first, and the second, are fine.")[-1]
-    )
-    # Whatever came between may have been spoken of as well; "the first" alone, or before a noun, counts anything.
-    assert resolved(*RAISED, asked, "agent: Yes.", "user: How many?", "agent: The first, and the second, are.")[
-        -1
-    ].endswith("are.")
-    assert "Alder" not in resolved(*RAISED, asked, "agent: The first wine and the second bread are good.")[-1]
-
-
 def test_the_kind_that_a_phrase_counts_narrows_it_down_in_the_part_of_the_plan() -> None:
     resolver = ReferenceResolver()
     for scope, text in (
@@ -201,7 +185,8 @@ def test_purposes_are_read_in_other_words_and_not_in_names() -> None:
     assert [word for _, word in said_purposes("somewhere to sleep, and an evening meal")] == ["stay", "dinner"]
     assert purpose(["Harbor Hotel would do for an evening meal."], name="Harbor Hotel") == "dinner"
     assert purpose(["Ann likes Oslo as well."], name="Oslo") == ""
-    assert purpose(["We need it for work."]) == "work"
+    assert purpose(["We need it for work."]) == ""
+    assert purpose(["We need it for work."], in_plan=True) == "work"
     assert said_purposes("a phone that stays switched off, in bed last night") == []
 
 
@@ -212,3 +197,45 @@ def test_the_purpose_nearest_to_a_name_is_its_own() -> None:
         purpose(["Elm Copper Tower could be one.", "Dinner? No, we want to see the sights."], name="Elm Copper Tower")
         == "outing"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("somewhere for our noon meal", "lunch"),
+        ("the evening feed", "dinner"),
+        ("for the night", "stay"),
+        ("the touristy bit", "outing"),
+        ("zog: Alder Kitchen?", "zog"),
+        ("Alder Kitchen (zog)", "zog"),
+        ("what about Alder Kitchen?", ""),
+    ],
+)
+def test_a_purpose_is_read_from_parts_of_the_day_from_meaning_and_from_the_place_of_an_own_word(
+    text: str, found: str
+) -> None:
+    assert purpose([text], name="Alder Kitchen", in_plan=True) == found
+
+
+def test_the_speakers_own_word_for_a_purpose_is_known_again() -> None:
+    own = [raised("Alder Kitchen", "zog", spoken=1), raised("Birch Tavern", "zog", spoken=2), ITEMS[0]]
+    assert [item.name for _, item, _ in pointed_at("my second zog idea, stars?", own)] == ["Birch Tavern"]
+
+
+def test_a_price_that_was_told_of_one_thing_points_at_it() -> None:
+    items = [raised("Alder Kitchen", "lunch", spoken=1), raised("Birch Tavern", "lunch", spoken=9)]
+    items[0].answers, items[1].answers = ["83", "45"], ["12", "50"]
+    assert [item.name for _, item, _ in pointed_at("Book the $83.45 place for lunch.", items)] == ["Alder Kitchen"]
+
+
+def test_two_things_set_side_by_side_are_both_found_where_one_is_not_counted() -> None:
+    items = [*ITEMS, raised("Elm Grill", "dinner", spoken=5)]
+    found = pointed_at("How does the second one for lunch compare with the dinner place?", items)
+    assert [item.name for _, item, _ in found] == ["Birch Tavern", "Elm Grill"]
+
+
+def test_beside_a_thing_that_is_named_only_what_counts_points_at_another() -> None:
+    text = "Is Alder Kitchen better than the second one for lunch?"
+    assert [item.name for _, item, _ in pointed_at(text, ITEMS, ["Alder Kitchen"])] == ["Birch Tavern"]
+    assert list(pointed_at("Alder Kitchen for lunch, then.", ITEMS, ["Alder Kitchen"])) == []
+    assert list(pointed_at("Or Fir House, the second one for lunch?", ITEMS, ["Fir House"])) == []

@@ -64,32 +64,6 @@ def test_nothing_is_replaced_when_nothing_was_named() -> None:
     assert rewritten(user("hello"), agent("how can i help?"), last="is it open?") == "is it open?"
 
 
-def test_ordinals_count_what_this_speaker_raised_for_the_goal_and_the_slot() -> None:
-    texts = read(
-        user("Let's plan day 1."),
-        user("One idea for breakfast is the Sunrise Cafe."),
-        agent("Good choice. Have you heard of Pancake Palace?"),
-        user("One idea for dinner is Harbor Grill."),
-        user("Another idea for breakfast is Morning Bell."),
-        user("Let's plan day 2."),
-        user("One idea for breakfast is the Golden Spoon."),
-        user("What does the second restaurant I raised for day 1's breakfast cost?"),
-        user("Tell me about the 1th restaurant I raised before as the breakfast of Day 2's plan."),
-    )
-    assert texts[-2] == "What does Morning Bell for day 1's breakfast cost?"
-    assert texts[-1] == "Tell me about the Golden Spoon as the breakfast of Day 2's plan."
-
-
-def test_the_answer_to_an_ordinal_question_is_about_the_thing_it_stood_for() -> None:
-    texts = read(
-        user("One idea for lunch is Harbor Grill."),
-        user("Another idea for lunch is Morning Bell."),
-        user("What does the first place I mentioned for lunch cost?"),
-        agent("It is priced at $12."),
-    )
-    assert texts[-1] == "Harbor Grill is priced at $12."
-
-
 def test_the_first_and_the_second_one_count_the_last_list() -> None:
     texts = read(
         user("Compare Harbor Grill with Morning Bell."),

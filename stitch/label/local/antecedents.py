@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import log
 from typing import Any
 
 import orjson
 from pydantic import JsonValue
 
 from stitch.core.protocols import ErasedText
-from stitch.label.local.counting import Counting
-from stitch.label.local.hypernyms import nouns_for, purpose, said_purposes, same_purpose, told_kinds
+from stitch.label.local.hypernyms import nouns_for, told_kinds
+from stitch.label.local.purposes import purpose
 from stitch.text.names import NameMention, last_unit, name_key
 from stitch.text.numbers import fold_words
 from stitch.text.words import FUNCTION_WORDS
@@ -48,23 +46,9 @@ _MAX_LISTED = 12
 _MAX_TOGETHER_CHARS = 100
 _AND = re.compile(r",? ?(?:and|or|&|vs\.?|,)? ?(?:the |an? )?", re.IGNORECASE)
 _JOINED = re.compile(r" (?:and|or|&|vs\.?) ")
-_LATELY = 12
 _MAX_TOPIC_AGE = 6
 _MAX_TOPICS = 2
 _ITEM = re.compile(r"(?:(?:^|[\s(])\d{1,2}[.)]|(?:^|\n) *[-*\u2022])\s+\**([^:.;,*\n(]{2,60})")
-_PRICE = re.compile(r"[$\u20ac\u00a3] ?(\d[\d,]*(?:\.\d+)?)")
-_OF_UNIT = re.compile(r"(?:\b(?:of|in|on|for) +)?(?:the +)?\b[A-Za-z]+ ?#? ?\d+(?: ?'s +\w+)?")
-
-_KIN = {
-    head: frozenset(words.split())
-    for heads, words in (
-        ("hotel accommodation lodging", "hotel inn lodge resort hostel loft suites rooms room night stay sleep"),
-        ("restaurant place", "restaurant breakfast lunch dinner brunch grill cafe bistro dining kitchen tavern table"),
-        ("attraction sight", "museum gallery tower park garden tour outing visit observatory"),
-    )
-    for head in heads.split()
-}
-"""Words that tell what something is without calling it so: one sleeps in a hotel and has dinner in a restaurant."""
 
 
 @dataclass(slots=True)
@@ -99,20 +83,15 @@ class Referent:
     """What it was said to be ("bistro") and to be for ("dinner")."""
     stands: dict[str, int] = field(default_factory=dict)
     """How often each kind of pronoun stood for it: `person` (and `he` or `she`), `thing`, `group`."""
-    price: float | None = None
-    """What was last said to be its price."""
 
     def is_only_in(self, ids: Set[str | None], erased: ErasedText) -> bool:
         """Whether nobody named it but these steps, which are erased."""
         return (self.step in ids and self.since == self.named) or erased.quoted_in(self.name)
 
-    def forget(
-        self, ids: Set[str | None], *, prices: Container[float], erased: ErasedText, moved: Callable[[int], int]
-    ) -> None:
+    def forget(self, ids: Set[str | None], *, erased: ErasedText, moved: Callable[[int], int]) -> None:
         """Forget that steps spoke of it; `moved` gives the new time for an old one."""
         self.step = None if self.step in ids else self.step
         self.told = [word for word in self.told if not erased.said_in(word)]
-        self.price = None if self.price is None or self.price in prices else self.price
         self.last, self.since, self.named = map(moved, (self.last, self.since, self.named))
 
 
@@ -306,7 +285,7 @@ class Antecedents:
         for name, sentences, placed in names:
             key = name_key(name)
             unit = last_unit(" ".join(sentences)) or self.unit
-            slot = purpose(sentences, name=name)
+            slot = purpose(sentences, name=name, in_plan=bool(self.part))
             referent = self.find(name)
             if referent is not None:
                 kinds = () if placed else told_kinds(name, sentences[0])
@@ -336,38 +315,14 @@ class Antecedents:
         own = [item for item in here if item.by == by and " " in item.name]
         return own if 2 * len(own) >= sum(" " in item.name for item in here) else []
 
-    def is_for_another(self, name: str, purpose: str) -> bool:
-        """Whether all that is known of what a thing is for is another purpose than this one."""
-        key = name_key(name)
-        slots = {item.slot for item in self.raised if item.slot and name_key(item.name) == key}
-        return bool(purpose and slots) and purpose not in slots
-
     def offer(self, text: str, spoken: Sequence[tuple[int, str]]) -> None:
-        """Remember what a step lists, and the prices it says; `spoken` are the names in it with their places."""
+        """Remember what a step lists; `spoken` are the names in it with their places."""
         listed = [item.strip() for item in _ITEM.findall(text)]
         if len(listed) < 2:
             listed = distinct(name for _, name in spoken)
         if len(listed) > 1:
             self.listed, self.listed_at = listed[:_MAX_LISTED], self.clock
             self.together = _together(text, spoken)
-        for match in _PRICE.finditer(text):
-            before = [name for place, name in spoken if place < match.start()]
-            referent = self.find(before[-1]) if before else None
-            if referent is not None:
-                referent.price = _price(match.group(1))
-
-    def cheapest(self, *, dearest: bool) -> Referent | None:
-        """Return the cheapest (or dearest) thing last listed, else spoken of lately; None without two prices."""
-        listed = [
-            referent for referent in map(self.find, self.listed) if referent is not None and referent.price is not None
-        ]
-        lately = [
-            item for item in self.referents.values() if item.price is not None and self.clock - item.last <= _LATELY
-        ]
-        priced = listed if len(listed) > 1 else lately
-        if len(priced) < 2:
-            return None
-        return (max if dearest else min)(priced, key=lambda referent: (referent.price or 0.0, referent.name))
 
     def follow(self, text: str, *, by: str, raised_alone: bool) -> None:
         """Remember what others answer to a step that raised one thing alone."""
@@ -379,34 +334,6 @@ class Antecedents:
             item.answers = list(dict.fromkeys((*item.answers, *told)))[: _MAX_TOLD_OF if item.part else _MAX_WORDS]
         elif item is not None and item.part:
             self.followed = -1
-
-    def counted(self, phrase: Counting, *, by: str, scope: str, near: str) -> list[Raised]:
-        """Return the things that a phrase like "the second hotel I raised for day 1" counts, in the order raised.
-
-        Args:
-            phrase: What is counted, and how many there must be at least.
-            by: The speaker.
-            scope: The scope of the step, used where the phrase names no unit.
-            near: The purpose that is named beside the phrase, which counts where the phrase tells none and no kind.
-        """
-        # Complexity over 15 because what is counted is narrowed by one thing after another.
-        head, frame = phrase.head, phrase.frame
-        items = [item for item in self.raised if phrase.mine is None or (item.by == by) == phrase.mine]
-        items = _of_unit(items, last_unit(frame), scope=scope, part=self.part)
-        said = [word for word in fold_words(frame) if word not in FUNCTION_WORDS]
-        meant = {*map(same_purpose, said), *(word for _, word in said_purposes(head))}
-        slots = {item.slot for item in items if item.slot in meant}
-        sure = _of_kind(items, head)
-        if not slots and not sure:
-            slots = {item.slot for item in items if item.slot and item.slot == near}
-        if slots:
-            fitting = [item for item in items if item.slot in slots or (not item.slot and slots & set(item.words))]
-            return _extend(_claim(fitting, min(slots)), items, phrase.number)
-        rest = [word for word in fold_words(_OF_UNIT.sub(" ", frame)) if word not in FUNCTION_WORDS]
-        fits = [sum(word in item.words for word in rest) for item in items]
-        if max(fits, default=0) > 0:
-            return _claim([item for item, fit in zip(items, fits, strict=True) if fit == max(fits)], rest[-1])
-        return _extend(sure, items, phrase.number) if sure else items
 
     def forget(self, gone: Sequence[int], *, ids: Set[str | None], texts: Iterable[str], erased: ErasedText) -> None:
         """Forget what steps named, raised and listed, and what only they said.
@@ -422,12 +349,11 @@ class Antecedents:
         def moved(clock: int) -> int:
             return clock - bisect_left(gone, clock)
 
-        prices = set(map(_price, _PRICE.findall("\n".join(texts))))
         self.referents = {
             key: referent for key, referent in self.referents.items() if not referent.is_only_in(ids, erased)
         }
         for referent in self.referents.values():
-            referent.forget(ids, prices=prices, erased=erased, moved=moved)
+            referent.forget(ids, erased=erased, moved=moved)
         followed = self.raised[self.followed] if 0 <= self.followed < len(self.raised) else None
         self.raised = [item for item in self.raised if item.step not in ids and not erased.quoted_in(item.name)]
         for item in self.raised:
@@ -470,10 +396,6 @@ class Antecedents:
         )
 
 
-def _price(digits: str) -> float:
-    return float(digits.replace(",", ""))
-
-
 def _remaining(names: Iterable[str], erased: ErasedText) -> list[str]:
     return [name for name in names if not erased.quoted_in(name)]
 
@@ -494,46 +416,3 @@ def _together(text: str, spoken: Sequence[tuple[int, str]]) -> str:
         if _AND.fullmatch(text, end, following) and text.startswith(other, following):
             run = (run if run and text[:end].endswith(run) else name) + text[end : following + len(other)]
     return run if len(run) <= _MAX_TOGETHER_CHARS and _JOINED.search(run) else ""
-
-
-def _claim(items: list[Raised], slot: str) -> list[Raised]:
-    """Remember that a phrase counted these things for the slot, and return them."""
-    for item in items:
-        item.slot = item.slot or slot
-    return items
-
-
-def _of_unit(items: list[Raised], unit: str, *, scope: str, part: str) -> list[Raised]:
-    """Those of the unit that a phrase names, or else of the part of the plan, or the scope, if there are any."""
-    if unit:
-        return [item for item in items if item.unit == unit or unit in item.scope.lower()]
-    return [item for item in items if (item.part == part if part else item.scope == scope)] or items
-
-
-def _of_kind(items: list[Raised], head: str) -> list[Raised]:
-    """Those that are called as the head of a phrase calls them, or a kind of that."""
-    kind = [word for word in fold_words(head) if word not in FUNCTION_WORDS][-1:]
-    kin = {kind[0], *_KIN.get(kind[0], ())} if kind else set[str]()
-    return [item for item in items if kin & {*item.words, *fold_words(item.name)}]
-
-
-def _extend(sure: list[Raised], items: Sequence[Raised], count: int) -> list[Raised]:
-    """`sure`, extended to `count` by the items that are spoken of most like them, in the order they were raised.
-
-    Things that were raised for another slot are the last to be taken.
-    """
-    missing = count - len(sure)
-    if missing <= 0:
-        return sure
-    bags = [{*item.words, *item.answers} for item in items]
-    common = Counter(word for bag in bags for word in bag)
-    model = {word for item in sure for word in (*item.words, *item.answers)}
-
-    def likeness(place: int) -> float:
-        weights = {word: log(len(items) / common[word]) for word in sorted(bags[place])}
-        return sum(weight for word, weight in weights.items() if word in model) / (1.0 + sum(weights.values()))
-
-    others = [place for place, item in enumerate(items) if item not in sure]
-    others.sort(key=lambda place: (bool(items[place].slot), -likeness(place)))
-    closest = others[:missing]
-    return [item for place, item in enumerate(items) if item in sure or place in closest]

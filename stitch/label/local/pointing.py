@@ -20,28 +20,28 @@ import orjson
 
 from stitch.core.text_cache import text_cache
 from stitch.label.local.antecedents import Raised
-from stitch.label.local.hypernyms import purpose_near, said_purposes
-from stitch.text.names import last_unit
+from stitch.label.local.purposes import meant_in, purpose_near, said_purposes
+from stitch.text.names import last_unit, name_key
 from stitch.text.numbers import NUMBER_WORDS, ORDINAL_WORDS, fold_words, number, ordinal
 from stitch.text.words import FUNCTION_WORDS, whole_words
 
-LEAST_SURE = 0.5
-"""Less likely readings are not taken."""
 MOST_CHARS = 600
 """Longer turns tell of things rather than point at them."""
 _MOST_POINTERS = 2
 _MOST_CANDIDATES = 40
 _MOST_IN_COMMON = 4.0
 _DESCRIBING_CHARS = 30
+_FIGURE_TELLS = 3.0
 
 _NO_TIME = r"(?! (?:night|week|month|year|time|summer|evening|on)\b)"
+_THE = "(?:(?<=the )|(?<=my )|(?<=our ))"
 _COUNTED = re.compile(
     rf"\b(?P<ordinal>{ORDINAL_WORDS})\b(?! (?:thoughts?|things?|time|day|night|week|of all|impulse|class|name)\b)"
     rf"|(?:#|\b(?:number|numbered|no\.?|nr\.?|option) )(?P<number>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})\b"
     r"|\b(?P<noun>[a-z]{3,}) (?P<after>\d{1,2})\b(?![.,:/]?\d|\. [a-z]| ?(?:%|[ap]m\b))"
     r"|\b(?P<dotted>\d{1,2})\.(?= [a-z])"
-    rf"|\b(?P<last>last|latest|later|newest|newer|(?:more|most) recent(?:ly)?|latter|alternative)\b{_NO_TIME}"
-    rf"|\b(?P<earlier>earlier|earliest|older|oldest|original|former)\b{_NO_TIME}",
+    rf"|\b(?P<last>last|latest|{_THE}later|newest|newer|(?:more|most) recent(?:ly)?|latter|alternative|final"
+    rf"|subsequent)\b{_NO_TIME}|\b(?P<earlier>{_THE}earlier|earliest|older|oldest|original|former|initial|prior)\b{_NO_TIME}",
     re.IGNORECASE,
 )
 _OTHER = whole_words("other|another")
@@ -54,6 +54,16 @@ _STANDS_FOR_IT = whole_words("it|its|that one|this one|that|this|the same|that p
 _ASKS = re.compile(r"\?|\b(?:how|what|which|price|cost|rat(?:ing|ed)|score|stars|reviews?)\b", re.IGNORECASE)
 
 
+_BESIDE = re.compile(
+    r"(?:/|\b(?:vs\b\.?|(?:versus|or|and|against|with|than|from|to|compared to|stands? (?:to|against))\b))"
+    r"(?= *(?:the|my|our|that|whatever|option|number|no\.?|item|pick|#)(?:\b|\d))",
+    re.IGNORECASE,
+)
+"""Where a second thing is set beside a first: "my first vs. the one that ..."."""
+_SENTENCE_END = re.compile(r"[.!?\n]+(?=\s|$)")
+_FIGURE = re.compile(r"\d+[.,]\d+|[$\u20ac\u00a3]\d+")
+
+
 class Pointer(NamedTuple):
     """Something in a turn that may stand for a thing that was raised."""
 
@@ -63,6 +73,8 @@ class Pointer(NamedTuple):
     """Which of several, from 1; -1 for the last; None if it does not count."""
     purpose: str
     """What the thing is for, as the words nearest to it say; empty if none do."""
+    words: str
+    """What is said of it: its clause, or the turn if it points at one thing."""
 
 
 class Reading(NamedTuple):
@@ -74,18 +86,49 @@ class Reading(NamedTuple):
 
 
 def find_pointers(text: str, items: Sequence[Raised] = ()) -> list[Pointer]:
-    """The pointers of a turn: what counts things, at most two; else the turn as a whole."""
-    parts = {item.part.split(" ")[0] for item in items}
-    found = [
-        Pointer(match.end(), count, purpose_near(text, match.start(), match.end()))
-        for match in _COUNTED.finditer(text)
-        if (count := _count(match, parts))
+    """The pointers of a turn: what counts things, or what it sets side by side, at most two; else the whole turn."""
+    own = {item.slot for item in items}
+    counted = _counted(text, own, {item.part.split(" ")[0] for item in items})
+    pair = _side_by_side(text, own, counted[0].at if counted else None) if len(counted) < _MOST_POINTERS else []
+    if pair:
+        halves = [Pointer(end, None, purpose, text[start:end]) for start, end, purpose in pair]
+        within = [bool(counted) and start < counted[0].at <= end for start, end, _ in pair]
+        return [counted[0] if counts else half for half, counts in zip(halves, within, strict=True)]
+    return counted or [_whole(text, own)]
+
+
+def _counted(text: str, own: Set[str], parts: Set[str]) -> list[Pointer]:
+    places = [(match, count) for match in _COUNTED.finditer(text) if (count := _count(match, parts))]
+    return [
+        Pointer(match.end(), count, purpose_near(text, match.start(), match.end(), own) or meant_in(text), text)
+        for match, count in places[:_MOST_POINTERS]
     ]
-    if found:
-        return found[:_MOST_POINTERS]
-    said = said_purposes(text)
-    end = re.search(r"[.!?\n](?=\s|$)", text)
-    return [Pointer(end.start() if end else len(text), None, said[-1][1] if said else "")]
+
+
+def _whole(text: str, own: Set[str]) -> Pointer:
+    said, ending = said_purposes(text, own), _SENTENCE_END.search(text)
+    at = ending.start() if ending else len(text)
+    return Pointer(at, None, said[-1][1] if said else meant_in(text), text)
+
+
+def _side_by_side(text: str, own: Set[str], at: int | None) -> list[tuple[int, int, str]]:
+    """The two halves of a sentence that sets one thing beside another, each with what its thing is for.
+
+    Args:
+        text: The turn.
+        own: Purposes by words of the speaker.
+        at: Behind what is counted; None if nothing is.
+    """
+    for match in _BESIDE.finditer(text):
+        start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
+        ends = _SENTENCE_END.search(text, match.end())
+        halves = [(start, match.start()), (match.end(), ends.start() if ends else len(text))]
+        if at is not None and not start < at <= halves[1][1]:
+            continue
+        told = [(*half, purpose_near(part := text[slice(*half)], 0, 0, own) or meant_in(part)) for half in halves]
+        if all(purpose for *_, purpose in told):
+            return told
+    return []
 
 
 def _count(match: re.Match[str], parts: Set[str]) -> int:
@@ -104,17 +147,25 @@ def readings(pointer: Pointer, text: str, items: Sequence[Raised]) -> list[Readi
     places = _Places(items)
     folded = text.lower()
     cues = {
-        "other": _OTHER.search(folded) is not None,
+        "other": _OTHER.search(pointer.words.lower()) is not None,
         "chose": _CHOSE.search(folded) is not None,
         "it": _STANDS_FOR_IT.search(folded) is not None,
         "asks": _ASKS.search(text) is not None,
         "unit": bool(last_unit(text)),
     }
-    said = {word for word in fold_words(text) if word not in FUNCTION_WORDS}
-    told = _described(text, places)
+    said = {word for word in fold_words(pointer.words) if word not in FUNCTION_WORDS}
+    told = _described(pointer.words, places)
+    figures = _with_figures(pointer.words, places)
     raised = _in_common(said, places, [item.words for item in items])
     found = [
-        Reading(item, _of_item(pointer, places, place, cues, told[place], raised[place]))
+        Reading(
+            item,
+            {
+                **_of_item(pointer, places, place, cues),
+                "told": max(told[place], figures[place]),
+                "words": raised[place],
+            },
+        )
         for place, item in enumerate(items)
     ]
     nothing = {
@@ -150,9 +201,7 @@ class _Places:
         return chosen == place and self.items[place].chosen > 0
 
 
-def _of_item(
-    pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool], told: float, raised: float
-) -> Mapping[str, float]:
+def _of_item(pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool]) -> Mapping[str, float]:
     # Complexity over 15 because each number is a condition of its own, side by side with its name.
     item, group = places.items[place], places.group(place)
     at, count = group.index(place) + 1, pointer.place
@@ -176,7 +225,16 @@ def _of_item(
         "chosen, asked of": cues["chose"] and cues["asks"] and count is None and places.last_chosen(place),
         "chosen, chosen again": cues["chose"] and not cues["asks"] and places.last_chosen(place),
     }
-    return {**{name: float(true) for name, true in truths.items()}, "told": told, "words": raised}
+    return {name: float(true) for name, true in truths.items()}
+
+
+def _with_figures(text: str, places: _Places) -> list[float]:
+    """Whether a price or another figure is said that was told of an item, and of no other one for its purpose."""
+    figures = [" ".join(fold_words(match[0])) for match in _FIGURE.finditer(text)]
+    if not figures:
+        return [0.0] * len(places.items)
+    has = [any(f" {figure} " in f" {' '.join(item.answers)} " for figure in figures) for item in places.items]
+    return [_FIGURE_TELLS * (own and sum(has[other] for other in places.group(at)) == 1) for at, own in enumerate(has)]
 
 
 def _described(text: str, places: _Places) -> list[float]:
@@ -223,14 +281,27 @@ def choose(found: Sequence[Reading], weights: Mapping[str, float]) -> tuple[Rais
     return found[best].item, 1 / sum(exp(score - scores[best]) for score in scores)
 
 
-def pointed_at(text: str, items: Sequence[Raised]) -> Iterator[tuple[Pointer, Raised, float]]:
-    """The pointers of a turn that clearly stand for an item, with it and how likely that is."""
+def pointed_at(
+    text: str, items: Sequence[Raised], named: Sequence[str] = ()
+) -> Iterator[tuple[Pointer, Raised, float]]:
+    """The pointers of a turn that stand for an item, with it and how likely that is beside all others.
+
+    Args:
+        text: The turn.
+        items: What its speaker raised for the part of a plan that is spoken of.
+        named: What the turn names: beside that, only what counts points at something else.
+    """
     if not any(item.part for item in items) or len(text) > MOST_CHARS:
         return  # outside of plans hardly anything is raised to be pointed at again, and half of what is found is wrong
+    keys = {name_key(name) for name in named}
+    if not keys <= {name_key(item.name) for item in items}:
+        return  # something new is put forward
     taken: list[Raised] = []
     for pointer in find_pointers(text, items):
+        if keys and pointer.place is None:
+            continue
         item, share = choose(readings(pointer, text, items), shipped_weights())
-        if item is not None and share >= LEAST_SURE and item not in taken:
+        if item is not None and item not in taken and name_key(item.name) not in keys:
             taken.append(item)
             yield pointer, item, share
 

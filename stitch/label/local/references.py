@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -16,10 +16,9 @@ from pydantic import JsonValue
 from stitch.core import ReferenceRewrite, Step, apply_rewrites
 from stitch.core.protocols import ErasedText, Forgotten
 from stitch.label.local.antecedents import Antecedents, Raised, Referent, distinct
-from stitch.label.local.counting import Counting, find_counting
+from stitch.label.local.counting import find_counting
 from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
-from stitch.label.local.hypernyms import purpose_near
 from stitch.label.local.naming import part_of
 from stitch.label.local.pointing import chooses, pointed_at
 from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
@@ -33,6 +32,7 @@ _MAX_TOPICS = 3
 _MAX_RAISED_AT_ONCE = 8
 _MAX_SPEAKERS = 64
 _MAX_LISTED_AGO = 6
+_LEAST_LISTED = 2
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 _BRANCH = re.compile(r"\w [-\u2013] $")
@@ -97,9 +97,8 @@ class ReferenceResolver:
         short = len(text) <= _MAX_COMPLETED_CHARS
         found = [mention for mention in find_names(text) if name_key(mention.text) not in self._speakers]
         names = [mention for mention in found if not self._is_common(mention)]
-        counted = sorted(self._count(step, text, scope))
-        named = any(" " in mention.text for mention in names)
-        pointers = [] if counted or named else list(self._point(step, text, scope))
+        pointers = list(self._point(step, text, scope, named=[name.text for name in names if " " in name.text]))
+        counted = [] if pointers else sorted(self._count(text))
         answers = answer(text, ask) if short and not counted else []
         until = min([mention.start for mention in found] + [phrase.start for phrase in counted], default=len(text))
         until = 0 if pointers else until
@@ -215,40 +214,20 @@ class ReferenceResolver:
             return False
         return any(f" {mention.text.lower()} " in said.text for said in self._said)
 
-    def _count(self, step: Step, text: str, scope: str) -> Iterator[_Named]:
-        """The phrases that count things, with the thing each comes to."""
-        own = self.raised_by(step.role, scope=scope)
-        for phrase in find_counting(text):
-            near = purpose_near(text, phrase.start, phrase.end) if own else ""
-            found: Referent | Raised | None
-            if phrase.dearest is not None:
-                found = self._known.cheapest(dearest=phrase.dearest)
-            elif phrase.listed:
-                found = self._listed(phrase, step, near)
-            else:
-                found = _nth(self._known.counted(phrase, by=step.role, scope=scope, near=near), phrase.number)
-            if found is not None:
-                confidence = 0.8 if phrase.listed else 0.9
-                yield _Named(phrase.start, phrase.end, found.name, found.step, confidence, phrase.listed)
-
-    def _listed(self, phrase: Counting, step: Step, near: str) -> Referent | None:
-        """What stands in that place of what was listed lately; None if it is for another purpose than is named."""
+    def _count(self, text: str) -> Iterator[_Named]:
+        """The phrases that count what was listed lately, with the thing each comes to."""
         known = self._known
-        recent = known.clock - known.listed_at <= _MAX_LISTED_AGO and phrase.start < _MAX_COMPLETED_CHARS
-        recent = recent and (self._just_paired(step) if phrase.paired else len(known.listed) > 1)
-        name = _nth(known.listed, phrase.number) if recent else None
-        if name is None or known.is_for_another(name, near):
-            return None
-        return known.find(name) or Referent(name, None)
+        if known.clock - known.listed_at > _MAX_LISTED_AGO or len(known.listed) < _LEAST_LISTED:
+            return
+        for phrase in find_counting(text[:_MAX_COMPLETED_CHARS]):
+            name = _nth(known.listed, phrase.number)
+            if name is not None:
+                found = known.find(name)
+                yield _Named(phrase.start, phrase.end, name, found.step if found else None, 0.8, True)
 
-    def _just_paired(self, step: Step) -> bool:
-        """Whether two things alone were set side by side, in the last turn of somebody else or since."""
-        own = list(takewhile(lambda said: said.role == step.role, reversed(self._said)))
-        return len(self._known.listed) == 2 and self._known.clock - self._known.listed_at <= len(own) + 1
-
-    def _point(self, step: Step, text: str, scope: str) -> Iterator[_Named]:
+    def _point(self, step: Step, text: str, scope: str, *, named: Sequence[str]) -> Iterator[_Named]:
         """What the turn points at of the things that its speaker raised, each to be put in where it is pointed at."""
-        for pointer, item, share in pointed_at(text, self.raised_by(step.role, scope=scope)):
+        for pointer, item, share in pointed_at(text, self.raised_by(step.role, scope=scope), named=named):
             self._known.speak_of(item, chosen=chooses(text))
             yield _Named(pointer.at, pointer.at, item.name, item.step, round(share, 3), False)
 
@@ -288,10 +267,11 @@ class ReferenceResolver:
             spoken.append((mention.start, referent.name))  # a later mention may give the same thing a longer name
             told.append((mention, referent))
         observe(text, told, asked=self._said[-1].text if self._said and self._said[-1].role != step.role else "")
+        long = [mention for mention in names if " " in mention.text]  # in a plan, one beside people is put forward
         raised = [
             (name, _around(text, mention), mention.placed)
             for (_, name), mention in zip(spoken, names, strict=True)
-            if mention.leads or alone
+            if mention.leads or alone or (known.part and long == [mention])
         ]
         known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
         raised_alone = alone and not beside and bool(known.raised) and known.raised[-1].step == step.id
