@@ -44,15 +44,17 @@ class Constants:
 
     verbatim_words: int = _chosen(3, "known items of agent_runs, LoCoMo")
     """Shorter questions are keywords and repeat nobody."""
-    verbatim_span: float = _chosen(2.0, "known items of agent_runs, LoCoMo")
+    verbatim_span: float = _chosen(3.0, "known items of agent_runs, LoCoMo and further runs")
     """So many words of a step may stand where the question has one."""
 
     time: float = _chosen(0.2, _CHATS)
     """What a step gains that happened when the question says."""
     on_the_day: float = _chosen(0.1, _CHATS)
     """What it gains more where it tells of that very day ("today"), and is no reply of an assistant."""
-    speaker: float = _chosen(0.06, "LoCoMo")
+    speaker: float = _chosen(0.15, "LoCoMo, REALTALK, QMSum")
     """What a step gains whose speaker the question names."""
+    own_matters: float = _chosen(0.06, _CHATS)
+    """What a step of a user gains among long replies where the question is of who asks."""
     asking: float = _chosen(0.05, "LoCoMo, multilingual, QMSum")
     """What a short step loses that does nothing but ask: what is asked for stands in another."""
     asking_chars: int = _chosen(120, "LoCoMo, multilingual, QMSum")

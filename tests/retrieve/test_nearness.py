@@ -51,6 +51,21 @@ def test_nearness_fades_and_does_not_pass_from_one_trajectory_to_another() -> No
     assert order(*hits)[0] == "30"
 
 
+def test_to_stand_beside_the_name_of_who_speaks_is_no_nearness_and_beside_anybody_elses_is() -> None:
+    def near(name: str) -> set[float]:
+        hits = [hit(n, text) for n, text in ((10, f"Hey {name}!"), (11, "It was fun."), (60, "It was dull."))]
+        spoken = [
+            one._replace(snippet=one.snippet.model_copy(update={"role": r}))
+            for one, r in zip(hits, ("Bo", "Ann", "Bo"), strict=True)
+        ]
+        return {
+            found.parts.get("nearness", 0.0) for found in weighed(*spoken, asked=f"How was the concert for {name}?")
+        }
+
+    assert near("Ann") == near("Bo") == {0.0}
+    assert len(near("Carla")) > 1
+
+
 def test_what_stands_in_the_same_scope_is_nearer() -> None:
     hits = (hit(9, "It is $9.", scope="two"), hit(10, "Oslo."), hit(11, "It is $7.", scope="one"))
     assert order(*hits) == ["10", "11", "9"]
@@ -119,9 +134,9 @@ def test_a_question_that_only_hints_at_where_to_look_weighs_less() -> None:
     assert 0 < hinted < described
 
 
-def test_long_steps_say_themselves_what_they_are_about_and_gain_nothing_by_a_hint() -> None:
+def test_long_steps_say_themselves_what_they_are_about_and_gain_nothing_by_a_hint_or_a_clause() -> None:
     long = "It is seven dollars, and more is to be said of that. " * 12
-    assert gain("What was the price for Oslo?", long) == 0 < gain(ASKED, long)
+    assert gain("What was the price for Oslo?", long) == gain(ASKED, long) == 0
     order_of_two = order(hit(1, long, similarity=0.2), hit(2, long, similarity=0.4, density=0.0), asked="Oslo?")
     assert order_of_two == ["2", "1"]
 

@@ -388,6 +388,9 @@ def test_why_a_step_was_not_found_is_told_of_runs_too() -> None:
         ("How many tests passed in the last run?", {"result", "last", "action"}),
         ("I want my money back.", {"task"}),
         ("What did this customer want before?", {"requests"}),
+        ("What did Yusuf Rossi contact us about?", {"requests"}),
+        ("What did customer user_001 ask for when she first called?", {"requests"}),
+        ("Why did Mia's mother write to us?", {"requests", "cause"}),
         ("How does the order stand now?", {"state", "last"}),
     ],
 )
@@ -395,6 +398,39 @@ def test_what_a_question_asks_of_runs(query: str, asks: set[str]) -> None:
     found = read_run_question(query)
     flags = ("action", "result", "error", "cause", "last", "first", "state", "task", "requests", "calls")
     assert asks <= {name for name in flags if getattr(found, name)}
+
+
+@pytest.mark.parametrize(
+    "query", ["What did the agent ask for?", "What did Raj want looked up before?", "Why did the run call find_part?"]
+)
+def test_what_an_agent_asked_for_and_what_was_wanted_of_it_are_no_requests(query: str) -> None:
+    assert not read_run_question(query).requests
+
+
+@pytest.mark.parametrize("query", ["Which class is BK-1000 booked in?", "How much is still to be paid for the house?"])
+def test_how_something_is_now_asks_for_no_call_whatever_verb_it_has(query: str) -> None:
+    asked = read_run_question(query)
+    assert not asked.action
+    assert not asked.calls
+    assert read_run_question(query.replace("is", "was")).action
+
+
+def test_what_somebody_wanted_is_what_opens_the_goal_that_names_them_only_later() -> None:
+    run = (
+        user(1, "Hi, the lamp that I bought is broken.", LAMP),
+        said(2, "May I have your name?", LAMP),
+        user(3, "It is Ann Bell.", LAMP),
+        call(4, 'find_customer(name="Ann Bell")', LAMP, tool="find_customer"),
+        result(5, "ann_bell_77", LAMP, tool="find_customer"),
+        user(6, "Hello, the hinge squeaks.", DOOR),
+        said(7, "May I have your name?", DOOR),
+        user(8, "It is Bo Hill.", DOOR),
+        call(9, 'find_customer(name="Bo Hill")', DOOR, tool="find_customer"),
+        result(10, "bo_hill_12", DOOR, tool="find_customer"),
+    )
+    for who, opens in (("Ann Bell", "1"), ("Bo Hill", "6")):
+        asked = SearchRequest(query=f"What did {who} contact us about?", tenant="a", k=1)
+        assert [hit.snippet.step for hit in retriever(*run).search(asked).hits] == [opens]
 
 
 def test_identifiers_are_known_by_their_form() -> None:

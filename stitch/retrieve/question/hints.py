@@ -95,6 +95,8 @@ def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
 
 USERS = frozenset(("user", "human", "customer", "client"))
 """Roles, in lower case, of who asks an assistant."""
+REPLIES = frozenset(("assistant", "system", "tool"))
+"""Those of what answers them."""
 _OF_OWN_MATTERS = re.compile(r"\b(?:i|my|me|mine|myself)\b")
 _OF_BEING_TOLD = re.compile(
     r"\bour (?:\w+ ){0,2}(?:conversations?|chats?|discussions?|talks?|sessions?)\b"

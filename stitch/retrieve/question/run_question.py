@@ -53,6 +53,11 @@ _CALLS = whole_words(
     r"""calls?|tools?|commands?|attempts?|submit(?:s|ted)?|book(?:s|ed)?|settled?|(?:we|they|you) tried|procedures?
     |steps? (?:did|were)|made good|put (?:\w+ )?right|carried|done|did that"""
 )
+_STANDS = re.compile(
+    r"(?!.*\b(?:calls?|commands?|tools?|requests?|quer(?:y|ies)|steps?|attempts?)\b).*"
+    r"\b(?:is|are) (?:[\w'-]+ ){1,4}?(?:to be )?(?:booked|paid|sent|made|updated|installed|applied|set|done)\b"
+)
+"""What is said of how something is now ("which class is it booked in?") asks for no call, whatever verb it has."""
 _OF_SOMEBODY = whole_words(
     r"(?:this|that|our|each) (?:customer|user|client|patient|caller|guest|member|requester|reporter)s?(?:'s)?"
 )
@@ -60,6 +65,15 @@ _ASKED_FOR = whole_words(
     r"""ask(?:s|ed)?|want(?:s|ed)?|request(?:s|ed)?|wish(?:es|ed)?|need(?:s|ed)?|order(?:s|ed)?|complain(?:s|ed)?|earlier
     |before|previous(?:ly)?|so far|again|come to us|came to us|turned to us|writ(?:es|ing|ten)|wrote|report(?:s|ed)?"""
 )
+_SOMEBODY = r"(?!(?:the |our |my )?(?:agent|assistant|bot|model|system|tool|program)s?\b)(?:[\w'-]+ ){1,4}?"
+_TURNED = r"(?:contact|call|phone|e?mail|write|come|turn|reach out|get in touch)"
+_WANTED = re.compile(
+    rf"\b(?:what (?:did|does|do|had|has) {_SOMEBODY}(?:want(?:ed)?|need(?:ed)?|request(?:ed)?"
+    rf"|(?:ask(?:ed)?|complain(?:ed)?|{_TURNED}(?:ed)?)(?: (?:in |to )?(?:us|you|me|support))? (?:for|about|with))"
+    rf"|why (?:did|does|has|had) {_SOMEBODY}{_TURNED}(?:ed)?(?: (?:in |to )?(?:us|you|me|support))?)"
+    r"(?: (?:when|in|on|at|first|originally|initially)\b.*)?$"
+)
+"""Ways to ask what brought somebody. Who they are is often told only after what they want."""
 IDENTIFIER = re.compile(
     r"(?<![\w-])(?=[\w-]{0,100}\d)(?=[\w-]{0,100}[A-Za-z])[A-Za-z\d]{1,100}(?:[-_][A-Za-z\d]{1,100}){0,12}(?![\w-])"
     r"|\b\w{1,100}_\w{1,100}\b|\b\d{4,}\b"
@@ -90,7 +104,7 @@ class RunQuestion:
     task: bool
     """Whether it is a task as somebody gives it ("I want my money back"), which asks for earlier tasks of its kind."""
     requests: bool
-    """Whether it asks what somebody wanted before."""
+    """Whether it asks what somebody wanted."""
     calls: bool
     """Whether it asks by which calls something was settled."""
 
@@ -102,11 +116,12 @@ def read_run_question(text: str) -> RunQuestion:
     task = is_task(text)
     text = text if task else asked_of_memory(text)
     folded = " ".join(words(text))
+    stands = _STANDS.match(folded) is not None
     requests = not task and _OF_SOMEBODY.search(folded) is not None and _ASKED_FOR.search(folded) is not None
     return RunQuestion(
         terms=tuple(dict.fromkeys(content_stems(text)))[:_MOST_TERMS],
         identifiers=tuple(dict.fromkeys(found.lower() for found in IDENTIFIER.findall(text))),
-        action=_ACTION.search(folded) is not None,
+        action=not stands and _ACTION.search(folded) is not None,
         result=_RESULT.search(folded) is not None,
         error=_ERROR.search(folded) is not None,
         cause=_CAUSE.search(folded) is not None,
@@ -114,6 +129,6 @@ def read_run_question(text: str) -> RunQuestion:
         first=_FIRST.search(folded) is not None,
         state=not task and _STATE.search(folded) is not None,
         task=task,
-        requests=requests or (not task and "come to us" in folded),
-        calls=not task and _CALLS.search(folded) is not None,
+        requests=requests or (not task and ("come to us" in folded or _WANTED.search(folded) is not None)),
+        calls=not (task or stands) and _CALLS.search(folded) is not None,
     )

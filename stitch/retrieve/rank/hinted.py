@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from stitch.core import MemorySnippet, Origin
-from stitch.retrieve.question.hints import USERS, asks_of_own_matters, named_speakers
+from stitch.retrieve.question.hints import REPLIES, USERS, asks_of_own_matters, named_speakers
 from stitch.retrieve.rank.pool import Pool
 from stitch.text.dates import day_of
 
@@ -33,7 +33,7 @@ def _own_matters(pool: Pool) -> Sequence[float] | None:
     replies = [len(snippet.text) for snippet, own in zip(snippets, by_user, strict=True) if not own]
     if not any(by_user) or not replies or any(snippet.origin is Origin.TOOL for snippet in snippets):
         return None
-    worth = pool.constants.speaker * max(0.0, 1.0 - pool.constants.short_chars / max(median(replies), 1.0))
+    worth = pool.constants.own_matters * max(0.0, 1.0 - pool.constants.short_chars / max(median(replies), 1.0))
     return [worth * own for own in by_user] if worth else None
 
 
@@ -59,7 +59,6 @@ _THAT_DAY = re.compile(
     re.IGNORECASE,
 )
 """How somebody tells what happened on the day on which they tell it."""
-_REPLIES = frozenset(("assistant", "system", "tool"))
 
 
 def time(pool: Pool) -> Sequence[float] | None:
@@ -76,7 +75,7 @@ def _in_time(snippet: MemorySnippet, pool: Pool) -> float:
     day = day_of(snippet.happened)
     if day is None or not any(span.holds(day) for span in pool.hints.spans):
         return 0.0
-    told = snippet.role.casefold() not in _REPLIES and _THAT_DAY.search(snippet.text) is not None
+    told = snippet.role.casefold() not in REPLIES and _THAT_DAY.search(snippet.text) is not None
     return pool.constants.time + (pool.constants.on_the_day if told else 0.0)
 
 

@@ -1,0 +1,110 @@
+"""Whether steps are found by their own words: `python -m stitch.bench.known_items --data SET ...`.
+
+Who repeats what a step says wants that step, whatever labels these words license. Of a set's first trajectories in an
+order drawn from the seed, up to 250 steps are asked for in their own trajectory, by their first 40 words and by 60 % of
+these (each drawn, in their order). Steps of fewer than five words, and those that begin as another one does, cannot be
+told apart by their words and are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from stitch.bench.data.sets import load_questions
+from stitch.bench.memories import default_opener
+from stitch.core import Trajectory, with_calls
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+
+K = 10
+"""A step is found if it is among so many."""
+_ASKED, _STEPS = 250, 2_500
+_FIRST, _LEAST, _SHARE = 40, 5, 0.6
+
+
+class Known(NamedTuple):
+    """A step that is asked for by what it says."""
+
+    trajectory: str
+    step: str
+    words: tuple[str, ...]
+    """The first of them."""
+    some: tuple[str, ...]
+    """About 60 % of these."""
+
+
+class Found(NamedTuple):
+    """How many known steps of a set are among the first ten."""
+
+    set: str
+    asked: int
+    own_words: float
+    """The share that the first words find."""
+    some_words: float
+    """The share that 60 % of these find."""
+
+
+def draw(trajectories: Sequence[Trajectory], *, seed: int = 7) -> tuple[list[Trajectory], list[Known]]:
+    """The trajectories to be searched, and what is asked of them."""
+    drawn = random.Random(seed)
+    used, steps = [], 0
+    for trajectory in drawn.sample(trajectories, len(trajectories)):
+        used.append(trajectory)
+        steps += len(trajectory.steps)
+        if steps > _STEPS:
+            break
+    begun = [
+        (each.id, str(step.id), tuple(with_calls(step.content, step.tool_calls).split()[:_FIRST]))
+        for each in used
+        for step in each.steps
+    ]
+    times = Counter(words for *_, words in begun)
+    apart = [known for known in begun if len(known[2]) >= _LEAST and times[known[2]] == 1]
+    chosen = drawn.sample(apart, min(_ASKED, len(apart)))
+    return used, [Known(*known, _some(known[2], drawn)) for known in chosen]
+
+
+def _some(words: tuple[str, ...], drawn: random.Random) -> tuple[str, ...]:
+    return tuple(word for word in words if drawn.random() < _SHARE) or words
+
+
+def is_found(memory: Memory, known: Known, words: Sequence[str]) -> bool:
+    """Whether a memory has the step among the first ten for these words."""
+    hits = memory.search(" ".join(words), trajectory=known.trajectory, k=K).hits
+    return known.step in (hit.snippet.step for hit in hits)
+
+
+def measure(name: str, trajectories: Sequence[Trajectory], *, seed: int = 7) -> Found:
+    """Take in trajectories of a set and ask for its steps."""
+    used, asked = draw(trajectories, seed=seed)
+    with tempfile.TemporaryDirectory(prefix="stitch-known-") as folder, default_opener("local")(Path(folder)) as memory:
+        for trajectory in used:
+            memory.add_many(trajectory.steps, trajectory=trajectory.id)
+        own = sum(is_found(memory, known, known.words) for known in asked)
+        some = sum(is_found(memory, known, known.some) for known in asked)
+    count = max(1, len(asked))
+    return Found(name, len(asked), round(own / count, 4), round(some / count, 4))
+
+
+@click.command()
+@click.option("--data", "folders", multiple=True, required=True, help="A folder of trajectories and questions.",
+              type=click.Path(path_type=Path, exists=True, file_okay=False))  # fmt: skip
+@click.option("--seed", type=int, default=7, show_default=True, help="Draws the steps and their words.")
+def main(folders: Sequence[Path], seed: int) -> None:
+    """Ask for steps by their own words, and print one line of JSON a set."""
+    for folder in folders:
+        data = load_questions(folder)
+        click.echo(json.dumps(measure(data.name, data.trajectories, seed=seed)._asdict()))
+
+
+if __name__ == "__main__":
+    main()
