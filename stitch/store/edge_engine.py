@@ -81,6 +81,7 @@ class EdgeEngine:
         self._what, self._hint = what, hint
         self._folder, self._dimension = folder, dimension
         self._reserved_rows, self._reserved_at = 0, 0
+        self._segments_made, self._vector_folders = 0, list[Path]()
         self._scores = dimension >= _SINGLE_FROM and platform.machine().lower() in _SINGLE_ON
         self._uncleared: set[int] = set()
         """Rows that were put since payloads were cleared."""
@@ -240,8 +241,11 @@ class EdgeEngine:
 
     def _last_made(self) -> int:
         """When the engine last made or removed a file of vectors, in nanoseconds."""
-        folders = self._folder.glob("segments/*/vector_storage-*/vectors")
-        return max((folder.stat().st_mtime_ns for folder in folders), default=0)
+        made = (self._folder / "segments").stat().st_mtime_ns
+        if made != self._segments_made:  # else there is no other segment than before
+            self._segments_made = made
+            self._vector_folders = list(self._folder.glob("segments/*/vector_storage-*/vectors"))
+        return max([made, *(folder.stat().st_mtime_ns for folder in self._vector_folders)])
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self._folder.rglob("*") if path.is_file())

@@ -111,7 +111,6 @@ def _written_in(word: str) -> frozenset[str]:
     return frozenset.intersection(*known)
 
 
-@text_cache(maxsize=16_384)
 def language_of(text: str, before: str | None = None) -> str | None:
     """The language of a text (ISO 639-1); None if too little tells it, as of "OK" or of a table.
 
@@ -119,24 +118,33 @@ def language_of(text: str, before: str | None = None) -> str | None:
         text: The text.
         before: The language of what was said before: it is this one again unless another is told clearly.
     """
-    text = text[:_READ_CHARS].lower()
-    said = _PLAIN.findall(text)
-    if not text.isascii():
-        letters = sum(map(len, said))
-        for language, script in _BY_SCRIPT:
-            if 3 * len(script.findall(text)) > letters:
-                return language
-    scores = _told_by(frozenset(said))
-    best = max(scores, key=lambda language: (scores[language], -_FIRST.index(language) if language in _FIRST else -9))
+    script, different, scores, best = _signs_of(text[:_READ_CHARS])
+    if script is not None:
+        return script
     if before in scores and _ABOVE_OTHERS * scores[before] > scores[best]:
         best = before
     elif best != ENGLISH and scores[best] < _ABOVE_OTHERS * scores[ENGLISH]:
         best = ENGLISH
-    different = len(set(said))
     least = max(_LEAST, _LEAST_SHARE * different)
     if ENGLISH not in (best, before) and different >= _FEW and scores[best] >= 2 * scores[ENGLISH]:
         least = min(least, max(_LEAST_OF_FEW, _SHARE_OF_FEW * different))
     return best if scores[best] >= least else before
+
+
+@text_cache(maxsize=16_384)
+def _signs_of(text: str) -> tuple[str | None, int, dict[str, float], str]:
+    """The language of a text's script, else None; how many words it has, what these tell, and which they tell most."""
+    text = text.lower()
+    said = _PLAIN.findall(text)
+    different = frozenset(said)
+    if not text.isascii():
+        letters = sum(map(len, said))
+        for language, script in _BY_SCRIPT:
+            if 3 * len(script.findall(text)) > letters:
+                return language, len(different), {}, language
+    scores = _told_by(different)
+    best = max(scores, key=lambda language: (scores[language], -_FIRST.index(language) if language in _FIRST else -9))
+    return None, len(different), scores, best
 
 
 def _told_by(said: frozenset[str]) -> dict[str, float]:

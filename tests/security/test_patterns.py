@@ -55,7 +55,6 @@ MADE_WHEN_USED = {
     "stitch.text.value_patterns._value_pattern",  # likewise
     "stitch.text.words.whole_words",
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
-    "stitch.text.names._is_written_small",  # an escaped word
     "stitch.label.model.matching._places",  # an escaped phrase
     "stitch.label.local.acts._shell",  # an escaped word; spaces are bounded
     "stitch.artifacts.words._path",  # an escaped name of a type or field

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.text.names import MAX_NAMES, NameMention, find_names, last_unit, name_key, straighten_quotes
+import stitch.text.names
+from stitch.text.names import (
+    MAX_NAMES,
+    NameMention,
+    _Ending,
+    _stands_alone,
+    find_names,
+    last_unit,
+    name_key,
+    straighten_quotes,
+)
 
 
 def names(text: str) -> list[str]:
@@ -256,3 +268,39 @@ def test_two_writings_of_a_name_have_one_key() -> None:
 )
 def test_the_last_numbered_unit_is_read(text: str, unit: str) -> None:
     assert last_unit(text) == unit
+
+
+_UNIT = re.compile(r"\b([A-Za-z]{3,12}) ?#? ?(\d{1,4})\b(?![.,:]\d|[%/]| out of\b)")
+UNITS = st.sampled_from(["day", "Phase", "issue", "the", "May", "runs", "extraordinarily", "1", "12", "12345", "#", " ",
+                         "  ", "\n", ".", ".5", ":30", "%", "/", " out of", "x", "_", "é"])  # fmt: skip
+
+
+@given(parts=st.lists(UNITS, max_size=12))
+def test_the_last_unit_is_the_last_of_all_words_with_a_number_behind_that_are_no_date_and_no_deed(
+    parts: list[str],
+) -> None:
+    text = "".join(parts)
+    units = [f"{word.lower()} {number}" for word, number in _UNIT.findall(text)]
+    units = [unit for unit in units if unit.split()[0] not in ("the", "may", "runs")]
+    assert last_unit(text) == (units[-1] if units else "")
+
+
+ENDINGS = [each for each in vars(stitch.text.names).values() if isinstance(each, _Ending)]
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.pattern.pattern[:30])
+@given(data=st.data(), words=st.lists(st.sampled_from(["the", "a", "who", "one", "it", "x"]), max_size=3))
+def test_a_text_that_ends_in_a_certain_way_ends_with_one_of_its_last_words(
+    ending: _Ending, data: st.DataObject, words: list[str]
+) -> None:
+    text = " ".join([*words, data.draw(st.from_regex(ending.pattern))]).rstrip()
+    if ending.pattern.search(text):
+        assert ending.of(text, text.lower())
+
+
+@given(
+    text=st.text(st.sampled_from("ab&_ -.é\n"), max_size=16),
+    part=st.text(st.sampled_from("ab&"), min_size=1, max_size=3),
+)
+def test_a_part_stands_alone_where_words_begin_and_end(text: str, part: str) -> None:
+    assert _stands_alone(text, part) == (re.search(rf"\b{re.escape(part)}\b", text) is not None)

@@ -13,6 +13,7 @@ from stitch.label.local.reading import read_step
 from stitch.text.structured import find_entity_mentions, in_words, structured
 from stitch.text.value_patterns import PASSED, VALUE_PATTERNS
 from stitch.text.values import MAX_MENTIONS, find_mentions, slot_name, slots, value_keys
+from stitch.text.words import fold_case
 
 
 def found(text):
@@ -243,6 +244,23 @@ def test_what_is_passed_over_at_once_holds_no_value(pattern, parts):
     text = "".join(parts)
     passing = [match.span() for match in pattern.finder.finditer(text) if match.lastgroup != PASSED]
     assert passing == [match.span() for match in re.finditer(pattern.pattern, text)]
+
+
+CUED = """
+1 2 5 10 12 000000 1234567 2024 3rd 21st 555 0199 4.5 st nd th / - : . , # $ % ' ? out of stars star rated rating score
+of is the jan January feb sept. september dec may March half past quarter noon midnight morning evening am p.m o'clock
+id order no. ref case pr issue dollars bucks cents eur percent usr main.py a1b2c3d abcdef A17 x-2
+"""
+CUES = st.sampled_from(CUED.split()) | st.sampled_from([" ", " ", " ", "\n"])
+
+
+@pytest.mark.parametrize("pattern", [each for each in VALUE_PATTERNS if each.words or each.trace],
+                         ids=lambda each: each.kind)  # fmt: skip
+@given(parts=st.lists(CUES | st.characters(max_codepoint=0x7F), max_size=12))
+def test_every_text_with_a_value_has_one_of_the_traces_of_its_class(pattern, parts):
+    text = "".join(parts)
+    if re.search(pattern.pattern, text):
+        assert pattern.may_be_in(text, lowered=fold_case(text), has_digit=True)
 
 
 def test_a_code_of_an_error_in_capitals_is_found_where_nothing_else_speaks_of_errors():

@@ -104,11 +104,14 @@ _ANYTHING = re.compile(
     r"\b(?:are there|do you have) (?P<bare>any)(?= (?:in|on|that|with|serving)\b)",
     _I,
 )
+_ANYTHING_SIGNS = ("there any", "there something", "have any")
 _HOW_ABOUT = re.compile(
     r"\b(?:(?:how|what) about|(?:is|are) there (?:an?|any|some)|do you have (?:an?|any|some)) "
     r"(?P<np>[\w' -]+?)(?=,? please|,? then|\s*[?.!]|$)",
     _I,
 )
+_HOW_ABOUT_SIGNS = ("how about ", "what about ", "there a", "there some", "have a", "have some")
+"""One of these stands in lower case where the pattern before is found, and is found itself far quicker."""
 _NOT_IN_KIND = FUNCTION_WORDS - word_set("a an some other")
 _NOUN = r"(?!(?:please|too|as|then|thanks|thank|again|also|and)\b)[a-z]+"
 _NOUNS = rf"(?:the |their |its )?{_NOUN}(?: {_NOUN}){{0,2}}"
@@ -398,7 +401,7 @@ def _bare_noun(said: Sequence[Said]) -> str:
 
 def _anything(text: str, said: Sequence[Said], role: str) -> Iterator[ReferenceRewrite]:
     """What "is there anything else?" asks for: the same as before."""
-    match = _ANYTHING.search(text)
+    match = _ANYTHING.search(text) if any(map(text.lower().__contains__, _ANYTHING_SIGNS)) else None
     wish = _wish(said, role) if match else None
     if match is None or wish is None:
         return
@@ -411,7 +414,7 @@ def _anything(text: str, said: Sequence[Said], role: str) -> Iterator[ReferenceR
 
 def _carried(text: str, said: Sequence[Said], role: str) -> Iterator[ReferenceRewrite]:
     """What "how about Thai food?" keeps of the request that it changes: its conditions."""
-    match = _HOW_ABOUT.search(text)
+    match = _HOW_ABOUT.search(text) if any(map(text.lower().__contains__, _HOW_ABOUT_SIGNS)) else None
     if match is None or _WITH.search(text) or _THERE.search(text):
         return
     phrases = noun_phrases(match["np"])

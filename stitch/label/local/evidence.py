@@ -311,6 +311,7 @@ def scope_evidence(
     *,
     current: Scope | None,
     weights: Mapping[str, float],
+    total: float,
     cohesion: float,
     is_best: bool,
     is_latest: bool,
@@ -327,6 +328,7 @@ def scope_evidence(
         stream: The trajectory so far.
         current: The scope of the last step.
         weights: The stems of the step, in order, with how telling they are.
+        total: The sum of these weights, 1 if there are none.
         cohesion: The share of these weights that the scope knows, from 0 to 1.
         is_best: Whether no scope knows more.
         is_latest: Whether it is the earlier scope that was left last.
@@ -337,7 +339,6 @@ def scope_evidence(
     """
     # Complexity over 15 because it is a list of numbers in the order of their weights, each of which is an expression.
     role, addressees, calls = reading.role, reading.addressees, reading.data.calls
-    total = sum(weights.values()) or 1.0
     last = frozenset(scope.recent[-1]) if scope.recent else frozenset()
     recent = last.union(*scope.recent)
     shared = list(filter(scope.values.__contains__, reading.values))
@@ -346,6 +347,7 @@ def scope_evidence(
     same_call = any(call.name in scope.calls for call in calls)
     open_question = bool(scope.asker) and scope.asker != role
     gap = stream.position - scope.last
+    log_gap = log(gap) if gap > 0 else 0.0
     known = scope.terms
     here: Mapping[str, int] = current.terms if current is not None else {}
     # Of the current scope itself, nothing is known here alone.
@@ -363,7 +365,7 @@ def scope_evidence(
         min(sum(1.0 / len(holders[value]) for value in shared if value in holders), 2.0),
         float(same_call and fresh_call),
         float(fresh_call and bool(scope.calls) and not same_call),
-        log(gap) if gap > 0 else 0.0,
+        log_gap,
         log1p(scope.steps),
         float(role in scope.speakers),
         float(stream.spoke.get(role) == scope.number),
@@ -385,7 +387,7 @@ def scope_evidence(
         float(is_latest_open),
     ]
     interleaved, pointed = stream.interleaved, reading.pointed
-    together = (is_latest_open, log(gap) if gap > 0 else 0.0, is_answer, scope.closed, with_last, cohesion)
+    together = (is_latest_open, log_gap, is_answer, scope.closed, with_last, cohesion)
     values += [interleaved * value for value in together]
     pointed_known = _among(pointed, known)
     return [

@@ -128,7 +128,7 @@ def resolve_pronouns(
     ranked: list[tuple[float, Referent]] | None = None
     done: set[str] = set()
     resolved: set[str] = set()
-    for match in _PRONOUN.finditer(text):
+    for match in _PRONOUN.finditer(text, 0, until + 16):  # longer than a pronoun with what may not stand behind it
         word = match.group().lower()
         kind = _KINDS[word]
         later = kind in done

@@ -345,7 +345,8 @@ def _led(
     return [
         name
         for (_, name), mention in zip(spoken, names, strict=True)
-        if (mention.leads or alone) and not mention.titled and not _BRANCH.search(text, 0, mention.start)
+        if (mention.leads or alone) and not mention.titled
+        if not _BRANCH.search(text, max(0, mention.start - 5), mention.start)
         if mention.presented or not goes_on or " " in name
     ]
 
