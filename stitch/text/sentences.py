@@ -12,6 +12,8 @@ _END_IN_ANY_SCRIPT = re.compile(
 )
 _ABBREVIATIONS = "mr|mrs|ms|dr|st|no|vs|etc|e\\.g|i\\.e|al|fig|eq|approx|dept|inc|ltd|jr|sr"
 _ABBREVIATION = re.compile(rf"(?:\b(?:{_ABBREVIATIONS})|\b[A-Z])\.$", re.IGNORECASE)
+_ABBREVIATION_CHARS = 8
+"""No abbreviation is longer, with the period behind it."""
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -20,7 +22,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     start = 0
     for end in (_SENTENCE_END if text.isascii() else _END_IN_ANY_SCRIPT).finditer(text):
         last = end.start() + (text[end.start()] != "\n")
-        if "\n" not in end.group() and _ABBREVIATION.search(text, start, last):
+        ends_line = "\n" in end.group()
+        if not ends_line and _ABBREVIATION.search(text, max(start, last - _ABBREVIATION_CHARS), last):
             continue
         if text[start:last].strip():
             spans.append((start, last))

@@ -60,12 +60,18 @@ def redact_steps(
         InputError: The name of the tenant or trajectory holds a secret: it cannot be changed, or nobody would find it.
     """
     for what, name in (("tenant", tenant), ("trajectory", trajectory)):
-        if kind := next(iter(redact_text(name)[1]), ""):
+        if kind := _secret_in(name):
             raise InputError(
                 f"the name of the {what} holds a secret ({kind}); nothing is written", hint="give it another name"
             )
     cleaned = [redact_step(step) for step in steps]
     return [step for step, _ in cleaned], {place: taken for place, (_, taken) in enumerate(cleaned) if taken}
+
+
+@text_cache(maxsize=1_024)  # whoever adds step by step names them each time
+def _secret_in(name: str) -> str:
+    """The kind of a secret that a name holds; empty if it holds none."""
+    return next(iter(redact_text(name)[1]), "")
 
 
 def redact_value(value: Any) -> Any:

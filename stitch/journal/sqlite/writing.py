@@ -188,6 +188,8 @@ class Appending:
         note_changes(db, ChangeKind.ACCEPTED, seqs, tenant=self._tenant, number=self._number)
 
     def _digests(self, ids: Sequence[str]) -> dict[str, tuple[int, bytes]]:
+        if not ids:
+            return {}
         query = f"SELECT step, seq, digest FROM steps WHERE trajectory = ? AND step IN {GIVEN}"
         rows = self._db.execute(query, (self._number, json.dumps(ids)))
         return {step: (seq, digest) for step, seq, digest in rows}

@@ -208,8 +208,8 @@ class Antecedents:
 
     def _forget(self) -> None:
         """Drop the referent that was not spoken of for the longest time."""
-        oldest = min(
-            (key for key, item in self.referents.items() if not item.heading), key=lambda key: self.referents[key].last
+        _, _, oldest = min(
+            (item.last, place, key) for place, (key, item) in enumerate(self.referents.items()) if not item.heading
         )
         del self.referents[oldest]
 

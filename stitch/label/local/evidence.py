@@ -311,7 +311,6 @@ def scope_evidence(
     *,
     current: Scope | None,
     weights: Mapping[str, float],
-    total: float,
     cohesion: float,
     is_best: bool,
     is_latest: bool,
@@ -328,7 +327,6 @@ def scope_evidence(
         stream: The trajectory so far.
         current: The scope of the last step.
         weights: The stems of the step, in order, with how telling they are.
-        total: The sum of these weights, 1 if there are none.
         cohesion: The share of these weights that the scope knows, from 0 to 1.
         is_best: Whether no scope knows more.
         is_latest: Whether it is the earlier scope that was left last.
@@ -339,6 +337,7 @@ def scope_evidence(
     """
     # Complexity over 15 because it is a list of numbers in the order of their weights, each of which is an expression.
     role, addressees, calls = reading.role, reading.addressees, reading.data.calls
+    total = sum(weights.values()) or 1.0
     last = frozenset(scope.recent[-1]) if scope.recent else frozenset()
     recent = last.union(*scope.recent)
     shared = list(filter(scope.values.__contains__, reading.values))

@@ -23,8 +23,10 @@ _UNITS = (
     "|episode|scenario|case|act"
 )
 _UNIT = re.compile(rf"\b({_UNITS}) ?#?(\d{{1,6}}|one|two|three|four|five|six|seven|eight|nine|ten)\b")
+_UNIT_WORDS = tuple(_UNITS.split("|"))
 _PARTS = "day|week|phase|stage|leg|chapter|milestone|sprint"
 """Units that a plan is made of, one after the other."""
+_PART_WORDS = tuple(_PARTS.split("|"))
 _FRONT = re.compile(
     rf"""(?:(?:ok(?:ay)?|and|so|now|then|next|oh|well|also|but|great|thanks|right|alright)\b[,.!:]?\s+|\W+)*
     (?:for\ (?:{_UNITS})\ ?\#?\w+\b|(?:{_UNITS})\ ?\#?\w+\ ?(?:[:,.!?;–—-]|$))""",
@@ -114,6 +116,8 @@ def turned_to(reading: Reading) -> str:
     if reading.answers_tool or reading.data.results or is_foreign(reading.language):
         return ""
     text = reading.folded[:_MOST_TURNING_CHARS]
+    if not any(map(text.__contains__, _UNIT_WORDS)):
+        return ""
     found = {_unit(match) for match in _UNIT.finditer(text)}
     found |= {f"{match[2]} {ordinal(match[1])}" for match in _PART_COUNTED.finditer(text)}
     if len(found) != 1:
@@ -121,14 +125,16 @@ def turned_to(reading: Reading) -> str:
     directs = reading.switches or reading.returns or reading.form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
     unit = found.pop()
     directs = directs or any(_FRONT.match(reading.folded, start, end) for start, end in _first(reading, 200))
-    return unit if directs or (unit.startswith(tuple(_PARTS.split("|"))) and _names_nothing(reading)) else ""
+    return unit if directs or (unit.startswith(_PART_WORDS) and _names_nothing(reading)) else ""
 
 
 def part_of(text: str) -> str:
     """The last part of a plan that a text names ("day 2", "the second day"); empty if it names none."""
     folded = fold_case(text[:_MOST_TURNING_CHARS])
+    if not any(map(folded.__contains__, _PART_WORDS)):
+        return ""
     found = [(match.start(), f"{match[2]} {ordinal(match[1])}") for match in _PART_COUNTED.finditer(folded)]
-    found += [(match.start(), _unit(match)) for match in _UNIT.finditer(folded) if match[1] in _PARTS.split("|")]
+    found += [(match.start(), _unit(match)) for match in _UNIT.finditer(folded) if match[1] in _PART_WORDS]
     return max(found)[1] if found else ""
 
 

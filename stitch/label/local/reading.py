@@ -320,6 +320,9 @@ _NICK = re.compile(r"[^\s:,;]+")
 def _addressees(text: str, role: str, speakers: Mapping[str, object]) -> tuple[tuple[str, ...], bool]:
     named: list[str] = []
     opens = False
+    beginning = text[:400].lower()
+    if not any(map(beginning.__contains__, speakers)):
+        return (), False
     for match in _NICK.finditer(text[:400]):
         word = match.group().lower().strip(".?!()@\"'")
         if word in speakers and len(word) > 1 and word != role and word not in FUNCTION_WORDS and word not in named:

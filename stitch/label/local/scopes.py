@@ -256,7 +256,6 @@ class ScopeTracker:
         latest = max(earlier, key=lambda scope: scope.last, default=None)
         latest_open = max((s for s in earlier if not s.closed), key=lambda scope: scope.last, default=None)
         found: list[Candidate] = []
-        after: dict[tuple[bool, str, str], tuple[tuple[str, ...], float]] = {}
         for scope, cohesion, reply in zip(shortlist, cohesions, replies, strict=True):
             of_scope = scope_evidence(
                 reading,
@@ -264,7 +263,6 @@ class ScopeTracker:
                 stream,
                 current=current,
                 weights=weights,
-                total=total,
                 cohesion=cohesion,
                 is_best=best > 0 and cohesion == best,
                 is_latest=scope is latest,
@@ -273,11 +271,8 @@ class ScopeTracker:
                 reply=reply,
                 other_reply=next_reply if reply == best_reply else best_reply,
             )
-            left_as = scope.last_role == reading.role, scope.opens, scope.stands
-            if left_as not in after:
-                pairs = self._pairs(reading, scope)
-                after[left_as] = pairs, sum(map(weight, pairs, nothing))
-            pairs, score = after[left_as]
+            pairs = self._pairs(reading, scope)
+            score = sum(map(weight, pairs, nothing))
             if scope is current:
                 score += sum(map(mul, self._of_current, of_scope))
                 found.append(Candidate(scope, [], of_scope, pairs, score))
