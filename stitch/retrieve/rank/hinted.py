@@ -14,6 +14,9 @@ from stitch.retrieve.question.hints import REPLIES, USERS, asks_of_own_matters, 
 from stitch.retrieve.rank.pool import Pool
 from stitch.text.dates import day_of
 
+SPEAKER = "speaker"
+"""The part of a score that says so."""
+
 
 def speaker(pool: Pool) -> Sequence[float] | None:
     """Whether the question names who said it, or asks of the user's own matters among long replies."""

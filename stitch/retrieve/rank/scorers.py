@@ -19,7 +19,7 @@ from stitch.retrieve.rank.decisions import decides, decision
 from stitch.retrieve.rank.deeds import deed, exchange, opening, place
 from stitch.retrieve.rank.exchanges import exchange_labels, exchange_similarity, named
 from stitch.retrieve.rank.goals import goal, inside, newest
-from stitch.retrieve.rank.hinted import asking, order, speaker, time
+from stitch.retrieve.rank.hinted import SPEAKER, asking, order, speaker, time
 from stitch.retrieve.rank.nearness import nearness, strength_of_hints
 from stitch.retrieve.rank.pool import Pool, Scorer
 from stitch.retrieve.rank.standing import standing
@@ -59,7 +59,7 @@ SCORERS: Mapping[str, Scorer] = {
     "exchange_similarity": exchange_similarity,
     LABELS: labels,
     "nearness": nearness,
-    "speaker": speaker,
+    SPEAKER: speaker,
     "time": time,
     "asking": asking,
     "standing": standing,
@@ -76,14 +76,14 @@ SCORERS: Mapping[str, Scorer] = {
 }
 """All scorers by the names of their parts. `IntentRetriever(scorers=...)` takes fewer, or further ones."""
 
-_AMONG_EQUALS = (SIMILARITY, "exchange_similarity", "speaker", "time", "standing", "order", "decision")
+_AMONG_EQUALS = (SIMILARITY, "exchange_similarity", SPEAKER, "time", "standing", "order", "decision")
 
 SURE = RankingRule(((DENSITY,), ("named",)), (*_AMONG_EQUALS, "asking"))
 """A person or a model chose the labels: density first, as in the paper; equals are told apart by more."""
 LICENSED = RankingRule((("verbatim",), (DENSITY, "decides", "named", "exchange_labels")), _AMONG_EQUALS)
 """Words named a scope, or ask for a list or a fact: what a text shows counts as a label where labels miss it."""
 WEIGHED = RankingRule(
-    (("verbatim",),), (SIMILARITY, LABELS, "nearness", "speaker", "time", "asking", "standing", "order", "decision")
+    (("verbatim",),), (SIMILARITY, LABELS, "nearness", SPEAKER, "time", "asking", "standing", "order", "decision")
 )
 """Words only hint at labels: they are evidence beside similarity and nearness to what the question says."""
 
@@ -100,7 +100,7 @@ RUNS = RankingRule(
         "place",
         "newest",
         LABELS,
-        "speaker",
+        SPEAKER,
         "time",
     ),
 )

@@ -46,8 +46,11 @@ class ThemeConstants:
     """Of the rank of a step, so much is that of the steps around it."""
     around_steps: float = chosen(6.0, _SETS)
     """At so many steps, a third of the weight is left."""
+    speaker: float = chosen(1.3, "LoCoMo (multi-hop), BEAM")
+    """So many times what who said a step adds to its rank counts here once more, unless a summary or a discussion is
+    asked for: what both speak of, the one who is asked of tells."""
     wide_step_share: float = chosen(0.75, _SPANS)
-    """The same three where a question asks for a summary or a discussion."""
+    """The share of the rank, and of those around, where a question asks for a summary or a discussion."""
     wide_around_share: float = chosen(0.7, _SPANS)
     wide_around_steps: float = chosen(8.0, _SPANS)
     repeat: float = chosen(0.3, _HALF)

@@ -14,6 +14,7 @@ import numpy as np
 from stitch.core import Hierarchy, MemorySnippet, ScoredSnippet, Statement
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.rank.beside import BESIDE
+from stitch.retrieve.rank.hinted import SPEAKER
 from stitch.retrieve.themes.constants import ThemeConstants
 from stitch.retrieve.themes.wording import Wording, folded
 from stitch.text.sentences import sentences
@@ -180,6 +181,8 @@ class Reading:
         wording = Wording(question, texts)
         vectors = _vectors(made, hierarchy, dimension=len(vector))
         relevance = self._relevance(made, wording.of_texts, vectors @ vector)
+        if by := self._speakers(hits):
+            relevance = [told + by.get(each.snippet.role, 0.0) for told, each in zip(relevance, made, strict=True)]
         order = sorted(range(len(made)), key=lambda place: -relevance[place])
         kept: list[int] = []
         for place in order:
@@ -190,6 +193,12 @@ class Reading:
         statements = [made[place]._replace(relevance=relevance[place]) for place in kept]
         found = self._sentences(statements, wording, vector)
         return Told(statements=statements, vectors=vectors[kept], sentences=found)
+
+    def _speakers(self, hits: Sequence[ScoredSnippet]) -> dict[str, float]:
+        """What steps of a role gain, for who is asked of; steps beside hits have no parts, but a role."""
+        if self.wide:
+            return {}
+        return {hit.snippet.role: self.constants.speaker * hit.parts[SPEAKER] for hit in hits if hit.parts.get(SPEAKER)}
 
     def _relevance(self, made: Sequence[Said], said: Sequence[float], alike: Vectors) -> list[float]:
         """What each tells: its own words and vector, and the rank of its step."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from stitch import open_memory
@@ -11,8 +12,9 @@ from stitch.core import MemorySnippet, Piece, ScoredSnippet, Trust
 from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled
 from stitch.retrieve.rank.beside import BESIDE
+from stitch.retrieve.themes.constants import THEME_CONSTANTS
 from stitch.retrieve.themes.page import Placed, fit_page
-from stitch.retrieve.themes.pieces import Part, Sentences, _monotone, _of_stretches
+from stitch.retrieve.themes.pieces import Part, Reading, Sentences, _monotone, _of_stretches
 from stitch.retrieve.themes.wording import Wording, folded
 
 COUNTER = PieceCounter()
@@ -167,3 +169,19 @@ def test_sentences_are_read_when_they_are_asked_for_and_those_alone() -> None:
     assert (looked_at, len(counted)) == ([0], 3)
     assert found[1].text == "She sails."
     assert looked_at == [0]
+
+
+def hit(step: str, role: str, **parts: float) -> ScoredSnippet:
+    return ScoredSnippet(snippet(step, int(step), role=role, text="a kite", resolved="a kite"), frozenset(), parts, 0.5)
+
+
+@pytest.mark.parametrize(("wide", "first"), [(False, "2"), (True, "1")])
+def test_what_the_one_who_is_asked_of_says_comes_first_also_beside_hits_unless_a_summary_is_asked_for(
+    wide: bool, first: str
+) -> None:
+    reading = Reading(
+        constants=THEME_CONSTANTS, counter=COUNTER, embed=lambda texts: np.zeros((len(texts), 2), np.float32), wide=wide
+    )
+    hits = [hit("1", "Ben"), hit("2", "Ada"), hit("30", "Ada", speaker=0.06)]  # what stands beside a hit has no parts
+    told = reading.read(hits, question="What does Ada fly?", vector=np.zeros(2, np.float32), hierarchy=None, tokens=100)
+    assert told.statements[0].step == snippet(first, 1).id
