@@ -258,12 +258,10 @@ class Memory:
         Raises:
             InputError: A step has no trajectory; or whatever the iterator raises, after all that came before is stored.
         """
-        from stitch.ingest.streaming import batches, take_in
+        from stitch.ingest.streaming import batches, each_checked, take_in
 
-        for batch in batches(steps):
-            for result in take_in(self, batch, trajectory=trajectory, wait=wait, again=again):
-                self._parts.process.check()  # a fork does not go on with what its parent has begun
-                yield result
+        store = partial(take_in, self, trajectory=trajectory, wait=wait, again=again)
+        yield from each_checked((each for batch in batches(steps) for each in store(batch)), self._parts.process.check)
 
     def search(
         self,
@@ -576,7 +574,7 @@ class Memory:
         again: bool = False,
     ) -> AsyncIterator[Receipt | Rejection]:
         """As `stream`, for asyncio; the iterator may be one of asyncio."""
-        from stitch.ingest.streaming import abatches, batches, take_in
+        from stitch.ingest.streaming import abatches, batches, each_checked, take_in
 
         def store(batch: list[Given]) -> list[Receipt | Rejection]:
             return take_in(self, batch, trajectory=trajectory, wait=wait, again=again)
@@ -585,13 +583,11 @@ class Memory:
             async with aclosing(abatches(steps)) as coming:
                 async for batch in coming:
                     for result in await asyncio.to_thread(store, batch):
-                        self._parts.process.check()
                         yield result
             return
         with closing(batches(steps)) as waiting:
             while batch := await asyncio.to_thread(lambda: next(waiting, [])):
-                for result in await asyncio.to_thread(store, batch):
-                    self._parts.process.check()
+                for result in each_checked(await asyncio.to_thread(store, batch), self._parts.process.check):
                     yield result
 
     aadd = for_asyncio(add)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step
@@ -154,6 +154,13 @@ def take_in(
         for (number, step), result in zip(numbered, taken, strict=True):
             results[number] = result if isinstance(result, Receipt) else _refused(result, step, items[number])
     return [results[number] for number in range(len(items))]
+
+
+def each_checked(results: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
+    """Results one by one, each after a check: a fork does not go on with what its parent has begun."""
+    for result in results:
+        check()
+        yield result
 
 
 def _refused(error: StepRejectedError, step: Step | Mapping[str, object], item: Given) -> Rejection:
