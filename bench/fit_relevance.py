@@ -107,9 +107,15 @@ def fit(sets: Iterable[Sequence[Asked]]) -> Model:
     for every in sets:
         told = [each for each in every if not each.near_miss and each.right]
         questions += [(each.evidence.question_features, each.own, 1 / len(told)) for each in told]
-        own = [pair for each in told if each.own for pair in zip(each.evidence.hit_features(), each.right, strict=True)]
+        own = [pair for each in told if each.own for pair in zip(_of_hits(each.evidence), each.right, strict=True)]
         hits += [(features, right, 1 / len(own)) for features, right in own]
     return Model(logistic(questions), logistic(hits))
+
+
+def _of_hits(evidence: Evidence) -> Iterator[dict[str, float]]:
+    """The numbers of each hit."""
+    features = evidence.hit_features
+    return (dict(zip(features, row, strict=True)) for row in zip(*features.values(), strict=True))
 
 
 def logistic(rows: Sequence[tuple[Mapping[str, float], bool, float]]) -> dict[str, float]:

@@ -186,7 +186,7 @@ def note_search(result: RetrievalResult, parts: MemoryParts) -> None:
         parts.recalls.note(result)
     request = result.request
     parts.observer.notice(
-        Searched(
+        Searched.model_construct(  # all of it was checked when the answer was made
             tenant=request.tenant,
             trajectory=request.trajectory,
             query=parts.ingestor.without_secrets(request.query),

@@ -165,22 +165,22 @@ def matcher(
         for value in values:
             read_as.setdefault(label.kind, {})[value] = label
     nothing = frozenset[Label]()
-    kinds = tuple(read_as.items())
+    if not read_as:
+        return lambda intent: nothing
+    kinds, scopes = tuple(read_as.items()), read_as.get(LabelKind.SCOPE)
 
     def matched(intent: ContextualIntent) -> frozenset[Label]:
         found = [known[value] for kind, known in kinds for value in intent.of(kind) if value in known]
-        goal = _goal_in(intent, read_as)
-        if goal is not None:
+        if scopes and (goal := _goal_in(intent, scopes)) is not None:
             found.append(goal)
         return frozenset(found) if found else nothing
 
     return matched
 
 
-def _goal_in(intent: ContextualIntent, read_as: Mapping[LabelKind, Mapping[str, Label]]) -> Label | None:
+def _goal_in(intent: ContextualIntent, known: Mapping[str, Label]) -> Label | None:
     """The goal that a phase is matched by, where the phase itself is not known."""
-    known = read_as.get(LabelKind.SCOPE)
-    if not known or intent.scope is None or intent.scope in known or PHASE_MARK not in intent.scope:
+    if intent.scope is None or intent.scope in known or PHASE_MARK not in intent.scope:
         return None
     return known.get(goal_of(intent.scope))
 

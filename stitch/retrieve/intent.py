@@ -183,7 +183,8 @@ class IntentRetriever:
         if deep.k > stays and _lets_neighbors_in(asked):
             rule, hits = beside_rule(rule), self._with_neighbors(asked, hits, wide=wide)
         hits = hits[: deep.k]
-        hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
+        if asked.vocabulary.has_merges:
+            hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
         tells = scores_tell(hits, request.query, rule=rule, constants=self._constants)
         stops_by = self._constants if tells else None
         making = partial(
@@ -461,7 +462,7 @@ def informativeness(label: Label, inventory: LabelInventory) -> float:
 def _as_matched(hit: ScoredSnippet, vocabulary: LabelVocabulary) -> ScoredSnippet:
     """A hit whose labels read as merges say where it matched by such a reading: what matched stands among them."""
     intent = hit.snippet.intent
-    if not vocabulary.has_merges or hit.matched <= set(intent.labels()):
+    if hit.matched <= set(intent.labels()):
         return hit
     told = {
         "scope": intent.scope and vocabulary.canonical(LabelKind.SCOPE, intent.scope),

@@ -96,4 +96,5 @@ def _calls(text: str) -> bool:
     if text[-_END_CHARS:].rstrip().endswith("```"):
         return True
     # To look for lines that begin so takes far longer than to see that there is none.
-    return any(sign in text for sign in ("Act:", "Action", "ACTION")) and _CALL_LINE.search(text) is not None
+    begun = "Act:" in text or "Action" in text or "ACTION" in text
+    return begun and _CALL_LINE.search(text) is not None

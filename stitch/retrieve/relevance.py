@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
@@ -89,21 +90,20 @@ class Evidence:
             "absent": self.absent,
         }
 
-    def hit_features(self) -> list[dict[str, float]]:
-        """The numbers that tell of each hit whether it is what was asked for, by name."""
-        best = max(self.similarities, default=0.0)
-        return [
-            {
-                "bias": 1.0,
-                "similarity": similarity,
-                "below": best - similarity,
-                "covered": covered,
-                "both": similarity * covered,
-                "place": math.log1p(place),
-                "words": math.sqrt(self.words),
-            }
-            for place, (similarity, covered) in enumerate(zip(self.similarities, self.covered, strict=True))
-        ]
+    @property
+    def hit_features(self) -> dict[str, list[float]]:
+        """The numbers that tell of each hit whether it is what was asked for, by name, one a hit."""
+        similarities, covered = self.similarities, self.covered
+        hits, best = len(similarities), max(similarities, default=0.0)
+        return {
+            "bias": [1.0] * hits,
+            "similarity": [*similarities],
+            "below": [best - similarity for similarity in similarities],
+            "covered": [*covered],
+            "both": [similarity * share for similarity, share in zip(similarities, covered, strict=True)],
+            "place": [math.log1p(place) for place in range(hits)],
+            "words": [math.sqrt(self.words)] * hits,
+        }
 
 
 def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: WordCounts, *, near: float) -> Evidence:
@@ -139,13 +139,19 @@ def relevance(evidence: Evidence, *, answered: Weights = ANSWERED, meant: Weight
     if not evidence.similarities:
         return Relevance(0.0, ())
     anything = chance(evidence.question_features, answered)
-    hits = (anything * chance(each, meant) for each in evidence.hit_features())
-    return Relevance(round(anything, DECIMALS), tuple(round(each, DECIMALS) for each in hits))
+    features = [(meant.get(name, 0.0), values) for name, values in evidence.hit_features.items()]
+    weighed = [[weight * value for value in values] for weight, values in features]
+    hits = [anything * _logistic(each) for each in zip(*weighed, strict=True)]
+    return Relevance(round(anything, DECIMALS), tuple([round(each, DECIMALS) for each in hits]))
 
 
 def chance(features: Mapping[str, float], weights: Weights) -> float:
     """What a logistic model says of some numbers, from 0 to 1."""
-    return 1.0 / (1.0 + math.exp(-math.fsum([weights.get(name, 0.0) * value for name, value in features.items()])))
+    return _logistic([weights.get(name, 0.0) * value for name, value in features.items()])
+
+
+def _logistic(weighed: Sequence[float]) -> float:
+    return 1.0 / (1.0 + math.exp(-math.fsum(weighed)))
 
 
 @runtime_checkable
@@ -153,6 +159,12 @@ class Calibrated(Protocol):
     """A retriever the similarity of whose hits is that of vectors and words together: chances are fitted to it."""
 
     calibrated: Literal[True]
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> StaticEmbedder:
+    """The table that comes with the package: a search makes an estimator, and need not read what the table is of."""
+    return StaticEmbedder()
 
 
 class RelevanceEstimator:
@@ -165,7 +177,7 @@ class RelevanceEstimator:
     """
 
     def __init__(self, store: SnippetStore, *, embedder: Embedder | None = None) -> None:
-        self._store, self._embedder = store, embedder or StaticEmbedder()
+        self._store, self._embedder = store, embedder or _shipped()
 
     def evidence(self, request: SearchRequest, hits: Sequence[ScoredSnippet]) -> Evidence:
         """What tells whether hits, best first, bear on a question."""

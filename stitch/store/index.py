@@ -105,6 +105,10 @@ class TenantLabels:
         slot = self._ids.find(snippet)
         return None if slot is None else self.held([slot])[0]
 
+    def slots_of(self, snippets: Sequence[str]) -> list[int]:
+        """The slots of those of these snippets that are stored."""
+        return [slot for name in snippets if (slot := self._ids.find(name)) is not None]
+
     def carried(self, snippets: Sequence[str], words: Collection[int]) -> dict[str, frozenset[int]]:
         """Which of these words each of these snippets has; those that are not stored are left out."""
         found = {name: slot for name in snippets if (slot := self._ids.find(name)) is not None}

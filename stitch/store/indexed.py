@@ -215,25 +215,27 @@ class IndexedStore(ABC):
             slots, scores = slots[in_order], scores[in_order]
             level = cut.level[slots].astype(np.int64)
             best = np.lexsort((-scores, -level))[: query.k]
-            snippets = self._read(query.tenant, labels.held(slots[best]))
+            snippets = self._read(query.tenant, slots[best])
         densities, similarities = cut.densities[level[best]].tolist(), scores[best].tolist()
         return [StoreHit(*hit) for hit in zip(snippets, densities, similarities, strict=True)]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return a tenant's snippets by id; see `SnippetStore.get`."""
+        import numpy as np
+
         with self._calls:
-            index = self._index
-            return self._read(tenant, [held for name in ids if (held := index.find(tenant, name)) is not None])
+            return self._read(tenant, np.array(self._index.of(tenant).slots_of(ids), dtype=np.int64))
 
     def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
         """Return what stands beside some of a tenant's snippets; see `SnippetStore.near`."""
+        import numpy as np
+
         places = [(snippet.trajectory, snippet.position) for snippet in snippets]
-        given = {snippet.id for snippet in snippets}
         with self._calls:
             labels = self._index.of(query.tenant)
-            slots = labels.ordered(labels.near(places, reach=reach, among=query))
-            others = [number for number, name in enumerate(labels.ids(slots)) if name not in given]
-            return self._read(query.tenant, labels.held(slots[others])) if others else []
+            slots = labels.near(places, reach=reach, among=query)
+            others = slots[~np.isin(slots, labels.slots_of([snippet.id for snippet in snippets]))]
+            return self._read(query.tenant, labels.ordered(others))
 
     def word_counts(
         self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
@@ -544,11 +546,14 @@ class IndexedStore(ABC):
                     remove_for_good(self._saved)
                 self._files.rewrite(index)
 
-    def _read(self, tenant: str, found: Sequence[Held]) -> list[MemorySnippet]:
+    def _read(self, tenant: str, slots: NDArray[np.int64]) -> list[MemorySnippet]:
+        labels, payload = self._index.of(tenant), self._files.snippets.payload
         with self._reading():
-            snippets = [from_payload(self._files.snippets.payload(held.start, held.size)) for held in found]
-        if any(snippet.tenant != tenant for snippet in snippets):
-            raise StoreError(f"{self._what} mixes up tenants", hint=self._reindex)
+            snippets = [from_payload(payload(held.start, held.size)) for held in labels.held(slots)]
+        for snippet, name in zip(snippets, labels.ids(slots), strict=True):
+            if snippet.tenant != tenant:
+                raise StoreError(f"{self._what} mixes up tenants", hint=self._reindex)
+            snippet.__dict__["id"] = name  # a search asks for all of them, and to make one takes longer
         return snippets
 
     def _check_disk(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -34,6 +34,7 @@ _FREE, _LIVING = 0, 1
 _VECTOR = struct.Struct("<QI")
 _COUNT = struct.Struct("<I")
 _CHECKSUM_BYTES = 4
+_pread: Callable[[int, int, int], bytes] | None = getattr(os, "pread", None)
 
 
 class Place(NamedTuple):
@@ -200,8 +201,8 @@ class SnippetFile:
         self._file.close()
 
     def _read(self, size: int, start: int) -> bytes:
-        if hasattr(os, "pread"):  # one call instead of two
-            return os.pread(self._file.fileno(), size, start)
+        if _pread is not None:  # one call instead of two
+            return _pread(self._file.fileno(), size, start)
         self._file.seek(start)
         return self._file.read(size) or b""
 

@@ -106,3 +106,11 @@ def test_all_that_is_shown_stands_in_the_text_in_its_order(text: str, chars: int
     for part in what_matters(text, ("ab", "b1"), chars=chars, tail=2).split(" … "):
         assert part.strip() in left
         left = left[left.index(part.strip()) + len(part.strip()) :]
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=6), st.booleans(), st.integers(64, 4096))
+def test_where_all_are_short_they_stay_as_they_are(lengths: list[int], tool: bool, budget_tokens: int) -> None:
+    hits = [hit(n, ("word " * 100)[:length], tool=tool) for n, length in enumerate(lengths)]
+    least = min(budget_tokens * 4 // SHARE, SHOWN_CHARS[-1][1])
+    shown = shorten([one for one in hits if len(one.snippet.text) <= least], "word?", budget_tokens=budget_tokens)
+    assert shown == [one for one in hits if len(one.snippet.text) <= least]

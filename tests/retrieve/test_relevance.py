@@ -223,4 +223,4 @@ def test_what_is_more_alike_is_no_less_likely(
 def test_the_weights_are_those_of_features_that_are_there() -> None:
     evidence = evidence_of([hit(0, 0.5)], [1], WordCounts(3, {1: 1}, {}), near=0.5)
     assert ANSWERED.keys() == evidence.question_features.keys()
-    assert MEANT.keys() == evidence.hit_features()[0].keys()
+    assert MEANT.keys() == evidence.hit_features.keys()

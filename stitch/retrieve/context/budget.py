@@ -52,8 +52,9 @@ class PieceCounter:
 
 
 _PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]+|_+|\n+")
-_ASCII_TOKEN = re.compile(r"[A-Za-z]{1,9}|[0-9]{1,3}|[!-/:-@\[-^`{-~\x00-\x08\x0e-\x1b\x7f]{1,2}|_{1,2}|\n{1,2}")
-"""A token of a text of ASCII: the same pieces cut up, which are quicker counted than looked at one by one."""
+_ASCII_TOKEN = re.compile(r"[A-Za-z]{1,9} ?|[0-9]{1,3}|[!-/:-@\[-^`{-~\x00-\x08\x0e-\x1b\x7f]{1,2}|_{1,2}|\n{1,2}")
+"""A token of a text of ASCII: the same pieces cut up, which are quicker counted than looked at one by one. What mostly
+stands behind a word is taken with it, where no other token could begin."""
 
 
 class _TokensOfPieces(dict[str, int]):
@@ -158,6 +159,11 @@ class _Entry(NamedTuple):
         """The step."""
         return self.hit.snippet
 
+    @property
+    def line(self) -> str:
+        """What stands in the text."""
+        return f"{self.header}{self.body}{_END}"
+
 
 class _Page:
     """The context as it grows. A further hit costs its own line and a change of the header below it."""
@@ -166,10 +172,9 @@ class _Page:
         self._budget, self._count = budget_tokens, counter.count
         self._adds_up = isinstance(counter, AddsUp)
         self._tokens_of: dict[str, int] = {}
-        """Of each line that was put, if lines add up: when all hits do not fit, most are put again as they were."""
+        """Of each text that was counted: when all hits do not fit, most lines are put again as they were."""
         self._entries: list[_Entry] = []
         self._spent = self._count(_OPEN) + self._count(_CLOSE)
-        self._rendered = _EMPTY
 
     def add_all(self, hits: Sequence[ScoredSnippet]) -> int:
         """Put the first hits, each whole and in its place.
@@ -186,12 +191,12 @@ class _Page:
             hit = hits[key[3]]
             entries.append(_Entry(*key, hit, _header(hit, above), quote(hit.snippet.resolved)))
             above = hit.snippet
-        rendered = self._render(entries)
         if not entries:
             return 0
-        if rendered.tokens > self._budget:
-            return rendered.tokens
-        self._entries, self._spent, self._rendered = entries, rendered.tokens, rendered
+        tokens = self._tokens_of_all([_OPEN, *[entry.line for entry in entries], _CLOSE])
+        if tokens > self._budget:
+            return tokens
+        self._entries, self._spent = entries, tokens
         return 0
 
     def add(self, hit: ScoredSnippet) -> bool:
@@ -209,7 +214,7 @@ class _Page:
             below = [pushed]
 
         def cost(body: str) -> int:
-            return self._count(f"{header}{body}{_END}") + below_cost
+            return self._tokens(f"{header}{body}{_END}") + below_cost
 
         left, spent = self._budget - self._spent, cost(body)
         whole = spent <= left
@@ -222,28 +227,25 @@ class _Page:
             body, spent = cut, cost(cut)
         self._entries[place : place + 1] = [_Entry(*order, hit, header, body), *below]
         self._spent += spent
-        self._rendered = _EMPTY
         return whole
 
     def context(self) -> Context:
         """The text of the page. If the counter does not add up over lines, the last ranked hits may have to go."""
         while self._entries:
-            rendered = self._rendered if self._rendered.ids else self._render(self._entries)
-            if rendered.tokens <= self._budget:
-                return rendered
+            lines = [_OPEN, *[entry.line for entry in self._entries], _CLOSE]
+            tokens = self._tokens_of_all(lines)
+            if tokens <= self._budget:
+                return Context("".join(lines), tokens, tuple(entry.snippet.id for entry in self._entries))
             self._remove_last_ranked()
         return _EMPTY
 
-    def _render(self, entries: Sequence[_Entry]) -> Context:
-        lines = [_OPEN, *[f"{entry.header}{entry.body}{_END}" for entry in entries], _CLOSE]
-        text = "".join(lines)
-        tokens = sum(map(self._tokens, lines)) if self._adds_up else self._count(text)
-        return Context(text, tokens, tuple(entry.hit.snippet.id for entry in entries))
+    def _tokens_of_all(self, lines: Sequence[str]) -> int:
+        return sum(map(self._tokens, lines if self._adds_up else ["".join(lines)]))
 
-    def _tokens(self, line: str) -> int:
-        tokens = self._tokens_of.get(line)
+    def _tokens(self, text: str) -> int:
+        tokens = self._tokens_of.get(text)
         if tokens is None:
-            tokens = self._tokens_of[line] = self._count(line)
+            tokens = self._tokens_of[text] = self._count(text)
         return tokens
 
     def _remove_last_ranked(self) -> None:

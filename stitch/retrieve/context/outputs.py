@@ -54,10 +54,15 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
         budget_tokens: What the context may have in which they are shown.
     """
     ranked = list(hits)
+    most = most_chars(budget_tokens)
+    short = min(most, *(chars for _, chars in SHOWN_CHARS)) * _SPARED
+    if all(len(hit.snippet.resolved) <= short for hit in ranked):
+        yield from ranked
+        return
     running = _runs(ranked)
     terms = tuple(dict.fromkeys(content_stems(query[:_MOST_READ])))
     for rank, hit in enumerate(ranked):
-        chars, tail = most_chars(budget_tokens), 0
+        chars, tail = most, 0
         if hit.snippet.trajectory in running:
             chars, tail = min(chars, next(chars for last, chars in SHOWN_CHARS if rank < last)), _TAIL
         text = hit.snippet.resolved

@@ -31,6 +31,9 @@ def quote(text: str) -> str:
     Of what reads as an element of a context or as the marker of a chat template, the first sign (of a turn its colon)
     is written as an HTML entity: `&lt;`, `&#91;`, `&#58;`. All else stays as it is, markup and code included.
     """
+    # Most texts have nothing that could begin any of these: to see that takes a third of the time.
+    if text.isascii() and text.isprintable() and not (":" in text or "<" in text or "[" in text or "]" in text):
+        return text
     return _defuse(seen(text))
 
 

@@ -37,10 +37,11 @@ def restated(
         of: The ids of those that are asked about; all of them by default.
     """
     found: dict[str, list[SupersededValue]] = defaultdict(list)
+    asked = {(step.trajectory, step.role) for step in snippets if of is None or step.id in of}
     by_person: dict[tuple[str, str], list[MemorySnippet]] = defaultdict(list)
     for step in snippets:
-        if _is_person(step):
-            by_person[step.trajectory, step.role].append(step)
+        if (person := (step.trajectory, step.role)) in asked and _is_person(step):
+            by_person[person].append(step)
     for steps in by_person.values():
         if _may_be_restated(steps, of=of):
             own = sorted((step for step in steps if claims_in(step.text)), key=lambda one: (one.position, one.step))
@@ -51,10 +52,11 @@ def restated(
 
 def _may_be_restated(steps: Sequence[MemorySnippet], *, of: Collection[str] | None) -> bool:
     """Whether anything that is asked about may have been said otherwise: mostly not, and to read all takes long."""
-    changing = [step for step in steps if may_say_change(step.text)]
+    about = [step for step in steps if of is None or step.id in of]
+    first = min((step.position for step in about), default=0)
+    changing = [step for step in steps if step.position > first and may_say_change(step.text)]
     last = max((step.position for step in changing), default=0)
-    about = [step for step in steps if step.position < last and (of is None or step.id in of)]
-    asked = [_Said(step, claim) for step in about for claim in claims_in(step.text)]
+    asked = [_Said(step, claim) for step in about if step.position < last for claim in claims_in(step.text)]
     return any(_may_supersede(asked, step) for step in changing)
 
 

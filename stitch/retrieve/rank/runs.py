@@ -94,6 +94,8 @@ def runs(pool: Pool) -> Runs | None:
 def _kinds(candidates: Sequence[Candidate]) -> list[Kind]:
     """What each is; what the user says right after a call that no tool answered is its result."""
     kinds = [kind_of(one.snippet) for one in candidates]
+    if Kind.CALL not in kinds:
+        return kinds
     at = {(one.snippet.trajectory, one.snippet.position): number for number, one in enumerate(candidates)}
     for number, one in enumerate(candidates):
         if kinds[number] is Kind.USER and one.snippet.position:

@@ -396,7 +396,9 @@ class SnippetStoreContract:
         with _closing(make_store()) as store:
             store.put(records)
             assert store.get("t", [full.id, said.id]) == [full, said]
-            assert [hit.snippet for hit in store.rank(DensityQuery(tenant="t"))] == [full, said]
+            ranked = [hit.snippet for hit in store.rank(DensityQuery(tenant="t"))]
+        assert ranked == [full, said]
+        assert [snippet.id for snippet in ranked] == [snippet_id("t", "trip", "1"), snippet_id("t", "trip", "2")]
 
     @pytest.mark.parametrize(
         "name", ["../../etc", "a/b\\c", "'; DROP TABLE", "\x00\x1b[31m", "*", "null", "ü\u2028☃", "x" * 512]
