@@ -258,10 +258,10 @@ class Memory:
         Raises:
             InputError: A step has no trajectory; or whatever the iterator raises, after all that came before is stored.
         """
-        from stitch.ingest.streaming import batches, each_checked, take_in
+        from stitch.ingest.streaming import batches, begun_here, each_checked, take_in
 
         store = partial(take_in, self, trajectory=trajectory, wait=wait, again=again)
-        yield from each_checked((each for batch in batches(steps) for each in store(batch)), self._parts.process.check)
+        yield from each_checked((each for batch in batches(steps) for each in store(batch)), begun_here())
 
     def search(
         self,
@@ -574,20 +574,18 @@ class Memory:
         again: bool = False,
     ) -> AsyncIterator[Receipt | Rejection]:
         """As `stream`, for asyncio; the iterator may be one of asyncio."""
-        from stitch.ingest.streaming import abatches, batches, each_checked, take_in
+        from stitch.ingest.streaming import abatches, batches, begun_here, each_checked, take_in
 
-        def store(batch: list[Given]) -> list[Receipt | Rejection]:
-            return take_in(self, batch, trajectory=trajectory, wait=wait, again=again)
-
+        check, store = begun_here(), partial(take_in, self, trajectory=trajectory, wait=wait, again=again)
         if isinstance(steps, AsyncIterable):
             async with aclosing(abatches(steps)) as coming:
                 async for batch in coming:
-                    for result in await asyncio.to_thread(store, batch):
+                    for result in each_checked(await asyncio.to_thread(store, batch), check):
                         yield result
             return
         with closing(batches(steps)) as waiting:
             while batch := await asyncio.to_thread(lambda: next(waiting, [])):
-                for result in each_checked(await asyncio.to_thread(store, batch), self._parts.process.check):
+                for result in each_checked(await asyncio.to_thread(store, batch), check):
                     yield result
 
     aadd = for_asyncio(add)

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, 
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step
+from stitch.core.process import OwnProcess
 from stitch.errors import InputError, StepRejectedError
 
 T = TypeVar("T")
@@ -156,8 +157,13 @@ def take_in(
     return [results[number] for number in range(len(items))]
 
 
+def begun_here() -> Callable[[], None]:
+    """A check that refuses any process but this one: a fork does not go on with what its parent has begun."""
+    return OwnProcess("a stream of steps").check
+
+
 def each_checked(results: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
-    """Results one by one, each after a check: a fork does not go on with what its parent has begun."""
+    """Results one by one, each after a check."""
     for result in results:
         check()
         yield result

@@ -22,7 +22,7 @@ from stitch.retrieve.constants import CONSTANTS, Constants
 def gossip(name: str, *, who: str) -> DataSet:
     """Many speak of somebody and the matter, one of the matter in other words: who it is tells that this is meant."""
     steps = [Step(id=f"{n}", role="Bob", content=f"{who} was at the picnic by lake {n}.") for n in range(14)]
-    steps.insert(7, Step(id="own", role=who, content="At the lake there were sandwiches, cold tea and little else."))
+    steps.insert(7, Step(id="own", role=who, content="There were sandwiches, cold tea and little else."))
     question = Question(
         id="q", trajectory="t", type="", text=f"What did {who} say of the picnic by the lake?", answer=None,
         evidence=("own",),
@@ -65,7 +65,7 @@ def test_of_equal_values_the_one_in_use_stays() -> None:
 
 
 def test_a_weight_is_tried_at_nothing_and_a_number_of_steps_never() -> None:
-    assert values_of("speaker") == [0.06, 0.0, 0.03, 0.12]
+    assert values_of("speaker") == [0.15, 0.0, 0.075, 0.3]
     assert values_of("own_step") == [2, 1, 4]
 
 
@@ -73,7 +73,7 @@ def test_what_a_constant_gives_is_found_by_searching_with_each_of_its_values() -
     with ExitStack() as stack:
         sets = [gossip("one", who="Gina"), gossip("two", who="Caroline")]
         found = recalls([stack.enter_context(taken_in(data)) for data in sets], "speaker")
-    assert found == {name: {0.06: 0.0, 0.0: 0.0, 0.03: 0.0, 0.12: 1.0} for name in ("one", "two")}
+    assert found == {name: {0.15: 0.0, 0.0: 0.0, 0.075: 0.0, 0.3: 1.0} for name in ("one", "two")}
 
 
 def test_the_command_prints_what_the_others_chose(folders: list[Path]) -> None:
@@ -81,9 +81,13 @@ def test_the_command_prints_what_the_others_chose(folders: list[Path]) -> None:
     done = CliRunner().invoke(main, [*named, "--only", "speaker", "--json"])
     assert done.exit_code == 0, done.output
     row = json.loads(done.output)
-    assert (row["constant"], row["in_use"], row["chosen_on"]) == ("speaker", 0.06, "LoCoMo")
+    assert (row["constant"], row["in_use"], row["chosen_on"]) == (
+        "speaker",
+        CONSTANTS.speaker,
+        "LoCoMo, REALTALK, QMSum",
+    )
     assert row["left_out"] == [
-        {"left_out": name, "value": 0.12, "recall": 1.0, "in_use": 0.0} for name in ("one", "two")
+        {"left_out": name, "value": 0.3, "recall": 1.0, "in_use": 0.0} for name in ("one", "two")
     ]
 
 
@@ -99,16 +103,16 @@ def test_steps_are_taken_along_several_constants_while_they_gain_more_than_chanc
     time = float(f"{CONSTANTS.time * 4 / 3:.3g}")
 
     def goodness(table: Constants) -> float:
-        return -abs(table.speaker - 0.12) - abs(table.time - time) - 0.0001 * table.order
+        return -abs(table.speaker - 0.2) - abs(table.time - time) - 0.0001 * table.order
 
     step = partial(climb, CONSTANTS, values=partial(values_of, finely=True), least_gain=LEAST_GAIN)
-    best = replace(CONSTANTS, speaker=0.12, time=time)
+    best = replace(CONSTANTS, speaker=0.2, time=time)
     assert step(["speaker", "time", "order"], goodness, rounds=3) == best
     assert step(["speaker", "time"], goodness, rounds=0) == CONSTANTS
 
 
 def test_what_a_question_found_is_found_again_by_any_table() -> None:
-    tables = [replace(CONSTANTS, speaker=value) for value in (0.06, 0.12, 0.06, 0.0)]
+    tables = [replace(CONSTANTS, speaker=value) for value in (0.15, 0.3, 0.15, 0.0)]
     with taken_in(gossip("one", who="Gina")) as kept:
         found = [kept.found(table) for table in tables]
     for table, expected in zip(tables, found, strict=True):
@@ -123,8 +127,8 @@ def test_each_set_is_told_with_the_constants_that_the_others_chose_and_with_labe
     done = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--rounds", "1", "--json"])
     assert done.exit_code == 0, done.output
     shipped, *left_out, one, two = map(json.loads, done.output.splitlines())
-    assert shipped == {"shipped": {"speaker": 0.12}}
-    assert left_out == [{"left_out": name, "chosen": {"speaker": 0.12}} for name in ("one", "two")]
+    assert shipped == {"shipped": {"speaker": 0.2}}
+    assert left_out == [{"left_out": name, "chosen": {"speaker": 0.2}} for name in ("one", "two")]
     assert (one["name"], one["in_use"], one["left_out"], one["shipped"]) == ("one", 0.0, 1.0, 1.0)
     assert two["over_off"]["difference"] == 0.0  # who speaks is said without labels, too
     again = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--rounds", "0"])

@@ -13,7 +13,7 @@ from stitch.errors import InputError
 
 TRIP = [
     Step(id="a", role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit Dining Hall."),
-    Step(id="b", role="user", content="Does it open early? Book the first restaurant I raised."),
+    Step(id="b", role="user", content="Is it good? Then tell me whether the place is open early."),
     Step(id="c", role="assistant", content="It is priced at around $76.22."),
 ]
 
