@@ -196,6 +196,8 @@ class Settings(BaseModel):
         return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
+_MOST_CHARS = 4 * 2**20
+"""So much of a settings file is read; more is no such file."""
 _WRITTEN_AS_JSON = frozenset(
     name
     for name, field in Settings.model_fields.items()
@@ -284,7 +286,11 @@ def _read_environment() -> dict[str, Any]:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_MOST_CHARS + 1)  # a device may have no end
+        if len(text) > _MOST_CHARS:
+            raise ValueError(f"it has more than {_MOST_CHARS:,} characters")
+        content = yaml.safe_load(text)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # a long number is a ValueError
         reason = " ".join(str(error).split()).partition(";")[0][:200]
         if isinstance(error, OSError):

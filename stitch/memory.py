@@ -414,7 +414,8 @@ class Memory:
         return name
 
     def _request(self, **fields: Any) -> SearchRequest:
-        fields["query"] = without_surrogates(fields["query"])
+        if isinstance(fields["query"], str):
+            fields["query"] = without_surrogates(fields["query"])
         asked_at = fields.get("asked_at")
         if isinstance(asked_at, str) and asked_at.strip().isdecimal():  # Unix seconds, as a command gives them
             asked_at = fields["asked_at"] = float(asked_at)

@@ -119,6 +119,8 @@ def test_a_retriever_of_the_settings_that_is_not_there_is_named_when_the_memory_
 def test_wrong_search_arguments_are_named(memory):
     with pytest.raises(InputError, match="'k'"):
         memory.search("x", k=0)
+    with pytest.raises(InputError, match="'query': input should be a valid string"):
+        memory.search(None)
 
 
 def test_an_empty_memory_answers_with_nothing(memory):

@@ -69,6 +69,14 @@ def test_a_missing_file_and_a_wrong_variable_are_named(tmp_path, monkeypatch):
         load_settings()
 
 
+def test_of_a_file_without_end_no_more_is_read_than_settings_have(tmp_path):
+    endless = tmp_path / "endless.yaml"
+    with endless.open("wb") as file:
+        file.truncate(2**32)
+    with pytest.raises(SettingsError, match="more than 4,194,304 characters"):
+        load_settings(endless)
+
+
 def test_keys_do_not_show():
     assert "sesame" not in repr(load_settings(qdrant_key="sesame").settings)
 

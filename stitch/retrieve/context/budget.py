@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import MemorySnippet, ScoredSnippet, Trust
+from stitch.core.text_cache import text_cache
 from stitch.retrieve.context.quoting import clock, quote, quote_attribute
 from stitch.retrieve.links.wording import because, no_longer
 
@@ -48,7 +49,7 @@ class PieceCounter:
         """The number of tokens of `text`."""
         if text.isascii():
             return len(_ASCII_TOKEN.findall(text))
-        return sum(map(_TOKENS.__getitem__, _PIECE.findall(text)))
+        return sum(map(_tokens_of_piece, _PIECE.findall(text)))
 
 
 _PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|[^\w\s]+|_+|\n+")
@@ -57,20 +58,7 @@ _ASCII_TOKEN = re.compile(r"[A-Za-z]{1,9} ?|[0-9]{1,3}|[!-/:-@\[-^`{-~\x00-\x08\
 stands behind a word is taken with it, where no other token could begin."""
 
 
-class _TokensOfPieces(dict[str, int]):
-    """The tokens of each piece, counted when it is first asked for."""
-
-    def __missing__(self, piece: str) -> int:
-        if len(self) >= _MOST_PIECES:
-            self.clear()
-        tokens = self[piece] = _tokens_of_piece(piece)
-        return tokens
-
-
-_MOST_PIECES = 65_536
-_TOKENS = _TokensOfPieces()
-
-
+@text_cache(maxsize=65_536)
 def _tokens_of_piece(piece: str) -> int:
     if not piece.isascii():
         return len(piece)
