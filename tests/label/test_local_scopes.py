@@ -4,7 +4,7 @@ import pytest
 
 from stitch.core import LabelKind, Step, ToolCall
 from stitch.label.local import LocalLabeler
-from stitch.label.local.naming import distinct_name, named_scope, propose_name, turned_to
+from stitch.label.local.naming import distinct_name, named_scope, propose_name, topic_of, turned_to
 from stitch.label.local.reading import read_step
 from stitch.label.local.scopes import FEATURES, ScopeTracker, shipped_weights
 
@@ -81,6 +81,13 @@ def test_a_scope_is_returned_to_by_what_was_spoken_of_in_it(turn):
         ("user", turn),
     )
     assert named[8] == named[0] != named[6]
+
+
+@pytest.mark.parametrize("start", ["- " * 40 + "then", "~" * 80 + " day", "| " * 60 + "about"])
+def test_signs_at_the_front_of_a_sentence_are_passed_over_at_once(start):
+    """A pattern that tries all ways to part them would not come to an end."""
+    text = f"{start} nothing of it"
+    assert (topic_of(read(text)), turned_to(read(text))) == ([], "")
 
 
 def test_a_topic_that_is_spoken_of_here_is_not_looked_for_elsewhere():

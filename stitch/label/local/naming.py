@@ -28,7 +28,7 @@ _PARTS = "day|week|phase|stage|leg|chapter|milestone|sprint"
 """Units that a plan is made of, one after the other."""
 _PART_WORDS = tuple(_PARTS.split("|"))
 _FRONT = re.compile(
-    rf"""(?:(?:ok(?:ay)?|and|so|now|then|next|oh|well|also|but|great|thanks|right|alright)\b[,.!:]?\s+|\W+)*
+    rf"""\W{{0,9}}(?:(?:ok(?:ay)?|and|so|now|then|next|oh|well|also|but|great|thanks|right|alright)\b\W{{1,9}}){{0,4}}
     (?:for\ (?:{_UNITS})\ ?\#?\w+\b|(?:{_UNITS})\ ?\#?\w+\ ?(?:[:,.!?;–—-]|$))""",
     re.VERBOSE,
 )
@@ -48,7 +48,7 @@ _TURN = whole_words(
     |(?:first|second|third|then|next|finally),? (?:there (?:is|are)|comes?|the|to)"""
 )
 _TOPIC = re.compile(
-    r"""(?:(?:ok(?:ay)?|and|so|now|oh|well|also|but|hey|thanks|great|then|ah|hm+|yes|no|right|alright)\b[,.!]?\s+|\W+)*
+    r"""\W{0,9}(?:(?:ok(?:ay)?|and|so|now|oh|well|also|but|hey|thanks|great|then|ah|hm+|yes|no|right|alright)\b\W{1,9}){0,4}
     (?:(?:(?:go|get|come|going|getting|coming)\ )?back\ to|return(?:ing)?\ to|about|re|regarding|concerning|as\ for
     |speaking\ of|with\ regard\ to)\b:?\ (?P<topic>[^,.;:?!\n()]{2,60}?)(?=[,.;:?!\n()]|\ [-–—]|$)""",
     re.VERBOSE,
