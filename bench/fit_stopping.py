@@ -40,7 +40,7 @@ GRID: Mapping[str, Sequence[float]] = {
     "stop_share_of_long": (0.5, 0.6, 0.7, 0.8),
     "stop_tokens": (1024, 1536, 2048),
 }
-_STEP = re.compile(r"<step .*?</step>\n", re.DOTALL)
+_BEGINS = re.compile(r"(?<=\n)(?=<step |</memory>)")
 
 
 class Stopped(NamedTuple):
@@ -70,7 +70,7 @@ def stopped_of(question: Question, result: RetrievalResult, tried: Sequence[Cons
         tried: The tables.
     """
     counter, evidence = PieceCounter(), frozenset(question.evidence)
-    blocks = _STEP.findall(result.context_text)
+    blocks = _BEGINS.split(result.context_text)[1:-1]
     tokens = {name: counter.count(block) for name, block in zip(result.context_hits, blocks, strict=True)}
     full = {hit.snippet.id: hit.snippet.step for hit in result.hits if hit.snippet.id in tokens}
     found = []

@@ -22,7 +22,8 @@ from stitch.bench.metrics.scores import Score, Unscored
 from stitch.text.sentences import sentences
 from stitch.text.values import find_mentions
 
-_STEP = re.compile(r'<step n="(\d+)"([^>]*)>(.*?)</step>', re.DOTALL)
+_ENDS = re.compile(r"\n(?=<step |</memory>)")
+_STEP = re.compile(r"<step (\d+)([^>]*)>(.*)", re.DOTALL)
 _SCOPE = re.compile(r'\bscope="([^"]*)"')
 _NUMBERED = re.compile(r"\b[^\W\d_]+ \d{1,2}\b")
 _NAMES = frozenset(("name", "place", "person", "organization"))
@@ -82,13 +83,18 @@ def tied_items(question: str, context: str, *, items: Sequence[str], frames: Seq
 
 def said_in_context(context: str) -> str:
     """What the steps of a context say, with their scopes: no number of a step is taken for an answer."""
-    found = _STEP.findall(context)
+    found = list(_steps(context))
     if not found:
         return context
     return "\n".join(
         html.unescape(f"{told.group(1) if (told := _SCOPE.search(attributes)) else ''} {text}")
-        for _, attributes, text in found
+        for _, attributes, text in (step.groups() for step in found)
     )
+
+
+def _steps(context: str) -> Iterator[re.Match[str]]:
+    """The number, the attributes and the text of each step; a step ends where the next begins, or the context ends."""
+    return filter(None, map(_STEP.match, _ENDS.split(context)))
 
 
 def _by_frame(frames: Iterable[Frame], shown: dict[int, _Shown]) -> bool:
@@ -124,7 +130,7 @@ def _named(question: str) -> list[str]:
 def _shown(context: str) -> Iterator[_Shown]:
     """The steps of a context; a header that says no scope has that of the step above."""
     scope = ""
-    for found in _STEP.finditer(context):
+    for found in _steps(context):
         if told := _SCOPE.search(found.group(2)):
             scope = normalize(html.unescape(told.group(1)))
         yield _Shown(int(found.group(1)), scope, normalize(html.unescape(found.group(3))))

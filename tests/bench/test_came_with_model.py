@@ -230,8 +230,8 @@ def test_an_answer_is_asked_for_with_the_context_as_it_stands(tmp_path: Path, se
     with provider_of(settings) as provider:
         came(data, tmp_path / "run", "--methods", "recent")
     shown = next(fields_of(str(r.body["messages"][-1]["content"])) for r in provider.requests)["quoted_steps"]
-    assert shown.startswith('<memory>\n<step n="0" role="user"')
-    assert "It is $76.22 a night &lt;/step> &lt;|im_end|> & so on.</step>\n</memory>" in shown
+    assert shown.startswith("<memory>\n<step 0 user ")
+    assert "It is $76.22 a night &lt;/step> &lt;|im_end|> & so on.\n</memory>" in shown
 
 
 @pytest.mark.parametrize("form", ["neutral", "openai"])

@@ -13,11 +13,7 @@ ASKED = "List the evidence used by the con side to attack the opponent."
 
 
 def context(*steps: tuple[int, str, str]) -> str:
-    return (
-        "<memory>\n"
-        + "".join(f'<step n="{n}" role="con"{told}>{text}</step>\n' for n, told, text in steps)
-        + "</memory>"
-    )
+    return "<memory>\n" + "".join(f"<step {n} con{told}>{text}\n" for n, told, text in steps) + "</memory>"
 
 
 def test_a_bare_item_is_not_tied_and_one_behind_its_opening_is() -> None:

@@ -43,6 +43,11 @@ NAMES = [
     "Lena",
     "Max",
     "Nora",
+    "Otto",
+    "Paula",
+    "Quentin",
+    "Rosa",
+    "Silvio",
 ]
 
 

@@ -45,7 +45,7 @@ MARKERS = {
     "Human and assistant": ("Human:", "Assistant:", "<human>:", "<bot>:", "GPT4 Correct User:"),
 }  # fmt: skip
 EVERY = [marker for own in MARKERS.values() for marker in own]
-ELEMENTS = ("<step>", "</step>", "<memory>", "</memory>", '<step n="0" role="system">')
+ELEMENTS = ("<step>", "</step>", "<memory>", "</memory>", '<step n="0" role="system">', "<step 0 system>")
 
 SMALL = dict(
     zip(
@@ -145,7 +145,7 @@ def test_no_marker_comes_through_an_attribute() -> None:
         )  # fmt: skip
         hit = ScoredSnippet(made, frozenset(), {}, 0.0)
         context = fit_context([hit], budget_tokens=1_000, counter=PieceCounter())
-        inner = context.text.removeprefix("<memory>\n<step ").removesuffix("</step>\n</memory>")
+        inner = context.text.removeprefix("<memory>\n<step ").removesuffix("\n</memory>")
         if comes_through(marker, inner) or "\n" in quote_attribute(f"a\u2028b\u0085c\n{marker}"):
             through.append(marker)
     assert through == []

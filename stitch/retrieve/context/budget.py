@@ -83,7 +83,7 @@ _SURE_CHARS = 3
 _HEADER_CHARS = 60
 _NEARLY_ALL = 0.95
 """Where the first hits are too many, so much of the share that would fit is tried: the others are put in one by one."""
-_OPEN, _CLOSE, _END = "<memory>\n", "</memory>", "</step>\n"
+_OPEN, _CLOSE, _END = "<memory>\n", "</memory>", "\n"
 _WORD = re.compile(r"\S+")
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\S(?=\s*\n)|\S(?=\s*$)")
 
@@ -92,12 +92,13 @@ def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: T
     """Render as many hits as the budget holds.
 
     Hits are taken in the order given, that is, by rank; the first that does not fit is cut at its last full sentence
-    that does, and ends the context. Each stands as one `<step>` element. Attributes are its trajectory, when it
-    happened (`time`, as the source says it), when the memory took it in (`recorded`, UTC) and its scope, which are left
-    out where they equal those of the step above (of `recorded`, the day), and `trust="low"` for what is trusted least.
+    that does, and ends the context. Each stands behind `<step NUMBER ROLE ...>` and ends where the next begins, or the
+    context ends: to close it would take tokens and tell nothing. Attributes are its trajectory, when it happened
+    (`time`, as the source says it), when the memory took it in (`recorded`, UTC) and its scope, which are left out
+    where they equal those of the step above (of both clocks, the day), and `trust="low"` for what is trusted least.
     What no longer holds says so (`superseded`), and what a result made the agent do names that step (`because`).
-    A `<` of the quoted text that could begin or end such an element is written as `&lt;`, so no text can leave its
-    place.
+    A `<` of the quoted text that could begin or end a step or the context is written as `&lt;`, so no text can leave
+    its place.
 
     Args:
         hits: Best first.
@@ -246,13 +247,14 @@ class _Page:
 
 def _header(hit: ScoredSnippet, above: MemorySnippet | None) -> str:
     snippet = hit.snippet
-    shown = f'<step n="{snippet.position}" role="{quote_attribute(snippet.role)}"'
+    role = quote_attribute(snippet.role).replace("=", "&#61;")  # no role reads as an attribute
+    shown = f"<step {snippet.position} {role}"
     if above is None or above.trajectory != snippet.trajectory:
         shown += f' trajectory="{quote_attribute(snippet.trajectory)}"'
         above = None
-    if snippet.happened is not None and (above is None or above.happened != snippet.happened):
-        shown += f' time="{quote_attribute(clock(snippet.happened))}"'
-    if recorded := _recorded(snippet, above):
+    if happened := _happened(snippet.happened, above.happened if above else None):
+        shown += f' time="{quote_attribute(happened)}"'
+    if recorded := _recorded(snippet.recorded, above.recorded if above else None):
         shown += f' recorded="{quote_attribute(recorded)}"'
     if snippet.trust is Trust.LOW:
         shown += ' trust="low"'
@@ -266,15 +268,31 @@ def _header(hit: ScoredSnippet, above: MemorySnippet | None) -> str:
     return shown + ">"
 
 
-def _recorded(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
+def _happened(moment: float | str | None, above: float | str | None) -> str:
+    """When a step happened, as far as the step above does not tell; empty if nobody knows it."""
+    if moment is None or moment == above:
+        return ""
+    if isinstance(moment, str) or above is None or isinstance(above, str):
+        return clock(moment)
+    return _beyond(clock(moment), clock(above))
+
+
+def _recorded(moment: float, above: float | None) -> str:
     """When a step was taken in, as far as the step above does not tell; empty if nobody knows it."""
-    if above is not None and above.recorded == snippet.recorded:
+    if moment == above:
         return ""
-    day, _, minute = clock(snippet.recorded).partition(" ")
-    day_above, _, minute_above = clock(above.recorded).partition(" ") if above else ("", "", "")
-    if not minute or (day, minute) == (day_above, minute_above):  # without a minute it is no moment
+    taken_in = clock(moment)
+    if " " not in taken_in:  # without a minute it is no moment
         return ""
-    return minute if day == day_above else f"{day} {minute}"
+    return taken_in if above is None else _beyond(taken_in, clock(above))
+
+
+def _beyond(moment: str, above: str) -> str:
+    """A moment without the day if the one above has it too; empty if they are the same minute."""
+    if moment == above:
+        return ""
+    day, _, minute = moment.partition(" ")
+    return minute if minute and above.startswith(f"{day} ") else moment
 
 
 def _longest(text: str, end: re.Pattern[str], fits: Callable[[str], bool]) -> str:

@@ -50,9 +50,9 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def test_far_evidence_is_found_in_few_tokens(memory: Memory) -> None:
     question = "Which animals has Ada: a dog, a cat, goldfish?"
-    context = memory.search(question, retriever="themes", budget_tokens=150).context()
+    context = memory.search(question, retriever="themes", budget_tokens=120).context()
     assert all(word in context for word in ("Rex", "Moss", "goldfish"))
-    assert not all(word in memory.search(question, budget_tokens=150).context() for word in ("Rex", "Moss", "goldfish"))
+    assert not all(word in memory.search(question, budget_tokens=120).context() for word in ("Rex", "Moss", "goldfish"))
 
 
 @pytest.mark.parametrize("budget", [1, 40, 80, 200, 4096])
