@@ -132,10 +132,7 @@ class MemoryMethod:
 
     def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
         """Ask the memory."""
-        started = time.perf_counter()
-        result = self._search(inquiry, k=k, budget_tokens=budget_tokens)
-        milliseconds = (time.perf_counter() - started) * 1000
-        found = found_in(result, milliseconds=milliseconds)
+        found = self.found(inquiry, k=k, budget_tokens=budget_tokens)
         if not found.pieces:
             return found
         # Recall is told for other budgets too, and in fewer tokens other sentences are shown.
@@ -146,6 +143,12 @@ class MemoryMethod:
         }
         inside[budget_tokens] = found.pieces
         return replace(found, pieces=inside.pop(max(inside)), pieces_inside=inside)
+
+    def found(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
+        """What is found, and the context, inside this budget alone."""
+        started = time.perf_counter()
+        result = self._search(inquiry, k=k, budget_tokens=budget_tokens)
+        return found_in(result, milliseconds=(time.perf_counter() - started) * 1000)
 
     def _search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> RetrievalResult:
         chosen = self._choose(self.shared.memory, inquiry)

@@ -2,30 +2,41 @@
 
 ```
 <memory>
-<theme name="adoption agencies">
-<step id="D2:8" role="Caroline" trajectory="conv-26" time="2023-05-25 13:14">Researching adoption agencies … </step>
-<step id="D19:3">I passed the adoption agency interviews last Friday!</step>
-</theme>
+<step D4:2 by Melanie on 27 Jun 2023 in conv-26>We went camping last week.
+<theme adoption agencies>
+<step D2:8 by Caroline on 25 May>Researching adoption agencies …
+<step D19:3 on 22 Oct>I passed the adoption agency interviews last Friday!
+</memory>
 ```
-What a line shares with the line above is not said again. A theme of which only one line is shown is not named.
+A line is a sentence or two, so what stands around it costs as much as what it says: elements have no end, for the next
+one begins where they end, and no quoted text can begin one; what a line shares with the line above is not said again;
+of a time, the day is said. What stands under no theme comes first; a theme of which one line is shown is not named.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
 from stitch.core import MemorySnippet, Piece, Trust
 from stitch.retrieve.context.budget import Context, TokenCounter
 from stitch.retrieve.context.quoting import clock, quote, quote_attribute
+from stitch.text.dates import MONTHS, day_of
 
 _OPEN, _CLOSE = "<memory>\n", "</memory>"
+_PLAIN_WORD = r"(?!(?:by|on|in|low)\b)[\w.:/@#-]+"
+_PLAIN = re.compile(rf"{_PLAIN_WORD}(?: {_PLAIN_WORD})*")
+"""A name that needs no quotes: it cannot be taken for what else is said of a line."""
+_PLAIN_ID = re.compile(_PLAIN_WORD)
+"""The same of an id, of which several may stand side by side."""
 _GAP = " … "
 _FULL = 0.97
 """A context that fills this share of its budget is full enough: to fill it to the last token takes many more looks."""
-_LINE_TOKENS = 12
+_LINE_TOKENS = 8
 """About what a line takes beside its text."""
 
 
@@ -108,12 +119,12 @@ def _rendered(placed: Sequence[Placed], names: Mapping[str, str], counter: Token
         named.get(theme, others).append(line)
     text: list[str] = []
     above: MemorySnippet | None = None
-    for theme, own in [*named.items(), ("", others)]:
-        body = []
+    for theme, own in [("", others), *named.items()]:
+        if theme:
+            text.append(f"<theme {quote_attribute(theme)}>\n")
         for line in sorted(own, key=lambda line: (line.snippet.trajectory, line.snippet.position)):
-            body.append(_written(line, above))
+            text.append(_written(line, above))
             above = line.snippet
-        text += [f'<theme name="{quote_attribute(theme)}">\n', *body, "</theme>\n"] if theme else body
     whole = "".join([_OPEN, *text, _CLOSE]) if text else ""
     ids = dict.fromkeys(snippet for each in placed for snippet in each.piece.snippets)
     return Context(whole, counter.count(whole), tuple(ids))
@@ -132,19 +143,36 @@ def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str
 
 def _written(line: _Line, above: MemorySnippet | None) -> str:
     snippet = line.snippet
-    shown = [("id", " ".join(line.steps))]
+    shown = " ".join(_value(step, plain=_PLAIN_ID) for step in line.steps)
     if above is None or above.role != snippet.role:
-        shown.append(("role", snippet.role))
-    if above is None or above.trajectory != snippet.trajectory:
-        shown.append(("trajectory", snippet.trajectory))
-        above = None
-    if snippet.happened is not None and (above is None or above.happened != snippet.happened):
-        shown.append(("time", clock(snippet.happened)))
+        shown += f" by {_value(snippet.role)}"
+    elsewhere = above is None or above.trajectory != snippet.trajectory
+    if when := _when(snippet, None if elsewhere else above):
+        shown += f" on {when}"
+    if elsewhere:
+        shown += f" in {_value(snippet.trajectory)}"
     if snippet.trust is Trust.LOW:
-        shown.append(("trust", "low"))
-    attributes = " ".join(f'{name}="{quote_attribute(value)}"' for name, value in shown)
+        shown += " low trust"
     parts = sorted(line.parts)
     body = parts[0][1]
     for (before, _), (here, part) in pairwise(parts):
         body += (" " if here == (before[0], before[1] + 1) else _GAP) + part
-    return f"<step {attributes}>{quote(body)}</step>\n"
+    return f"<step {shown}>{quote(body)}\n"
+
+
+def _when(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
+    """The day of a line, without its year if that is the year of the line above; empty if it is the same day."""
+    happened, before = snippet.happened, None if above is None else above.happened
+    day, day_before = day_of(happened), day_of(before)
+    if happened is None or (day == day_before and (day is not None or happened == before)):
+        return ""
+    if day is None:
+        return _value(clock(happened))
+    said, last = date.fromordinal(day), date.fromordinal(day_before or 1)
+    written = f"{said.day} {MONTHS[said.month - 1].title()}"
+    return written if said.year == last.year else f"{written} {said.year}"
+
+
+def _value(text: str, *, plain: re.Pattern[str] = _PLAIN) -> str:
+    quoted = quote_attribute(text)
+    return quoted if plain.fullmatch(quoted) else f'"{quoted}"'
