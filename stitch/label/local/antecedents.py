@@ -281,6 +281,8 @@ class Antecedents:
             step: The id of the step.
         """
         # Complexity over 15 because what was raised before is looked for by four things at once.
+        if not names:
+            return
         same = [item for item in self.raised if item.scope == scope]
         for name, sentences, placed in names:
             key = name_key(name)
@@ -297,8 +299,8 @@ class Antecedents:
             words = fold_words(" ".join(sentences))[:_MAX_WORDS]
             self.raised.append(Raised(name, by, scope, unit, step, words, slot, part=self.part, spoken=self.clock))
             same.append(self.raised[-1])
-        for item in same[: max(0, len(same) - _MAX_RAISED_PER_SCOPE)]:
-            self.raised.remove(item)
+        if gone := set(map(id, same[: max(0, len(same) - _MAX_RAISED_PER_SCOPE)])):
+            self.raised = [item for item in self.raised if id(item) not in gone]
         del self.raised[: max(0, len(self.raised) - _MAX_RAISED)]
 
     def speak_of(self, item: Raised, *, chosen: bool) -> None:
@@ -311,9 +313,12 @@ class Antecedents:
 
         Names of one word are most likely none. Who raises little beside what others raise points at nothing of it.
         """
-        here = [item for item in self.raised if (item.part == self.part if self.part else item.scope == scope)]
-        own = [item for item in here if item.by == by and " " in item.name]
-        return own if 2 * len(own) >= sum(" " in item.name for item in here) else []
+        if part := self.part:
+            here = [item for item in self.raised if item.part == part and " " in item.name]
+        else:
+            here = [item for item in self.raised if item.scope == scope and " " in item.name]
+        own = [item for item in here if item.by == by]
+        return own if 2 * len(own) >= len(here) else []
 
     def offer(self, text: str, spoken: Sequence[tuple[int, str]]) -> None:
         """Remember what a step lists; `spoken` are the names in it with their places."""

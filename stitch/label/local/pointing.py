@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
+from itertools import chain, repeat
 from math import exp, log
+from operator import mul
 from typing import NamedTuple
 
 import orjson
@@ -156,15 +158,10 @@ def readings(pointer: Pointer, text: str, items: Sequence[Raised]) -> list[Readi
     said = {word for word in fold_words(pointer.words) if word not in FUNCTION_WORDS}
     told = _described(pointer.words, places)
     figures = _with_figures(pointer.words, places)
-    raised = _in_common(said, places, [item.words for item in items])
+    raised = _in_common(said, places)
     found = [
         Reading(
-            item,
-            {
-                **_of_item(pointer, places, place, cues),
-                "told": max(told[place], figures[place]),
-                "words": raised[place],
-            },
+            item, _of_item(pointer, places, place, cues, told=max(told[place], figures[place]), words=raised[place])
         )
         for place, item in enumerate(items)
     ]
@@ -189,43 +186,62 @@ class _Places:
         for place, item in enumerate(items):
             self.groups.setdefault(item.slot, []).append(place)
         self.last = max(range(len(items)), key=lambda place: (items[place].spoken, place))
+        self.spoken_last = {max(group, key=lambda at: (items[at].spoken, at)) for group in self.groups.values()}
+        chosen = (max(group, key=lambda at: items[at].chosen) for group in self.groups.values())
+        self.chosen_last = {place for place in chosen if items[place].chosen > 0}
 
     def group(self, place: int) -> list[int]:
         return self.groups[self.items[place].slot]
 
-    def last_spoken(self, place: int) -> bool:
-        return max(self.group(place), key=lambda other: (self.items[other].spoken, other)) == place
+    def common(self, has: Sequence[Set[str]]) -> list[Mapping[str, int]]:
+        """Of each place, how many of its group have each word, by the words that each place has."""
+        by_slot: dict[str, Mapping[str, int]] = {}
+        for slot, group in self.groups.items():
+            words = list(filter(None, map(has.__getitem__, group)))
+            by_slot[slot] = Counter(chain.from_iterable(words)) if words else {}
+        return [by_slot[item.slot] for item in self.items]
 
-    def last_chosen(self, place: int) -> bool:
-        chosen = max(self.group(place), key=lambda other: self.items[other].chosen)
-        return chosen == place and self.items[place].chosen > 0
+
+_OF_ITEM = dict.fromkeys(
+    (
+        "counted", "counted for it", "counted otherwise", "purpose", "other purpose", "near", "only one",
+        "last of these", "last of all", "it", "the other", "not the other", "chosen, asked of", "chosen, chosen again",
+        "told", "words",
+    ),
+    0.0,
+)  # fmt: skip
 
 
-def _of_item(pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool]) -> Mapping[str, float]:
+def _of_item(
+    pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool], *, told: float, words: float
+) -> Mapping[str, float]:
     # Complexity over 15 because each number is a condition of its own, side by side with its name.
     item, group = places.items[place], places.group(place)
-    at, count = group.index(place) + 1, pointer.place
-    counted = count is not None and (at == count or (count < 0 and at == len(group)))
-    same = bool(pointer.purpose) and item.slot == pointer.purpose
-    near = item.slot == places.items[places.last].slot
-    last = places.last_spoken(place)
-    truths = {
-        "counted": counted,
-        "counted for it": counted and (same or (not pointer.purpose and near)),
-        "counted otherwise": count is not None and not counted,
-        "purpose": same,
-        "other purpose": bool(pointer.purpose and item.slot) and not same,
-        "near": not pointer.purpose and near,
-        "only one": len(group) == 1 and count is None,
-        "last of these": last and count is None and not cues["other"],
-        "last of all": place == places.last and count is None and not cues["other"],
-        "it": place == places.last and count is None and cues["it"],
-        "the other": cues["other"] and count is None and len(group) == 2 and not last,
-        "not the other": cues["other"] and count is None and last,
-        "chosen, asked of": cues["chose"] and cues["asks"] and count is None and places.last_chosen(place),
-        "chosen, chosen again": cues["chose"] and not cues["asks"] and places.last_chosen(place),
-    }
-    return {name: float(true) for name, true in truths.items()}
+    same, last, is_last = item.slot == pointer.purpose != "", place in places.spoken_last, place == places.last
+    near = not pointer.purpose and item.slot == places.items[places.last].slot
+    numbers = _OF_ITEM.copy()
+    if (count := pointer.place) is not None:
+        at = group.index(place) + 1
+        counted = at == count or (count < 0 and at == len(group))
+        numbers["counted"], numbers["counted otherwise"] = float(counted), float(not counted)
+        numbers["counted for it"] = float(counted and (same or near))
+    else:
+        numbers["only one"] = float(len(group) == 1)
+        if cues["other"]:
+            numbers["the other"] = float(len(group) == 2 and not last)
+            numbers["not the other"] = float(last)
+        else:
+            numbers["last of these"], numbers["last of all"] = float(last), float(is_last)
+        numbers["it"] = float(is_last and cues["it"])
+    numbers["purpose"], numbers["near"] = float(same), float(near)
+    numbers["other purpose"] = float(bool(pointer.purpose and item.slot) and not same)
+    if cues["chose"] and place in places.chosen_last:
+        if not cues["asks"]:
+            numbers["chosen, chosen again"] = 1.0
+        elif count is None:
+            numbers["chosen, asked of"] = 1.0
+    numbers["told"], numbers["words"] = told, words
+    return numbers
 
 
 def _with_figures(text: str, places: _Places) -> list[float]:
@@ -243,13 +259,17 @@ def _described(text: str, places: _Places) -> list[float]:
     Words far apart are shared by chance: who asks for "the one with stuffed vine leaves" says them in a row.
     """
     words = [(match.start(), match.end(), _folded(match[0])) for match in _WORD.finditer(text)]
-    own = [set(item.answers) for item in places.items]
+    said = {word for *_, word in words}
+    own = [said.intersection(item.answers) for item in places.items]
     found = []
-    for place, answers in enumerate(own):
-        others = set[str]().union(*(own[other] for other in places.group(place) if other != place))
+    for answers, common in zip(own, places.common(own), strict=True):
+        alone = {word for word in answers if common[word] == 1}
+        if len(alone) < 2:
+            found.append(0.0)
+            continue
         longest, run, last = 0, set[str](), -_DESCRIBING_CHARS
         for start, end, word in words:
-            if word in answers and word not in others:
+            if word in alone:
                 run = {*run, word} if start - last <= _DESCRIBING_CHARS else {word}
                 longest, last = max(longest, len(run)), end
         found.append(min(_MOST_IN_COMMON, max(0.0, longest - 1.0)))
@@ -262,21 +282,21 @@ def _folded(word: str) -> str:
     return folded[0] if folded and folded[0] not in FUNCTION_WORDS and len(folded[0]) > 2 else ""
 
 
-def _in_common(said: Set[str], places: _Places, bags: Sequence[Sequence[str]]) -> list[float]:
+def _in_common(said: Set[str], places: _Places) -> list[float]:
     """How many words are said again that an item has and others raised for the same purpose have not."""
-    own = [said & set(bag) for bag in bags]
+    own = [said & set(item.words) for item in places.items]
     weighed = []
-    for place, bag in enumerate(own):
-        group = places.group(place)
-        common = Counter(word for other in group for word in own[other])
-        most = log(len(group) + 1)
-        weighed.append(min(_MOST_IN_COMMON, sum(log((len(group) + 1) / common[word]) / most for word in sorted(bag))))
+    for place, (bag, common) in enumerate(zip(own, places.common(own), strict=True)):
+        size = len(places.group(place)) + 1
+        most = log(size)
+        weighed.append(min(_MOST_IN_COMMON, sum([log(size / common[word]) / most for word in sorted(bag)])))
     return weighed
 
 
 def choose(found: Sequence[Reading], weights: Mapping[str, float]) -> tuple[Raised | None, float]:
     """The likeliest reading, and how likely it is."""
-    scores = [sum(weights.get(name, 0.0) * value for name, value in reading.numbers.items()) for reading in found]
+    nothing = repeat(0.0)
+    scores = [sum(map(mul, map(weights.get, reading.numbers, nothing), reading.numbers.values())) for reading in found]
     best = max(range(len(found)), key=scores.__getitem__)
     return found[best].item, 1 / sum(exp(score - scores[best]) for score in scores)
 
@@ -291,10 +311,10 @@ def pointed_at(
         items: What its speaker raised for the part of a plan that is spoken of.
         named: What the turn names: beside that, only what counts points at something else.
     """
-    if not any(item.part for item in items) or len(text) > MOST_CHARS:
+    if len(text) > MOST_CHARS or not any(item.part for item in items):
         return  # outside of plans hardly anything is raised to be pointed at again, and half of what is found is wrong
     keys = {name_key(name) for name in named}
-    if not keys <= {name_key(item.name) for item in items}:
+    if keys and not keys <= {name_key(item.name) for item in items}:
         return  # something new is put forward
     taken: list[Raised] = []
     for pointer in find_pointers(text, items):
