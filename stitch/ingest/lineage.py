@@ -29,8 +29,8 @@ WINDOW_STEPS = 64
 _REMEMBERED_STEPS = 1_024
 """Of so many steps the trust is remembered: more than are labeled before their labels are in the journal."""
 _HEAD_CHARS, _TAIL_CHARS = 6_000, 2_000
-_WORD = re.compile(r"\w+")
-_LEAST_CHARS = 3
+_WORD = re.compile(r"\w{3,}")
+"""A word of one or two letters is nobody's."""
 
 
 class Past(NamedTuple):
@@ -216,4 +216,4 @@ def _words(step: Step) -> frozenset[str]:
 
 @text_cache(maxsize=64)  # a step is asked for its words when it borrows, and again when it is remembered
 def _split(text: str) -> frozenset[str]:
-    return frozenset([word for word in _WORD.findall(text.casefold()) if len(word) >= _LEAST_CHARS])
+    return frozenset(_WORD.findall(text.casefold()))

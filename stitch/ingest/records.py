@@ -28,12 +28,13 @@ def make_records(
     Raises:
         EmbedderError: They cannot be embedded.
     """
-    vectors = embedder.embed([snippet.resolved for snippet in snippets])
     leaning = [number for number, snippet in enumerate(snippets) if snippet.context]
+    texts = [snippet.resolved for snippet in snippets] + [snippets[number].context for number in leaning]
+    vectors = embedder.embed(texts)
+    vectors, contexts = vectors[: len(snippets)], vectors[len(snippets) :]
     if leaning:
         # The shorter a step, the more it leans on what was said before: "It is $76.22".
         leans = [_CONTEXT_SHARE / max(1.0, len(snippets[number].resolved) / _SHORT_CHARS) for number in leaning]
-        contexts = embedder.embed([snippets[number].context for number in leaning])
         vectors = vectors.copy()
         vectors[leaning] += np.asarray(leans, dtype=np.float32)[:, None] * contexts
     return [

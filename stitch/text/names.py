@@ -49,6 +49,8 @@ _TYPED_NAME = re.compile(
     r"(?=[,.?!;\n]|$| (?:which|that|in|at|with|serving|located)\b)"
 )
 _SAYS_WHAT_AFTER = re.compile(rf" {_SAYS_WHAT}")
+_TYPED_SIGNS = ("called ", "named ", "recommend ", "suggest ", "here is ", "here's ")
+"""One of these stands in all that `_TYPED_NAME` finds, or what `_SAYS_WHAT_AFTER` does, and is found far quicker."""
 
 
 class _Ending(NamedTuple):
@@ -426,6 +428,8 @@ def _moves(text: str, end: int) -> bool:
 
 def _typed_names(text: str) -> list[NameMention]:
     """Names without capitals."""
+    if not (any(map(text.__contains__, _TYPED_SIGNS)) or _SAYS_WHAT_AFTER.search(text)):
+        return []
     found = []
     for match in _TYPED_NAME.finditer(text):
         group = match.lastgroup or "subject"
@@ -447,6 +451,7 @@ def _may_be_typed_name(typed: str, *, called: bool) -> bool:
     return not core[-1].endswith(("ly", "s") if called else "ly") and not RELATIONAL_NOUN.match(core[-1])
 
 
+@text_cache(maxsize=16)
 def last_unit(text: str) -> str:
     """The last numbered unit that the text names ("day 2", "phase 3", "issue 41"), folded; empty if none."""
     for number in reversed(list(_UNIT_NUMBER.finditer(text))):

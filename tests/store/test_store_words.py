@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stitch.store import words as store_words
 from stitch.store.words import PackedWords, TenantWords, pack
 
 WORDS = st.dictionaries(st.sampled_from([1, 2, 3, 40, 2**32 - 1]), st.integers(1, 8).map(float), max_size=5)
@@ -76,3 +77,13 @@ def test_a_word_that_nearly_all_have_is_counted_in_one_slot() -> None:
     tenant.extend(PackedWords([pack({1: 1.0, **({2: 1.0} if slot == 7 else {})}) for slot in range(200)]))
     assert tenant.counted([1, 2, 3], np.array([7])) == (1, {1: 1, 2: 1, 3: 0})
     assert tenant.counted([1, 2, 3], np.array([8])) == (1, {1: 1, 2: 0, 3: 0})
+
+
+def test_words_that_wait_to_be_sorted_in_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_words, "_PENDING_WORDS", 4)
+    tenant = TenantWords()
+    for word in range(1, 30):
+        tenant.extend(PackedWords([pack({0: 1.0, word: 2.0})]))
+        assert sum(len(each.words) for each in tenant._pending) <= 4
+    assert tenant.carrying(0) == 29
+    assert tenant.carried([0, 7], np.array([6, 3])) == [{0, 7}, {0}]

@@ -304,3 +304,11 @@ def test_a_text_that_ends_in_a_certain_way_ends_with_one_of_its_last_words(
 )
 def test_a_part_stands_alone_where_words_begin_and_end(text: str, part: str) -> None:
     assert _stands_alone(text, part) == (re.search(rf"\b{re.escape(part)}\b", text) is not None)
+
+
+@given(st.from_regex(stitch.text.names._TYPED_NAME))
+def test_a_text_with_a_name_without_capitals_has_one_of_the_signs_by_which_it_is_known(text: str) -> None:
+    if stitch.text.names._TYPED_NAME.search(text):
+        assert any(sign in text for sign in stitch.text.names._TYPED_SIGNS) or (
+            stitch.text.names._SAYS_WHAT_AFTER.search(text)
+        )

@@ -12,6 +12,7 @@ stand in a row as they are: a JSON object.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -37,20 +38,21 @@ def shrink(labels: bytes, step: bytes) -> bytes:
         step: What they are of, as JSON.
     """
     try:
-        row = _row(orjson.loads(labels), orjson.loads(step))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        said = orjson.loads(step)
+        row = _row(orjson.loads(labels), said)
+        while row and row[-1] is None:
+            row.pop()
+        shrunk = orjson.dumps(row)
+        return shrunk if orjson.dumps(_labels(row, lambda: said)) == labels else labels
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return labels
-    while row and row[-1] is None:
-        row.pop()
-    shrunk = orjson.dumps(row)
-    return shrunk if expand(shrunk, step) == labels else labels
 
 
 def expand(row: bytes | None, step: bytes) -> bytes | None:
     """The labels of which `shrink` made a row, as JSON; a row that is none, or damaged, as it is."""
     try:
         made = orjson.loads(row) if row is not None else None
-        return orjson.dumps(_labels(made, step)) if isinstance(made, list) else row
+        return orjson.dumps(_labels(made, lambda: orjson.loads(step))) if isinstance(made, list) else row
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return row
 
@@ -69,7 +71,7 @@ def _row(labels: dict[str, Any], step: dict[str, Any]) -> list[Any]:
     return row
 
 
-def _labels(row: list[Any], step: bytes) -> dict[str, Any]:
+def _labels(row: list[Any], step: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     row += [None] * (_MENTIONS + 1 - len(row))
     made: dict[str, Any] = {
         "intent": {name: value for name, value in zip(_INTENT, row, strict=False) if value is not None},
@@ -79,9 +81,7 @@ def _labels(row: list[Any], step: bytes) -> dict[str, Any]:
         named = (zip(_REFERENCE, values, strict=False) for values in references)
         made["references"] = [{name: value for name, value in pairs if value is not None} for pairs in named]
     if (summary := row[_SUMMARY]) is not None:
-        made["summary"] = (
-            summary if isinstance(summary, str) else summary_at(summary, **_beside(row, orjson.loads(step)))
-        )
+        made["summary"] = summary if isinstance(summary, str) else summary_at(summary, **_beside(row, step()))
     if (mentions := row[_MENTIONS]) is not None:
         pairs = zip(mentions[::2], mentions[1::2], strict=True)
         made["mentions"] = [{"entity_type": kind, "value": value} for kind, value in pairs]

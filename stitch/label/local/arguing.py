@@ -99,6 +99,11 @@ _WORD = re.compile(r"[a-z']{3,}")
 _NEGATIVE = re.compile(r"\b(?:not|no|never|nothing|none|nobody|cannot|\w+n't|without)\b", re.IGNORECASE)
 
 
+@text_cache(maxsize=256)
+def _takes_sides(role: str) -> bool:
+    return _TAKES_SIDES.search(role) is not None
+
+
 class Arguing:
     """Follows one trajectory: how often each role has spoken, and whether anything was argued about yet."""
 
@@ -108,7 +113,7 @@ class Arguing:
 
     def act(self, reading: Reading) -> str | None:
         """What a turn does in a debate; None of who takes no side by its role, and of short turns."""
-        if len(reading.text) < MIN_ARGUED_CHARS or _TAKES_SIDES.search(reading.role) is None:
+        if len(reading.text) < MIN_ARGUED_CHARS or not _takes_sides(reading.role):
             return None
         text = reading.text[:_MOST_READ_CHARS]
         numbers = features(
@@ -118,7 +123,7 @@ class Arguing:
 
     def take(self, role: str, events: Sequence[str]) -> None:
         """Take in what a turn did."""
-        if _TAKES_SIDES.search(role) is not None:
+        if _takes_sides(role):
             self._turns[role] = self._turns.get(role, 0) + 1
             self._argued += _goes_on(events)
 

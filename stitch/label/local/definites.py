@@ -124,7 +124,7 @@ def _definite(
 
 
 def _there(text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]]) -> list[Pointed]:
-    match = _THERE.search(text) if "place" in nouns else None
+    match = _THERE.search(text) if "place" in nouns and "there" in text.lower() else None
     if match is None:
         return []
     start, end = match.span("there" if match["there"] else "after" if match["after"] else "last")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from stitch.core import ReferenceRewrite
+from stitch.core.text_cache import text_cache
 from stitch.label.local.antecedents import Referent
 from stitch.text.names import NOT_NAMES, RELATIONAL_NOUN, NameMention
 from stitch.text.phrases import noun_phrases
@@ -190,7 +191,7 @@ def answer(text: str, ask: Ask | None) -> list[ReferenceRewrite]:
     if match := _INDIFFERENT.search(text):
         start = match.end() if match["tail"] is None else match.start("tail")
         return [_rewrite(start, match.end(), f" about {the_thing}", 0.7)]
-    if match := _NO_MATTER.search(text):
+    if "matter" in text.lower() and (match := _NO_MATTER.search(text)):
         return [_rewrite(*match.span("it"), the_thing, 0.7)]
     if match := _WHICHEVER.search(text):
         return [_rewrite(*match.span("any"), f"{match['any'][:3]} {about}", 0.7)]
@@ -327,21 +328,27 @@ def _places(text: str, said: Sequence[Said]) -> Iterator[ReferenceRewrite]:
 
 def _wish(said: Sequence[Said], role: str) -> Wish | None:
     """What this speaker last asked for."""
-    for earlier in reversed(said):
-        seeks = _SEEKS.search(earlier.text) if earlier.role == role else None
-        if seeks is None:
+    wishes = (_wish_in(earlier.text) for earlier in reversed(said) if earlier.role == role)
+    return next(filter(None, wishes), None)
+
+
+@text_cache(maxsize=32)  # of a step it is asked as long as that is remembered
+def _wish_in(text: str) -> Wish | None:
+    """What a text asks for."""
+    seeks = _SEEKS.search(text)
+    if seeks is None:
+        return None
+    rest = text[seeks.end() :]
+    for phrase in noun_phrases(rest):
+        before = ["", "", *rest[: phrase.start].lower().split()]
+        inside = before[-1] in _PREPOSITIONS or (before[-1] == "the" and before[-2] in _PREPOSITIONS)
+        if RELATIONAL_NOUN.match(phrase.head) or inside:
             continue
-        rest = earlier.text[seeks.end() :]
-        for phrase in noun_phrases(rest):
-            before = ["", "", *rest[: phrase.start].lower().split()]
-            inside = before[-1] in _PREPOSITIONS or (before[-1] == "the" and before[-2] in _PREPOSITIONS)
-            if RELATIONAL_NOUN.match(phrase.head) or inside:
-                continue
-            modifiers = phrase.text.split()[:-1]
-            if before[-1].endswith("ly"):
-                modifiers = [before[-1], *modifiers]
-            conditions = filter(_narrows, _WITH.findall(rest[phrase.start :]))
-            return Wish(phrase.head, " ".join(modifiers), " ".join(dict.fromkeys(conditions)))
+        modifiers = phrase.text.split()[:-1]
+        if before[-1].endswith("ly"):
+            modifiers = [before[-1], *modifiers]
+        conditions = filter(_narrows, _WITH.findall(rest[phrase.start :]))
+        return Wish(phrase.head, " ".join(modifiers), " ".join(dict.fromkeys(conditions)))
     return None
 
 

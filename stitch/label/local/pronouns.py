@@ -125,7 +125,6 @@ def resolve_pronouns(
         before: The step before.
     """
     # Complexity over 15 because pronouns are passed over for reasons that change how the next ones are read.
-    ranked: list[tuple[float, Referent]] | None = None
     done: set[str] = set()
     resolved: set[str] = set()
     for match in _PRONOUN.finditer(text, 0, until + 16):  # longer than a pronoun with what may not stand behind it
@@ -146,8 +145,7 @@ def resolve_pronouns(
             done.add(kind)
         if text[match.end() : match.end() + 3] in ("'re", "'ve"):
             continue
-        if ranked is None:
-            ranked = known.rank()
+        ranked = known.rank()
         if not ranked:
             known.unbound.setdefault(_GENDER.get(word, ""), known.clock)
             return

@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from stitch.core.steps import Step
+from stitch.core.text_cache import text_cache
 from stitch.label.local.acts import Act, WrittenAction, acts_of_call, written_action
 from stitch.label.local.reading import INSTRUCTING
 from stitch.text.forms import SentenceForm, sentence_form
@@ -157,7 +158,7 @@ def _kind(step: Step, text: str, so_far: SoFar, *, written: WrittenAction | None
     role = step.role.lower()
     if step.tool_calls:
         return CALLS
-    if step.tool_name is not None or _NAME_PARTS.split(role)[-1] in _RESULT_ROLES:
+    if step.tool_name is not None or _is_of_results(role):
         return RESULT
     if role in INSTRUCTING or (role in _USERS and _instructs(text, so_far)):
         return SETUP
@@ -173,6 +174,11 @@ def _kind(step: Step, text: str, so_far: SoFar, *, written: WrittenAction | None
     if written is not None:
         return CALLS
     return ASKS if role in _USERS else SAYS
+
+
+@text_cache(maxsize=256)
+def _is_of_results(role: str) -> bool:
+    return _NAME_PARTS.split(role)[-1] in _RESULT_ROLES
 
 
 def _shows_run(step: Step, text: str, so_far: SoFar, *, kind: str, written: WrittenAction | None) -> bool:

@@ -1,0 +1,78 @@
+"""What was raised, and by whom, is found again whatever was forgotten since."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stitch.label.local import antecedents
+from stitch.label.local.antecedents import Antecedents
+
+RAISING = st.tuples(
+    st.sampled_from(["Alder Kitchen", "Birch Tavern", "Cedar Inn", "Dove House", "Elm"]),
+    st.sampled_from(["user", "agent"]),
+    st.sampled_from(["day 1", "day 2", "the trip"]),
+    st.sampled_from(["", "day 1", "day 2"]),
+)
+
+
+class NoWords:
+    """Of steps that are erased others say all words."""
+
+    def said_in(self, text: str) -> bool:
+        return False
+
+    quoted_in = named_in = said_in
+
+    def renamed(self, scope: str) -> str:
+        return scope
+
+
+@given(raisings=st.lists(RAISING, max_size=40), gone=st.sets(st.integers(0, 39)), loaded=st.booleans())
+def test_things_raised_are_those_of_the_speaker_for_the_part_or_the_goal(
+    raisings: list[tuple[str, str, str, str]], gone: set[int], loaded: bool
+) -> None:
+    known = Antecedents()
+    for number, (name, by, scope, part) in enumerate(raisings):
+        known.clock, known.part = number + 1, part
+        known.raise_names([(name, [f"{name} for lunch {number}."], False)], by=by, scope=scope, step=str(number))
+    if gone:
+        known.forget(
+            sorted(place + 1 for place in gone), ids={str(place) for place in gone}, texts=[], erased=NoWords()
+        )
+    if loaded:
+        known = Antecedents.load(known.save())
+    for part in ("", "day 1", "day 2"):
+        for scope in ("day 1", "day 2", "the trip"):
+            known.part = part
+            here = [item for item in known.raised if (item.part == part if part else item.scope == scope)]
+            for by in ("user", "agent"):
+                own = [item for item in here if item.by == by and " " in item.name]
+                most = 2 * len(own) >= sum(" " in item.name for item in here)
+                found = known.raised_by(by, scope=scope)
+                assert list(map(id, found)) == list(map(id, own if most else []))
+
+
+def test_of_what_was_raised_the_oldest_of_a_goal_and_of_all_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(antecedents, "_MAX_RAISED_PER_SCOPE", 2)
+    monkeypatch.setattr(antecedents, "_MAX_RAISED", 3)
+    known = Antecedents()
+    for name, scope in (
+        ("Alder Inn", "a"),
+        ("Birch Inn", "b"),
+        ("Cedar Inn", "b"),
+        ("Dove Inn", "b"),
+        ("Elm Inn", "c"),
+    ):
+        known.raise_names([(name, [name], False)], by="user", scope=scope, step=None)
+    assert [item.name for item in known.raised] == ["Cedar Inn", "Dove Inn", "Elm Inn"]
+    assert known.raised_by("user", scope="a") == []
+    assert [item.name for item in known.raised_by("user", scope="b")] == ["Cedar Inn", "Dove Inn"]
+
+
+@given(st.from_regex(antecedents._ITEM) | st.from_regex(re.compile(r"(?:.|\n)*[\d*\u2022-][.)]? +\w{3}")))
+def test_a_text_with_an_item_of_a_list_has_the_sign_of_one(text: str) -> None:
+    assert not antecedents._ITEM.search(text) or antecedents._MAY_LIST.search(text)
