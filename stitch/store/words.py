@@ -93,7 +93,7 @@ class TenantWords:
         self._size += len(packed)
         self._with_words += int(np.count_nonzero(packed.counts))
         self._pending.append(packed)
-        self._pending_words += len(packed.words)
+        self._pending_words += len(packed.words) + len(packed)  # a snippet without words waits too
         if self._pending_words > _PENDING_WORDS:
             self._sorted()
 
@@ -111,6 +111,8 @@ class TenantWords:
 
     def _sort_in(self, said: NDArray[np.uint32], weights: NDArray[np.float32], slots: NDArray[np.uint32]) -> None:
         """Take in words, the weight of each, and in which slot it stands."""
+        if not len(said):
+            return
         order = np.argsort(said, kind="stable")
         slots, weights = slots[order], weights[order]
         words, starts = np.unique(said[order], return_index=True)

@@ -78,7 +78,7 @@ def test_a_record_has_a_unit_vector_in_which_short_steps_lean_on_their_context()
     assert [record.snippet for record in records] == given
     assert records[0].words == LEXICAL.document("xxx yyyy", context="user")
     assert records[1].words == LEXICAL.document("The inn is x", context="user y It")
-    assert embedder.calls == [[each.resolved for each in given], ["y", "y", "y", "z"]]
+    assert embedder.calls == [[*(each.resolved for each in given), "y", "y", "y", "z"]]
     plain = Axes()
     assert len(make_records(given[:1], embedder=plain, lexical=LEXICAL)) == 1
     assert plain.calls == [["xxx yyyy"]]
