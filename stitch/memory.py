@@ -481,11 +481,12 @@ class Memory:
 
     def get(self, trajectory: str, step: str) -> Entry | None:
         """One step with its labels and how far it has come; None if there is none of this id."""
-        return self._ingestor.journal.entry(self.tenant, trajectory_name(trajectory), step)
+        return (found := self._ingestor.journal.entry(self.tenant, trajectory_name(trajectory), step)) and found.told()
 
     def steps(self, trajectory: str, *, start: int = 0, stop: int | None = None) -> Iterator[Entry]:
         """The steps of a trajectory from position `start` to before `stop`, with their labels and how far they are."""
-        return self._ingestor.journal.entries(self.tenant, trajectory_name(trajectory), start=start, stop=stop)
+        kept = self._ingestor.journal.entries(self.tenant, trajectory_name(trajectory), start=start, stop=stop)
+        return (entry.told() for entry in kept)
 
     def status(self) -> MemoryStatus:
         """How many steps have come how far."""

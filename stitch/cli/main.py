@@ -94,7 +94,7 @@ def cli(context: click.Context, /, quiet: bool, verbose: int) -> None:
       5    the journal or the store failed
       6    the language model failed
       130  interrupted (Ctrl-C); nothing that was accepted is lost
-      143  terminated (SIGTERM), as a service is stopped; likewise
+      143  terminated (SIGTERM); likewise; `serve` and its orderly end: 0, by either
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v contradict each other")

@@ -6,6 +6,17 @@ import re
 import unicodedata
 from enum import Enum
 
+from stitch.core.role_words import (
+    COMMANDS,
+    DOCUMENT_WORDS,
+    DOCUMENTS,
+    RECORDS,
+    SPEAKERS,
+    TOOL_WORDS,
+    TOOLS,
+    TRADES,
+    USERS,
+)
 from stitch.core.text_cache import text_cache
 
 
@@ -58,49 +69,15 @@ class Trust(Enum):
         return tuple(trust for trust in Trust if trust >= self)
 
 
-_USERS = frozenset({"user", "human", "customer", "client", "system", "developer", "operator"})
-_TOOLS = frozenset(
-    {"tool", "tools", "function", "observation", "environment", "env", "terminal", "shell", "executor", "interpreter",
-     "ipython", "computer", "sandbox", "browser", "api", "stdout", "stderr"}
-)  # fmt: skip
-_DOCUMENTS = frozenset({"document", "documents", "doc", "file", "page", "web", "webpage", "email", "attachment",
-                        "retrieved", "search", "knowledge", "source"})  # fmt: skip
-_TOOL_WORDS = _TOOLS | frozenset(
-    {"bash", "zsh", "sh", "cmd", "powershell", "console", "python", "jupyter", "repl", "runtime", "docker",
-     "container", "http", "curl", "webhook", "mcp", "server", "plugin", "sql", "database", "db", "git", "grep",
-     "crawler", "scraper", "kernel", "calculator", "compiler", "sensor", "exec", "execution", "result", "results",
-     "output", "outputs", "response", "observations", "log", "logs", "toolmessage", "toolresult",
-     "toolresponse", "tooloutput", "functionmessage", "functionresponse", "functions"}
-)  # fmt: skip
-"""Words that mean a tool where nothing says that somebody of that trade speaks."""
-_DOCUMENT_WORDS = _DOCUMENTS | frozenset(
-    {"docs", "files", "pages", "website", "websites", "site", "url", "html", "pdf", "mail", "inbox", "rag",
-     "retriever", "retrieval", "context", "passage", "passages", "chunk", "chunks", "snippet", "snippets",
-     "searchresult", "google", "bing", "wikipedia", "wiki", "news", "article", "articles", "kb", "corpus",
-     "sources", "citation", "citations", "feed", "rss", "ocr", "reference", "references",
-     "external", "untrusted", "internet", "fetched", "clipboard", "memory", "memories", "recalled"}
-)  # fmt: skip
-_SPEAKERS = frozenset(
-    {"agent", "assistant", "expert", "engineer", "developer", "programmer", "coder", "analyst", "scientist",
-     "specialist", "planner", "critic", "reviewer", "manager", "lead", "editor", "writer", "reporter", "worker",
-     "surfer", "navigator", "bot", "ai", "llm", "model", "user", "person", "speaker"}
-)  # fmt: skip
-"""Words of a role that mean somebody who speaks: an expert of Python is no Python."""
-_LETTERS = re.compile(r"[a-z]+")
+_RUNS = re.compile(r"[^\W\d_]+")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-"""The words of a name in which each may begin with a capital."""
-
+"""The words of a run of letters in which each may begin with a capital."""
 
 _ALIKE = str.maketrans("аеорсухіѕјԁһкмтвνοαρτυικАЕОРСУХТВКМН", "aeopcyxisjdhkmtbvoaptuikAEOPCYXTBKMH")
 """Cyrillic and Greek letters that look like Latin ones."""
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
-
-
-def _as_seen(role: str) -> str:
-    """A role as a reader takes it: without signs that are not seen, with Latin letters for what looks like them."""
-    return unicodedata.normalize("NFKC", _UNSEEN.sub("", role)).translate(_ALIKE)
 
 
 @text_cache(maxsize=1024)
@@ -113,19 +90,11 @@ def origin_of(role: str, *, answers_tool: bool) -> Origin:
         role: As the source says it.
         answers_tool: Whether the text is the result of a tool.
     """
-    seen = role if role.isascii() else _as_seen(role)
-    parts = set(_LETTERS.findall(seen.casefold()))
-    if answers_tool or parts & _TOOLS:
+    if answers_tool:
         return Origin.TOOL
-    if parts & _DOCUMENTS:
-        return Origin.DOCUMENT
-    words = {word.lower() for word in _WORDS.findall(seen)}
-    if not (words | parts) & _SPEAKERS:
-        if (words | parts) & _TOOL_WORDS:
-            return Origin.TOOL
-        if (words | parts) & _DOCUMENT_WORDS:
-            return Origin.DOCUMENT
-    return Origin.USER if role.strip().casefold() in _USERS else Origin.AGENT
+    if (found := _not_somebody(role, kind=False)) is not None:
+        return found
+    return Origin.USER if role.strip().casefold() in USERS else Origin.AGENT
 
 
 def origin_of_name(name: str) -> Origin | None:
@@ -134,10 +103,51 @@ def origin_of_name(name: str) -> Origin | None:
     A name of several words is a person's, unless all of them mean a tool or a document.
     """
     words = [word.casefold() for word in name.split()]
-    if len(words) > 1 and not set(words) <= _TOOL_WORDS | _DOCUMENT_WORDS:
+    if len(words) > 1 and not set(words) <= TOOL_WORDS | DOCUMENT_WORDS:
         return None
-    found = origin_of(name, answers_tool=False)
-    return found if found in (Origin.TOOL, Origin.DOCUMENT) else None
+    return _not_somebody(name, kind=False)
+
+
+def origin_of_kind(kind: str) -> Origin | None:
+    """The same of the type of a message, where words for any record (`event`, `update`) mean nothing."""
+    return _not_somebody(kind, kind=True)
+
+
+@text_cache(maxsize=1024)
+def _not_somebody(name: str, *, kind: bool) -> Origin | None:
+    """`TOOL` or `DOCUMENT` if a name is none of somebody who speaks."""
+    plain = unicodedata.normalize("NFKC", _UNSEEN.sub("", name))
+    seen = plain.translate(_ALIKE)
+    words = _words_of(seen)
+    parts = {run.casefold() for reading in {plain, seen} for run in _RUNS.findall(reading)}
+    speaks = bool(words) and words[-1] in SPEAKERS
+    if not kind and _is_of_a_function(seen, words, but=TRADES if speaks else frozenset()):
+        return Origin.TOOL
+    if not speaks:
+        if parts & TOOLS:
+            return Origin.TOOL
+        if parts & DOCUMENTS:
+            return Origin.DOCUMENT
+    meant = parts.union(words)
+    if meant & SPEAKERS:
+        return None
+    if kind or not meant <= TOOL_WORDS | DOCUMENT_WORDS:
+        meant -= RECORDS
+    if meant & TOOL_WORDS:
+        return Origin.TOOL
+    return Origin.DOCUMENT if meant & DOCUMENT_WORDS else None
+
+
+def _words_of(name: str) -> list[str]:
+    """The words of a name in their order, in small letters: `WebSurfer` and `web_surfer` have two."""
+    runs = _RUNS.findall(name)
+    return [word.lower() for run in runs for word in (_WORDS.findall(run) if run.isascii() else [run])]
+
+
+def _is_of_a_function(name: str, words: list[str], *, but: frozenset[str]) -> bool:
+    """Whether a name is written like that of a function and begins like one, or is a command itself."""
+    written = not any(sign.isspace() for sign in name.strip())
+    return written and bool(words) and words[0] in (COMMANDS | TRADES) - but
 
 
 def less_trusted(*origins: Origin | None) -> Origin:

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
     """A step as the journal keeps it."""
 
     seq: int
-    """Its number in the journal, in the order of acceptance over all trajectories."""
+    """Its number in the journal, in the order of acceptance over all trajectories of all tenants."""
     tenant: str
     trajectory: str
     position: int
@@ -58,6 +58,10 @@ class Entry(NamedTuple):
         """The id of the step."""
         assert self.step.id is not None
         return self.step.id
+
+    def told(self) -> Entry:
+        """As a memory hands it out: numbered by its place, for the number in the journal counts others' steps, too."""
+        return self._replace(seq=self.position)
 
     def was_retired(self, at: float) -> bool:
         """Whether it was out of retrieval at a moment, in Unix seconds."""

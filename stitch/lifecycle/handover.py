@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stitch.label.model.offline import OfflineLabeler, WindowReply
     from stitch.lm import Ledger
 
-_ID = re.compile(r"stitch-(\d{1,18})-(\d{1,4})-([0-9a-f]{16})")
+_ID = re.compile(r"stitch-([0-9a-f]{12})-(\d{1,18})-(\d{1,4})-([0-9a-f]{16})")
 
 
 class NumberedLine(NamedTuple):
@@ -67,6 +67,8 @@ class Handover:
         self._ingestor, self._journal = ingestor, ingestor.journal
         self._labeler, self._tenant, self._ledger = labeler, tenant, ledger
         self._corrected = self._journal.correctors(tenant)
+        self._names: dict[str, str] = {}
+        """Trajectories by the digest that stands in the ids of their windows."""
 
     def windows(self) -> Iterator[SentWindow]:
         """The window that is next in each trajectory that has one."""
@@ -128,7 +130,12 @@ class Handover:
     def _id(self, window: Sequence[Entry]) -> str:
         steps = [[entry.id, entry.step.model_dump_json(exclude_defaults=True)] for entry in window]
         what = json.dumps([self._labeler.name, self._tenant, window[0].trajectory, steps])
-        return f"stitch-{window[0].seq}-{len(window)}-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+        # The place in the trajectory, not the number in the journal: that counts the steps of all tenants.
+        place = f"{self._mark(window[0].trajectory)}-{window[0].position}-{len(window)}"
+        return f"stitch-{place}-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+
+    def _mark(self, trajectory: str) -> str:
+        return hashlib.sha256(json.dumps([self._tenant, trajectory]).encode()).hexdigest()[:12]
 
     def _session(self, trajectory: str, position: int) -> LineageSession:
         """The labeling of a trajectory as it stands before a position, from the last checkpoint if it fits."""
@@ -170,11 +177,13 @@ class Handover:
         match = _ID.fullmatch(name)
         if match is None:
             raise ReplyError(f"no window has the id {name[:80]!r}")
-        first = next(self._journal.entries_of([int(match[1])]), None)
+        if match[1] not in self._names:
+            self._names = {self._mark(name): name for name in self._journal.trajectories(self._tenant)}
         window: list[Entry] = []
-        if first is not None and first.tenant == self._tenant:
-            stop = first.position + int(match[2])
-            window = list(self._journal.entries(self._tenant, first.trajectory, start=first.position, stop=stop))
+        if (trajectory := self._names.get(match[1])) is not None:
+            start = int(match[2])
+            stop = start + int(match[3])
+            window = list(self._journal.entries(self._tenant, trajectory, start=start, stop=stop))
         if not window or self._id(window) != name:
             raise ReplyError(f"the steps of window {name!r} are not as they were, or another model was asked")
         return window

@@ -127,7 +127,7 @@ def inventory_of(pages: Sequence[InventoryResponse]) -> LabelInventory:
 
 
 def entry_of(row: StepRow, *, tenant: str) -> Entry:
-    """A step as a journal keeps it; numbers of a journal count the steps of all tenants, and are not told."""
+    """A step as a memory hands it out (`Entry.told`)."""
     return Entry(
         seq=row.position,
         tenant=tenant,

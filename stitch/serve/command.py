@@ -40,7 +40,8 @@ def command(
     config: str | None, retention_every_h: float | None, backup_every_h: float | None, backup_to: str | None,
     keep: int | None, **settings: Any,
 ) -> None:  # fmt: skip
-    """Serve a memory over HTTP until Ctrl-C or SIGTERM; what was accepted by then is finished.
+    """Serve a memory over HTTP until Ctrl-C or SIGTERM; what was accepted by then is finished,
+    and the exit status is 0.
 
     REST is at /v1 and described at /openapi.json, events are at /v1/events, tools at /mcp, numbers at /metrics.
     Without --keys only this machine is served, as the tenant that --tenant names; with keys each request is the

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from stitch.core import Origin, Step, ToolCall, origin_of
-from stitch.core.trust import less_trusted, origin_of_name
+from stitch.core.trust import less_trusted, origin_of_kind, origin_of_name
 from stitch.errors import StepRejectedError
 from stitch.sources.fields import (
     ROLES,
@@ -285,7 +285,7 @@ def _told_origin(row: Row, *, calls: bool) -> Origin | None:
     for kind in kinds:
         means = kind_of({"type": kind})
         if means == "result" or (means is None and not calls and "request" not in kind.lower()):
-            told.append(origin_of_name(kind))
+            told.append(origin_of_kind(kind))
     if not calls and any(metadata.get(name) is not None for name in RESULT_IDS[:-1]):
         told.append(Origin.TOOL)
     told += _claims(metadata)

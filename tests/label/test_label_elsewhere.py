@@ -179,7 +179,7 @@ BAD: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "no reply": (lambda request: {"id": request["id"]}, "no 'reply'"),
     "no id": (lambda request: {"reply": answer(request)}, "no 'id'"),
     "unknown id": (lambda request: {"id": "window 7", "reply": answer(request)}, "no window has the id"),
-    "gone": (lambda request: {"id": "stitch-9999-24-0123456789abcdef", "reply": {}}, "not as they were"),
+    "gone": (lambda request: {"id": "stitch-0123456789ab-9999-24-0123456789abcdef", "reply": {}}, "not as they were"),
     "too few": (lambda request: spoiled(request, lambda readings: readings.pop()), "labeled other steps"),
     "wrong numbers": (lambda request: spoiled(request, lambda readings: readings[0].update(n=99)), "other steps"),
     "wrong shape": (lambda request: {"id": request["id"], "reply": {"readings": "none"}}, "labeled other steps"),

@@ -83,7 +83,9 @@ def test_rounds_of_windows_and_replies_label_all_and_cost_what_they_say(memory: 
 def test_what_cannot_be_used_is_named_and_the_same_again_changes_nothing(memory: Memory) -> None:
     fill(memory)
     answered = [reply(each) for each in requests(by_hand(memory))]
-    taken = by_hand(memory).take_in(lines([answered[0], {"id": "stitch-1-2-0123456789abcdef", "reply": {}}, "?"]))
+    taken = by_hand(memory).take_in(
+        lines([answered[0], {"id": "stitch-0123456789ab-1-2-0123456789abcdef", "reply": {}}, "?"])
+    )
     assert (taken.windows, [each.line for each in taken.rejections]) == (1, [2, 3])
     again = by_hand(memory).take_in(lines(answered))
     assert (again.windows, again.repeated) == (1, 1)

@@ -19,7 +19,10 @@ TOOL_ROLES = (
     "CodeExecutor", "code_execution_result", "executor", "interpreter", "sandbox", "runtime", "docker", "browser",
     "computer", "api", "http", "api_response", "curl", "webhook", "mcp", "mcp_server", "server", "plugin", "sql",
     "database", "db", "git", "crawler", "scraper", "result", "results", "output", "command_output", "exec_result",
-    "kernel", "log", "retrieval_tool", "calculator", "sensor", "file_system", "grep",
+    "kernel", "log", "retrieval_tool", "calculator", "sensor", "file_system", "grep", "weather", "calendar", "redis",
+    "get_weather", "getWeather", "lookup_order", "bookHotel", "list_users", "get_customer", "Read", "Edit", "Glob",
+    "herramienta", "résultat", "Werkzeug", "инструмент", "工具", "ツール", "araç", "أداة", "error", "events", "data",
+    "table", "callback", "fetcher", "vector_store", "assistant_tool", "user_proxy_tool",
 )  # fmt: skip
 DOCUMENT_ROLES = (
     "document", "Document", "documents", "doc", "docs", "file", "page", "web", "webpage", "web_page", "website",
@@ -34,7 +37,9 @@ AGENT_ROLES = (
     "Coder", "travel_agent", "debater_1", "Expert", "Ann", "Bob Smith", "Dr. Watson", "María", "李雷", "@bob:x",
     "python_expert", "Python Developer", "SQL engineer", "news_editor", "database_agent", "Excel_Expert", "narrator",
     "Verification_Expert", "DataAnalysis_Expert", "git_reviewer", "speaker 1", "guest", "Seller", "WebSurfer",
-    "SearchAgent", "moderator", "assistant_2",
+    "SearchAgent", "moderator", "assistant_2", "search_agent", "tool_agent", "Browser Agent", "Web Designer",
+    "query_planner", "call_center_agent", "Database Administrator", "error_404_kid", "Sim-Value", "ssh_rdp",
+    "Post Malone",
 )  # fmt: skip
 USER_ROLES = ("user", "User", "human", "HumanMessage", "customer", "client", "system", "developer", "operator")
 
@@ -84,6 +89,9 @@ AGENT_MESSAGES = (
     {"role": "user", "name": "Python Developer", "type": "message", "content": "Hi"},
     {"role": "assistant", "type": "function_call", "name": "bash", "content": "Hi", "tool_calls": [{"name": "bash"}]},
     {"role": "assistant", "type": "text", "content": "Hi"},
+    {"role": "user", "type": "event", "content": "Hi"},
+    {"role": "user", "type": "post", "content": "Hi"},
+    {"role": "assistant", "kind": "update", "content": "Hi"},
     {"role": "agent", "origin": "user", "content": "Hi"},
     {"role": "user", "origin": "agent", "content": "Hi"},
     {"role": "agent", "trust": "high", "content": "Hi"},
