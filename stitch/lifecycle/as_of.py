@@ -7,6 +7,7 @@ import heapq
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timezone
+from math import isnan
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import (
@@ -47,8 +48,10 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
     Raises:
         InputError: It is no time, and no step of the trajectory.
     """
-    if not isinstance(as_of, str):
+    if isinstance(as_of, int | float) and not isinstance(as_of, bool) and not isnan(as_of):
         return Moment(float(as_of))
+    if not isinstance(as_of, str):
+        raise InputError(f"{as_of!r} is no time", hint="give Unix seconds, or a time as 2026-03-01T12:00")
     if trajectory is not None:
         entry = journal.entry(tenant, trajectory, as_of)
         if entry is not None:

@@ -17,6 +17,7 @@ from stitch.core import Statement, Trust, apply_rewrites
 from stitch.errors import CutReplyError
 from stitch.label.model.quoting import quote, quote_step, quote_window, shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
+from stitch.text.markers import seen
 from stitch.themes.statements import MOST_A_STEP, MOST_CHARS, is_instruction, trust_of
 from stitch.themes.told import Reading, Said, digest_of
 
@@ -176,7 +177,7 @@ class StatementModel:
         prediction = self.model.run(self._program.name_themes, purpose=Purpose("theme names"), themes="\n".join(lines))
         found: dict[int, str] = {}
         for each in prediction.names:
-            name = " ".join(each.name.split())[:_NAME_CHARS].strip(" .\"'")
+            name = " ".join(seen(each.name).split())[:_NAME_CHARS].strip(" .\"'")
             if name and 1 <= each.n <= len(themes):
                 found.setdefault(themes[each.n - 1][0], name)
         return found
@@ -192,7 +193,7 @@ def _resolved(entry: Entry) -> Step:
 
 def _checked(reading: StatementReading, entries: Sequence[Entry], earlier: Sequence[Statement]) -> Said | None:
     """What was said, if it is something and stands on steps that were shown."""
-    text = " ".join(reading.text.split())[: 2 * MOST_CHARS]
+    text = " ".join(seen(reading.text).split())[: 2 * MOST_CHARS]
     places = sorted({n for n in reading.steps if 1 <= n <= len(entries)})
     if not text or not places:
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stitch.core import Step
@@ -36,3 +38,9 @@ def test_who_exports_a_trajectory_that_is_not_there_is_told_which_are(journal: D
     with pytest.raises(InputError, match="no trajectory 'trop' in this memory") as caught:
         list(export_lines(journal, tenant="ann", trajectory="trop"))
     assert [name in str(caught.value.hint) for name in ("trip", "work", "there are")] == [True] * 3
+
+
+@pytest.mark.parametrize("odd", [float("nan"), True, [1], {}, b"2026"])
+def test_what_is_no_time_is_refused_and_not_taken_for_the_beginning(journal: DictJournal, odd: Any) -> None:
+    with pytest.raises(InputError, match="is no time"):
+        moment_of(journal, odd, tenant="ann", trajectory=None)

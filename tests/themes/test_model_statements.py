@@ -124,9 +124,33 @@ def test_a_statement_that_corrects_an_earlier_one_supersedes_it_and_both_stay(tm
         old, new = sorted(memory.hierarchy.statements(), key=lambda each: each.trajectory)
         assert new.supersedes == (old.id,)
         assert old.superseded_by == new.id
+        context = memory.search("Where does Rex live?", retriever="themes").context()
+        [was] = [line for line in context.splitlines() if "Oslo" in line]
+        [now] = [line for line in context.splitlines() if "Bergen" in line]
+        assert was.partition(">")[0].endswith(" superseded")
+        assert "superseded" not in now
         memory.lifecycle.erase(Selector(trajectory="two"))
         [left] = memory.hierarchy.statements()
         assert left.superseded_by is None
+        assert "superseded" not in memory.search("Where does Rex live?", retriever="themes").context()
+
+
+def test_what_nobody_can_see_is_in_no_statement_and_no_name_of_a_model(tmp_path: Path) -> None:
+    def hidden(system: str, user: str) -> Any:
+        told = said(system, user)
+        for each in (*told.get("statements", ()), *told.get("names", ())):
+            for field in {"text", "name"} & each.keys():
+                each[field] = f"\x1b[31m{each[field]}\u200b\U000e0041\x00"
+        return told
+
+    with opened(tmp_path, hidden) as (memory, _):
+        add(memory, [("Ada", f"My dog Rex likes the park number {n} a lot.") for n in range(4)])
+        memory.flush()
+        [*texts] = (each.text for each in memory.hierarchy.statements())
+        [*names] = (each.name for each in memory.themes())
+    assert len(texts) == 4
+    assert any("matter" in name for name in names)
+    assert all(text.isprintable() and text.isascii() for text in (*texts, *names))
 
 
 @pytest.mark.parametrize("reply", ["", "no JSON at all", {"statements": [{"text": "x"}]}])

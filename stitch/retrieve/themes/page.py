@@ -28,7 +28,7 @@ from stitch.retrieve.context.quoting import clock, quote, quote_attribute
 from stitch.text.dates import MONTHS, day_of
 
 _OPEN, _CLOSE = "<memory>\n", "</memory>"
-_PLAIN_WORD = r"(?!(?:by|on|in|low)\b)[\w.:/@#-]+"
+_PLAIN_WORD = r"(?!(?:by|on|in|low|superseded)\b)[\w.:/@#-]+"
 _PLAIN = re.compile(rf"{_PLAIN_WORD}(?: {_PLAIN_WORD})*")
 """A name that needs no quotes: it cannot be taken for what else is said of a line."""
 _PLAIN_ID = re.compile(_PLAIN_WORD)
@@ -50,12 +50,15 @@ class Placed(NamedTuple):
     """The ids of the steps that it stands on."""
     at: tuple[int, int]
     """The place of its statement in the step, and its own in the statement."""
+    superseded: bool = False
+    """Whether a later statement corrects it."""
 
 
 @dataclass
 class _Line:
     snippet: MemorySnippet
     steps: tuple[str, ...]
+    superseded: bool
     parts: list[tuple[tuple[int, int], str]]
 
 
@@ -115,7 +118,7 @@ def _rendered(placed: Sequence[Placed], names: Mapping[str, str], counter: Token
     names = {theme: name for theme, own in steps_of.items() if theme and len(own) > 1 and (name := names[theme])}
     named: dict[str, list[_Line]] = {name: [] for name in names.values()}
     others: list[_Line] = []
-    for (theme, _), line in _lines(placed, names).items():
+    for (theme, *_), line in _lines(placed, names).items():
         named.get(theme, others).append(line)
     text: list[str] = []
     above: MemorySnippet | None = None
@@ -130,12 +133,12 @@ def _rendered(placed: Sequence[Placed], names: Mapping[str, str], counter: Token
     return Context(whole, counter.count(whole), tuple(ids))
 
 
-def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str, str], _Line]:
+def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str, str, bool], _Line]:
     """The pieces of one step and name of a theme together; themes that are not named are one."""
-    lines: dict[tuple[str, str], _Line] = {}
+    lines: dict[tuple[str, str, bool], _Line] = {}
     for each in placed:
-        key = (names.get(each.piece.theme or "", ""), each.piece.snippets[-1])
-        line = lines.setdefault(key, _Line(each.snippet, each.steps, []))
+        key = (names.get(each.piece.theme or "", ""), each.piece.snippets[-1], each.superseded)
+        line = lines.setdefault(key, _Line(each.snippet, each.steps, each.superseded, []))
         line.steps = tuple(dict.fromkeys((*line.steps, *each.steps)))
         line.parts.append((each.at, each.piece.text))
     return lines
@@ -153,6 +156,8 @@ def _written(line: _Line, above: MemorySnippet | None) -> str:
         shown += f" in {_value(snippet.trajectory)}"
     if snippet.trust is Trust.LOW:
         shown += " low trust"
+    if line.superseded:
+        shown += " superseded"
     parts = sorted(line.parts)
     body = parts[0][1]
     for (before, _), (here, part) in pairwise(parts):

@@ -243,7 +243,8 @@ class ThemesRetriever:
                     steps = statement.steps  # it asks what this step answers, or is a model's words
                     ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
             piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme)
-            placed.append(Placed(piece, snippet, steps, (at, sentence.number)))
+            superseded = statement is not None and statement.superseded_by is not None
+            placed.append(Placed(piece, snippet, steps, (at, sentence.number), superseded))
         return placed
 
     def _hits(self, placed: Sequence[Placed], hits: Sequence[ScoredSnippet]) -> tuple[ScoredSnippet, ...]:

@@ -101,7 +101,8 @@ def test_no_text_can_end_its_line_or_begin_another() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["x by Ada", "on", "by", "a in b", "low trust", "x low trust", 'a"b', "a> b", "", "<step 1>", "é 中"]
+    "name",
+    ["x by Ada", "on", "by", "a in b", "low trust", "x low trust", "superseded", 'a"b', "a> b", "", "<step 1>", "é 中"],
 )
 def test_no_name_can_be_taken_for_what_else_is_said_of_a_line(name: str) -> None:
     page = fit_page(
@@ -112,6 +113,15 @@ def test_no_name_can_be_taken_for_what_else_is_said_of_a_line(name: str) -> None
     head = re.fullmatch(rf"<step {written} by {written} on 14 Nov 2023 in {written}>text", line)
     assert head is not None
     assert line.count('"') == {"": 0, "é 中": 2}.get(name, 6)  # ids stand side by side, so one with a space is quoted
+
+
+def test_what_was_corrected_says_so_on_a_line_of_its_own() -> None:
+    old, new = placed("Rex is two.", "a", 1), placed("Rex barks.", "a", 1, at=(9, 0))
+    page = fit_page([old._replace(superseded=True), new], budget_tokens=500, counter=COUNTER)
+    assert page.text.splitlines()[1:-1] == [
+        "<step a by Ada on 14 Nov 2023 in x superseded>Rex is two.",
+        "<step a>Rex barks.",
+    ]
 
 
 def test_of_a_time_the_day_is_said_and_what_tells_no_day_as_it_is() -> None:
