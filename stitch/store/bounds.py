@@ -11,7 +11,7 @@ import numpy as np
 from stitch.core.files import private
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +25,9 @@ _FEW = 2
 
 _GATHERED = 1024
 """How many sketches are gathered at a time: what is freed of a large array, the process keeps."""
+
+_READ_ROWS = 8192
+"""Of so many sketches at a time heads are made when a store is opened."""
 
 _HEAD = 32
 """How many coordinates a head has. Those of the default embedder come in the order of their variance."""
@@ -40,59 +43,61 @@ AT_MOST = 1.001
 
 
 class VectorBounds:
-    """Between which numbers the cosine of a unit vector lies, by row, in mapped files.
+    """Between which numbers the cosine of a unit vector lies, by row.
 
-    Of each vector stand here its head (the first coordinates, and how long the rest is), an eighth of its bytes, and
-    its sketch (all coordinates in steps of a 127th of the largest, and how far that is from the vector), a quarter.
-    By Cauchy and Schwarz each bounds a cosine; the sketch within about a hundredth. Both are derived from vectors.
+    Of each vector stands in a mapped file its sketch: all coordinates in steps of a 127th of the largest, a byte each,
+    and how far that is from the vector. In memory stands its head, made of the sketch when the file is opened: the
+    first coordinates, and how long the rest is. By Cauchy and Schwarz each bounds a cosine, the sketch within about a
+    hundredth.
 
     Args:
-        folder: Where the files are; made if they are not there.
+        folder: Where the file is; made if it is not there.
         dimension: The length of a vector.
 
     Raises:
-        OSError: A file cannot be used.
+        OSError: The file cannot be used.
     """
 
     def __init__(self, folder: Path, *, dimension: int) -> None:
-        self._dimension = dimension
-        self.files = bound_files(folder)
         about = np.dtype([("steps", np.int8, dimension), ("scale", np.float32), ("error", np.float32)])
-        self._heads = _Table(self.files[0], np.dtype((np.float32, min(_HEAD, dimension) + 1)))
-        self._sketches = _Table(self.files[1], about)
+        self._sketches = _Table(sketch_file(folder), about)
+        self._room = np.zeros((0, min(_HEAD, dimension) + 2), dtype=np.float32)
+        """The heads, and places for more."""
+        self._make_room()
+        start = 0
+        for sketches in self._sketches.read():
+            self._set_heads(range(start, start := start + len(sketches)), sketches)
 
     def __len__(self) -> int:
         """How many rows there is room for."""
-        return min(len(self._heads.rows), len(self._sketches.rows))
+        return len(self._sketches.rows)
 
     def put(self, rows: Sequence[int], units: Vectors) -> None:
         """Take in vectors of length one, or zero; rows that are there are replaced."""
         if rows:
-            for table, values in self._derived(units):
-                table.reserve(max(rows) + 1)
-                table.rows[list(rows)] = values
+            self._sketches.reserve(max(rows) + 1)
+            self._make_room()
+            self._set(rows, self._sketches_of(units))
 
     def clear(self, rows: Sequence[int]) -> None:
         """Overwrite what is known of rows with zeros."""
-        for table in (self._heads, self._sketches):
-            table.rows[list(rows)] = np.zeros((), dtype=table.rows.dtype)
+        self._set(rows, np.zeros(len(rows), dtype=self._sketches.item))
 
     def agree(self, rows: Sequence[int], units: Vectors) -> NDArray[np.bool_]:
         """Of which of these rows is known what their vectors say."""
-        same = np.ones(len(rows), dtype=bool)
-        for table, values in self._derived(units):
-            there, wanted = (np.ascontiguousarray(each) for each in (table.rows[list(rows)], values))
-            width = table.item.itemsize
-            bytes_there, bytes_wanted = (each.view(np.uint8).reshape(len(rows), width) for each in (there, wanted))
-            same &= (bytes_there == bytes_wanted).all(axis=1)
+        there, wanted = (
+            np.ascontiguousarray(each).view(np.uint8).reshape(len(rows), self._sketches.item.itemsize)
+            for each in (self._sketches.rows[list(rows)], self._sketches_of(units))
+        )
+        same: NDArray[np.bool_] = (there == wanted).all(axis=1)
         return same
 
     def at_most(self, rows: NDArray[np.int64], unit: Vectors) -> Cosines:
         """What none of these cosines with a unit vector exceeds, roughly, at the least cost."""
         if not len(rows):
             return np.zeros(0)
-        heads = np.asarray(self._heads.rows)  # every slice of a mapped array costs more than that of a plain one
-        asked = _heads(unit[None])[0]
+        heads = self._room
+        asked = np.append(_heads(unit[None])[0], np.float32(AT_MOST))
         top = int(rows.max()) + 1
         if len(rows) * _FEW >= top:
             bounds: Cosines = np.einsum("ij,j->i", heads[:top], asked).take(rows).astype(np.float64)
@@ -115,26 +120,38 @@ class VectorBounds:
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
-        self._heads.flush()
         self._sketches.flush()
 
     def close(self) -> None:
-        """Let go of the files."""
-        self._heads.close()
+        """Let go of the file."""
         self._sketches.close()
 
-    def _derived(self, units: Vectors) -> list[tuple[_Table, NDArray[Any]]]:
+    def _set(self, rows: Sequence[int], sketches: NDArray[Any]) -> None:
+        self._sketches.rows[list(rows)] = sketches
+        self._set_heads(rows, sketches)
+
+    def _make_room(self) -> None:
+        if len(self._room) < len(self):
+            room = np.zeros((max(len(self), len(self._room) * 9 // 8), self._room.shape[1]), dtype=np.float32)
+            room[: len(self._room)] = self._room
+            self._room = room
+
+    def _set_heads(self, rows: Sequence[int], sketches: NDArray[Any]) -> None:
+        about = sketches["steps"].astype(np.float32) * sketches["scale"][:, None]
+        self._room[list(rows)] = np.concatenate([_heads(about), sketches["error"][:, None]], axis=1)
+
+    def _sketches_of(self, units: Vectors) -> NDArray[Any]:
         sketches = np.zeros(len(units), dtype=self._sketches.item)
         scales = np.abs(units).max(axis=1, initial=0.0, keepdims=True) / np.float32(_STEPS)
         steps = np.rint(np.divide(units, scales, out=np.zeros_like(units), where=scales > 0))
         sketches["steps"], sketches["scale"] = steps, scales[:, 0]
         sketches["error"] = np.linalg.norm(units - steps * scales, axis=1)
-        return [(self._heads, _heads(units)), (self._sketches, sketches)]
+        return sketches
 
 
-def bound_files(folder: Path) -> tuple[Path, Path]:
-    """The files of the bounds in a folder."""
-    return folder / "heads.bin", folder / "sketches.bin"
+def sketch_file(folder: Path) -> Path:
+    """The file of the bounds in a folder."""
+    return folder / "sketches.bin"
 
 
 class _Table:
@@ -156,6 +173,13 @@ class _Table:
             else:
                 stream.truncate(size)
         self.rows = self._map()
+
+    def read(self) -> Iterator[NDArray[Any]]:
+        """All rows, some at a time; not through the map, whose pages the process would hold."""
+        with open(self._file, "rb", opener=private) as stream:
+            for start in range(0, len(self.rows), _READ_ROWS):
+                rows = min(_READ_ROWS, len(self.rows) - start)
+                yield np.frombuffer(stream.read(rows * self.item.itemsize), dtype=self.item)
 
     def flush(self) -> None:
         if isinstance(self.rows, np.memmap):

@@ -17,6 +17,31 @@ _FREE, _GONE = -1, -2
 _LEAST = 64
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FEW = 16
+_WIDE = 255
+"""A gap that a byte does not hold."""
+
+
+def narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers in the smallest type that has them all, as they are saved."""
+    if values.dtype.kind not in "iu" or not len(values):
+        return values
+    return values.astype(np.promote_types(np.min_scalar_type(values.min()), np.min_scalar_type(values.max())))
+
+
+def with_gaps(values: NDArray[np.uint32]) -> list[NDArray[Any]]:
+    """Numbers that mostly ascend as two arrays: by how much each is larger, a byte each, and those that take more.
+
+    What is smaller than the one before is larger by what is left to 2**32.
+    """
+    gaps = np.diff(values, prepend=np.uint32(0))
+    return [np.minimum(gaps, _WIDE).astype(np.uint8), gaps[gaps >= _WIDE]]
+
+
+def without_gaps(arrays: Iterator[NDArray[Any]]) -> NDArray[np.uint32]:
+    """The numbers of which `with_gaps` made the next two arrays."""
+    gaps, wide = next(arrays).astype(np.uint32), next(arrays)
+    gaps[gaps == _WIDE] = wide
+    return np.cumsum(gaps, dtype=np.uint32)
 
 
 class Column:
@@ -76,13 +101,14 @@ class Texts:
 
     def dump(self) -> list[NDArray[Any]]:
         """All of it, for `load`."""
-        return [np.frombuffer(bytes(self._bytes), np.uint8), self._ends.values]
+        return [np.frombuffer(bytes(self._bytes), np.uint8), narrowed(np.diff(self._ends.values, prepend=0))]
 
     @classmethod
     def load(cls, arrays: Iterator[NDArray[Any]]) -> Texts:
         """What was dumped."""
         texts = cls()
-        texts._bytes, texts._ends = bytearray(next(arrays).tobytes()), Column(np.int64, next(arrays))
+        texts._bytes = bytearray(next(arrays).tobytes())
+        texts._ends = Column(np.int64, np.cumsum(next(arrays), dtype=np.int64))
         return texts
 
 
@@ -102,9 +128,13 @@ class Ids:
         place = self._place(snippet)
         return None if place is None else self._table[place]
 
-    def name(self, slot: int) -> str:
-        """The id of a slot."""
-        return _hyphened(f"{self._high[slot] << 64 | self._low[slot]:032x}")
+    def names(self, slots: NDArray[np.int64]) -> list[str]:
+        """The ids of slots."""
+        if not len(slots):
+            return []
+        halves = [np.frombuffer(half, np.uint64)[slots] for half in (self._high, self._low)]
+        digits = np.stack(halves, axis=1).astype(">u8").tobytes().hex()
+        return [_hyphened(digits[start : start + 32]) for start in range(0, len(digits), 32)]
 
     def append(self, snippet: str) -> int:
         """Give the next slot to an id that has none, and return the slot.

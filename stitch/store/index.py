@@ -16,8 +16,8 @@ from stitch.core.moment import Moment
 from stitch.core.protocols import DensityQuery
 from stitch.core.ranking import DensityCount, density
 from stitch.core.trust import Trust
-from stitch.store.columns import Column, Ids, Texts
-from stitch.store.words import PackedWords, TenantWords, join, split
+from stitch.store.columns import Column, Ids, Texts, narrowed, with_gaps, without_gaps
+from stitch.store.words import PackedWords, TenantWords
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,8 +33,8 @@ _TOO_MANY_DEAD = 1000
 _FEW_LEVELS = 16
 """So many densities are counted one by one: to count all at once takes as long as that."""
 
-_LAST_POSITION = 2**63 - 1
-"""No step stands behind it: a store refuses it."""
+_FIRST_POSITION, _LAST_POSITION = -(2**63), 2**63 - 1
+"""No step stands before or behind them: a store refuses it."""
 
 _PATTERNS = 256
 """How many sets of matched labels are told apart before those that do not occur are dropped."""
@@ -94,6 +94,8 @@ class TenantLabels:
         self._recorded = Column(np.float64)
         self._steps = Texts()
         self._names: dict[str, int] = {}
+        self._first, self._last = array("q"), array("q")
+        """Of each trajectory, by its number, its first and its last slot; others may stand between."""
         self._places: NDArray[np.int64] | None = None
         self._postings: dict[Label, array[int]] = {}
 
@@ -125,7 +127,7 @@ class TenantLabels:
 
     def ids(self, slots: Slots) -> list[str]:
         """The ids of these slots."""
-        return list(map(self._ids.name, slots.tolist()))
+        return self._ids.names(slots)
 
     def record_bytes(self) -> int:
         """How long the records of the living are together."""
@@ -153,8 +155,13 @@ class TenantLabels:
         self.remove({entry.id: replaced[entry.id] for _, entry in entries if entry.id in replaced})
         for _, entry in entries:
             slot = self._ids.append(entry.id)
-            if entry.trajectory not in self._names:
+            number = self._names.get(entry.trajectory)
+            if number is None:
                 self._names[entry.trajectory], self._places = len(self._names), None
+                self._first.append(slot)
+                self._last.append(slot)
+            else:
+                self._last[number] = slot
             for label in entry.labels:
                 postings = self._postings.get(label)
                 if postings is None:
@@ -181,9 +188,10 @@ class TenantLabels:
             "trajectories": list(self._names),
             "labels": [[label.kind.value, label.value] for label in self._postings],
         }
-        own = [column.values for column in self._columns]
-        parts = (*self._ids.dump(), *self._steps.dump(), *join(self._postings.values(), "I"), *self.words.dump())
-        return names, [*own, *parts]
+        own = [narrowed(column.values) for column in self._columns]
+        lengths = narrowed(np.array([len(postings) for postings in self._postings.values()], np.int64))
+        postings = with_gaps(np.frombuffer(b"".join(self._postings.values()), np.uint32))
+        return names, [*own, *self._ids.dump(), *self._steps.dump(), lengths, *postings, *self.words.dump()]
 
     @classmethod
     def load(cls, names: dict[str, Any], arrays: Iterator[NDArray[Any]]) -> TenantLabels:
@@ -195,9 +203,12 @@ class TenantLabels:
         labels._living = len(labels.rows)
         labels._live.extend(np.ones(labels._living, dtype=bool))
         labels._ids, labels._steps = Ids.load(arrays), Texts.load(arrays)
-        kinds_and_values = [Label(LabelKind(kind), value) for kind, value in names["labels"]]
-        labels._postings = dict(zip(kinds_and_values, split(arrays, "I"), strict=True))
+        ends = np.cumsum(next(arrays), dtype=np.int64).tolist()
+        postings = without_gaps(arrays)
+        for (kind, value), start, end in zip(names["labels"], [0, *ends], ends, strict=False):
+            labels._postings[Label(LabelKind(kind), value)] = array("I", postings[start:end].tobytes())
         labels.words = TenantWords.load(arrays)
+        labels._find_reach()
         return labels
 
     def remove(self, packed: Mapping[str, bytes]) -> None:
@@ -223,6 +234,14 @@ class TenantLabels:
             names = list(self._names)
             self._names, self._places = {names[old]: now for now, old in enumerate(used.tolist())}, None
             self._trajectory.values[:] = np.searchsorted(used, self._trajectory.values)
+            self._find_reach()
+
+    def _find_reach(self) -> None:
+        numbers, slots = self._trajectory.values, np.arange(len(self._trajectory))
+        first, last = np.zeros(len(self._names), np.int64), np.full(len(self._names), -1, np.int64)
+        last[numbers] = slots  # of a number that stands there more than once, the last counts
+        first[numbers[::-1]] = slots[::-1]
+        self._first, self._last = array("q", first.tobytes()), array("q", last.tobytes())
 
     def _bury(self) -> None:
         alive = self._live.values.copy()
@@ -236,6 +255,7 @@ class TenantLabels:
             self._postings[label] = array("I", slot_now[slots[alive[slots]]].astype(np.uint32).tobytes())
             if not self._postings[label]:
                 del self._postings[label]
+        self._find_reach()
 
     def slots(
         self,
@@ -273,26 +293,18 @@ class TenantLabels:
 
     def near(self, places: Sequence[tuple[str, int]], *, reach: int, among: DensityQuery) -> Slots:
         """The living slots that stand up to `reach` positions from these places, of those that a query sees."""
-        wanted = {
-            (number, position + away)
-            for trajectory, position in places
-            if among.trajectory in (None, trajectory) and (number := self._names.get(trajectory)) is not None
-            for away in range(-reach, reach + 1)
-        }
-        if not wanted:
-            return np.empty(0, dtype=np.int64)
-        # Few trajectories are left of many snippets before anything is compared one by one.
-        trajectories, here = self._trajectory.values, np.zeros(len(self._live), dtype=bool)
-        for number in {number for number, _ in wanted}:
-            here |= trajectories == number
-        slots = np.flatnonzero(here)
-        positions = self._position.values[slots]
-        slots = slots[np.isin(positions, [position for _, position in wanted if position <= _LAST_POSITION])]
-        if (seen := self._seen(among.trajectory, min_trust=among.min_trust, as_of=among.as_of)) is not None:
-            slots = slots[seen[slots]]
-        own = zip(self._trajectory.values[slots].tolist(), self._position.values[slots].tolist(), strict=True)
-        beside: Slots = slots[np.fromiter((place in wanted for place in own), dtype=bool, count=len(slots))]
-        return beside
+        found = set[int]()
+        for trajectory, position in places:
+            number = self._names.get(trajectory) if among.trajectory in (None, trajectory) else None
+            if number is not None:
+                lowest, highest = max(position - reach, _FIRST_POSITION), min(position + reach, _LAST_POSITION)
+                part = slice(self._first[number], self._last[number] + 1)
+                there = self._position.values[part]
+                here = (there >= lowest) & (there <= highest) & (self._trajectory.values[part] == number)
+                found.update((np.flatnonzero(here) + part.start).tolist())
+        slots = np.array(sorted(found), dtype=np.int64)
+        seen = self._seen(None, min_trust=among.min_trust, as_of=among.as_of)
+        return slots if seen is None else slots[seen[slots]]
 
     def ordered(self, slots: Slots, *, first: int | None = None) -> Slots:
         """Return slots by trajectory, position and step; only the `first` ones if a number is given."""

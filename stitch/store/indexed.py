@@ -20,7 +20,7 @@ from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit, WordCou
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.array_file import remove_for_good
-from stitch.store.bounds import bound_files
+from stitch.store.bounds import sketch_file
 from stitch.store.checks import Damage, check_records
 from stitch.store.checksums import changed_files, write_checksums
 from stitch.store.edge_engine import engine_error
@@ -28,7 +28,7 @@ from stitch.store.files import StoreFiles
 from stitch.store.index import Held, IndexEntry, LabelIndex
 from stitch.store.made_with import Facts, compare_facts, write_facts
 from stitch.store.owner import Ownership
-from stitch.store.payload import from_payload, intent_labels, to_payload
+from stitch.store.payload import intent_labels, to_payload
 from stitch.store.saved_index import load_index, save_index
 from stitch.store.scorer import TierScorer
 from stitch.store.similarity import Similarity
@@ -47,7 +47,7 @@ _BATCH = 2000
 _SPARE_BYTES = 128 * 2**20
 """What must be free before a write or a deletion: the engine writes into mapped files, where a full disk kills it."""
 
-LAYOUT = 5
+LAYOUT = 6
 """The version of the files; those of another are made anew from the journal."""
 
 _PENDING_BYTES = 16 * 2**20
@@ -233,9 +233,9 @@ class IndexedStore(ABC):
         places = [(snippet.trajectory, snippet.position) for snippet in snippets]
         with self._calls:
             labels = self._index.of(query.tenant)
-            slots = labels.near(places, reach=reach, among=query)
-            others = slots[~np.isin(slots, labels.slots_of([snippet.id for snippet in snippets]))]
-            return self._read(query.tenant, labels.ordered(others))
+            known = frozenset(labels.slots_of([snippet.id for snippet in snippets]))
+            slots = [slot for slot in labels.near(places, reach=reach, among=query).tolist() if slot not in known]
+            return self._read(query.tenant, labels.ordered(np.array(slots, dtype=np.int64)))
 
     def word_counts(
         self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
@@ -415,7 +415,7 @@ class IndexedStore(ABC):
             if new:
                 self._make_room()
             changed = changed_files(self._checksums)
-            if unknown := changed - {self._checksums, *bound_files(self._folder)}:
+            if unknown := changed - {self._checksums, sketch_file(self._folder)}:
                 raise StoreError(
                     f"{self._what} is damaged: {str(min(unknown))!r} is not as it was written", hint=self._reindex
                 )
@@ -461,7 +461,7 @@ class IndexedStore(ABC):
             if self._labels is not None and not self._owed and not self._saved.exists():
                 save_index(self._saved, self._labels)
             files = sorted((self._folder / "shard").rglob("*"))
-            write_checksums(self._checksums, [*files, *bound_files(self._folder)])
+            write_checksums(self._checksums, [*files, sketch_file(self._folder)])
 
     def _let_go(self, *, release: bool = True) -> Ownership:
         """Let go of the files, and of the folder unless its owner goes on."""
@@ -547,9 +547,9 @@ class IndexedStore(ABC):
                 self._files.rewrite(index)
 
     def _read(self, tenant: str, slots: NDArray[np.int64]) -> list[MemorySnippet]:
-        labels, payload = self._index.of(tenant), self._files.snippets.payload
+        labels, read = self._index.of(tenant), self._files.snippets.snippet
         with self._reading():
-            snippets = [from_payload(payload(held.start, held.size)) for held in labels.held(slots)]
+            snippets = [read(start, size) for _, start, size in labels.held(slots)]
         for snippet, name in zip(snippets, labels.ids(slots), strict=True):
             if snippet.tenant != tenant:
                 raise StoreError(f"{self._what} mixes up tenants", hint=self._reindex)

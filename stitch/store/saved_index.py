@@ -10,7 +10,7 @@ from pathlib import Path
 from stitch.store.array_file import load_arrays, save_arrays
 from stitch.store.index import LabelIndex
 
-_VERSION = 4
+_VERSION = 5
 
 
 def save_index(file: Path, index: LabelIndex) -> None:

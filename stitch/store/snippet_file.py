@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import orjson
 
 from stitch.core.files import private
+from stitch.core.snippets import MemorySnippet
 from stitch.errors import StoreError
 from stitch.store.payload import Payload
-from stitch.store.record_fields import from_values, to_values
+from stitch.store.record_fields import from_values, snippet_of, to_values
 
 VECTOR_TYPES = ("float32", "float16", "int8")
 """How the numbers of a vector may be written; the header has the place in this list."""
@@ -131,14 +132,14 @@ class SnippetFile:
         """
         return _decode(self._read(place.size, place.start), size=place.size)
 
-    def payload(self, start: int, size: int) -> Payload:
-        """What the record at a place says of its snippet: quicker than all of it.
+    def snippet(self, start: int, size: int) -> MemorySnippet:
+        """The snippet of the record at a place: quicker than all of it.
 
         Raises:
             StoreError: There is none, or not as it was written.
         """
         body, count = _body(self._read(size, start), size)
-        return _payload(body, count * _VECTOR.size)
+        return snippet_of(_values(body, count * _VECTOR.size))
 
     def free(self, places: Sequence[Place]) -> None:
         """Overwrite records with zeros, but for their length."""
@@ -254,10 +255,11 @@ def _decode(data: bytes, *, size: int) -> Record:
     at = count * _VECTOR.size
     (length,) = _COUNT.unpack_from(body, at)
     at += _COUNT.size
-    return Record(vectors, bytes(body[at : at + length]), _payload(body, at - _COUNT.size))
+    return Record(vectors, bytes(body[at : at + length]), from_values(_values(body, at - _COUNT.size)))
 
 
-def _payload(body: memoryview, at: int) -> Payload:
-    """The payload behind the words that begin here."""
+def _values(body: memoryview, at: int) -> list[Any]:
+    """The values of fields behind the words that begin here."""
     (length,) = _COUNT.unpack_from(body, at)
-    return from_values(orjson.loads(body[at + _COUNT.size + length :]))
+    values: list[Any] = orjson.loads(body[at + _COUNT.size + length :])
+    return values

@@ -242,7 +242,7 @@ def points_of_others(folder: Path, tenant: str) -> dict[str, Any]:
             found = {snippet.id: store._index.find(other, snippet.id) for snippet in store.scroll(other)}
             vectors = store._files.engine.vectors([held.row for held in found.values()])
             for name, held in found.items():
-                points[name] = (store._files.snippets.payload(held.start, held.size), vectors[held.row].tobytes())
+                points[name] = (store._files.snippets.snippet(held.start, held.size), vectors[held.row].tobytes())
         return points
 
 

@@ -146,7 +146,7 @@ def test_all_links_are_named_and_the_folder_itself_may_be_one(folder: Path, tmp_
         open_memory(folder)
 
 
-@pytest.mark.parametrize("name", ["journal.sqlite", "journal.sqlite-wal", "store/heads.bin", "store/owner.json"])
+@pytest.mark.parametrize("name", ["journal.sqlite", "journal.sqlite-wal", "store/sketches.bin", "store/owner.json"])
 def test_a_file_with_another_name_elsewhere_is_not_written_through(folder: Path, tmp_path: Path, name: str) -> None:
     own = tmp_path / "own"
     if (folder / name).exists():
@@ -209,7 +209,7 @@ def test_a_pipe_in_a_folder_does_not_stop_what_opens_it(folder: Path, name: str)
     assert name in refused.value.message
 
 
-@pytest.mark.parametrize("name", ["store/index.bin", "store/heads.bin", "store/checksums.json", "rejects.jsonl"])
+@pytest.mark.parametrize("name", ["store/index.bin", "store/sketches.bin", "store/checksums.json", "rejects.jsonl"])
 def test_a_file_of_holes_is_refused_before_it_fills_the_memory(folder: Path, name: str) -> None:
     with (folder / name).open("wb") as file:
         file.truncate(1 << 40)

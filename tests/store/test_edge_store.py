@@ -420,10 +420,10 @@ def test_what_a_search_needs_is_saved_and_made_again_where_it_is_not(tmp_path: P
     elif harm == "a torn index":
         saved.write_bytes(content[: len(content) // 2])
     elif harm == "another version":
-        content = content[8:].replace(b'"version": 4', b'"version": 3')
+        content = content[8:].replace(b'"version": 5', b'"version": 4')
         saved.write_bytes(crc32(content).to_bytes(8, "little") + content)
     elif harm == "few bounds":
-        (tmp_path / "store" / "heads.bin").write_bytes(b"")
+        (tmp_path / "store" / "sketches.bin").write_bytes(b"")
     elif harm == "killed":  # between writing an empty point and deleting it, as a deletion does
         from qdrant_edge import EdgeShard, Point, UpdateOperation
 

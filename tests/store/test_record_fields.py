@@ -10,7 +10,7 @@ from stitch.core import ContextualIntent, MemorySnippet, ReferenceRewrite
 from stitch.core.snippets import annotate_rewrites, apply_rewrites
 from stitch.core.summaries import place_of, summary_at
 from stitch.store.payload import from_payload, to_payload
-from stitch.store.record_fields import from_values, to_values
+from stitch.store.record_fields import from_values, snippet_of, to_values
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 WAYS = (lambda text, rewrites: text, annotate_rewrites, apply_rewrites, lambda text, rewrites: f"{text}!")
@@ -43,7 +43,7 @@ def test_a_snippet_comes_back_as_it_was(text, summary, context, told, events, sc
     assert values[-1] is not None
     back = from_values(values)
     assert back == {name: value for name, value in payload.items() if name not in ("id", "embedder")}
-    assert from_payload(back) == made
+    assert snippet_of(values) == from_payload(back) == made
 
 
 def test_words_of_the_text_stand_in_a_record_once() -> None:

@@ -357,7 +357,7 @@ def test_bounds_that_are_lost_here_are_made_again_from_the_vectors_there(
     with closing(open_store(qdrant, tmp_path)) as store:
         store.put(RECORDS)
         before = nearest(store, RECORDS[2])
-    (tmp_path / "store" / "heads.bin").unlink()
+    (tmp_path / "store" / "sketches.bin").unlink()
     with closing(open_store(qdrant, tmp_path)) as store:
         assert store.check("t") == []
         assert nearest(store, RECORDS[2]) == before

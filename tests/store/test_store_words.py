@@ -79,6 +79,21 @@ def test_a_word_that_nearly_all_have_is_counted_in_one_slot() -> None:
     assert tenant.counted([1, 2, 3], np.array([8])) == (1, {1: 1, 2: 0, 3: 0})
 
 
+@given(st.dictionaries(st.integers(0, 2**32 - 1), st.floats(0.015625, 64.0, width=32), max_size=40))
+def test_what_is_packed_comes_back_to_the_last_bit(words: dict[int, float]) -> None:
+    packed = PackedWords([pack({9: 1.5}), pack(words), pack({})])
+    assert packed.counts.tolist() == [1, len(words), 0]
+    assert (packed.words.tolist(), packed.weights.tolist()) == ([9, *words], [1.5, *words.values()])
+
+
+def test_a_word_takes_five_bytes_where_weights_are_few_and_more_weights_than_a_byte_tells_are_kept() -> None:
+    few, many = {word: 1.0 + word % 2 for word in range(600)}, {word: 1.0 + word for word in range(600)}
+    assert (len(pack(few)), len(pack(many))) == (1 + 2 * 4 + 5 * 600, 1 + 8 * 600)
+    packed = PackedWords([pack(many), pack(few)])
+    assert packed.words.tolist() == [*many, *few]
+    assert packed.weights.tolist() == [*many.values(), *few.values()]
+
+
 def test_words_that_wait_to_be_sorted_in_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_words, "_PENDING_WORDS", 4)
     tenant = TenantWords()
