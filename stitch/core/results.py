@@ -50,8 +50,8 @@ class FilterMaker(str, Enum):
     """The words of the question alone; they mislead more often than the others."""
 
 
-LEAST_TOKENS = 40
-"""A step takes about so many tokens of a context, with its line, or more; chats have 50 to 60."""
+LEAST_TOKENS = 30
+"""A step takes about so many tokens of a context, with its line, or more; chats have 30 to 50."""
 MOST_FILLING = 400
 """To fill a budget no more snippets are ranked, however large it is."""
 
