@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "labels": ("stitch.bench.suites.labels:command", "Labels against gold, beside trivial baselines."),
     "drafts": ("stitch.bench.suites.drafts:command", "Corrected drafts beside whole labels: tokens and quality."),
     "rewrites": ("stitch.bench.suites.rewrites:command", "Resolved references against a person's rewrites."),
+    "known-items": ("stitch.bench.known_items:command", "Steps that are asked for by their own words."),
     "density-replay": ("stitch.bench.suites.density_replay:command", "Reproduce recorded density orders exactly."),
     "trees": ("stitch.bench.trees.suite:command", "Path queries on trees, edits, and flat retrieval beside them."),
     "themes": ("stitch.bench.themes:command", "Themes: their sizes, what is moved, what a step costs."),

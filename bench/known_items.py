@@ -1,4 +1,4 @@
-"""Whether steps are found by their own words: `python -m stitch.bench.known_items --data SET ...`.
+"""Whether steps are found by their own words: `stitch bench known-items --data SET`.
 
 Who repeats what a step says wants that step, whatever labels these words license. Of a set's first trajectories in an
 order drawn from the seed, up to 250 steps are asked for in their own trajectory, by their first 40 words and by 60 % of
@@ -96,15 +96,17 @@ def measure(name: str, trajectories: Sequence[Trajectory], *, seed: int = 7) -> 
 
 
 @click.command()
-@click.option("--data", "folders", multiple=True, required=True, help="A folder of trajectories and questions.",
+@click.option("--data", required=True, help="A folder of trajectories and questions.",
               type=click.Path(path_type=Path, exists=True, file_okay=False))  # fmt: skip
 @click.option("--seed", type=int, default=7, show_default=True, help="Draws the steps and their words.")
-def main(folders: Sequence[Path], seed: int) -> None:
-    """Ask for steps by their own words, and print one line of JSON a set."""
-    for folder in folders:
-        data = load_questions(folder)
-        click.echo(json.dumps(measure(data.name, data.trajectories, seed=seed)._asdict()))
+def command(data: Path, seed: int) -> None:
+    """Ask for steps of a set by their own words; prints one line of JSON.
 
+    Saved in a file, it gives `stitch bench results` the column of known items.
 
-if __name__ == "__main__":
-    main()
+    \b
+    Example:
+      stitch bench known-items --data locomo > known-locomo.json
+    """
+    read = load_questions(data)
+    click.echo(json.dumps(measure(read.name, read.trajectories, seed=seed)._asdict()))

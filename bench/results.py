@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -43,6 +43,9 @@ _OF_LABELS = (
     ("scope", "pk"), ("event_type", "v_measure"), ("event_type", "ari"), ("entity_type", "f1"),
 )  # fmt: skip
 
+_HELP_HEAD = ("set", "measure", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels", "precision", "tokens",
+              "own words", "60 %")  # fmt: skip
+
 Row = tuple[str | int | float, ...]
 
 
@@ -53,10 +56,9 @@ def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = (), *, part
         lines += ["", "## Answers", "", _ANSWERED, ""]
         head = ["set", "method", "precision", "recall", "F1", "scored", "unscored", "calls", "tokens", "US$"]
         lines += [*_table(head, rows), *_told_of(runs)]
-    if rows := list(_differences(runs)):
+    if rows := list(_differences(runs, saved)):
         lines += ["", "## Do labels help?", "", _HELP, ""]
-        head = ["set", "measure", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels", "precision", "tokens"]
-        lines += _table(head, rows)
+        lines += _table(_HELP_HEAD, rows)
     if rows := list(goal_rows(runs, saved)):
         lines += ["", "## Against the goals", "", _GOALS, ""]
         lines += _table(["set", "measure", "trivial", "goal", "`stitch`", ""], rows)
@@ -89,6 +91,7 @@ def figures(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> dic
         "selections": [("set", "figure", "value")],
         "labels": [("set", "labels", "kind", "measure", "value")],
         "rewrites": [("set", "kind", "pairs", "bleu", "copy_bleu", "exact", "changed")],
+        "known": [("set", "asked", "own_words", "some_words")],
     }  # fmt: skip
     for run in runs:
         rows["sets"].append(_set(run))
@@ -97,7 +100,8 @@ def figures(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> dic
         name = run.manifest.settings.set
         rows["selections"] += [(name, figure, _digits(v)) for figure, v in run.diagnostics().get("stitch", {}).items()]
     for each in saved:
-        rows["labels" if "scope" in each else "rewrites"] += _labels(each) if "scope" in each else _rewrites(each)
+        name, read = next(kind for key, kind in _SAVED.items() if key in each)
+        rows[name] += read(each)
     return {name: _csv(table) for name, table in rows.items() if len(table) > 1}
 
 
@@ -119,7 +123,9 @@ verdicts."""
 
 _HELP = """\
 `stitch` minus another method, question by question, on the measure that matters most for the set. *Precision* is the
-share of the steps shown inside the budget that are evidence, *tokens* what the context takes (median)."""
+share of the steps shown inside the budget that are evidence, *tokens* what the context takes (median). *Own words*: of
+250 steps, the share that is among the first ten hits when asked for by its own first 40 words; *60 %*: by so many of
+these words, drawn at random."""
 
 _GOALS = """\
 Local labels, no model. The weights of the scope tracker are fitted on parts of star, sgd, irc, tiage, dialseg711 and
@@ -157,6 +163,7 @@ _FILES = {
     "selections": "how well the labels of the questions were chosen (Appendix D of the paper)",
     "labels": "a measure of labels against gold; `stitch bench labels --data FILE --json`; names never count",
     "rewrites": "resolved references against a person's; `stitch bench rewrites --data FILE --json`",
+    "known": "steps that are found by their own words; `stitch bench known-items --data SET`",
 }
 
 
@@ -202,8 +209,10 @@ def _told_of(runs: Sequence[Run]) -> Iterator[str]:
             yield from ("", fill(f"Not scored in `{run.manifest.settings.set}`: {reasons}.", width=120))
 
 
-def _differences(runs: Sequence[Run]) -> Iterator[list[str]]:
+def _differences(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
     """Where labels help, and where they do not."""
+    known = {each["set"]: [f"{each[part]:.3f}" for part in ("own_words", "some_words")]
+             for each in saved if "own_words" in each}  # fmt: skip
     for run in runs:
         found = {row["b"]: row for row in run.differences() if row["metric"] == run.main}
         if not found:
@@ -211,7 +220,8 @@ def _differences(runs: Sequence[Run]) -> Iterator[list[str]]:
         cells = [_difference(found.get(other)) for other in ("stitch-unlabeled", "bm25", "hybrid")]
         mine = run.interval("stitch", run.main)
         shown = f"{mine.value:.3f}" if mine else "-"
-        yield [run.manifest.settings.set, run.main, shown, *cells, _verdict(found), *_spent(run)]
+        name = run.manifest.settings.set
+        yield [name, run.main, shown, *cells, _verdict(found), *_spent(run), *known.get(name, ["-", "-"])]
 
 
 def _spent(run: Run) -> Iterator[str]:
@@ -321,6 +331,18 @@ def _rewrites(saved: Mapping[str, Any]) -> Iterator[Row]:
         yield (saved["set"], name, *(own[column] for column in ("pairs", "bleu", "copy_bleu", "exact", "changed")))
 
 
+def _known(saved: Mapping[str, Any]) -> Iterator[Row]:
+    yield tuple(saved[column] for column in ("set", "asked", "own_words", "some_words"))
+
+
+_SAVED: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[Row]]]] = {
+    "scope": ("labels", _labels),
+    "copy_bleu": ("rewrites", _rewrites),
+    "own_words": ("known", _known),
+}
+"""By a field that a saved file has: the table of its figures, and what makes its rows."""
+
+
 def _digits(value: float) -> str:
     return shown(value).replace(",", "")
 
@@ -342,7 +364,7 @@ def _table(head: Sequence[str], rows: Iterator[list[str]] | Sequence[Sequence[st
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write; else standard output.")
 def command(runs: tuple[Path, ...], out: Path | None) -> None:
-    """Write a page of run folders, and of files saved from `labels --json` and `rewrites --json`.
+    """Write a page of run folders, and of files saved from `labels --json`, `rewrites --json` and `known-items`.
 
     Pages of Markdown (`.md`), for what other commands print, are put behind the tables as they are. With --out, every
     other figure is written as CSV into the folder `results` beside the page.
@@ -367,6 +389,6 @@ def command(runs: tuple[Path, ...], out: Path | None) -> None:
 
 def _saved(path: Path) -> Mapping[str, Any]:
     read = read_json(path)
-    if not isinstance(read, dict) or not ({"scope", "copy_bleu"} & set(read)):
-        raise InputError(f"{str(path)!r} holds no figures of labels or rewrites", hint="save what --json prints")
+    if not isinstance(read, dict) or not _SAVED.keys() & read.keys():
+        raise InputError(f"{str(path)!r} holds no figures that belong here", hint="save what --json prints")
     return read

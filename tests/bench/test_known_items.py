@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stitch.bench.known_items import draw, is_found, main
+from stitch.bench.known_items import command, draw, is_found
 from stitch.bench.memories import default_opener
 from stitch.core import Step, Trajectory
 
@@ -55,14 +55,14 @@ def test_any_step_of_a_memory_is_among_the_first_ten_for_its_own_words(
         assert [known for known in asked if not is_found(memory, known, known.words)] == []
 
 
-def test_the_command_tells_of_each_set_how_many_are_found(tmp_path: Path) -> None:
+def test_the_command_tells_of_a_set_how_many_are_found(tmp_path: Path) -> None:
     steps = [{"id": str(n), "role": "user", "content": f"hotel {n} in {PLACES[n % 4]} is full"} for n in range(40)]
     folder = tmp_path / "inns"
     folder.mkdir()
     (folder / "trajectories.jsonl").write_text(json.dumps({"id": "t", "steps": steps}) + "\n")
     asked = {"id": "q", "trajectory": "t", "question": "Which hotel?", "evidence": ["0"]}
     (folder / "questions.jsonl").write_text(json.dumps(asked) + "\n")
-    made = CliRunner().invoke(main, ["--data", str(folder)])
+    made = CliRunner().invoke(command, ["--data", str(folder)])
     assert made.exit_code == 0, made.output
     found = json.loads(made.stdout)
     assert (found["set"], found["asked"], found["own_words"]) == ("inns", 40, 1.0)

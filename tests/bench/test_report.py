@@ -203,8 +203,19 @@ def test_saved_figures_of_labels_and_rewrites_are_data_too(tmp_path: Path) -> No
     assert ["star", "speaker", "scope", "pk", "0.300"] in rows
     assert "gecor,ellipsis,2,70.0,57.7,0.5,1.0\n" in (tmp_path / "results" / "rewrites.csv").read_text()
     (tmp_path / "x.json").write_text("[]")
-    with pytest.raises(InputError, match="holds no figures of labels or rewrites"):
+    with pytest.raises(InputError, match="holds no figures that belong here"):
         call("results", str(tmp_path / "x.json"))
+
+
+def test_known_items_are_columns_of_the_first_table_and_data_beside_it(tmp_path: Path) -> None:
+    known = {"set": "toy <set>", "asked": 40, "own_words": 1.0, "some_words": 0.975}
+    (tmp_path / "k.json").write_text(json.dumps(known))
+    out = tmp_path / "R.md"
+    call("results", str(make_run(tmp_path / "r")), str(tmp_path / "k.json"), "--out", str(out))
+    text = out.read_text(encoding="utf-8")
+    assert "| tokens | own words | 60 % |\n" in text
+    assert any(line.startswith("| toy <set> |") and line.endswith("| 1.000 | 0.975 |") for line in text.splitlines())
+    assert "toy <set>,40,1.0,0.975\n" in (tmp_path / "results" / "known.csv").read_text()
 
 
 def test_a_run_is_read_with_its_figures(tmp_path: Path) -> None:
