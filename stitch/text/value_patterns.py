@@ -105,7 +105,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("name", rf"[A-Z\u00c0-\u00de](?<=\b.)[\w&'’-]*(?:(?: (?:{_JOINS})(?= [A-Z]))? (?!I\b){_CAP})*"),
     ("number", r"\b\d[\d,]*(?:\.\d+)?\b"),
 )
-_DIGIT = "a digit"
+DIGIT = "a digit"
+"""The sign of a class whose values have one."""
 _SIGNS: Mapping[str, tuple[str, ...]] = {
     "url": ("://", "www."),
     "email": ("@",),
@@ -113,17 +114,17 @@ _SIGNS: Mapping[str, tuple[str, ...]] = {
     "error": ("error", "exception", "warning", "failure", "exit", "http"),
     "file": ("/", "."),
     "function": ("()", "_"),
-    "price": (_DIGIT,),
-    "rating": (_DIGIT,),
+    "price": (DIGIT,),
+    "rating": (DIGIT,),
     "day": ("day", "tomorrow", "tonight", "week"),
-    "date": (_DIGIT,),
-    "time": (_DIGIT, "noon", "midnight", "morning", "evening", "half past", "quarter"),
-    "phone": (_DIGIT,),
-    "percentage": (_DIGIT,),
-    "identifier": (_DIGIT,),
-    "address": (_DIGIT,),
-    "quantity": (_DIGIT, *NUMBER_WORDS),
-    "number": (_DIGIT,),
+    "date": (DIGIT,),
+    "time": (DIGIT, "noon", "midnight", "morning", "evening", "half past", "quarter"),
+    "phone": (DIGIT,),
+    "percentage": (DIGIT,),
+    "identifier": (DIGIT,),
+    "address": (DIGIT,),
+    "quantity": (DIGIT, *NUMBER_WORDS),
+    "number": (DIGIT,),
 }
 """What a text must hold for a class to be looked for; names are looked for always."""
 _ERROR_CODE = re.compile("E[A-Z]{4}")
@@ -193,7 +194,7 @@ def _value_pattern(kind: str, pattern: str) -> ValuePattern:
     finder = re.compile(pattern if passed is None else f"(?P<{PASSED}>{passed})|{pattern}")
     signs = _SIGNS.get(kind, ())
     words, trace = _TRACES.get(kind, ((), ""))
-    return ValuePattern(kind, pattern, finder, signs, _DIGIT in signs, words, re.compile(trace) if trace else None)
+    return ValuePattern(kind, pattern, finder, signs, DIGIT in signs, words, re.compile(trace) if trace else None)
 
 
 VALUE_PATTERNS = tuple(_value_pattern(kind, pattern) for kind, pattern in _PATTERNS)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import MONTH, WEEKDAY, date_forms, time_forms
-from stitch.text.value_patterns import PASSED, VALUE_PATTERNS
+from stitch.text.value_patterns import DIGIT, PASSED, VALUE_PATTERNS
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_set
 
 MAX_MENTIONS = 48
@@ -63,6 +63,10 @@ _HAVE_CLASS = ("name", "person", "place", "organization", "quantity")
 _SLOT_ENDS = ("is ", "are ", "was ", "were ", "be ", "of ", "= ", ": ", "about ", "around ", "only ", "approximately ")
 
 
+_WITHOUT_DIGITS = tuple(pattern for pattern in VALUE_PATTERNS if pattern.signs != (DIGIT,))
+"""What may be found in a text without a digit."""
+
+
 class FoundMention(NamedTuple):
     """A value with its class and place in the text."""
 
@@ -80,7 +84,7 @@ def find_mentions(text: str) -> tuple[FoundMention, ...]:
     found: list[FoundMention] = []
     lowered = fold_case(text)
     has_digit = any(map(lowered.__contains__, "0123456789"))
-    for pattern in VALUE_PATTERNS:
+    for pattern in VALUE_PATTERNS if has_digit else _WITHOUT_DIGITS:
         if not pattern.may_be_in(text, lowered=lowered, has_digit=has_digit):
             continue
         for match in pattern.finder.finditer(text):

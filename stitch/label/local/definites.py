@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from stitch.label.local.antecedents import Antecedents, Referent
 from stitch.text.names import RELATIONAL_NOUN, last_unit
-from stitch.text.words import FUNCTION_WORDS, is_verb, word_set
+from stitch.text.words import FUNCTION_WORDS, fold_case, is_verb, word_set
 
 _I = re.IGNORECASE
 _DEFINITE = re.compile(
@@ -22,8 +22,7 @@ _NARROWED = re.compile(r" (?:in|on|at|near|with|from|by|across|behind|next|oppos
 _IS_ONE = re.compile(
     r"(?:^|[.!?;,] |\b(?:and|but|that|since|because|so|if) )(?P<it>it|this|that)"
     r"(?:'s(?: not)?| is(?: not|n't)?| was| sounds like| seems like)"
-    r"(?: \w+ly| indeed| truly| really)? (?:an?|the) (?P<phrase>(?:[\w-]+,? ){0,3}[a-z]{3,14})\b",
-    _I,
+    r"(?: \w+ly| indeed| truly| really)? (?:an?|the) (?P<phrase>(?:[\w-]+,? ){0,3}[a-z]{3,14})\b"
 )
 _NEXT_WORDS = re.compile(r" ([A-Za-z][\w'-]*)(?: ([a-z]+))?")
 _IDIOM = re.compile(r"\b(?:over|on|take|takes|took|taking|in|around|out of) $", _I)
@@ -34,8 +33,7 @@ _THERE = re.compile(
     r"meet|met|sit|sat|arrive|arrived|get|getting|sent|them|him|her|us|people|guests|visitors|friends) "
     r"(?P<after>there)\b(?! (?:is|are|was|were)\b|'s)|"
     r"\b(?!(?:still|is|are|was|were|in|out|up|over|back|hi|hey|hello|being|from|and|but|so|yes|no)\b)[a-z]+ "
-    r"(?P<last>there)(?=\s*[.,?!;]|$)",
-    _I,
+    r"(?P<last>there)(?=\s*[.,?!;]|$)"
 )
 _PLACED = re.compile(
     r"\b(?:in|at|near|across|down|up|through|to|from) (?:the |an? |my |our |their |some )?[A-Za-z]", _I
@@ -89,8 +87,8 @@ def resolve_definites(
 
 
 def _is_one(text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]]) -> list[Pointed]:
-    for match in _IS_ONE.finditer(text):
-        kinds = nouns.intersection(match["phrase"].lower().split())
+    for match in _IS_ONE.finditer(fold_case(text)):
+        kinds = nouns.intersection(match["phrase"].split())
         if kinds and not _within(match.span("it"), skip):
             return [Pointed(*match.span("it"), topic.name, topic, 0.7)]
     return []
@@ -124,7 +122,8 @@ def _definite(
 
 
 def _there(text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]]) -> list[Pointed]:
-    match = _THERE.search(text) if "place" in nouns and "there" in text.lower() else None
+    folded = fold_case(text)
+    match = _THERE.search(folded) if "place" in nouns and "there" in folded else None
     if match is None:
         return []
     start, end = match.span("there" if match["there"] else "after" if match["after"] else "last")

@@ -14,7 +14,7 @@ from stitch.core.text_cache import text_cache
 from stitch.label.local.antecedents import Referent
 from stitch.text.names import NOT_NAMES, RELATIONAL_NOUN, NameMention
 from stitch.text.phrases import noun_phrases
-from stitch.text.words import FUNCTION_WORDS, is_verb, singular, word_set
+from stitch.text.words import FUNCTION_WORDS, fold_case, is_verb, singular, word_set
 
 MAX_REMEMBERED = 6
 """How many earlier steps are searched for what an utterance leaves out."""
@@ -95,8 +95,7 @@ _NOT_BARE = word_set("a an the that this their your any")
 
 _SEEKS = re.compile(
     r"\b(?:look\w* for|search\w* for|want|need|(?:would|['’]d) (?:like|prefer)|find|recommend|suggest|show me|get|"
-    r"(?:is|are) there|do you have|(?:how|what) about|interested in|direct me to\w*|serv(?:es?|ing))\b",
-    _I,
+    r"(?:is|are) there|do you have|(?:how|what) about|interested in|direct me to\w*|serv(?:es?|ing))\b"
 )
 _PREPOSITIONS = word_set("in on at of about from near to")
 _ANYTHING = re.compile(
@@ -273,7 +272,7 @@ def _demonstratives(text: str, said: Sequence[Said], role: str, focus: Referent 
 def _is_new(focus: Referent, said: Sequence[Said], role: str) -> bool:
     """Whether the thing was named after the wish for one of its kind."""
     for place in range(len(said) - 1, -1, -1):
-        if said[place].role == role and _SEEKS.search(said[place].text):
+        if said[place].role == role and _SEEKS.search(fold_case(said[place].text)):
             return any(focus.name.lower() in later.text.lower() for later in said[place:])
     return False
 
@@ -335,7 +334,7 @@ def _wish(said: Sequence[Said], role: str) -> Wish | None:
 @text_cache(maxsize=32)  # of a step it is asked as long as that is remembered
 def _wish_in(text: str) -> Wish | None:
     """What a text asks for."""
-    seeks = _SEEKS.search(text)
+    seeks = _SEEKS.search(fold_case(text))
     if seeks is None:
         return None
     rest = text[seeks.end() :]

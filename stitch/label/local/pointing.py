@@ -25,7 +25,7 @@ from stitch.label.local.antecedents import Raised
 from stitch.label.local.purposes import meant_in, purpose_near, said_purposes
 from stitch.text.names import last_unit, name_key
 from stitch.text.numbers import NUMBER_WORDS, ORDINAL_WORDS, fold_words, number, ordinal
-from stitch.text.words import FUNCTION_WORDS, whole_words
+from stitch.text.words import FUNCTION_WORDS, fold_case, whole_words
 
 MOST_CHARS = 600
 """Longer turns tell of things rather than point at them."""
@@ -43,8 +43,7 @@ _COUNTED = re.compile(
     r"|\b(?P<noun>[a-z]{3,}) (?P<after>\d{1,2})\b(?![.,:/]?\d|\. [a-z]| ?(?:%|[ap]m\b))"
     r"|\b(?P<dotted>\d{1,2})\.(?= [a-z])"
     rf"|\b(?P<last>last|latest|{_THE}later|newest|newer|(?:more|most) recent(?:ly)?|latter|alternative|final"
-    rf"|subsequent)\b{_NO_TIME}|\b(?P<earlier>{_THE}earlier|earliest|older|oldest|original|former|initial|prior)\b{_NO_TIME}",
-    re.IGNORECASE,
+    rf"|subsequent)\b{_NO_TIME}|\b(?P<earlier>{_THE}earlier|earliest|older|oldest|original|former|initial|prior)\b{_NO_TIME}"
 )
 _OTHER = whole_words("other|another")
 _CHOSE = whole_words(
@@ -58,8 +57,7 @@ _ASKS = re.compile(r"\?|\b(?:how|what|which|price|cost|rat(?:ing|ed)|score|stars
 
 _BESIDE = re.compile(
     r"(?:/|\b(?:vs\b\.?|(?:versus|or|and|against|with|than|from|to|compared to|stands? (?:to|against))\b))"
-    r"(?= *(?:the|my|our|that|whatever|option|number|no\.?|item|pick|#)(?:\b|\d))",
-    re.IGNORECASE,
+    r"(?= *(?:the|my|our|that|whatever|option|number|no\.?|item|pick|#)(?:\b|\d))"
 )
 """Where a second thing is set beside a first: "my first vs. the one that ..."."""
 _SENTENCE_END = re.compile(r"[.!?\n]+(?=\s|$)")
@@ -100,7 +98,7 @@ def find_pointers(text: str, items: Sequence[Raised] = ()) -> list[Pointer]:
 
 
 def _counted(text: str, own: Set[str], parts: Set[str]) -> list[Pointer]:
-    places = [(match, count) for match in _COUNTED.finditer(text) if (count := _count(match, parts))]
+    places = [(match, count) for match in _COUNTED.finditer(fold_case(text)) if (count := _count(match, parts))]
     return [
         Pointer(match.end(), count, purpose_near(text, match.start(), match.end(), own) or meant_in(text), text)
         for match, count in places[:_MOST_POINTERS]
@@ -121,7 +119,7 @@ def _side_by_side(text: str, own: Set[str], at: int | None) -> list[tuple[int, i
         own: Purposes by words of the speaker.
         at: Behind what is counted; None if nothing is.
     """
-    for match in _BESIDE.finditer(text):
+    for match in _BESIDE.finditer(fold_case(text)):
         start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
         ends = _SENTENCE_END.search(text, match.end())
         halves = [(start, match.start()), (match.end(), ends.start() if ends else len(text))]
@@ -138,7 +136,7 @@ def _count(match: re.Match[str], parts: Set[str]) -> int:
     if match["last"] or match["earlier"]:
         return -1 if match["last"] else 1
     if match["noun"]:
-        noun = match["noun"].lower()
+        noun = match["noun"]
         return 0 if noun in FUNCTION_WORDS or noun in parts else int(match["after"])
     return (ordinal(match["ordinal"]) if match["ordinal"] else number(match["number"] or match["dotted"])) or 1
 

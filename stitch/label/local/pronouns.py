@@ -10,7 +10,7 @@ from stitch.label.local.antecedents import Antecedents, Referent
 from stitch.text.names import RELATIONAL_NOUN, NameMention, last_unit, name_key
 from stitch.text.phrases import noun_phrases
 from stitch.text.values import ORGANIZATION_SUFFIX, PLACE_SUFFIX
-from stitch.text.words import FUNCTION_WORDS, is_verb, word_set
+from stitch.text.words import FUNCTION_WORDS, fold_case, is_verb, word_set
 
 _MIN_CONFIDENCE = 0.51
 _MAX_AGE_STEPS = 4
@@ -29,7 +29,7 @@ _KINDS = {
 _GENDER = {"he": "he", "him": "he", "his": "he", "she": "she", "her": "she", "hers": "she"}
 _OTHER = {"he": "she", "she": "he"}
 _OWNING = word_set("his hers their theirs its")
-_PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|they|them|their|theirs|it|its)\b(?!-?self|-?selves)", re.IGNORECASE)
+_PRONOUN = re.compile(r"\b(he|she|him|her|his|hers|they|them|their|theirs|it|its)\b(?!-?self|-?selves)")
 _EMPTY_IT = re.compile(
     r"[Ii]t(?:'s| is| was| would be| will be| might be| may be|'d be)?(?: \w+ly| also| often| always| best| not| so)? "
     r"(?:worth|important|possible|impossible|necessary|recommended|essential|clear|true|hard|easy|difficult|likely|time|"
@@ -127,18 +127,20 @@ def resolve_pronouns(
     # Complexity over 15 because pronouns are passed over for reasons that change how the next ones are read.
     done: set[str] = set()
     resolved: set[str] = set()
-    for match in _PRONOUN.finditer(text, 0, until + 16):  # longer than a pronoun with what may not stand behind it
-        word = match.group().lower()
+    for match in _PRONOUN.finditer(
+        fold_case(text), 0, until + 16
+    ):  # longer than a pronoun with what may not stand behind it
+        word, is_capital = match.group(), text[match.start()].isupper()
         kind = _KINDS[word]
         later = kind in done
         if match.start() > until or (later and (kind == "person" or kind in resolved)):
             return
-        if later and (not match.group()[0].isupper() or not known.is_placelike()):
+        if later and (not is_capital or not known.is_placelike()):
             continue
         if any(start <= match.start() < end for start, end in skip):
             continue
         # Where a name was blanked out, "It" has a capital inside the sentence: it is not empty, and nothing competes.
-        blanked = match.group()[0].isupper() and re.search(r"[\w,] $", text[: match.start()]) is not None
+        blanked = is_capital and re.search(r"[\w,] $", text[: match.start()]) is not None
         if word == "it" and not blanked and _is_empty(text, match.start()):
             continue
         if not blanked:
@@ -166,7 +168,7 @@ def resolve_pronouns(
         resolved.add(kind)
         owns = word in _OWNING or (word == "her" and _owns(text, match.end()))
         ending = "'s" if owns and not referent.name.endswith("'s") else ""
-        name = referent.name[0].upper() + referent.name[1:] if match.group()[0].isupper() else referent.name
+        name = referent.name[0].upper() + referent.name[1:] if is_capital else referent.name
         yield Stood(
             match.start(), match.end(), name + ending, kind, referent, round(confidence, 3), _GENDER.get(word, "")
         )
@@ -196,14 +198,14 @@ def observe(text: str, spoken: Sequence[tuple[NameMention, Referent]], *, asked:
         return
     first, named = names[0]
     answers = first.acts or (first.start == 0 and text.startswith("'s ", first.end))
-    open_ones = {match.group().lower() for match in _PRONOUN.finditer(asked)} if answers else set[str]()
+    open_ones = {match.group() for match in _PRONOUN.finditer(fold_case(asked))} if answers else set[str]()
     for word in sorted(open_ones & _GENDER.keys()):
         _count(named, word)
         named.acted += not first.acts
     if not first.acts:
         return
-    for match in _PRONOUN.finditer(text, first.end, first.end + _MAX_OBSERVED_CHARS):
-        word = match.group().lower()
+    for match in _PRONOUN.finditer(fold_case(text), first.end, first.end + _MAX_OBSERVED_CHARS):
+        word = match.group()
         before = {id(referent) for mention, referent in names if mention.acts and mention.start < match.start()}
         if len(before) > 1:
             return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stitch.core.text_cache import text_cache
 from stitch.label.local.replies import vectors
-from stitch.text.words import FUNCTION_WORDS
+from stitch.text.words import FUNCTION_WORDS, fold_case
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +24,7 @@ _SAID_PURPOSE = re.compile(
     r"|(?<!last )(?<!every )(?<!final )(?<!other )nights?|overnight|accommodations?|lodgings?|sleep(?:ing)?|hotels?"
     r"|rooms?|(?<!\bin )beds?|kip\w*)"
     r"|(?P<outing>outings?|sightseeing|sights?|excursions?|attractions?|activit(?:y|ies)|visit(?:s|ing)?|tours?"
-    r"|(?:what|things?) to see))\b",
-    re.IGNORECASE,
+    r"|(?:what|things?) to see))\b"
 )
 _NOT_THIS = re.compile(
     r"\b(?:not|no|instead of|rather than|typed|wrote)(?: (?:the|our|my|for|about|where we|a))* $", re.IGNORECASE
@@ -84,7 +83,7 @@ def said_purposes(text: str, own: Collection[str] = ()) -> list[tuple[int, str]]
         text: The text.
         own: Purposes of which things were spoken before, by words of the speaker.
     """
-    found = [(match.start(), match.lastgroup or "") for match in _SAID_PURPOSE.finditer(text)]
+    found = [(match.start(), match.lastgroup or "") for match in _SAID_PURPOSE.finditer(fold_case(text))]
     if not _KNOWN.issuperset(own):
         found += [(match.start(), match[0].lower()) for match in _WORD.finditer(text) if match[0].lower() in own]
     return [one for one in sorted(found) if not _NOT_THIS.search(text, max(0, one[0] - 24), one[0])]
