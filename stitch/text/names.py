@@ -58,33 +58,32 @@ class _Ending(NamedTuple):
 
     pattern: re.Pattern[str]
     last: tuple[str, ...]
-    """With one of these, in lower case, ends each text that `pattern` finds so: far quicker to look for."""
+    """With one of these ends each text that `pattern` finds so: far quicker to look for."""
 
-    def of(self, text: str, folded: str) -> bool:
-        """Whether a text ends so; `folded` is the text in lower case."""
-        return folded.endswith(self.last) and self.pattern.search(text) is not None
+    def of(self, text: str) -> bool:
+        """Whether a text ends so; one in lower case, unless what ends so is never written otherwise."""
+        return text.endswith(self.last) and self.pattern.search(text) is not None
 
 
 _PRESENTS = _Ending(re.compile(
     r"(?:\b(?:called|named|recommend|suggest|try|trying|visit|visiting|consider|considering|found|read|reading|watch|"
     r"watching|saw|play|playing|use|using|bought|got|booked|chose|pick|how about|what about|about)|"
     r"\b(?:idea|option|choice|place|one|it|there)(?: \w+ \w+)? (?:is|could be|would be|might be|is at)|there's|"
-    r"\bat|\bacross)(?: the| a)?$",
-    re.IGNORECASE,
+    r"\bat|\bacross)(?: the| a)?$"
 ), (
     " the", " a", "called", "named", "recommend", "suggest", "try", "trying", "visit", "visiting", "consider",
     "considering", "found", "read", "reading", "watch", "watching", "saw", "play", "playing", "use", "using", "bought",
     "got", "booked", "chose", "pick", "about", " is", " be", "at", "there's", "across",
 ))  # fmt: skip
 _PLACED = _Ending(
-    re.compile(r"\b(?:in|into|to|from|near|towards?|through|around|outside)(?: the)?$", re.IGNORECASE),
+    re.compile(r"\b(?:in|into|to|from|near|towards?|through|around|outside)(?: the)?$"),
     (" the", "in", "to", "from", "near", "toward", "towards", "through", "around", "outside"),
 )
 _PLACE = re.compile(
     r"\b(?:Airport|Station|Terminal|City|County|Island|Lake|River|Mountain|Square|Plaza|Bridge|Harbou?r)$"
 )
 _LOCATED = _Ending(
-    re.compile(r"(?:located|situated|address is|they are|live[sd]?)(?: (?:at|on|in))?(?: the)?$", re.IGNORECASE),
+    re.compile(r"(?:located|situated|address is|they are|live[sd]?)(?: (?:at|on|in))?(?: the)?$"),
     (" the", " at", " on", " in", "located", "situated", " is", " are", "live", "lives", "lived"),
 )
 _STREET = re.compile(r"\b(?:Road|Street|Avenue|Lane|Drive|Boulevard|Rd|St|Ave)\b")
@@ -102,8 +101,7 @@ _DOES = re.compile(
 )
 _ASKED_OF = _Ending(re.compile(
     r"\b(?:did|does|do)(?:n't)?(?: the)?$|(?:^|[.?!] |\b(?:who|what|where|when|why|how|which)\b[^.?!,]{0,24} )"
-    r"(?:was|is|were|are|has|had|have|can|could|will|would|should)(?: the)?$",
-    re.IGNORECASE,
+    r"(?:was|is|were|are|has|had|have|can|could|will|would|should)(?: the)?$"
 ), (
     " the", "did", "does", "do", "n't", "was", "is", "were", "are", "has", "had", "have", "can", "could", "will",
     "would", "should",
@@ -268,7 +266,7 @@ class _Candidate:
         told = _SAYS_WHAT_AFTER.match(run.text, self.end)
         self.says_what = told is not None and _AFTER_OF.search(self.before) is None
         """What it is follows: "X is a bistro"."""
-        self.asked_of = _ASKED_OF.of(self.before, self.before_folded)
+        self.asked_of = _ASKED_OF.of(self.before_folded)
         """What it does is asked: "when did X leave?"."""
 
     def is_unsure(self) -> bool:
@@ -289,12 +287,12 @@ class _Candidate:
         """The name, with how the text brings it up."""
         text, start, name = self.text, self.start, self.name
         before, folded = self.before, self.before_folded
-        presented = self.says_what or _PRESENTS.of(before, folded)
-        goes_there = _PLACED.of(before, folded) and not text.startswith("'s ", self.end)
+        presented = self.says_what or _PRESENTS.of(folded)
+        goes_there = _PLACED.of(folded) and not text.startswith("'s ", self.end)
         placed = goes_there or _PLACE.search(name) is not None
         if before.endswith((" the", "The")) and not name.startswith("The "):
             start, name = max(0, start - _BEFORE_CHARS) + len(before) - 3, f"the {name}"
-        titled = (start > 0 and text[start - 1] in "\"'") or _KIND_BEFORE.of(before, folded)
+        titled = (start > 0 and text[start - 1] in "\"'") or _KIND_BEFORE.of(before)
         acts = not placed and (self.asked_of or (_acts(text, self.end) and not _is_beside(text, start)))
         leads, sure = self.opens or presented, not self.is_unsure()
         return NameMention(start, self.end, name, leads, presented, placed, acts, titled, sure)
@@ -388,7 +386,7 @@ def _read_name(text: str, start: int, capitals: str) -> NameMention | None:
     run.drop_no_names()
     if run.opens:
         run.drop_what_opens()
-    if not run.words or _LOCATED.of(run.before, run.before.lower()):
+    if not run.words or _LOCATED.of(run.before.lower()):
         return None
     # What is left after the word that opened the sentence does not open it itself.
     found = _Candidate(run, opens=run.opens and capitals.startswith(run.words[0]))

@@ -295,7 +295,7 @@ def test_a_text_that_ends_in_a_certain_way_ends_with_one_of_its_last_words(
 ) -> None:
     text = " ".join([*words, data.draw(st.from_regex(ending.pattern))]).rstrip()
     if ending.pattern.search(text):
-        assert ending.of(text, text.lower())
+        assert ending.of(text)
 
 
 @given(

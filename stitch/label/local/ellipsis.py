@@ -36,8 +36,7 @@ _ASKED = re.compile(
     r"(?:on|for|of|in|to|regarding|about|as to) (?:the |an? )?(?P<pref>[\w' /,]+?)(?=\?|$)|"
     r"(?:an?|any) (?:particular|certain|specific|preferred) (?P<part>[\w' /]+?)(?=\?|$| that\b| you\b| in\b)|"
     r"(?:like|want|need|have) (?P<offer>(?:the|their|its|more|some) [\w' ]+?)(?=\?|$| for\b| of\b| on\b| about\b)|"
-    r"(?:prefer|like|want|desire) (?P<choice>[\w']+(?: [\w']+)? or [\w' ]+?)(?=\?|$))",
-    _I,
+    r"(?:prefer|like|want|desire) (?P<choice>[\w']+(?: [\w']+)? or [\w' ]+?)(?=\?|$))"
 )
 _NOT = r"(?:do(?:n['’]?t| not)|does(?:n['’]?t| not))"
 _INDIFFERENT = re.compile(
@@ -169,8 +168,8 @@ def read_ask(text: str, *, role: str) -> Ask | None:
     else:
         return None
     about = ""
-    for match in _ASKED.finditer(sentence):
-        about = next(part for part in match.groups() if part).strip()
+    for match in _ASKED.finditer(fold_case(sentence)):
+        about = sentence[slice(*match.span(match.lastgroup or 0))].strip()
     return Ask(role, sentence, about)
 
 
