@@ -10,6 +10,7 @@ from stitch.core.cancellation import check_canceled
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.rank.coverage import choose_covering
+from stitch.retrieve.rank.likeness import likeness
 
 COVERING = "covering"
 """The part of a hit's score that says how early it was chosen: from 1 for the first down to 0."""
@@ -43,7 +44,7 @@ class DiverseRetriever:
         check_canceled()
         vectors = self._embedder.embed([hit.snippet.resolved[:_READ_CHARS] for hit in found.hits])
         scores = [1.0 / (1.0 + place / max(1, request.k)) for place in range(len(found.hits))]
-        covering = choose_covering(scores, vectors @ vectors.T, share=_SHARE)
+        covering = choose_covering(scores, likeness(vectors), share=_SHARE)
         chosen = [found.hits[place] for place in covering.order[: request.k]]
         hits = [_placed(hit, 1 - place / len(chosen)) for place, hit in enumerate(chosen)]
         rule = found.rule._replace(tiers=((COVERING,), *found.rule.tiers))

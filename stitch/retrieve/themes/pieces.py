@@ -15,6 +15,7 @@ from stitch.core import Hierarchy, MemorySnippet, ScoredSnippet, Statement
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.rank.hinted import SPEAKER
+from stitch.retrieve.rank.likeness import likeness
 from stitch.retrieve.themes.constants import ThemeConstants
 from stitch.retrieve.themes.wording import Wording, folded
 from stitch.text.sentences import sentences
@@ -126,10 +127,7 @@ class Told:
     def likeness(self, most: int) -> Vectors:
         """How alike the first sentences are, shape `(n, n)`."""
         of = np.array([each.of for each in self.sentences.parts[:most]], dtype=np.intp)
-        if not len(of):
-            return np.zeros((0, 0), np.float32)
-        own = self.vectors[of]
-        alike: Vectors = own @ own.T
+        alike = likeness(self.vectors[of])
         return np.where(of[:, None] == of[None, :], np.float32(_ALIKE_SENTENCES), alike)
 
 
