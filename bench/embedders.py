@@ -1,6 +1,7 @@
 """How well embedders find evidence: R@10 of pure dense search, for choosing one.
 
     python -m stitch.bench.embedders --data DIR [--sets locomo,beam] [--table NAME=FOLDER ...] [--model FOLDER]
+        [--minilm FOLDER]
 
 `DIR` holds `<set>/trajectories.jsonl.gz` and `<set>/questions.jsonl.gz`. Prints a Markdown table. A fixed sample is
 measured: trajectories, then questions about them, taken at even distances, so that two runs see the same.
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 
 from stitch.core import Embedder
 from stitch.embed import HashingEmbedder, SentenceTransformerEmbedder, StaticEmbedder
+from stitch.embed.minilm import MiniLMEmbedder
 from stitch.errors import InputError, StitchError
 
 SETS = ("locomo", "longmemeval_s", "beam", "sgd_interleaved", "qmsum")
@@ -131,12 +133,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder of question sets")
     parser.add_argument("--sets", default=",".join(SETS), help="which of them (default: %(default)s)")
     parser.add_argument("--table", action="append", default=[], metavar="NAME=FOLDER", help="a further static table")
-    parser.add_argument("--model", help="folder of a Sentence Transformer to compare with")
+    parser.add_argument("--model", help="folder of a Sentence Transformer to compare with, computed by torch")
+    parser.add_argument("--minilm", help="folder of MiniLM, computed by ONNX Runtime in float and in int8")
     parser.add_argument("--trajectories", type=int, default=20, help="of each set, at most (default: %(default)s)")
     parser.add_argument("--questions", type=int, default=100, help="of each set, at most (default: %(default)s)")
     options = parser.parse_args(arguments)
     try:
-        embedders = dict(_embedders(options.table, options.model))
+        embedders = dict(_embedders(options.table, options.model, options.minilm))
         scores: dict[str, dict[str, Score]] = {name: {} for name in embedders}
         for name in options.sets.split(","):
             haystacks = read_haystacks(
@@ -151,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _embedders(tables: Sequence[str], model: str | None) -> Iterator[tuple[str, Embedder]]:
+def _embedders(tables: Sequence[str], model: str | None, minilm: str | None) -> Iterator[tuple[str, Embedder]]:
     shipped, hashing = StaticEmbedder(), HashingEmbedder()
     yield shipped.name, shipped
     yield hashing.name, hashing
@@ -160,6 +163,9 @@ def _embedders(tables: Sequence[str], model: str | None) -> Iterator[tuple[str, 
         yield name, StaticEmbedder(Path(folder))
     if model:
         yield Path(model).name, SentenceTransformerEmbedder(model, device="cpu")
+    if minilm:
+        yield "minilm float", MiniLMEmbedder(minilm)
+        yield "minilm int8", MiniLMEmbedder(minilm, precision="int8")
 
 
 def _lines(path: Path) -> Iterator[Any]:
