@@ -2,7 +2,8 @@
 
     python -m stitch.bench.fit_pointing --out stitch/label/local
 
-It reads generated trips in the wordings that rules may see (`wordings.SEEN`), and tells how many pointers of each
+It reads generated trips in the wordings that rules may see (`wordings.SEEN`) and in families of frames for this purpose
+(`generate.pointers`), and tells how many pointers of each
 wording, those that were not seen too, come to the thing that was meant. What was spoken of before a turn is what the
 weights in the package make of it: after a change of features, fit twice.
 """
@@ -17,7 +18,8 @@ from typing import NamedTuple
 import click
 
 from stitch.bench.generate import SIZES, generate
-from stitch.bench.generate.wordings import SEEN, WORDINGS
+from stitch.bench.generate.pointers import families, said_again
+from stitch.bench.generate.wordings import PLAIN, SEEN, WORDINGS
 from stitch.core import Step
 from stitch.label.local.pointing import Reading, choose, find_pointers, readings
 from stitch.label.local.references import ReferenceResolver
@@ -40,21 +42,22 @@ class Pointed(NamedTuple):
 
 
 def pointed_in(wording: str, *, trips: int) -> Iterator[Pointed]:
-    """The pointers of the travelers of generated trips."""
+    """The pointers of the travelers of generated trips, in a wording or in a family of frames to be fitted on."""
     for number in range(trips):
-        trip = generate("travel", SIZES["S"], seed=f"pointing {number}", wording=WORDINGS[wording])
+        trip = generate("travel", SIZES["S"], seed=f"pointing {number}", wording=WORDINGS.get(wording, PLAIN))
+        said = {turn.id: turn.text for turn in trip.turns} if wording in WORDINGS else said_again(trip, wording)
         resolver = ReferenceResolver()
         for turn in trip.turns:
-            op = trip.storyboard.operations[turn.operation]
+            op, text = trip.storyboard.operations[turn.operation], said[turn.id]
             scope = f"day {op.day}"
             items = resolver.raised_by(op.role, scope=scope)
             if op.role == "user" and op.action != "PROPOSE" and items:
-                meant = op.objects or ("",)
-                pointers = find_pointers(turn.text, items)
+                meant = [name for name in op.objects if name not in text] or [""] * (not op.objects)
+                pointers = find_pointers(text, items)
                 if len(pointers) == len(meant):
                     for pointer, name in zip(pointers, meant, strict=True):
-                        yield Pointed(readings(pointer, turn.text, items), name)
-            resolver.resolve(Step(role=op.role, content=turn.text, id=turn.id), scope=scope)
+                        yield Pointed(readings(pointer, text, items), name)
+            resolver.resolve(Step(role=op.role, content=text, id=turn.id), scope=scope)
 
 
 def fit(examples: Sequence[Pointed]) -> dict[str, float]:
@@ -97,11 +100,12 @@ def right_share(examples: Sequence[Pointed], weights: Mapping[str, float]) -> st
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Where to write the weights.")
 def command(trips: int, out: Path | None) -> None:
     """Fit the weights of pointers, and tell how many come to what was meant."""
-    seen = {name: list(pointed_in(name, trips=trips)) for name in SEEN}
+    fitted_on = (*SEEN, *families())
+    seen = {name: list(pointed_in(name, trips=trips)) for name in fitted_on}
     weights = fit([example for examples in seen.values() for example in examples])
-    unseen = {name: list(pointed_in(name, trips=2)) for name in WORDINGS if name not in SEEN}
+    unseen = {name: list(pointed_in(name, trips=2)) for name in WORDINGS if name not in fitted_on}
     for name, examples in (seen | unseen).items():
-        told = f"{name} (seen)" if name in SEEN else name
+        told = f"{name} (seen)" if name in fitted_on else name
         click.echo(json.dumps({"set": told, "right": right_share(examples, weights)}))
     if out is not None:
         lines = ",\n".join(f"{json.dumps(name)}: {weight}" for name, weight in weights.items())

@@ -4,14 +4,15 @@ import pytest
 
 from stitch.core import Step, apply_rewrites
 from stitch.label.local.antecedents import Raised
+from stitch.label.local.meant import likeliest, purposes_meant
 from stitch.label.local.naming import part_of
 from stitch.label.local.pointing import find_pointers, pointed_at, readings, shipped_weights
 from stitch.label.local.purposes import purpose, said_purposes
 from stitch.label.local.references import ReferenceResolver
 
 
-def raised(name: str, slot: str, *, spoken: int, chosen: int = 0) -> Raised:
-    return Raised(name, "user", "day 1", "day 1", None, [], slot, part="day 1", spoken=spoken, chosen=chosen)
+def raised(name: str, slot: str, *, spoken: int) -> Raised:
+    return Raised(name, "user", "day 1", "day 1", None, slot, part="day 1", spoken=spoken)
 
 
 LUNCHES = [raised("Alder Kitchen", "lunch", spoken=1), raised("Birch Tavern", "lunch", spoken=2)]
@@ -49,7 +50,7 @@ def test_a_turn_to_another_day_points_at_nothing() -> None:
 
 def test_long_turns_and_things_outside_of_plans_are_left_alone() -> None:
     assert list(pointed_at("The first one for lunch? " + "We like it quiet. " * 40, ITEMS)) == []
-    loose = [Raised("Alder Kitchen", "user", "s", "", None, [], "lunch")]
+    loose = [Raised("Alder Kitchen", "user", "s", "", None, "lunch")]
     assert list(pointed_at("What does the first one for lunch cost?", loose)) == []
     assert list(pointed_at("What does the first one for lunch cost?", [])) == []
 
@@ -63,7 +64,7 @@ def test_the_purpose_nearest_to_what_counts_is_its_own() -> None:
     first, second = find_pointers(
         "The first one for dinner, and what with all that was said before the third for lunch?"
     )
-    assert (first.purpose, second.purpose) == ("dinner", "lunch")
+    assert (likeliest(first.meant), likeliest(second.meant)) == ("dinner", "lunch")
 
 
 def test_a_number_behind_a_noun_counts_unless_it_counts_days_or_is_a_price_or_a_time() -> None:
@@ -86,17 +87,38 @@ def test_what_is_described_in_words_that_were_told_of_it_alone_is_found() -> Non
     assert told == [0.0, 0.0]
 
 
-def test_what_else_was_raised_for_it_the_choice_and_common_words_count() -> None:
-    items = [raised("Alder Kitchen", "lunch", spoken=1, chosen=5), raised("Birch Tavern", "lunch", spoken=9)]
-    items[0].words = ["river", "clock"]
-    (pointer,) = find_pointers("the other lunch place by the river, is it the one we booked?")
-    first, second, nothing = readings(pointer, "the other lunch place by the river, the one we booked?", items)
+def test_the_other_one_is_the_one_that_was_not_spoken_of_last() -> None:
+    items = [raised("Alder Kitchen", "lunch", spoken=1), raised("Birch Tavern", "lunch", spoken=9)]
+    (pointer,) = find_pointers("the other lunch place")
+    first, second, nothing = readings(pointer, "the other lunch place", items)
     assert first.numbers["the other"]
     assert not second.numbers["the other"]
-    assert first.numbers["chosen, asked of"]
-    assert first.numbers["words"] > second.numbers["words"]
     assert nothing.item is None
     assert nothing.numbers["nothing: purpose"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("We settle for the lunch place that I put forward afterwards.", "Birch Tavern"),
+        ("And the elder of my ideas for lunch, is it any good?", "Alder Kitchen"),
+        ("Please contrast it: lunch candidate one.", "Alder Kitchen"),
+    ],
+)
+def test_words_that_order_things_count_without_a_number(text: str, name: str) -> None:
+    assert [item.name for _, item, _ in pointed_at(text, ITEMS)] == [name]
+
+
+def test_a_number_that_stands_for_a_word_or_a_part_of_the_plan_counts_nothing() -> None:
+    for text in ("the one by the corner 4 lunch?", "We return to day 2. We are slow.", "our first meal of the day"):
+        assert [pointer.place for pointer in find_pointers(text, ITEMS)] == [None]
+
+
+def test_a_thing_of_two_that_is_spent_is_not_meant_a_second_time() -> None:
+    for text in ("Is the latest lunch place better than the other one for lunch?", "Birch Tavern, or lunch option 2?"):
+        names = [item.name for _, item, _ in pointed_at(text, ITEMS, named=["Birch Tavern"] * ("Birch" in text))]
+        assert len(names) == len(set(names))
+        assert "Birch" not in text or "Birch Tavern" not in names
 
 
 def test_the_weights_know_no_feature_that_is_not_there() -> None:
@@ -186,7 +208,6 @@ def test_purposes_are_read_in_other_words_and_not_in_names() -> None:
     assert purpose(["Harbor Hotel would do for an evening meal."], name="Harbor Hotel") == "dinner"
     assert purpose(["Ann likes Oslo as well."], name="Oslo") == ""
     assert purpose(["We need it for work."]) == ""
-    assert purpose(["We need it for work."], in_plan=True) == "work"
     assert said_purposes("a phone that stays switched off, in bed last night") == []
 
 
@@ -202,19 +223,32 @@ def test_the_purpose_nearest_to_a_name_is_its_own() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("somewhere for our noon meal", "lunch"),
-        ("the evening feed", "dinner"),
-        ("for the night", "stay"),
-        ("the touristy bit", "outing"),
-        ("zog: Alder Kitchen?", "zog"),
-        ("Alder Kitchen (zog)", "zog"),
-        ("what about Alder Kitchen?", ""),
+        ("Alder for our noon meal", "lunch"),
+        ("the evening feed: Alder", "dinner"),
+        ("Alder for the night", "stay"),
+        ("Alder for the touristy bit", "outing"),
+        ("my brekfast idea: Alder", "breakfast"),
+        ("P.m. meal: assess Alder.", "dinner"),
+        ("For the dining room at noon, Alder", "lunch"),
+        ("zog: Alder?", "zog"),
+        ("Alder (zog)", "zog"),
     ],
 )
-def test_a_purpose_is_read_from_parts_of_the_day_from_meaning_and_from_the_place_of_an_own_word(
+def test_what_a_thing_is_for_is_read_from_meaning_misspelled_words_and_the_place_of_an_own_word(
     text: str, found: str
 ) -> None:
-    assert purpose([text], name="Alder Kitchen", in_plan=True) == found
+    start = text.index("Alder")
+    meant = purposes_meant(text, start, start + len("Alder"), raises=True)
+    assert likeliest(meant) == found
+    assert sum(meant.values()) == pytest.approx(1.0, abs=0.01)
+
+
+def test_what_a_thing_is_for_stays_open_where_words_leave_it_open() -> None:
+    assert purposes_meant("what about Alder?", 11, 16, raises=True) == {}
+    shares = purposes_meant("Alder, a good meal", 0, 5, raises=True)
+    assert shares["breakfast"] == shares["lunch"] == shares["dinner"] > shares["stay"]
+    name = "Alder Fountain Inn"
+    assert likeliest(purposes_meant(name, 0, len(name), name=name, raises=True)) == "stay"
 
 
 def test_the_speakers_own_word_for_a_purpose_is_known_again() -> None:
@@ -239,3 +273,32 @@ def test_beside_a_thing_that_is_named_only_what_counts_points_at_another() -> No
     assert [item.name for _, item, _ in pointed_at(text, ITEMS, ["Alder Kitchen"])] == ["Birch Tavern"]
     assert list(pointed_at("Alder Kitchen for lunch, then.", ITEMS, ["Alder Kitchen"])) == []
     assert list(pointed_at("Or Fir House, the second one for lunch?", ITEMS, ["Fir House"])) == []
+
+
+def test_what_answers_a_turn_about_one_thing_or_two_has_their_names() -> None:
+    said = resolved(
+        *RAISED,
+        "user: How much is the first one for lunch?",
+        "agent: Twelve dollars, all in.",
+        "agent: Cards are fine.",
+        "user: And compare the first and the second for lunch.",
+        "agent: Quiet, the one as the other.",
+        "user: We like walking.",
+        "agent: Good to know.",
+    )
+    assert "(Alder River Kitchen)" in said[-6]
+    assert "(Alder River Kitchen)" in said[-5]
+    assert "(Alder River Kitchen) (Birch Garden Tavern)" in said[-3]
+    assert said[-1] == "Good to know."
+
+
+def test_a_figure_told_of_a_thing_that_was_pointed_at_points_at_it_later() -> None:
+    said = resolved(
+        *RAISED,
+        "user: How much is the first one for lunch?",
+        "agent: They ask $83.45.",
+        "user: And the second one for lunch?",
+        "agent: They ask $12.50.",
+        "user: We take the $83.45 one for lunch.",
+    )
+    assert "(Alder River Kitchen)" in said[-1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from stitch.core.protocols import ErasedText
 from stitch.label.local.hypernyms import nouns_for, told_kinds
+from stitch.label.local.meant import alike, likeliest, purposes_meant
 from stitch.label.local.purposes import purpose
 from stitch.text.names import NameMention, last_unit, name_key
 from stitch.text.numbers import fold_words
@@ -28,6 +29,8 @@ _MAX_RAISED_PER_SCOPE = 60
 _MAX_WORDS = 60
 _MAX_TOLD_OF = 200
 _MAX_TOLD = 12
+_LEAST_ALIKE = 0.25
+_SURE = 0.5
 
 # How much a mention brings a thing to mind, and how that fades with every step. None of these matters much:
 # halving or doubling any of them moves no development set by more than 0.3 BLEU.
@@ -107,8 +110,6 @@ class Raised:
     unit: str
     """The numbered unit that was being spoken of ("day 2"); empty if none."""
     step: str | None
-    words: list[str]
-    """Words of the step that raised it."""
     slot: str
     """What it was raised for ("breakfast"); empty if nothing was said."""
     answers: list[str] = field(default_factory=list)
@@ -117,14 +118,12 @@ class Raised:
     """The part of a plan that was being spoken of ("day 2")."""
     spoken: int = 0
     """When its speaker last spoke of it, in steps."""
-    chosen: int = 0
-    """When its speaker last settled on it, in steps; 0 if never."""
+    meant: dict[str, float] = field(default_factory=dict)
+    """In a plan, how likely each purpose is; empty if nothing tells."""
 
     def forget(self, erased: ErasedText) -> None:
         """Forget words that only erased steps said."""
-        self.words, self.answers = (
-            [word for word in words if not erased.said_in(word)] for words in (self.words, self.answers)
-        )
+        self.answers = [word for word in self.answers if not erased.said_in(word)]
         self.by, self.unit, self.slot, self.part = (
             "" if erased.said_in(text) else text for text in (self.by, self.unit, self.slot, self.part)
         )
@@ -143,6 +142,8 @@ class Antecedents:
     raised: list[Raised] = field(default_factory=list)
     followed: int = -1
     """The place in `raised` of the one thing that the last raising step raised; -1 if there were several."""
+    beside: int = -1
+    """The place in `raised` of a second thing that the step set beside it; -1 if it did not."""
     listed: list[str] = field(default_factory=list)
     """What the last step that offered several things offered."""
     listed_at: int = -1
@@ -318,27 +319,35 @@ class Antecedents:
         for name, sentences, placed in names:
             key = name_key(name)
             unit = last_unit(" ".join(sentences)) or self.unit
-            slot = purpose(sentences, name=name, in_plan=bool(self.part))
+            meant = _meant(sentences, name) if self.part else {}
+            slot = likeliest(meant) if self.part else purpose(sentences, name=name)
             referent = self.find(name)
             if referent is not None:
                 kinds = () if placed else told_kinds(name, sentences[0])
                 referent.told = sorted({*referent.told, *kinds, *filter(None, (slot,))})[:_MAX_TOLD]
-            before = [item for item in same if item.by == by and item.unit == unit and name_key(item.name) == key]
-            if before and (not slot or any(item.slot in ("", slot) for item in before)):
-                self.speak_of(before[-1], chosen=False)
+            before = [
+                item
+                for item in same
+                if item.by == by and name_key(item.name) == key
+                if (item.part == self.part if self.part else item.unit == unit)
+            ]
+            if before and (not slot or any(_for_the_same(item, slot, meant) for item in before)):
+                self.speak_of(before[-1])
                 continue
-            words = fold_words(" ".join(sentences))[:_MAX_WORDS]
-            self.raised.append(Raised(name, by, scope, unit, step, words, slot, part=self.part, spoken=self.clock))
+            self.raised.append(
+                Raised(name, by, scope, unit, step, slot, part=self.part, spoken=self.clock, meant=meant)
+            )
+            told = [item.answers for item in self.raised[:-1] if item.part and self.part and name_key(item.name) == key]
+            self.raised[-1].answers = told[-1] if told else []
             self._sort(self.raised[-1])
         for item in same[: max(0, len(same) - _MAX_RAISED_PER_SCOPE)]:
             self._drop(item)
         for item in self.raised[: max(0, len(self.raised) - _MAX_RAISED)]:
             self._drop(item)
 
-    def speak_of(self, item: Raised, *, chosen: bool) -> None:
-        """Record that who raised something speaks of it again, and whether they settle on it."""
+    def speak_of(self, item: Raised) -> None:
+        """Record that who raised something speaks of it again."""
         item.spoken = self.clock
-        item.chosen = self.clock if chosen else item.chosen
 
     def raised_by(self, by: str, *, scope: str) -> list[Raised]:
         """Return what somebody raised for the part of a plan that is spoken of, else for a goal, in order.
@@ -359,14 +368,33 @@ class Antecedents:
             self.listed, self.listed_at = listed[:_MAX_LISTED], self.clock
             self.together = _together(text, spoken)
 
-    def follow(self, text: str, *, by: str, raised_alone: bool) -> None:
-        """Remember what others answer to a step that raised one thing alone."""
+    def answered(self, by: str) -> list[Raised]:
+        """The one thing, or the two set side by side, that the step before spoke of in a plan, if somebody else did."""
+        places = [place for place in (self.followed, self.beside) if 0 <= place < len(self.raised)]
+        return [item for item in map(self.raised.__getitem__, places) if item.part and item.by != by]
+
+    def follow(self, text: str, *, by: str, raised_alone: bool, pointed_at: Sequence[Raised] = ()) -> None:
+        """Remember what others answer to a step that raised one thing alone, or pointed at one or two raised before."""
+        # Complexity over 15 because who spoke of what before decides what this step tells, and of what.
         item = self.raised[self.followed] if 0 <= self.followed < len(self.raised) else None
         if raised_alone:
-            self.followed = len(self.raised) - 1
+            self.followed, self.beside = len(self.raised) - 1, -1
+        elif pointed_at:
+            places = [at for at, one in enumerate(self.raised) if any(one is other for other in pointed_at)]
+            self.followed, self.beside = (*places, -1)[:2]
+        elif self.beside >= 0:
+            if item is not None and item.by == by:
+                self.followed = self.beside = -1  # what answers two things tells of neither alone
         elif item is not None and item.by != by:
-            told = (word for word in fold_words(text) if word not in FUNCTION_WORDS)
-            item.answers = list(dict.fromkeys((*item.answers, *told)))[: _MAX_TOLD_OF if item.part else _MAX_WORDS]
+            told = [word for word in fold_words(text) if word not in FUNCTION_WORDS]
+            most = _MAX_TOLD_OF if item.part else _MAX_WORDS
+            item.answers = list(dict.fromkeys((*item.answers, *told)))[:most]
+            key = name_key(item.name)
+            for other in (
+                self.raised if item.part else ()
+            ):  # what is told of a thing is told of it wherever it is raised
+                if other.part and name_key(other.name) == key:
+                    other.answers = item.answers
         elif item is not None and item.part:
             self.followed = -1
 
@@ -389,12 +417,16 @@ class Antecedents:
         }
         for referent in self.referents.values():
             referent.forget(ids, erased=erased, moved=moved)
-        followed = self.raised[self.followed] if 0 <= self.followed < len(self.raised) else None
+        answered = [self.raised[at] if 0 <= at < len(self.raised) else None for at in (self.followed, self.beside)]
         self.raised = [item for item in self.raised if item.step not in ids and not erased.quoted_in(item.name)]
         for item in self.raised:
             item.forget(erased)
-            item.spoken, item.chosen = moved(item.spoken), moved(item.chosen)
-        self.followed = next((place for place, item in enumerate(self.raised) if item is followed), -1)
+            item.spoken = moved(item.spoken)
+        self.followed, self.beside = (
+            next((place for place, item in enumerate(self.raised) if item is one), -1) for one in answered
+        )
+        if self.followed < 0:
+            self.followed, self.beside = self.beside, -1
         self.__post_init__()
         self._ranked, self._ranked_at = [], -1
         if self.listed_at in gone:
@@ -423,6 +455,7 @@ class Antecedents:
             referents={key: Referent(**value) for key, value in data["referents"].items()},
             raised=[Raised(**value) for value in data["raised"]],
             followed=data["followed"],
+            beside=data.get("beside", -1),
             listed=list(data["listed"]),
             listed_at=data["listed_at"],
             together=data["together"],
@@ -431,6 +464,20 @@ class Antecedents:
             turned=data.get("turned", -1),
             unbound=data.get("unbound", {}),
         )
+
+
+def _for_the_same(item: Raised, slot: str, meant: Mapping[str, float]) -> bool:
+    """Whether a name raised again is no new proposal: where either purpose is unsure, the same one is assumed."""
+    if item.slot in ("", slot) and max(item.meant.values(), default=1.0) >= _SURE:
+        return True
+    return alike(item.meant, meant) >= _LEAST_ALIKE and max(meant.values(), default=0.0) < _SURE
+
+
+def _meant(sentences: Sequence[str], name: str) -> dict[str, float]:
+    """How likely each purpose is, as the sentences around a name tell, its own first."""
+    text = "\n".join(sentences)
+    place = max(0, text.find(name))
+    return purposes_meant(text, place, place + len(name), name=name, raises=True)
 
 
 def _remaining(names: Iterable[str], erased: ErasedText) -> list[str]:

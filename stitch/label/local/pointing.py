@@ -3,7 +3,7 @@
 Every turn has at most two pointers (what counts, else the turn itself). Candidates are the things that its speaker
 raised for the part of a plan that is spoken of, and nothing at all; a conditional logit over named features chooses
 (`pointing_weights.json`, fitted by `python -m stitch.bench.fit_pointing`): place among things raised for the same
-purpose, purpose, what was spoken of last, what was chosen, words in common with how a thing was raised and answered.
+purpose, purpose, what was spoken of last, what was told of a thing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
-from itertools import chain, repeat
+from itertools import repeat
 from math import exp, log
 from operator import mul
 from typing import NamedTuple
@@ -22,7 +22,7 @@ import orjson
 
 from stitch.core.text_cache import text_cache
 from stitch.label.local.antecedents import Raised
-from stitch.label.local.purposes import meant_in, purpose_near, said_purposes
+from stitch.label.local.meant import alike, likeliest, purposes_meant
 from stitch.text.names import last_unit, name_key
 from stitch.text.numbers import NUMBER_WORDS, ORDINAL_WORDS, fold_words, number, ordinal
 from stitch.text.words import FUNCTION_WORDS, fold_case, whole_words
@@ -33,31 +33,44 @@ _MOST_POINTERS = 2
 _MOST_CANDIDATES = 40
 _MOST_IN_COMMON = 4.0
 _DESCRIBING_CHARS = 30
-_FIGURE_TELLS = 3.0
+_SLIGHT = 0.05
 
 _NO_TIME = r"(?! (?:night|week|month|year|time|summer|evening|on)\b)"
 _THE = "(?:(?<=the )|(?<=my )|(?<=our ))"
 _COUNTED = re.compile(
-    rf"\b(?P<ordinal>{ORDINAL_WORDS})\b(?! (?:thoughts?|things?|time|day|night|week|of all|impulse|class|name)\b)"
+    rf"\b(?P<ordinal>{ORDINAL_WORDS})\b(?! (?:thoughts?|things?|time|day|night|week|of all|impulse|class|name"
+    r"|importance|[a-z]+ of the (?:day|morning|evening))\b)"
     rf"|(?:#|\b(?:number|numbered|no\.?|nr\.?|option) )(?P<number>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})\b"
+    rf"|\b(?:candidate|choice|entry|idea|item|option|pick|proposal|suggestion) (?P<word>{'|'.join(NUMBER_WORDS)})\b"
     r"|\b(?P<noun>[a-z]{3,}) (?P<after>\d{1,2})\b(?![.,:/]?\d|\. [a-z]| ?(?:%|[ap]m\b))"
     r"|\b(?P<dotted>\d{1,2})\.(?= [a-z])"
-    rf"|\b(?P<last>last|latest|{_THE}later|newest|newer|(?:more|most) recent(?:ly)?|latter|alternative|final"
-    rf"|subsequent)\b{_NO_TIME}|\b(?P<earlier>{_THE}earlier|earliest|older|oldest|original|former|initial|prior)\b{_NO_TIME}"
+    rf"|\b(?P<last>(?<!at )last|latest|{_THE}later|newest|newer|(?:more|most) recent(?:ly)?|(?<=the )latter|alternative"
+    rf"|final|subsequent)\b{_NO_TIME}"
+    rf"|\b(?P<earlier>{_THE}earlier|earliest|older|oldest|original|(?<=the )former|initial|prior)\b{_NO_TIME}"
 )
+_FOR_WORDS = (2, 4)
+"""Digits that stand for "to" and "for" where people type in haste."""
+_PART_BEFORE = re.compile(r"\b(?:day|week|part|phase|stage) ?$", re.IGNORECASE)
 _OTHER = whole_words("other|another")
 _CHOSE = whole_words(
     r"""book\w*|cho[os]\w*|pick\w*|decid\w*|settl\w*|reserv\w*|confirm\w*|lock\w* in|bagg\w*|resolv\w*|put down|took
     |taken|take|taking|go(?:ing)? with|went with|agreed|inked"""
 )
 _WORD = re.compile(r"[^\W_]+")
-_STANDS_FOR_IT = whole_words("it|its|that one|this one|that|this|the same|that place|this place")
+_EARLY = whole_words(
+    r"""early|earlier|earliest|elder|eldest|old|older|oldest|former|prior|before|ahead|preced\w+|initial\w*|origin\w+
+    |open(?:er|ing|ed)|beg[aiu]n\w*|start\w*|1st"""
+)
+_LATE = whole_words(
+    r"""late|later|latest|lately|latter|last|new|newer|newest|newcomer|younger|youngest|recent\w*|final|after\w*|thereafter
+    |behind|succe\w+|follow\w+|conclud\w+|subsequent\w*|ended|added|just|2nd"""
+)
 _ASKS = re.compile(r"\?|\b(?:how|what|which|price|cost|rat(?:ing|ed)|score|stars|reviews?)\b", re.IGNORECASE)
 
 
 _BESIDE = re.compile(
-    r"(?:/|\b(?:vs\b\.?|(?:versus|or|and|against|with|than|from|to|compared to|stands? (?:to|against))\b))"
-    r"(?= *(?:the|my|our|that|whatever|option|number|no\.?|item|pick|#)(?:\b|\d))"
+    r"(?:[/;]|\b(?:vs\b\.?|(?:versus|or|and|against|beside|with|than|from|to|compared to|stands? (?:to|against))\b))"
+    r"(?= *(?:the|my|our|that|this|whatever|whichever|what|one|out|of|#|no\.?|[a-z]+ \d)(?:\b|\d))"
 )
 """Where a second thing is set beside a first: "my first vs. the one that ..."."""
 _SENTENCE_END = re.compile(r"[.!?\n]+(?=\s|$)")
@@ -71,8 +84,8 @@ class Pointer(NamedTuple):
     """Where its name would be put in."""
     place: int | None
     """Which of several, from 1; -1 for the last; None if it does not count."""
-    purpose: str
-    """What the thing is for, as the words nearest to it say; empty if none do."""
+    meant: Mapping[str, float]
+    """How likely the thing is for each purpose, as the words nearest to it tell; empty if nothing does."""
     words: str
     """What is said of it: its clause, or the turn if it points at one thing."""
 
@@ -88,30 +101,33 @@ class Reading(NamedTuple):
 def find_pointers(text: str, items: Sequence[Raised] = ()) -> list[Pointer]:
     """The pointers of a turn: what counts things, or what it sets side by side, at most two; else the whole turn."""
     own = {item.slot for item in items}
-    counted = _counted(text, own, {item.part.split(" ")[0] for item in items})
+    parts = {item.part.split(" ")[0] for item in items}
+    counted = _counted(text, own, parts, max(Counter(item.slot for item in items).values(), default=_MOST_CANDIDATES))
     pair = _side_by_side(text, own, counted[0].at if counted else None) if len(counted) < _MOST_POINTERS else []
     if pair:
-        halves = [Pointer(end, None, purpose, text[start:end]) for start, end, purpose in pair]
+        halves = [Pointer(end, None, meant, text[start:end]) for start, end, meant in pair]
         within = [bool(counted) and start < counted[0].at <= end for start, end, _ in pair]
-        return [counted[0] if counts else half for half, counts in zip(halves, within, strict=True)]
+        return [
+            half._replace(at=counted[0].at, place=counted[0].place) if counts else half
+            for half, counts in zip(halves, within, strict=True)
+        ]
     return counted or [_whole(text, own)]
 
 
-def _counted(text: str, own: Set[str], parts: Set[str]) -> list[Pointer]:
-    places = [(match, count) for match in _COUNTED.finditer(fold_case(text)) if (count := _count(match, parts))]
+def _counted(text: str, own: Set[str], parts: Set[str], most: int) -> list[Pointer]:
+    places = [(match, count) for match in _COUNTED.finditer(fold_case(text)) if (count := _count(match, parts, most))]
     return [
-        Pointer(match.end(), count, purpose_near(text, match.start(), match.end(), own) or meant_in(text), text)
+        Pointer(match.end(), count, purposes_meant(text, match.start(), match.end(), own=own), text)
         for match, count in places[:_MOST_POINTERS]
     ]
 
 
 def _whole(text: str, own: Set[str]) -> Pointer:
-    said, ending = said_purposes(text, own), _SENTENCE_END.search(text)
-    at = ending.start() if ending else len(text)
-    return Pointer(at, None, said[-1][1] if said else meant_in(text), text)
+    ending = _SENTENCE_END.search(text)
+    return Pointer(ending.start() if ending else len(text), None, purposes_meant(text, own=own), text)
 
 
-def _side_by_side(text: str, own: Set[str], at: int | None) -> list[tuple[int, int, str]]:
+def _side_by_side(text: str, own: Set[str], at: int | None) -> list[tuple[int, int, dict[str, float]]]:
     """The two halves of a sentence that sets one thing beside another, each with what its thing is for.
 
     Args:
@@ -125,20 +141,26 @@ def _side_by_side(text: str, own: Set[str], at: int | None) -> list[tuple[int, i
         halves = [(start, match.start()), (match.end(), ends.start() if ends else len(text))]
         if at is not None and not start < at <= halves[1][1]:
             continue
-        told = [(*half, purpose_near(part := text[slice(*half)], 0, 0, own) or meant_in(part)) for half in halves]
-        if all(purpose for *_, purpose in told):
+        told = [(*half, purposes_meant(text[slice(*half)], own=own)) for half in halves]
+        if all(meant for *_, meant in told):
             return told
     return []
 
 
-def _count(match: re.Match[str], parts: Set[str]) -> int:
-    """What is counted, from 1, -1 for the last; 0 if it counts parts of the plan, or nothing."""
+def _count(match: re.Match[str], parts: Set[str], most: int) -> int:
+    """What is counted, from 1, -1 for the last; 0 if it counts parts of the plan, nothing, or more than there are."""
     if match["last"] or match["earlier"]:
         return -1 if match["last"] else 1
+    if match["dotted"] and _PART_BEFORE.search(match.string, 0, match.start()):
+        return 0
     if match["noun"]:
         noun = match["noun"]
-        return 0 if noun in FUNCTION_WORDS or noun in parts else int(match["after"])
-    return (ordinal(match["ordinal"]) if match["ordinal"] else number(match["number"] or match["dotted"])) or 1
+        count = int(match["after"])
+        for_a_word = count > most and count in _FOR_WORDS
+        return 0 if noun in FUNCTION_WORDS or noun in parts or for_a_word else count
+    return (
+        ordinal(match["ordinal"]) if match["ordinal"] else number(match["number"] or match["word"] or match["dotted"])
+    ) or 1
 
 
 def readings(pointer: Pointer, text: str, items: Sequence[Raised]) -> list[Reading]:
@@ -149,27 +171,32 @@ def readings(pointer: Pointer, text: str, items: Sequence[Raised]) -> list[Readi
     cues = {
         "other": _OTHER.search(pointer.words.lower()) is not None,
         "chose": _CHOSE.search(folded) is not None,
-        "it": _STANDS_FOR_IT.search(folded) is not None,
         "asks": _ASKS.search(text) is not None,
         "unit": bool(last_unit(text)),
+        "early": _EARLY.search(folded) is not None,
+        "late": _LATE.search(folded) is not None,
     }
-    said = {word for word in fold_words(pointer.words) if word not in FUNCTION_WORDS}
     told = _described(pointer.words, places)
-    figures = _with_figures(pointer.words, places)
-    raised = _in_common(said, places)
+    figures, alone = _with_figures(pointer.words, places)
     found = [
         Reading(
-            item, _of_item(pointer, places, place, cues, told=max(told[place], figures[place]), words=raised[place])
+            item,
+            {
+                **_of_item(pointer, places, place, cues),
+                "told": told[place] * (pointer.place is None),
+                "told, beside a count": told[place] * (pointer.place is not None),
+                "figure": figures[place],
+                "figure of none else": alone[place],
+            },
         )
         for place, item in enumerate(items)
     ]
     nothing = {
         "nothing": 1.0,
-        "nothing: purpose": float(bool(pointer.purpose)),
+        "nothing: purpose": max(pointer.meant.values(), default=0.0),
         "nothing: counted": float(pointer.place is not None),
         "nothing: asks": float(cues["asks"]),
         "nothing: unit": float(cues["unit"]),
-        "nothing: it": float(cues["it"]),
         "nothing: chose": float(cues["chose"]),
     }
     return [*found, Reading(None, nothing)]
@@ -180,96 +207,85 @@ class _Places:
 
     def __init__(self, items: Sequence[Raised]) -> None:
         self.items = items
+        self.meant = [item.meant or {item.slot: 1.0} for item in items]
         self.groups: dict[str, list[int]] = {}
-        for place, item in enumerate(items):
-            self.groups.setdefault(item.slot, []).append(place)
+        for place, meant in enumerate(self.meant):
+            self.groups.setdefault(likeliest(meant), []).append(place)
         self.last = max(range(len(items)), key=lambda place: (items[place].spoken, place))
         self.spoken_last = {max(group, key=lambda at: (items[at].spoken, at)) for group in self.groups.values()}
-        chosen = (max(group, key=lambda at: items[at].chosen) for group in self.groups.values())
-        self.chosen_last = {place for place in chosen if items[place].chosen > 0}
+        # How many come before and after each, by purpose: a thing that may be for lunch counts in part.
+        self.before: list[Mapping[str, float]] = []
+        self.behind: list[Mapping[str, float]] = []
+        so_far = dict[str, float]()
+        for meant in self.meant:
+            self.before.append(dict(so_far))
+            for purpose, share in meant.items():
+                so_far[purpose] = so_far.get(purpose, 0.0) + share
+        for meant, before in zip(self.meant, self.before, strict=True):
+            self.behind.append({name: so_far[name] - before.get(name, 0.0) - share for name, share in meant.items()})
 
     def group(self, place: int) -> list[int]:
-        return self.groups[self.items[place].slot]
+        return self.groups[likeliest(self.meant[place])]
 
-    def common(self, has: Sequence[Set[str]]) -> list[Mapping[str, int]]:
-        """Of each place, how many of its group have each word, by the words that each place has."""
-        by_slot: dict[str, Mapping[str, int]] = {}
-        for slot, group in self.groups.items():
-            words = list(filter(None, map(has.__getitem__, group)))
-            by_slot[slot] = Counter(chain.from_iterable(words)) if words else {}
-        return [by_slot[item.slot] for item in self.items]
-
-
-_OF_ITEM = dict.fromkeys(
-    (
-        "counted", "counted for it", "counted otherwise", "purpose", "other purpose", "near", "only one",
-        "last of these", "last of all", "it", "the other", "not the other", "chosen, asked of", "chosen, chosen again",
-        "told", "words",
-    ),
-    0.0,
-)  # fmt: skip
+    def stands(self, place: int, count: int, meant: Mapping[str, float]) -> float:
+        """How likely it is the one that is counted, from 1, or from the end below 0, if it is for what is meant."""
+        total = found = 0.0
+        for purpose, share in self.meant[place].items():
+            both = share * meant.get(purpose, 0.0)
+            before, behind = self.before[place].get(purpose, 0.0), self.behind[place].get(purpose, 0.0)
+            away = before - (count - 1) if count > 0 else behind + (count + 1)
+            total += both
+            found += both * max(0.0, 1.0 - abs(away))
+        return found / total if total else 0.0
 
 
-def _of_item(
-    pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool], *, told: float, words: float
-) -> Mapping[str, float]:
+def _of_item(pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool]) -> Mapping[str, float]:
     # Complexity over 15 because each number is a condition of its own, side by side with its name.
-    item, group = places.items[place], places.group(place)
-    same, last, is_last = item.slot == pointer.purpose != "", place in places.spoken_last, place == places.last
-    near = not pointer.purpose and item.slot == places.items[places.last].slot
-    numbers = _OF_ITEM.copy()
-    if (count := pointer.place) is not None:
-        at = group.index(place) + 1
-        counted = at == count or (count < 0 and at == len(group))
-        numbers["counted"], numbers["counted otherwise"] = float(counted), float(not counted)
-        numbers["counted for it"] = float(counted and (same or near))
-    else:
-        numbers["only one"] = float(len(group) == 1)
-        if cues["other"]:
-            numbers["the other"] = float(len(group) == 2 and not last)
-            numbers["not the other"] = float(last)
-        else:
-            numbers["last of these"], numbers["last of all"] = float(last), float(is_last)
-        numbers["it"] = float(is_last and cues["it"])
-    numbers["purpose"], numbers["near"] = float(same), float(near)
-    numbers["other purpose"] = float(bool(pointer.purpose and item.slot) and not same)
-    if cues["chose"] and place in places.chosen_last:
-        if not cues["asks"]:
-            numbers["chosen, chosen again"] = 1.0
-        elif count is None:
-            numbers["chosen, asked of"] = 1.0
-    numbers["told"], numbers["words"] = told, words
-    return numbers
+    count, own = pointer.place, places.meant[place]
+    meant = pointer.meant or places.meant[places.last]
+    same = alike(pointer.meant, own) if pointer.meant else 0.0
+    counted = places.stands(place, count, meant) if count is not None else 0.0
+    last = place in places.spoken_last
+    truths = {
+        "counted": counted,
+        "purpose": log(_SLIGHT + same) - log(_SLIGHT) if pointer.meant else 0.0,
+        "near": 0.0 if pointer.meant else alike(places.meant[places.last], own),
+        "last of these": last and count is None and not cues["other"],
+        "the other": cues["other"] and count is None and len(places.group(place)) == 2 and not last,
+        "said early": cues["early"] * (count is None) * places.stands(place, 1, meant),
+        "said late": cues["late"] * (count is None) * places.stands(place, -1, meant),
+    }
+    return {name: float(true) for name, true in truths.items()}
 
 
-def _with_figures(text: str, places: _Places) -> list[float]:
-    """Whether a price or another figure is said that was told of an item, and of no other one for its purpose."""
+def _with_figures(text: str, places: _Places) -> tuple[list[float], list[float]]:
+    """Whether a figure is said that was told of an item and of no other one for its purpose, and of no other at all."""
     figures = [" ".join(fold_words(match[0])) for match in _FIGURE.finditer(text)]
     if not figures:
-        return [0.0] * len(places.items)
+        return [0.0] * len(places.items), [0.0] * len(places.items)
     has = [any(f" {figure} " in f" {' '.join(item.answers)} " for figure in figures) for item in places.items]
-    return [_FIGURE_TELLS * (own and sum(has[other] for other in places.group(at)) == 1) for at, own in enumerate(has)]
+    of_these = [own and sum(has[other] for other in places.group(at)) == 1 for at, own in enumerate(has)]
+    return [float(one) for one in of_these], [float(own and sum(has) == 1) for own in has]
 
 
 def _described(text: str, places: _Places) -> list[float]:
     """How many words stand close together that were told of an item, and of no other one raised for its purpose.
 
-    Words far apart are shared by chance: who asks for "the one with stuffed vine leaves" says them in a row.
+    Words far apart are shared by chance: who asks for "the one with stuffed vine leaves" says them in a row. A word
+    that was told of other things as well, whatever they are for, counts the less.
     """
     words = [(match.start(), match.end(), _folded(match[0])) for match in _WORD.finditer(text)]
-    said = {word for *_, word in words}
-    own = [said.intersection(item.answers) for item in places.items]
+    told = {name_key(item.name): set(item.answers) for item in places.items}
+    of_how_many = Counter(word for answers in told.values() for word in answers)
+    own = [told[name_key(item.name)] for item in places.items]
     found = []
-    for answers, common in zip(own, places.common(own), strict=True):
-        alone = {word for word in answers if common[word] == 1}
-        if len(alone) < 2:
-            found.append(0.0)
-            continue
-        longest, run, last = 0, set[str](), -_DESCRIBING_CHARS
+    for place, answers in enumerate(own):
+        others = set[str]().union(*(own[other] for other in places.group(place) if own[other] is not answers))
+        longest, run, last = 0.0, set[str](), -_DESCRIBING_CHARS
         for start, end, word in words:
-            if word in alone:
+            if word in answers and word not in others:
                 run = {*run, word} if start - last <= _DESCRIBING_CHARS else {word}
-                longest, last = max(longest, len(run)), end
+                longest, last = max(longest, sum(1 / of_how_many[one] for one in run)), end
         found.append(min(_MOST_IN_COMMON, max(0.0, longest - 1.0)))
     return found
 
@@ -278,17 +294,6 @@ def _described(text: str, places: _Places) -> list[float]:
 def _folded(word: str) -> str:
     folded = fold_words(word)
     return folded[0] if folded and folded[0] not in FUNCTION_WORDS and len(folded[0]) > 2 else ""
-
-
-def _in_common(said: Set[str], places: _Places) -> list[float]:
-    """How many words are said again that an item has and others raised for the same purpose have not."""
-    own = [said & set(item.words) for item in places.items]
-    weighed = []
-    for place, (bag, common) in enumerate(zip(own, places.common(own), strict=True)):
-        size = len(places.group(place)) + 1
-        most = log(size)
-        weighed.append(min(_MOST_IN_COMMON, sum([log(size / common[word]) / most for word in sorted(bag)])))
-    return weighed
 
 
 def choose(found: Sequence[Reading], weights: Mapping[str, float]) -> tuple[Raised | None, float]:
@@ -318,15 +323,14 @@ def pointed_at(
     for pointer in find_pointers(text, items):
         if keys and pointer.place is None:
             continue
-        item, share = choose(readings(pointer, text, items), shipped_weights())
-        if item is not None and item not in taken and name_key(item.name) not in keys:
+        spent = keys | {name_key(item.name) for item in taken}
+        found = readings(pointer, text, items)
+        item, share = choose(
+            [one for one in found if one.item is None or name_key(one.item.name) not in spent], shipped_weights()
+        )
+        if item is not None:
             taken.append(item)
             yield pointer, item, share
-
-
-def chooses(text: str) -> bool:
-    """Whether a turn settles on what it speaks of."""
-    return _CHOSE.search(text.lower()) is not None and _ASKS.search(text) is None
 
 
 @lru_cache(maxsize=1)

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
-from stitch.core.text_cache import text_cache
-from stitch.label.local.replies import vectors
 from stitch.text.words import FUNCTION_WORDS, fold_case
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _EATING = r"(?:meals?|food|feed|feeding|bites?|eats?|eating|dining|snacks?|table)"
 _SAID_PURPOSE = re.compile(
@@ -22,7 +14,7 @@ _SAID_PURPOSE = re.compile(
     rf"|(?P<dinner>dinners?|suppers?|(?:evening|night) {_EATING})"
     r"|(?P<stay>stays?(?! (?:in|inside|within|below|under|out|off|on|away|up|put|open|calm|quiet|dry|switched)\b)"
     r"|(?<!last )(?<!every )(?<!final )(?<!other )nights?|overnight|accommodations?|lodgings?|sleep(?:ing)?|hotels?"
-    r"|rooms?|(?<!\bin )beds?|kip\w*)"
+    r"|(?<!dining )rooms?|(?<!\bin )beds?|kip\w*)"
     r"|(?P<outing>outings?|sightseeing|sights?|excursions?|attractions?|activit(?:y|ies)|visit(?:s|ing)?|tours?"
     r"|(?:what|things?) to see))\b"
 )
@@ -39,6 +31,15 @@ _OWN_WORD = re.compile(
     re.IGNORECASE,
 )
 """A word that may say what something is for, whatever it is: "for tea", "X (tea)", "tea: X?"."""
+_KNOWN = frozenset(("", "stay", "outing", "breakfast", "brunch", "lunch", "dinner"))
+_WORD = re.compile(
+    r"\b(?:for|as|thinking|at) (?:the |our |my |an? |some )?(?:[a-z]+ )?(?P<for>[a-z']{3,})(?= *(?:$|[.,;:?!)–—-]))"
+    r"|\((?:the |our |my |an? )?(?:[a-z]+ )?(?P<within>[a-z']{3,})\)"
+    r"|(?:^|[–—-] )(?:the |our |my |an? )?(?:[a-z]+ )?(?P<before>[a-z']{3,}): "
+    r"|[–—-] (?:the |our |my |an? )?(?:[a-z]+ )?(?P<after>[a-z']{3,})(?= *[.,;?!]|$)",
+    re.IGNORECASE,
+)
+"""A word that may say what something is for, whatever it is: "for tea", "X (tea)", "tea: X?"."""
 _MEANT = {
     "breakfast": "breakfast",
     "lunch": "lunch",
@@ -48,32 +49,25 @@ _MEANT = {
 }
 """Purposes by words near to which other words mean the same ("touristy")."""
 _KNOWN = frozenset(("", "stay", "outing", "breakfast", "brunch", "lunch", "dinner"))
-_LEAST_ALIKE = 0.5
-_LEAST_AHEAD = 0.1
 _WORD = re.compile(r"[a-z']{3,}", re.IGNORECASE)
 
 
-def purpose(sentences: Sequence[str], *, name: str = "", in_plan: bool = False) -> str:
+def purpose(sentences: Sequence[str], *, name: str = "") -> str:
     """What a name is raised for ("dinner"): its own sentence says so, or one beside it.
 
     Args:
         sentences: The name's own sentence first.
         name: The name, which says nothing of it.
-        in_plan: Whether a part of a plan is spoken of: then words of any kind may say what a thing is for.
 
     Returns:
-        The purpose, by one word for those that mean the same, else by the speaker's word; empty if nothing is said.
+        The purpose, by one word for those that mean the same; empty if nothing is said.
     """
-    for number, sentence in enumerate(sentences):
+    for sentence in sentences:
         place = sentence.find(name) if name else -1
         start, end = (place, place + len(name)) if place >= 0 else (len(sentence), len(sentence))
-        bare = f"{sentence[:start]}{' ' * (end - start)}{sentence[end:]}"
-        said = purpose_near(bare, start, end)
-        if not said and in_plan and not number:
-            said = meant_in(bare)
-        if said:
+        if said := _purpose_near(f"{sentence[:start]}{' ' * (end - start)}{sentence[end:]}", start, end):
             return said
-    return own_word(sentences[0].replace(name, " ") if name else sentences[0]) if in_plan and sentences else ""
+    return ""
 
 
 def said_purposes(text: str, own: Collection[str] = ()) -> list[tuple[int, str]]:
@@ -86,12 +80,17 @@ def said_purposes(text: str, own: Collection[str] = ()) -> list[tuple[int, str]]
     found = [(match.start(), match.lastgroup or "") for match in _SAID_PURPOSE.finditer(fold_case(text))]
     if not _KNOWN.issuperset(own):
         found += [(match.start(), match[0].lower()) for match in _WORD.finditer(text) if match[0].lower() in own]
-    return [one for one in sorted(found) if not _NOT_THIS.search(text, max(0, one[0] - 24), one[0])]
+    return [one for one in sorted(found) if not taken_back(text, one[0])]
 
 
-def purpose_near(text: str, start: int, end: int, own: Collection[str] = ()) -> str:
+def taken_back(text: str, at: int) -> bool:
+    """Whether a purpose that is named here is said not to be meant."""
+    return _NOT_THIS.search(text, max(0, at - 24), at) is not None
+
+
+def _purpose_near(text: str, start: int, end: int) -> str:
     """The purpose that is named nearest to a place of a text: in its own sentence, else before it, else after it."""
-    said = said_purposes(text, own)
+    said = said_purposes(text)
     if not said:
         return ""
     begins = max((match.end() for match in _SENTENCE.finditer(text, 0, start)), default=0)
@@ -102,28 +101,6 @@ def purpose_near(text: str, start: int, end: int, own: Collection[str] = ()) -> 
         return min(here, key=lambda one: start - one[0] if one[0] < start else one[0] - end)[1]
     before = [one for one in said if one[0] < begins]
     return before[-1][1] if before else said[0][1]
-
-
-def meant_in(sentence: str) -> str:
-    """The purpose that a word of the sentence means, as vectors tell; empty if none clearly does."""
-    found = max((_meaning(match[0].lower()) for match in _WORD.finditer(sentence)), default=(0.0, ""))
-    return found[1]
-
-
-@text_cache(maxsize=4_096)
-def _meaning(word: str) -> tuple[float, str]:
-    """How near a word is to the purpose that it means, and that; (0, "") if it means none."""
-    if word in FUNCTION_WORDS:
-        return 0.0, ""
-    row, known = vectors([word])[0], _meanings()
-    alike = sorted(((float(row @ known[name]), name) for name in known), reverse=True)
-    (best, name), (next_best, _) = alike[:2]
-    return (best, name) if best >= _LEAST_ALIKE and best - next_best >= _LEAST_AHEAD else (0.0, "")
-
-
-@lru_cache(maxsize=1)
-def _meanings() -> Mapping[str, NDArray[np.float32]]:
-    return dict(zip(_MEANT, vectors(list(_MEANT.values())), strict=True))
 
 
 def own_word(sentence: str) -> str:

@@ -20,7 +20,7 @@ from stitch.label.local.counting import find_counting
 from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
 from stitch.label.local.naming import part_of
-from stitch.label.local.pointing import chooses, pointed_at
+from stitch.label.local.pointing import pointed_at
 from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
 from stitch.text.names import NameMention, find_names, last_unit, name_key, straighten_quotes
 
@@ -39,6 +39,7 @@ _BRANCH = re.compile(r"\w [-\u2013] $")
 """Before a name that says more about the one before it: "Access Dental - Santa Rosa"."""
 _SET_BESIDE = re.compile(r" (?:and|or|with|to|against|than|versus|vs\.?) (?:the )?")
 _MAX_COMPARED = 2
+_ANSWERED = 0.6
 _HEADING_ROLES = frozenset({"system", "title", "topic", "heading"})
 
 
@@ -137,6 +138,9 @@ class ReferenceResolver:
             )
         references = tuple(sorted(rewrites, key=lambda rewrite: rewrite.start))
         resolved = apply_rewrites(text, references)
+        if answered := self._answers_for(step, text, names=names, resolved=resolved):
+            references = tuple(sorted((*rewrites, *map(_of_pointer, answered)), key=lambda rewrite: rewrite.start))
+            resolved = apply_rewrites(text, references)
         context = self._context(step, ask, resolved)
         self._remember(
             step, text, scope=scope, names=names, counted=counted, stood=stood, pointed=pointed, resolved=resolved
@@ -228,7 +232,7 @@ class ReferenceResolver:
     def _point(self, step: Step, text: str, scope: str, *, named: Sequence[str]) -> Iterator[_Named]:
         """What the turn points at of the things that its speaker raised, each to be put in where it is pointed at."""
         for pointer, item, share in pointed_at(text, self.raised_by(step.role, scope=scope), named=named):
-            self._known.speak_of(item, chosen=chooses(text))
+            self._known.speak_of(item)
             yield _Named(pointer.at, pointer.at, item.name, item.step, round(share, 3), False)
 
     def _context(self, step: Step, ask: Ask | None, resolved: str) -> str:
@@ -275,7 +279,12 @@ class ReferenceResolver:
         ]
         known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
         raised_alone = alone and not beside and bool(known.raised) and known.raised[-1].step == step.id
-        known.follow(text[:_MAX_TOLD_CHARS], by=step.role, raised_alone=raised_alone)
+        known.follow(
+            text[:_MAX_TOLD_CHARS],
+            by=step.role,
+            raised_alone=raised_alone,
+            pointed_at=self._pointed_at(step, counted, spoken),
+        )
         about = [(phrase.start, phrase.name) for phrase in counted]
         about += [(found.start, found.referent.name) for found in stood]
         self._offer(text, spoken, counted=counted, about=about)
@@ -290,6 +299,28 @@ class ReferenceResolver:
         self._hear(step, resolved)
         spans = " ".join(text[phrase.start : phrase.end] for phrase in counted)
         self._said = remember(self._said, resolved, role=step.role, counted=spans)
+
+    def _pointed_at(self, step: Step, counted: Sequence[_Named], spoken: Sequence[tuple[int, str]]) -> Sequence[Raised]:
+        """The one or two things raised for the part of a plan that the step points at or names."""
+        known = self._known
+        names = {phrase.name for phrase in counted} | {name for _, name in spoken}
+        if not known.part or len(names) > _MAX_COMPARED:
+            return ()
+        own = [item for item in known.raised if item.part == known.part and item.name in names and item.by == step.role]
+        last = {item.name: item for item in sorted(own, key=lambda item: item.spoken)}
+        return list(last.values()) if len(last) == len(names) else ()
+
+    def _answers_for(self, step: Step, text: str, *, names: Sequence[NameMention], resolved: str) -> list[_Named]:
+        """What the step before spoke of in a plan, where this step answers and names nothing."""
+        if any(" " in name.text for name in names):
+            return []
+        ending = _SENTENCE_END.search(text)
+        if ending is not None and ending[0] == "?":
+            return []  # it asks something of its own
+        at = ending.start() if ending else len(text)
+        # Of two insertions at one place the later one comes to stand first.
+        answered = [item for item in reversed(self._known.answered(step.role)) if item.name not in resolved]
+        return [_Named(at, at, item.name, item.step, _ANSWERED, False) for item in answered]
 
     def _turn_to_unit(self, text: str, *, speaks_of_nothing: bool) -> None:
         known = self._known
