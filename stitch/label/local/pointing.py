@@ -319,17 +319,15 @@ def pointed_at(
     keys = {name_key(name) for name in named}
     if keys and not keys <= {name_key(item.name) for item in items}:
         return  # something new is put forward
-    taken: list[Raised] = []
+    spent = set(keys)
     for pointer in find_pointers(text, items):
         if keys and pointer.place is None:
             continue
-        spent = keys | {name_key(item.name) for item in taken}
         found = readings(pointer, text, items)
-        item, share = choose(
-            [one for one in found if one.item is None or name_key(one.item.name) not in spent], shipped_weights()
-        )
+        left = [one for one in found if one.item is None or name_key(one.item.name) not in spent]
+        item, share = choose(left, shipped_weights())
         if item is not None:
-            taken.append(item)
+            spent.add(name_key(item.name))
             yield pointer, item, share
 
 
