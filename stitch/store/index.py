@@ -152,7 +152,8 @@ class TenantLabels:
 
         No id may stand twice among them.
         """
-        self.remove({entry.id: replaced[entry.id] for _, entry in entries if entry.id in replaced})
+        if gone := {entry.id: replaced[entry.id] for _, entry in entries if entry.id in replaced}:
+            self.remove(gone)
         for _, entry in entries:
             slot = self._ids.append(entry.id)
             number = self._names.get(entry.trajectory)
