@@ -2,8 +2,8 @@
 
 Who repeats what a step says wants that step, whatever labels these words license. Of a set's first trajectories in an
 order drawn from the seed, up to 250 steps are asked for in their own trajectory, by their first 40 words and by 60 % of
-these (each drawn, in their order). Steps of fewer than five words, and those that begin as another one does, cannot be
-told apart by their words and are left out.
+these (drawn, in their order), at least five. Steps of fewer than five words, and those that begin as another one does,
+cannot be told apart by their words and are left out; signs alone are no words.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Known(NamedTuple):
     words: tuple[str, ...]
     """The first of them."""
     some: tuple[str, ...]
-    """About 60 % of these."""
+    """60 % of these, at least five."""
 
 
 class Found(NamedTuple):
@@ -63,7 +63,7 @@ def draw(trajectories: Sequence[Trajectory], *, seed: int = 7) -> tuple[list[Tra
         if steps > _STEPS:
             break
     begun = [
-        (each.id, str(step.id), tuple(with_calls(step.content, step.tool_calls).split()[:_FIRST]))
+        (each.id, str(step.id), tuple(_words(with_calls(step.content, step.tool_calls))[:_FIRST]))
         for each in used
         for step in each.steps
     ]
@@ -73,8 +73,13 @@ def draw(trajectories: Sequence[Trajectory], *, seed: int = 7) -> tuple[list[Tra
     return used, [Known(*known, _some(known[2], drawn)) for known in chosen]
 
 
+def _words(text: str) -> list[str]:
+    return [word for word in text.split() if any(map(str.isalnum, word))]
+
+
 def _some(words: tuple[str, ...], drawn: random.Random) -> tuple[str, ...]:
-    return tuple(word for word in words if drawn.random() < _SHARE) or words
+    places = drawn.sample(range(len(words)), max(_LEAST, round(_SHARE * len(words))))
+    return tuple(words[place] for place in sorted(places))
 
 
 def is_found(memory: Memory, known: Known, words: Sequence[str]) -> bool:

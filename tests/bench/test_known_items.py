@@ -35,6 +35,14 @@ def test_steps_that_begin_alike_or_say_too_little_are_not_asked_for() -> None:
     assert [(known.step, known.words) for known in asked] == [("3", ("six", "seven", "eight", "nine", "ten"))]
 
 
+def test_of_a_step_three_of_five_words_are_asked_for_but_five_at_least_and_signs_are_none() -> None:
+    told = trajectory("a", ["one , two . three four five !", " ".join(f"word{n}" for n in range(20))])
+    asked = {known.step: known for known in draw([told])[1]}
+    assert asked["0"].some == asked["0"].words == ("one", "two", "three", "four", "five")
+    assert len(asked["1"].some) == 12
+    assert list(asked["1"].some) == [word for word in asked["1"].words if word in asked["1"].some]
+
+
 def test_what_is_drawn_depends_on_the_seed_alone() -> None:
     many = [trajectory(str(n), [f"step {m} of the talk {n} is this" for m in range(9)]) for n in range(4)]
     first, again, other = draw(many, seed=1), draw(many, seed=1), draw(many, seed=2)
