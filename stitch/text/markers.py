@@ -48,14 +48,15 @@ _FIRST_WORD = re.compile(r"(?:memory|step|theme)(?![a-z0-9])")
 _REACH_CHARS = 64
 _ANGLE_MARKER = re.compile(
     r"[\s/]*(?:\||(?:[a-z0-9.-]*[_:][a-z0-9_:.-]*"
-    r"|s|bos|eos|pad|unk|sep|cls|mask|sop|eop|sys|system|user|assistant|human|bot|ai|model|role|think|tools?|escape|image"
+    r"|s|bos|eos|pad|unk|sep|cls|mask|sop|eop|sys|system|user|assistant|human|bot|ai|model|role|think|thinking|reflection|answer|system-reminder"
+    r"|tools?|escape|image|audio|video|box|ref|quad"
     r"|(?:unused|ctrl|control|special|reserved)-?\d{1,6}|用户)\s*/?>|[a-z0-9.-]{1,40}\s*\|\s*>"
     r"|invoke\s+name\s*=|(?:function|parameter)\s*=)"
 )
 """`<|...`, and names as `<start_of_turn>`, which no markup language has, or which stand for a turn."""
 _SQUARE_MARKER = re.compile(
-    r"[\s/]*(?:\||\[\s*##|[a-z~]*~|(?:[a-z]+_[a-z_]+|inst|gmask|smask|mask|bos|eos|cls|sep|pad|unk|args|img|audio|think|system"
-    r"|user|assistant|prefix|suffix|middle)\s*])"
+    r"[\s/]*(?:\||\[\s*##|[a-z~]*~|(?:[a-z]+_[a-z_]+|inst|gmask|smask|mask|bos|eos|cls|sep|pad|unk|args|img|audio|transcribe|think"
+    r"|system|user|assistant|prefix|suffix|middle)\s*])"
 )
 """`[INST]`, `[TOOL_CALLS]`, `[|user|]`, `[e~[`, and `[[ ## answer ## ]]`, by which DSPy tells fields apart."""
 _ENTITIES = {"<": "&lt;", "[": "&#91;", "]": "&#93;"}
