@@ -195,7 +195,31 @@ class Settings(BaseModel):
     def _one_location(cls, value: Any) -> Any:
         return ",".join(map(str, value)) if isinstance(value, list) else value
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _may_be_a_name(cls, value: Any) -> Any:
+        # Most of them name a file, a host or a model, and no system has one of such a name.
+        if isinstance(value, str) and ("\0" in value or not _is_encodable(value)):
+            raise ValueError("it holds a sign that no file and no host has in its name")
+        return value
 
+    @field_validator("memory", "journal", "embedder")
+    @classmethod
+    def _may_be_a_path(cls, value: str | None) -> str | None:
+        if any(len(os.fsencode(part)) > _MOST_NAME_BYTES for part in (value or "").split("/")):
+            raise ValueError(f"a part of a path has at most {_MOST_NAME_BYTES} bytes")
+        return value
+
+
+def _is_encodable(name: str) -> bool:
+    try:
+        return bool(os.fsencode(name)) or not name
+    except UnicodeEncodeError:
+        return False
+
+
+_MOST_NAME_BYTES = 255
+"""Of a file or folder, on the common file systems."""
 _MOST_CHARS = 4 * 2**20
 """So much of a settings file is read; more is no such file."""
 _WRITTEN_AS_JSON = frozenset(

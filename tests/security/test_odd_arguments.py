@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from stitch import Memory, Step, open_memory
 from stitch.cli.main import cli
-from stitch.errors import StitchError
+from stitch.errors import InputError, SettingsError, StitchError
 from stitch.lifecycle.selection import Selector
 
 HALF = "a\ud800b"
@@ -42,6 +42,27 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with open_memory(tmp_path_factory.mktemp("odd") / "m") as opened:
         opened.add(Step(role="user", content="We drink tea on day 1."), trajectory="t")
         yield opened
+
+
+@pytest.mark.parametrize("name", ["a\0b", HALF, "x" * 5_000])
+@pytest.mark.parametrize("setting", ["memory", "journal", "embedder"])
+def test_a_name_that_no_file_can_have_is_refused_by_its_setting(tmp_path: Path, setting: str, name: str) -> None:
+    given: dict[str, Any] = {"memory": str(tmp_path / "m"), setting: name}
+    with pytest.raises(SettingsError, match=f"^setting '{setting}' ") as refused:
+        open_memory(**given)
+    assert len(refused.value.message) < 200
+
+
+@pytest.mark.parametrize("name", ["a\0b", HALF, "x" * 5_000])
+def test_a_tree_of_a_file_that_cannot_be_is_refused(memory: Memory, name: str) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        memory.trees.create("plan", name)
+
+
+def test_a_folder_whose_name_is_no_text_is_a_memory_as_any_other(tmp_path: Path) -> None:
+    with open_memory(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")) as memory:
+        memory.add(Step(role="user", content="tea"), trajectory="t")
+        assert len(memory.search("tea").hits) == 1
 
 
 @pytest.mark.parametrize("what", REFUSED)

@@ -109,8 +109,8 @@ def file_text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{str(path)!r} is no text in UTF-8", hint="save it as UTF-8") from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+    except (OSError, ValueError) as error:  # of a name that no file can have
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"{str(path)!r} cannot be read: {reason}", hint="check the path") from None
 
 
