@@ -155,19 +155,7 @@ class TenantLabels:
         if gone := {entry.id: replaced[entry.id] for _, entry in entries if entry.id in replaced}:
             self.remove(gone)
         for _, entry in entries:
-            slot = self._ids.append(entry.id)
-            number = self._names.get(entry.trajectory)
-            if number is None:
-                self._names[entry.trajectory], self._places = len(self._names), None
-                self._first.append(slot)
-                self._last.append(slot)
-            else:
-                self._last[number] = slot
-            for label in entry.labels:
-                postings = self._postings.get(label)
-                if postings is None:
-                    postings = self._postings[label] = array("I")
-                postings.append(slot)
+            self._list(entry, self._ids.append(entry.id))
         self._living += len(entries)
         self.rows.extend([held.row for held, _ in entries])
         self._starts.extend([held.start for held, _ in entries])
@@ -179,6 +167,21 @@ class TenantLabels:
         self._recorded.extend([entry.recorded for _, entry in entries])
         self._steps.extend(entry.step for _, entry in entries)
         self.words.extend(words)
+
+    def _list(self, entry: IndexEntry, slot: int) -> None:
+        """Note a slot, behind all others, with its trajectory and its labels."""
+        number = self._names.get(entry.trajectory)
+        if number is None:
+            self._names[entry.trajectory], self._places = len(self._names), None
+            self._first.append(slot)
+            self._last.append(slot)
+        else:
+            self._last[number] = slot
+        for label in entry.labels:
+            postings = self._postings.get(label)
+            if postings is None:
+                postings = self._postings[label] = array("I")
+            postings.append(slot)
 
     def dump(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         """All of it, as names and arrays, for `load`; what is dead is left out."""
