@@ -380,7 +380,8 @@ class Antecedents:
         if raised_alone:
             self.followed, self.beside = len(self.raised) - 1, -1
         elif pointed_at:
-            places = [at for at, one in enumerate(self.raised) if any(one is other for other in pointed_at)]
+            these = set(map(id, pointed_at))
+            places = [at for at, one in enumerate(self.raised) if id(one) in these]
             self.followed, self.beside = (*places, -1)[:2]
         elif self.beside >= 0:
             if item is not None and item.by == by:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
 from itertools import repeat
-from math import exp, log
+from math import exp, fsum, log
 from operator import mul
 from typing import NamedTuple
 
@@ -230,12 +230,13 @@ class _Places:
     def stands(self, place: int, count: int, meant: Mapping[str, float]) -> float:
         """How likely it is the one that is counted, from 1, or from the end below 0, if it is for what is meant."""
         total = found = 0.0
+        others, wanted = (self.before[place], count - 1) if count > 0 else (self.behind[place], -count - 1)
         for purpose, share in self.meant[place].items():
             both = share * meant.get(purpose, 0.0)
-            before, behind = self.before[place].get(purpose, 0.0), self.behind[place].get(purpose, 0.0)
-            away = before - (count - 1) if count > 0 else behind + (count + 1)
             total += both
-            found += both * max(0.0, 1.0 - abs(away))
+            away = abs(others.get(purpose, 0.0) - wanted)
+            if away < 1.0:
+                found += both * (1.0 - away)
         return found / total if total else 0.0
 
 
@@ -252,8 +253,8 @@ def _of_item(pointer: Pointer, places: _Places, place: int, cues: Mapping[str, b
         "near": 0.0 if pointer.meant else alike(places.meant[places.last], own),
         "last of these": last and count is None and not cues["other"],
         "the other": cues["other"] and count is None and len(places.group(place)) == 2 and not last,
-        "said early": cues["early"] * (count is None) * places.stands(place, 1, meant),
-        "said late": cues["late"] * (count is None) * places.stands(place, -1, meant),
+        "said early": places.stands(place, 1, meant) if cues["early"] and count is None else 0.0,
+        "said late": places.stands(place, -1, meant) if cues["late"] and count is None else 0.0,
     }
     return {name: float(true) for name, true in truths.items()}
 
@@ -275,19 +276,29 @@ def _described(text: str, places: _Places) -> list[float]:
     that was told of other things as well, whatever they are for, counts the less.
     """
     words = [(match.start(), match.end(), _folded(match[0])) for match in _WORD.finditer(text)]
-    told = {name_key(item.name): set(item.answers) for item in places.items}
+    said = {word for *_, word in words}
+    told = {name_key(item.name): said.intersection(item.answers) for item in places.items}
     of_how_many = Counter(word for answers in told.values() for word in answers)
-    own = [told[name_key(item.name)] for item in places.items]
-    found = []
-    for place, answers in enumerate(own):
-        others = set[str]().union(*(own[other] for other in places.group(place) if own[other] is not answers))
-        longest, run, last = 0.0, set[str](), -_DESCRIBING_CHARS
-        for start, end, word in words:
-            if word in answers and word not in others:
-                run = {*run, word} if start - last <= _DESCRIBING_CHARS else {word}
-                longest, last = max(longest, sum(1 / of_how_many[one] for one in run)), end
-        found.append(min(_MOST_IN_COMMON, max(0.0, longest - 1.0)))
+    own = [name_key(item.name) for item in places.items]
+    found = [0.0] * len(own)
+    for group in places.groups.values():
+        names = {own[place] for place in group}
+        here = Counter(word for name in names for word in told[name])
+        alone = {name: {word for word in told[name] if here[word] == 1} for name in names}
+        longest = {name: _longest(words, of_it, of_how_many) for name, of_it in alone.items()}
+        for place in group:
+            found[place] = min(_MOST_IN_COMMON, max(0.0, longest[own[place]] - 1.0))
     return found
+
+
+def _longest(words: Sequence[tuple[int, int, str]], own: Set[str], of_how_many: Mapping[str, int]) -> float:
+    """How much the words of one thing count that stand closest together; each by how few things it was told of."""
+    longest, run, last = 0.0, set[str](), -_DESCRIBING_CHARS
+    for start, end, word in words if own else ():
+        if word in own:
+            run = {*run, word} if start - last <= _DESCRIBING_CHARS else {word}
+            longest, last = max(longest, fsum(1 / of_how_many[one] for one in run)), end
+    return longest
 
 
 @text_cache(maxsize=4_096)
