@@ -18,6 +18,7 @@ from pydantic import (
     PlainSerializer,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
 )
 
@@ -197,9 +198,9 @@ class Settings(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _may_be_a_name(cls, value: Any) -> Any:
-        # Most of them name a file, a host or a model, and no system has one of such a name.
-        if isinstance(value, str) and ("\0" in value or not _is_encodable(value)):
+    def _may_be_a_name(cls, value: Any, info: ValidationInfo) -> Any:
+        # Most name a file, a host or a model, and no system has one of such a name; tenants have rules of their own.
+        if info.field_name != "tenant" and isinstance(value, str) and ("\0" in value or not _is_encodable(value)):
             raise ValueError("it holds a sign that no file and no host has in its name")
         return value
 

@@ -99,6 +99,9 @@ class ReferenceResolver:
         found = [mention for mention in find_names(text) if name_key(mention.text) not in self._speakers]
         names = [mention for mention in found if not self._is_common(mention)]
         pointers = list(self._point(step, text, scope, named=[name.text for name in names if " " in name.text]))
+        first = min((mention.start for mention in found), default=len(text))
+        if len(pointers) == 1 and self._stands_for(pointers[0].name, text, until=first):
+            pointers = []  # "it" and "the place" give way to the name: it need not stand beside them
         counted = [] if pointers else sorted(self._count(text))
         answers = answer(text, ask) if short and not counted else []
         until = min([mention.start for mention in found] + [phrase.start for phrase in counted], default=len(text))
@@ -235,6 +238,15 @@ class ReferenceResolver:
             self._known.speak_of(item)
             yield _Named(pointer.at, pointer.at, item.name, item.step, round(share, 3), False)
 
+    def _stands_for(self, name: str, text: str, *, until: int) -> bool:
+        """Whether a pronoun or a phrase of the text stands for the thing with this name."""
+        known = self._known
+        before = self._said[-1].text if self._said else ""
+        stood = resolve_pronouns(text, known, until=until, skip=[], speakers=self._speakers, before=before)
+        pointed = resolve_definites(text, known, until=until, skip=[], since=self._since(known.topic_at))
+        found = [*(each.referent.name for each in stood), *(each.referent.name for each in pointed)]
+        return name_key(name) in map(name_key, found)
+
     def _context(self, step: Step, ask: Ask | None, resolved: str) -> str:
         """What is spoken of where the step does not name it, the question it answers, and how the step before ended."""
         before = self._said[-1] if self._said else None
@@ -319,7 +331,8 @@ class ReferenceResolver:
             return []  # it asks something of its own
         at = ending.start() if ending else len(text)
         # Of two insertions at one place the later one comes to stand first.
-        answered = [item for item in reversed(self._known.answered(step.role)) if item.name not in resolved]
+        said = resolved.lower()
+        answered = [item for item in reversed(self._known.answered(step.role)) if name_key(item.name) not in said]
         return [_Named(at, at, item.name, item.step, _ANSWERED, False) for item in answered]
 
     def _turn_to_unit(self, text: str, *, speaks_of_nothing: bool) -> None:
