@@ -284,18 +284,22 @@ def _described(text: str, places: _Places) -> list[float]:
     for group in places.groups.values():
         names = {own[place] for place in group}
         here = Counter(word for name in names for word in told[name])
-        alone = {name: {word for word in told[name] if here[word] == 1} for name in names}
-        longest = {name: _longest(words, of_it, of_how_many) for name, of_it in alone.items()}
+        longest = {name: _longest(words, told[name], here, of_how_many) for name in names}
         for place in group:
             found[place] = min(_MOST_IN_COMMON, max(0.0, longest[own[place]] - 1.0))
     return found
 
 
-def _longest(words: Sequence[tuple[int, int, str]], own: Set[str], of_how_many: Mapping[str, int]) -> float:
-    """How much the words of one thing count that stand closest together; each by how few things it was told of."""
+def _longest(
+    words: Sequence[tuple[int, int, str]], told: Set[str], here: Mapping[str, int], of_how_many: Mapping[str, int]
+) -> float:
+    """How much the words count that stand closest together of those told of one thing alone `here`, for its purpose.
+
+    Each counts by how few things it was told of, whatever they are for.
+    """
     longest, run, last = 0.0, set[str](), -_DESCRIBING_CHARS
-    for start, end, word in words if own else ():
-        if word in own:
+    for start, end, word in words if told else ():
+        if word in told and here[word] == 1:
             run = {*run, word} if start - last <= _DESCRIBING_CHARS else {word}
             longest, last = max(longest, fsum(1 / of_how_many[one] for one in run)), end
     return longest
