@@ -19,6 +19,7 @@ import re
 import shutil
 import sys
 import tempfile
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -270,7 +271,13 @@ def _leaks(
 ) -> dict[str, set[str]]:
     """Words that stand in the folder and not in that of a memory which never held what is gone."""
     reading = SCANNER.reading_of(folder)
-    found = {word: places for word in words - OWN_WORDS if (places := reading.places(word))}
+    dumped = json.dumps([each.model_dump() for each in steps if each.id not in gone], ensure_ascii=False)
+    others = sorted(SCANNER.said_words(dumped))
+    found = {
+        word: places
+        for word in words - OWN_WORDS
+        if (places := reading.places(word, begins_others=_begins_one(word, others)))
+    }
     if found:
         fill(control, steps, gone=gone)
         if goes_on:
@@ -280,6 +287,12 @@ def _leaks(
         shutil.rmtree(control)
         found = {word: places for word, places in found.items() if not never.places(word)}
     return found
+
+
+def _begins_one(word: str, others: Sequence[str]) -> bool:
+    """Whether one of others, which are in order, begins with a word."""
+    at = bisect_right(others, word)
+    return at < len(others) and others[at].startswith(word)
 
 
 def main() -> int:

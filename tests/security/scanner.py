@@ -199,12 +199,15 @@ class Reading:
         self._texts = texts
         self._words = [(each, _words(each.text)) for each in texts]
 
-    def places(self, word: str) -> set[str]:
-        """Where a word stands: as a whole, and from six letters on also inside of others."""
+    def places(self, word: str, *, begins_others: bool = False) -> set[str]:
+        """Where a word stands: as a whole, and from six letters on also inside of others.
+
+        A short word that begins others is none where the bytes behind it were wiped: it is what is left of another.
+        """
         return {
             each.place
             for each, held in self._words
-            if (word in held and (_is_sure(word, each) or _is_meant(word, each.text)))
+            if (word in held and (_is_sure(word, each) or _is_meant(word, each.text, begins_others=begins_others)))
             or (len(word) >= _ANYWHERE_LETTERS and word in each.text)
         }
 
@@ -216,11 +219,13 @@ def _is_sure(word: str, text: Text) -> bool:
     return not text.chance or len(word) >= _ANYWHERE_LETTERS
 
 
-def _is_meant(word: str, text: str) -> bool:
+def _is_meant(word: str, text: str, *, begins_others: bool) -> bool:
     """Whether a short word stands among bytes as in a text: in eight readable letters, and not as a number of JSON."""
     whole = rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
     if word.replace(".", "").isdigit():
         whole = rf"(?<![:,\[.])(?<![:,\[] ){whole}|(?<!\.){whole}(?![,\]}}:])"
+    if begins_others:
+        whole = rf"(?:{whole})(?!\x00)"
     return any(_READABLE.search(text[max(0, at.start() - 7) : at.end() + 7]) for at in re.finditer(whole, text))
 
 

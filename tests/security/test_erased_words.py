@@ -99,6 +99,14 @@ def test_the_scanner_finds_what_is_there_however_it_is_kept(tmp_path: Path) -> N
     assert {name.split()[0] for name in found["zob"]} == names
 
 
+def test_what_is_left_of_a_longer_word_is_not_a_word(tmp_path: Path) -> None:
+    (tmp_path / "page.bin").write_bytes(b"\x01\x02the one who found" + bytes(40) + b"who lost\x03it all\x00\x01")
+    reading = SCANNER.reading_of(tmp_path)
+    assert reading.places("found")
+    assert not reading.places("found", begins_others=True), "of the founder, whose end was wiped"
+    assert reading.places("lost", begins_others=True)
+
+
 def test_no_field_of_an_erased_step_is_left_in_any_file(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     folder.mkdir()
