@@ -8,7 +8,6 @@ cannot be told apart by their words and are left out; signs alone are no words.
 
 from __future__ import annotations
 
-import json
 import random
 import tempfile
 from collections import Counter
@@ -19,7 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from stitch.bench.data.sets import load_questions
+from stitch.bench.figures import print_json, print_table
 from stitch.bench.memories import default_opener
+from stitch.console.options import json_option
 from stitch.core import Trajectory, with_calls
 
 if TYPE_CHECKING:
@@ -104,14 +105,19 @@ def measure(name: str, trajectories: Sequence[Trajectory], *, seed: int = 7) -> 
 @click.option("--data", required=True, help="A folder of trajectories and questions.",
               type=click.Path(path_type=Path, exists=True, file_okay=False))  # fmt: skip
 @click.option("--seed", type=int, default=7, show_default=True, help="Draws the steps and their words.")
-def command(data: Path, seed: int) -> None:
-    """Ask for steps of a set by their own words; prints one line of JSON.
+@json_option
+def command(data: Path, seed: int, as_json: bool) -> None:
+    """Ask for steps of a set by their own words.
 
-    Saved in a file, it gives `stitch bench results` the column of known items.
+    What --json prints, saved in a file, gives `stitch bench results` the column of known items.
 
     \b
     Example:
-      stitch bench known-items --data locomo > known-locomo.json
+      stitch bench known-items --data locomo --json > known-locomo.json
     """
     read = load_questions(data)
-    click.echo(json.dumps(measure(read.name, read.trajectories, seed=seed)._asdict()))
+    found = measure(read.name, read.trajectories, seed=seed)._asdict()
+    if as_json:
+        print_json(found)
+    else:
+        print_table({found.pop("set"): found}, title="Known items: the share that is among the first ten")

@@ -163,7 +163,7 @@ _FILES = {
     "selections": "how well the labels of the questions were chosen (Appendix D of the paper)",
     "labels": "a measure of labels against gold; `stitch bench labels --data FILE --json`; names never count",
     "rewrites": "resolved references against a person's; `stitch bench rewrites --data FILE --json`",
-    "known": "steps that are found by their own words; `stitch bench known-items --data SET`",
+    "known": "steps that are found by their own words; `stitch bench known-items --data SET --json`",
 }
 
 
@@ -364,7 +364,7 @@ def _table(head: Sequence[str], rows: Iterator[list[str]] | Sequence[Sequence[st
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write; else standard output.")
 def command(runs: tuple[Path, ...], out: Path | None) -> None:
-    """Write a page of run folders, and of files saved from `labels --json`, `rewrites --json` and `known-items`.
+    """Write a page of run folders, and of files saved from `labels --json`, `rewrites --json` and `known-items --json`.
 
     Pages of Markdown (`.md`), for what other commands print, are put behind the tables as they are. With --out, every
     other figure is written as CSV into the folder `results` beside the page.

@@ -70,8 +70,12 @@ def test_the_command_tells_of_a_set_how_many_are_found(tmp_path: Path) -> None:
     (folder / "trajectories.jsonl").write_text(json.dumps({"id": "t", "steps": steps}) + "\n")
     asked = {"id": "q", "trajectory": "t", "question": "Which hotel?", "evidence": ["0"]}
     (folder / "questions.jsonl").write_text(json.dumps(asked) + "\n")
-    made = CliRunner().invoke(command, ["--data", str(folder)])
+    made = CliRunner().invoke(command, ["--data", str(folder), "--json"])
     assert made.exit_code == 0, made.output
     found = json.loads(made.stdout)
     assert (found["set"], found["asked"], found["own_words"]) == ("inns", 40, 1.0)
     assert 0.0 < found["some_words"] <= 1.0
+    told = CliRunner().invoke(command, ["--data", str(folder)])
+    assert told.exit_code == 0, told.output
+    (row,) = (line for line in told.stdout.splitlines() if "inns" in line)
+    assert "40" in row
