@@ -391,9 +391,8 @@ class Antecedents:
             most = _MAX_TOLD_OF if item.part else _MAX_WORDS
             item.answers = list(dict.fromkeys((*item.answers, *told)))[:most]
             key = name_key(item.name)
-            for other in (
-                self.raised if item.part else ()
-            ):  # what is told of a thing is told of it wherever it is raised
+            # In a plan, what is told of a thing is told of it wherever it is raised.
+            for other in self.raised if item.part else ():
                 if other.part and name_key(other.name) == key:
                     other.answers = item.answers
         elif item is not None and item.part:
