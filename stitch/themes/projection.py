@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from stitch.core import Change, Embedder, Moment, Statement
 from stitch.journal import DamagedRecordError, Entry, Journal, NewRecord, Record
 from stitch.text.sentences import sentence_spans
-from stitch.themes.grouping import ATTACHED, KIND, Event, Kept, decode, encode, without
+from stitch.themes.grouping import ATTACHED, KIND, LEFT, Event, Kept, decode, encode, without
 from stitch.themes.holding import Derived, Holding
 from stitch.themes.named import Named, ThemeNames
 from stitch.themes.saved import SavedState, mark_of_record
@@ -34,8 +34,8 @@ _KEY = re.compile("[0-9]{12}")
 _BATCH = 1_024
 """So many statements are embedded at a time."""
 _ATTACHED = f'"{ATTACHED}"'.encode()
-_SAVED_FROM = 2_000
-"""Of fewer statements nothing is saved: to derive them takes about a second."""
+_SAVED_FROM = 1_000
+"""Of fewer statements nothing is saved: to derive them takes less than a second."""
 _GROWN = 1.25
 """What is derived is saved when there are so many times as many statements as there were when it was saved last."""
 
@@ -268,28 +268,23 @@ class ThemeProjection:
             events: What is written down of what happened since these statements were placed last.
             changed_at: When steps were corrected, by their numbers.
         """
-        told = {name for event in events for name in event.statements}
-        new = sorted(self._let_go(derived, told=told, changed_at=changed_at or {}), key=lambda each: each[0])
-        for one, vector in self._embedded(one for *_, one in new if one.id in told):
-            self.upkeep.hold(one.id, vector)
-        if events:
-            self.upkeep.settle(events)
+        left = {name for event in events if event.kind == LEFT for name in event.statements}
+        came = {name for event in events if event.kind == ATTACHED for name in event.statements}
+        gone: list[tuple[str, float]] = []
+        new: list[tuple[int, float, Statement]] = []
+        for entry, said, unsaid in derived:
+            at = (changed_at or {}).get(entry.seq, entry.recorded)
+            gone += ((name, at if entry.retired_at is None else entry.retired_at) for name in unsaid)
+            new += ((entry.seq, at, one) for one in said)
+        new.sort(key=lambda each: each[0])
+        self.upkeep.settle(
+            events, {one.id: vector for one, vector in self._embedded(one for *_, one in new if one.id in came)}
+        )
+        for name, at in gone:
+            if name not in left:  # else it is written down when it left
+                self.upkeep.detach(name, at=at)
         self._attach([(one, at) for _, at, one in new if one.id not in self.upkeep.grouping.theme_of])
         self.version += 1
-
-    def _let_go(
-        self, derived: Iterable[Derived], *, told: Collection[str], changed_at: Mapping[int, float]
-    ) -> Iterator[tuple[int, float, Statement]]:
-        """Let what is gone leave its themes; tell what is new, with the number of its step and when that said it."""
-        for entry, said, gone in derived:
-            at = changed_at.get(entry.seq, entry.recorded)
-            for name in gone:
-                if name in told:  # that it left is written down
-                    self.upkeep.forget([name])
-                else:
-                    self.upkeep.detach(name, at=at if entry.retired_at is None else entry.retired_at)
-            for one in said:
-                yield entry.seq, at, one
 
     def _attach(self, new: Sequence[tuple[Statement, float]]) -> None:
         times = dict(zip((one.id for one, _ in new), (at for _, at in new), strict=True))

@@ -96,44 +96,30 @@ class Upkeep:
         """The size, centroid and cohesion of a theme."""
         return self._groups[theme]
 
-    def hold(self, name: str, vector: Vectors) -> None:
-        """Keep the vector of a statement whose theme is known, or will be when `settle` is called."""
-        self.vectors.put(name, vector)
+    def settle(self, events: Iterable[Event], vectors: Mapping[str, Vectors]) -> None:
+        """Let events happen that happened before, one after the other, so that all is as it was when they had happened.
 
-    def settle(self, events: Iterable[Event]) -> None:
-        """Let events happen that happened before, and find where the themes are; their vectors are held."""
-        changed = self._taken(events)
-        for theme in sorted(changed & self.grouping.members.keys()):
-            self._groups[theme] = group_of(self.vectors.take(self.grouping.members[theme]))
-            self.cells.put(theme, self._groups[theme].centroid)
-        for theme in sorted(changed & self._linked.keys() - self.grouping.members.keys()):
-            self._place(theme)
-        for theme in sorted(changed & self.grouping.members.keys()):
-            self._link(theme)
-        for theme in sorted(changed & self.grouping.members.keys()):
-            self._join(theme)
-
-    def _taken(self, events: Iterable[Event]) -> set[int]:
-        """Let events happen; the themes that they changed."""
-        changed = set[int]()
+        Args:
+            events: In their order.
+            vectors: Of the statements that came, as far as these are still there; others are passed over.
+        """
         for event in events:
-            changed.update((event.theme, event.into))
-            changed.update(self.grouping.theme_of.get(name, 0) for name in event.statements)
-            self.grouping.take(event)
-        for name in [name for name in self.grouping.theme_of if name not in self.vectors]:
-            changed.add(self.grouping.theme_of[name])
-            self.grouping.take(Event(0.0, LEFT, 0, (name,)))
-        return changed
+            if event.kind == ATTACHED:
+                for name in event.statements:
+                    if name in vectors:
+                        self._drop(name)
+                        self._meet(name, vectors[name])
+                        self._let(event._replace(statements=(name,)))
+            else:
+                self._let(event)
 
-    def _join(self, theme: int) -> None:
-        """Link the statements of a theme that are not linked yet with those that are nearest around it."""
-        names = list(self.grouping.members[theme])
-        around = [theme, *self.graph.nearest(theme, limit=AROUND)]
-        among = [name for each in around for name in self.grouping.members[each]]
-        similar = self.vectors.take(names) @ self.vectors.take(among).T
-        for name, row in zip(names, similar, strict=True):
-            if name not in self.beside:
-                self._join_to(name, among, row)
+    def _meet(self, name: str, vector: Vectors) -> list[tuple[float, int]]:
+        """Link a statement that comes with those that are nearest around it; the themes that are near."""
+        self.vectors.put(name, vector)
+        near = self.cells.near(vector, limit=AROUND)
+        among = [each for _, one in near for each in self.grouping.members[one]]
+        self._join_to(name, among, self.vectors.take(among) @ vector if among else vector[:0])
+        return near
 
     def _join_to(self, name: str, among: Sequence[str], similar: Vectors) -> None:
         """Link a statement with the nearest of some, of which it may be one."""
@@ -181,11 +167,8 @@ class Upkeep:
 
     def attach(self, name: str, vector: Vectors, *, at: float) -> None:
         """Find the theme of a statement that is new."""
-        self.vectors.put(name, vector)
-        near = self.cells.near(vector, limit=AROUND)
+        near = self._meet(name, vector)
         theme = self.grouping.next
-        among = [each for _, one in near for each in self.grouping.members[one]]
-        self._join_to(name, among, self.vectors.take(among) @ vector if among else vector[:0])
         if near:
             similarity, nearest = near[0]
             share = JOINS_SMALL if self._groups[nearest].size < SMALL else JOINS
@@ -193,7 +176,6 @@ class Upkeep:
                 theme = nearest
             self.to_theme.add(similarity)
         self._happen(Event(at, ATTACHED, theme, (name,)))
-        self._place(theme)
         self._tend(theme, at=at)
 
     def detach(self, name: str, *, at: float) -> None:
@@ -207,11 +189,17 @@ class Upkeep:
 
     def _happen(self, event: Event) -> None:
         self.events.append(event)
+        self._let(event)
+
+    def _let(self, event: Event) -> None:
+        """Let an event happen, and find where the themes are that it changed: told later, it does the same again."""
         if event.kind == LEFT:
             for name in event.statements:
                 self._drop(name)
-        else:
-            self.grouping.take(event)
+            return
+        self.grouping.take(event)
+        for theme in (event.into, event.theme) if event.kind == SPLIT else (event.theme, event.into):
+            self._place(theme)
 
     def _drop(self, name: str) -> None:
         theme = self.grouping.theme_of.get(name)
@@ -226,10 +214,10 @@ class Upkeep:
         """Find where a theme is now, and link it with those that are near."""
         names = self.grouping.members.get(theme)
         if names is None:
-            self._groups.pop(theme)
-            self._linked.pop(theme)
-            self.cells.remove(theme)
-            self.graph.remove(theme)
+            if self._groups.pop(theme, None) is not None:
+                self._linked.pop(theme)
+                self.cells.remove(theme)
+                self.graph.remove(theme)
             return
         self._groups[theme] = group_of(self.vectors.take(names))
         centroid = self._groups[theme].centroid
@@ -277,10 +265,7 @@ class Upkeep:
         kept = max(range(len(parts)), key=lambda place: (len(parts[place]), -parts[place][0]))
         for place, part in enumerate(parts):
             if place != kept:
-                into = self.grouping.next
-                self._happen(Event(at, SPLIT, theme, tuple(names[each] for each in part), into))
-                self._place(into)
-        self._place(theme)
+                self._happen(Event(at, SPLIT, theme, tuple(names[each] for each in part), self.grouping.next))
 
     def _merge(self, theme: int, *, at: float) -> None:
         """Merge a theme with one of its neighbors, if they are near and the objective gains."""
@@ -303,6 +288,4 @@ class Upkeep:
             if objective([joined, *around]) > objective([group, beside, *around]):
                 gone, stays = max(theme, other), min(theme, other)
                 self._happen(Event(at, MERGED, gone, (), stays))
-                self._place(gone)
-                self._place(stays)
                 return

@@ -1,0 +1,97 @@
+"""In however many parts a journal is read, and by however many processes, the hierarchy is the same."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stitch.core import Step
+from stitch.embed.hashing import HashingEmbedder
+from stitch.testing.journaling import DictJournal
+from stitch.themes import ThemeProjection
+from stitch.themes import projection as projecting
+from tests.themes.test_projection import everything
+from tests.themes.test_saved import links
+
+MATTERS = [
+    "tent mountain hike trail summit camp",
+    "violin orchestra concert Berlin music stage",
+    "kitchen sink pipe plumber leak tap",
+    "garden tomato soil harvest basil seed",
+    "novel author chapter library reading plot",
+]
+
+
+def told(count: int, *, seed: int) -> list[Step]:
+    """Steps that each say something of one of a few matters."""
+    chance = random.Random(seed)
+    steps = []
+    for number in range(count):
+        said = chance.sample(chance.choice(MATTERS).split(), 3)
+        steps.append(
+            Step(
+                role="user", content=f"We talked of the {said[0]} and the {said[1]} near the {said[2]}.", id=f"{number}"
+            )
+        )
+    return steps
+
+
+def add(journal: DictJournal, steps: list[Step]) -> None:
+    for step in steps:
+        journal.append_many([step], tenant="a", trajectory=f"t{int(step.id or 0) % 3}", recorded=100.0)
+
+
+def whole(projection: ThemeProjection) -> Any:
+    return everything(projection), links(projection), projection.upkeep.grouping.merged_into
+
+
+@pytest.fixture(autouse=True)
+def _little_is_saved_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projecting, "_SAVED_FROM", 0)
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 1_000),
+    parts=st.lists(
+        st.tuples(st.integers(1, 40), st.sampled_from(["goes on", "ends", "saves and ends", "is killed"])), max_size=12
+    ),
+)
+def test_the_hierarchy_does_not_depend_on_how_its_steps_were_read(seed: int, parts: list[tuple[int, str]]) -> None:
+    steps = told(150, seed=seed)
+    at_once = DictJournal()
+    add(at_once, steps)
+    expected = ThemeProjection(journal=at_once, tenant="a", embedder=HashingEmbedder(32))
+    expected.bring_up()
+    kinds = {event.kind for event in expected.events()}
+    assert {"split", "merged"} <= kinds, "these steps try all that can happen to themes"
+
+    with tempfile.TemporaryDirectory() as folder:
+        journal, read = DictJournal(), 0
+
+        def process() -> ThemeProjection:
+            return ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(32), folder=Path(folder))
+
+        projection = process()
+        for size, then in [*parts, (len(steps), "goes on")]:
+            add(journal, steps[read : read + size])
+            read += size
+            if then == "is killed":
+                changes = list(journal.changes(after=projection.position()))
+                projection.apply(changes[: len(changes) // 2 + 1]) if changes else None
+            else:
+                projection.bring_up()
+            if then == "saves and ends":
+                projection.save()
+            if then != "goes on":
+                projection = process()
+        projection.bring_up()
+        assert whole(projection) == whole(expected)
+        projection.rebuild()
+        assert whole(projection) == whole(expected)
