@@ -1,7 +1,7 @@
-"""A memory as tools of the Model Context Protocol: six tools and three resources, over stdio and streamable HTTP.
+"""A memory as tools of the Model Context Protocol: seven tools and three resources, over stdio and streamable HTTP.
 
-Two more tools, for trees, are listed where the memory holds trees (`mcp_trees`). More than 400 lines because each tool
-is a method whose signature is its schema.
+One of them browses (`mcp_themes`). Two more, for trees, are listed where the memory holds trees (`mcp_trees`).
+More than 400 lines because each tool is a method whose signature is its schema.
 
 What is recalled stands in one field, `context`, as the quoted data that every search returns; all else of an answer
 names steps and says nothing of their words. So it is known again, and is never stored as if it had been said.
@@ -29,6 +29,7 @@ from pydantic import BaseModel, Field
 
 from stitch import __version__
 from stitch.adapters.mcp_sessions import IDLE_S, Sessions
+from stitch.adapters.mcp_themes import SHOWN, ThemeAnswers
 from stitch.adapters.mcp_trees import TREE_TOOLS, TreeAnswers
 from stitch.adapters.recalled import recalled_steps
 from stitch.api.maintenance_models import CorrectRequest
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
 NOTES = "notes"
 """Where a step goes for which no trajectory is named."""
-_THEMES_SHOWN = 50
 
 INSTRUCTIONS = (
     "A lasting memory. Search it before you answer from memory; remember what may matter later. "
@@ -147,15 +147,17 @@ class Answers:
         min_trust: Literal["high", "medium", "low"] = "low",
         as_of: str | None = None,
         retriever: Literal["intent", "themes", "auto"] | None = None,
+        diverse: bool = False,
         min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
     ) -> Found:
         """Find what was said or done before that answers `query`.
 
         min_trust: high = the user's words only. as_of: the memory as it was then (ISO time). retriever: themes = for
-        questions over many conversations. min_relevance: chance, 0.05 leaves out the unlikely.
+        questions over many conversations. diverse: steps that differ. min_relevance: chance, 0.05 leaves out
+        the unlikely.
         """
         request = made(QueryRequest, query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
-                       min_trust=Trust(min_trust), as_of=as_of, retriever=retriever,
+                       min_trust=Trust(min_trust), as_of=as_of, retriever=retriever, diverse=diverse,
                        min_relevance=min_relevance or None)  # fmt: skip
         answer = ask(self._memory("read"), "search", request)
         return Found(
@@ -258,7 +260,7 @@ class Answers:
 
     def themes(self) -> list[dict[str, Any]]:
         """What the memory is about: its largest themes."""
-        found = ask(self._memory("read"), "themes", ThemesRequest(limit=_THEMES_SHOWN)).themes
+        found = ask(self._memory("read"), "themes", ThemesRequest(limit=SHOWN)).themes
         return [{"name": each.name, "terms": each.terms, "statements": len(each.statements)} for each in found]
 
     def _told(self, memory: Memory, trajectory: str | None, *, after: int, limit: int) -> Told:
@@ -345,8 +347,8 @@ def _tool(answer: Callable[..., BaseModel], annotations: ToolAnnotations) -> Too
     tool = Tool.from_function(call, description=_description_of(answer), annotations=annotations)
     tool.fn_metadata.arg_model.model_config["extra"] = "forbid"  # a name that is misspelled is told
     tool.fn_metadata.arg_model.model_rebuild(force=True)
-    tool.parameters = _untitled(tool.parameters) | {"additionalProperties": False}
-    tool.fn_metadata.output_schema = _untitled(tool.fn_metadata.output_schema)
+    tool.parameters = _plain(tool.parameters) | {"additionalProperties": False}
+    tool.fn_metadata.output_schema = _plain(tool.fn_metadata.output_schema)
     return tool
 
 
@@ -371,13 +373,15 @@ def _description_of(answer: Callable[..., Any]) -> str:
     return " ".join((answer.__doc__ or "").split())
 
 
-def _untitled(schema: Any) -> Any:
-    """A schema without the titles that repeat the names of its fields."""
+def _plain(schema: Any) -> Any:
+    """A schema without what says nothing to a model: titles that repeat names, and defaults that are null."""
     if isinstance(schema, dict):
         return {
-            key: _untitled(inner) for key, inner in schema.items() if not (key == "title" and isinstance(inner, str))
+            key: _plain(inner)
+            for key, inner in schema.items()
+            if not (key == "title" and isinstance(inner, str)) and not (key == "default" and inner is None)
         }
-    return [_untitled(inner) for inner in schema] if isinstance(schema, list) else schema
+    return [_plain(inner) for inner in schema] if isinstance(schema, list) else schema
 
 
 def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[Any]:
@@ -388,6 +392,7 @@ def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[
         trajectory: Where a step goes for which no other is named.
     """
     answers = Answers(memory_for, trajectory=trajectory)
+    browsing = ThemeAnswers(lambda action: memory_for(action, _REQUEST.get()))
     trees = TreeAnswers(lambda action: memory_for(action, _REQUEST.get()))
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
@@ -398,6 +403,7 @@ def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[
         _tool(answers.remember, adds),
         _tool(answers.why, reads),
         _tool(answers.timeline, reads),
+        _tool(browsing.themes, reads),
         _tool(answers.correct, changes),
         _tool(answers.forget, ends),
         _tool(trees.select, reads),

@@ -268,22 +268,16 @@ class ThemeProjection:
             events: What is written down of what happened since these statements were placed last.
             changed_at: When steps were corrected, by their numbers.
         """
-        left = {name for event in events if event.kind == LEFT for name in event.statements}
-        came = {name for event in events if event.kind == ATTACHED for name in event.statements}
-        gone: list[tuple[str, float]] = []
-        new: list[tuple[int, float, Statement]] = []
-        for entry, said, unsaid in derived:
-            at = (changed_at or {}).get(entry.seq, entry.recorded)
-            gone += ((name, at if entry.retired_at is None else entry.retired_at) for name in unsaid)
-            new += ((entry.seq, at, one) for one in said)
-        new.sort(key=lambda each: each[0])
-        self.upkeep.settle(
-            events, {one.id: vector for one, vector in self._embedded(one for *_, one in new if one.id in came)}
+        came, left = (
+            {name for event in events if event.kind == kind for name in event.statements} for kind in (ATTACHED, LEFT)
         )
+        new, gone = _new_and_gone(derived, changed_at=changed_at or {})
+        vectors = self._embedded(one for one, _ in new if one.id in came)
+        self.upkeep.settle(events, {one.id: vector for one, vector in vectors})
         for name, at in gone:
             if name not in left:  # else it is written down when it left
                 self.upkeep.detach(name, at=at)
-        self._attach([(one, at) for _, at, one in new if one.id not in self.upkeep.grouping.theme_of])
+        self._attach([(one, at) for one, at in new if one.id not in self.upkeep.grouping.theme_of])
         self.version += 1
 
     def _attach(self, new: Sequence[tuple[Statement, float]]) -> None:
@@ -370,3 +364,17 @@ class ThemeProjection:
             texts = [entry.step.content, *(each.step.content for each in past.get(entry.seq, ()))]
             for number in range(max(len(sentence_spans(text[:READ_CHARS])) for text in texts)):
                 yield statement_id(self.tenant, trajectory, entry.id, number=number)
+
+
+def _new_and_gone(
+    derived: Iterable[Derived], *, changed_at: Mapping[int, float]
+) -> tuple[list[tuple[Statement, float]], list[tuple[str, float]]]:
+    """What is said that was not, in the order of its steps, and what is said no more; each with the time of that."""
+    new: list[tuple[int, float, Statement]] = []
+    gone: list[tuple[str, float]] = []
+    for entry, said, unsaid in derived:
+        at = changed_at.get(entry.seq, entry.recorded)
+        gone += ((name, at if entry.retired_at is None else entry.retired_at) for name in unsaid)
+        new += ((entry.seq, at, one) for one in said)
+    new.sort(key=lambda each: each[0])
+    return [(one, at) for _, at, one in new], gone

@@ -31,7 +31,7 @@ from stitch.retrieve.context.recalled import is_recalled, without_recalled
 from stitch.testing.model import LoopbackProvider
 
 MOST_TOKENS = 1500
-"""What the six tools may cost the context of a model."""
+"""What the tools may cost the context of a model."""
 MODES = ("auto", "legacy")
 """The protocol of 2026-07-28, and those before it with their handshake."""
 
@@ -149,6 +149,34 @@ def test_what_the_memory_is_about_is_told_and_asked_by_themes(memory: Memory, mo
     asyncio.run(use())
 
 
+def test_an_agent_browses_themes_and_what_was_said_of_one_and_finds_steps_that_differ(memory: Memory) -> None:
+    async def use() -> None:
+        async with Client(make_server(lambda action, request: memory)) as client:
+            for number, text in enumerate(("The Maple Inn in Kyoto costs 120 dollars.", "The Maple Inn has a garden.")):
+                await call(client, "remember", content=text, trajectory=f"trip {number}", id="inn")
+            listed = await call(client, "themes")
+            assert is_recalled(listed["context"])
+            assert "maple inn" in listed["context"]
+            assert (listed["steps"], listed["next"]) == ([], None)
+            assert [each.id for each in memory.themes()] == listed["themes"]
+            [theme] = [each for each in memory.themes() if "maple" in each.name]
+            one = await call(client, "themes", theme=theme.id)
+            assert is_recalled(one["context"])
+            assert "costs 120 dollars" in one["context"]
+            assert "has a garden" in one["context"]
+            assert {*one["steps"]} >= {"trip 0/inn", "trip 1/inn"}
+            assert "no theme 't999'" in await error_of(client, "themes", theme="t999")
+            again = "The Maple Inn in Kyoto costs 120 dollars."
+            for number in range(2):
+                await call(client, "remember", content=again, id=f"again {number}")
+            asked = {"query": "Maple Inn in Kyoto", "k": 2}
+            assert {each.rpartition("/")[0] for each in (await call(client, "search", **asked))["steps"]} != {"trip 1"}
+            found = await call(client, "search", **asked, diverse=True)
+            assert "trip 1/inn" in found["steps"], "what is said twice is found once"
+
+    asyncio.run(use())
+
+
 def test_what_is_recalled_is_marked_as_data_and_never_stored_again(memory: Memory) -> None:
     async def use() -> None:
         async with Client(make_server(lambda action, request: memory)) as client:
@@ -214,11 +242,12 @@ def test_the_tools_cost_the_context_of_a_model_little_and_say_what_they_do(memor
             shown = [{"name": t.name, "description": t.description, "input_schema": t.input_schema} for t in tools]
             # What clients put before a model, as compact JSON, by the counter that measures contexts (`pieces-1`).
             assert PieceCounter().count(json.dumps(shown, separators=(",", ":"))) < MOST_TOKENS
-            assert [tool.name for tool in tools] == ["search", "remember", "why", "timeline", "correct", "forget"]
+            names = [tool.name for tool in tools]
+            assert names == ["search", "remember", "why", "timeline", "themes", "correct", "forget"]
             assert all(tool.description and tool.output_schema for tool in tools)
             notes = {tool.name: tool.annotations for tool in tools}
             reading = {name for name, note in notes.items() if note is not None and note.read_only_hint}
-            assert reading == {"search", "why", "timeline"}
+            assert reading == {"search", "why", "timeline", "themes"}
             assert [name for name, note in notes.items() if note is not None and note.destructive_hint] == ["forget"]
 
     asyncio.run(use())
@@ -229,7 +258,7 @@ def test_the_tools_cost_the_context_of_a_model_little_and_say_what_they_do(memor
 def test_a_memory_with_trees_has_two_more_tools(memory: Memory, mode: Any) -> None:
     async def use() -> None:
         async with Client(make_server(lambda action, request: memory), mode=mode) as client:
-            assert len((await client.list_tools()).tools) == 6
+            assert len((await client.list_tools()).tools) == 7
             memory.trees.create("trip", {"type": "Plan", "children": [
                 {"id": "d1", "type": "Day", "children": [
                     {"id": "zoo", "type": "POI", "fields": {"name": "Zoo", "cost": "40"}},
@@ -237,7 +266,7 @@ def test_a_memory_with_trees_has_two_more_tools(memory: Memory, mode: Any) -> No
                 ]},
             ]})  # fmt: skip
             tools = (await client.list_tools()).tools
-            assert [tool.name for tool in tools][6:] == ["select", "edit"]
+            assert [tool.name for tool in tools][7:] == ["select", "edit"]
             shown = [{"name": t.name, "description": t.description, "input_schema": t.input_schema} for t in tools]
             assert PieceCounter().count(json.dumps(shown, separators=(",", ":"))) < MOST_TOKENS
             found = await call(client, "select", query="//POI[@cost <= 50]", tree="trip")
@@ -301,7 +330,7 @@ def test_who_may_not_write_is_told(memory: Memory) -> None:
     asyncio.run(use())
 
 
-@pytest.mark.parametrize(("error", "count"), [(ScopeError("not for you"), 6), (JournalError("it is torn"), 8)])
+@pytest.mark.parametrize(("error", "count"), [(ScopeError("not for you"), 7), (JournalError("it is torn"), 9)])
 def test_tools_for_trees_are_left_out_for_who_may_not_read_and_not_where_the_memory_fails(
     error: StitchError, count: int
 ) -> None:
