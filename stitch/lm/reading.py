@@ -125,10 +125,12 @@ def read_items(value: Any, item: type[BaseModel]) -> list[Any]:
     One that says of a few numbers the same is read once for each.
 
     Raises:
-        TypeError: It is no list.
+        TypeError: It is no list. A null is none: who says that there is nothing gives an empty one, or says so.
         ValueError: Nothing in it can be read.
     """
-    if value is None or (isinstance(value, str) and is_nothing(value)):
+    if value is None:
+        raise TypeError("null is no list")
+    if isinstance(value, str) and is_nothing(value):
         return []
     if isinstance(value, str):
         value = json_in(value)

@@ -153,7 +153,7 @@ def test_what_nobody_can_see_is_in_no_statement_and_no_name_of_a_model(tmp_path:
     assert all(text.isprintable() and text.isascii() for text in (*texts, *names))
 
 
-@pytest.mark.parametrize("reply", ["", "no JSON at all", {"statements": [{"text": "x"}]}])
+@pytest.mark.parametrize("reply", ["", "no JSON at all", {"statements": [{"text": "x"}]}, {"statements": None}])
 def test_where_no_reply_can_be_used_steps_speak_for_themselves_and_are_not_asked_of_again(
     tmp_path: Path, reply: Any
 ) -> None:

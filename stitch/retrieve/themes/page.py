@@ -11,12 +11,13 @@
 A line is a sentence or two, so what stands around it costs as much as what it says: elements have no end, for the next
 one begins where they end, and no quoted text can begin one; what a line shares with the line above is not said again;
 of a time, the day is said. What stands under no theme comes first; a theme of which one line is shown is not named.
+What somebody said in the same words in several steps is one line: `<step 3 by tool in run-1 and 5 and 8 in run-4>`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -28,7 +29,7 @@ from stitch.retrieve.context.quoting import clock, quote, quote_attribute
 from stitch.text.dates import MONTHS, day_of
 
 _OPEN, _CLOSE = "<memory>\n", "</memory>"
-_PLAIN_WORD = r"(?!(?:by|on|in|low|superseded)\b)[\w.:/@#-]+"
+_PLAIN_WORD = r"(?!(?:and|by|on|in|low|superseded)\b)[\w.:/@#-]+"
 _PLAIN = re.compile(rf"{_PLAIN_WORD}(?: {_PLAIN_WORD})*")
 """A name that needs no quotes: it cannot be taken for what else is said of a line."""
 _PLAIN_ID = re.compile(_PLAIN_WORD)
@@ -60,6 +61,15 @@ class _Line:
     steps: tuple[str, ...]
     superseded: bool
     parts: list[tuple[tuple[int, int], str]]
+
+    def body(self) -> str:
+        """What it says, each sentence once."""
+        first = {text: at for at, text in sorted(self.parts, reverse=True)}
+        parts = sorted((at, text) for text, at in first.items())
+        text = parts[0][1]
+        for (before, _), (here, part) in pairwise(parts):
+            text += (" " if here == (before[0], before[1] + 1) else _GAP) + part
+        return text
 
 
 def fit_page(
@@ -125,9 +135,9 @@ def _rendered(placed: Sequence[Placed], names: Mapping[str, str], counter: Token
     for theme, own in [("", others), *named.items()]:
         if theme:
             text.append(f"<theme {quote_attribute(theme)}>\n")
-        for line in sorted(own, key=lambda line: (line.snippet.trajectory, line.snippet.position)):
-            text.append(_written(line, above))
-            above = line.snippet
+        for body, same in _told_once(own):
+            text.append(_written(body, same, above))
+            above = same[-1].snippet
     whole = "".join([_OPEN, *text, _CLOSE]) if text else ""
     ids = dict.fromkeys(snippet for each in placed for snippet in each.piece.snippets)
     return Context(whole, counter.count(whole), tuple(ids))
@@ -144,7 +154,30 @@ def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str
     return lines
 
 
-def _written(line: _Line, above: MemorySnippet | None) -> str:
+def _told_once(lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Line]]]:
+    """What is said, in order, each with the lines of all who say it in the same words."""
+    same: dict[tuple[str, str, Trust, bool], list[_Line]] = {}
+    for line in sorted(lines, key=lambda line: (line.snippet.trajectory, line.snippet.position)):
+        key = line.body(), line.snippet.role, line.snippet.trust, line.superseded
+        same.setdefault(key, []).append(line)
+    return ((body, found) for (body, *_), found in same.items())
+
+
+def _written(body: str, same: Sequence[_Line], above: MemorySnippet | None) -> str:
+    stands = []
+    for line in same:
+        stands.append(_standing(line, above))
+        above = line.snippet
+    shown = " and ".join(stands)
+    if same[0].snippet.trust is Trust.LOW:
+        shown += " low trust"
+    if same[0].superseded:
+        shown += " superseded"
+    return f"<step {shown}>{quote(body)}\n"
+
+
+def _standing(line: _Line, above: MemorySnippet | None) -> str:
+    """On which steps a line stands, with who said it, when and where, as far as what stands before does not tell."""
     snippet = line.snippet
     shown = " ".join(_value(step, plain=_PLAIN_ID) for step in line.steps)
     if above is None or above.role != snippet.role:
@@ -154,15 +187,7 @@ def _written(line: _Line, above: MemorySnippet | None) -> str:
         shown += f" on {when}"
     if elsewhere:
         shown += f" in {_value(snippet.trajectory)}"
-    if snippet.trust is Trust.LOW:
-        shown += " low trust"
-    if line.superseded:
-        shown += " superseded"
-    parts = sorted(line.parts)
-    body = parts[0][1]
-    for (before, _), (here, part) in pairwise(parts):
-        body += (" " if here == (before[0], before[1] + 1) else _GAP) + part
-    return f"<step {shown}>{quote(body)}\n"
+    return shown
 
 
 def _when(snippet: MemorySnippet, above: MemorySnippet | None) -> str:

@@ -124,6 +124,26 @@ def test_what_was_corrected_says_so_on_a_line_of_its_own() -> None:
     ]
 
 
+def test_what_is_said_in_the_same_words_stands_once_with_all_the_steps_that_say_it() -> None:
+    pieces = [
+        placed("The build has failed.", "s1", 1),
+        placed("The build has failed.", "s7", 7, happened=1_700_000_000.0 + 86_400),
+        placed("It passes now.", "s8", 8),
+        placed("The build has failed.", "r3", 3, trajectory="y"),
+        placed("Again.", "r4", 4, trajectory="y"),
+        placed("The build has failed.", "r5", 5, trajectory="y", role="Ben"),
+        placed("Again.", "r4", 4, trajectory="y", at=(3, 0)),
+    ]
+    page = fit_page(pieces, budget_tokens=500, counter=COUNTER)
+    assert page.text.splitlines()[1:-1] == [
+        "<step s1 by Ada on 14 Nov 2023 in x and s7 on 15 Nov and r3 on 14 Nov 2023 in y>The build has failed.",
+        "<step s8 on 14 Nov 2023 in x>It passes now.",
+        "<step r4 on 14 Nov 2023 in y>Again.",
+        "<step r5 by Ben>The build has failed.",
+    ]
+    assert len(page.ids) == 6
+
+
 def test_of_a_time_the_day_is_said_and_what_tells_no_day_as_it_is() -> None:
     times = [
         1_700_000_000.0,
@@ -136,7 +156,9 @@ def test_of_a_time_the_day_is_said_and_what_tells_no_day_as_it_is() -> None:
         1_777_000_000.0,
     ]
     page = fit_page(
-        [placed("text", str(n), n, happened=time) for n, time in enumerate(times)], budget_tokens=500, counter=COUNTER
+        [placed(f"text {n}", str(n), n, happened=time) for n, time in enumerate(times)],
+        budget_tokens=500,
+        counter=COUNTER,
     )
     assert [line.partition(">")[0] for line in page.text.splitlines()[1:-1]] == [
         "<step 0 by Ada on 14 Nov 2023 in x",
