@@ -138,13 +138,14 @@ def test_a_request_that_cannot_be_used_is_refused_and_the_connection_goes_on(mem
 
 
 def test_who_says_nothing_or_stops_in_the_midst_is_let_go(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owner, "_GREETING_S", 0.05)
-    monkeypatch.setattr(wire, "PATIENCE_S", 0.05)
-    with closing(connected(memory.folder)) as silent:
-        assert silent.recv(10) == b""
+    with monkeypatch.context() as hurried:
+        hurried.setattr(owner, "_GREETING_S", 0.05)
+        with closing(connected(memory.folder)) as silent:
+            assert silent.recv(10) == b""
     end, connection = greeted(memory.folder)
-    with closing(end):
+    with closing(end), monkeypatch.context() as hurried:
         assert connection.receive() is not None
+        hurried.setattr(wire, "PATIENCE_S", 0.05)
         end.settimeout(20)
         end.sendall(struct.pack(">Ic", 500, b"Q") + b"half")
         assert is_ended(end)
@@ -153,10 +154,10 @@ def test_who_says_nothing_or_stops_in_the_midst_is_let_go(memory: Memory, monkey
 
 def test_who_does_not_read_holds_nothing(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.add_many([Step(role="user", content=f"{n} " * 100_000) for n in range(4)], trajectory="long", wait=False)
-    monkeypatch.setattr(wire, "_patience_s", lambda length: 0.1)
     end, connection = greeted(memory.folder)
-    with closing(end):
+    with closing(end), monkeypatch.context() as hurried:
         assert connection.receive() is not None
+        hurried.setattr(wire, "_patience_s", lambda length: 0.1)
         for _ in range(50):
             connection.send(Kind.REQUEST, b'steps\n{"trajectory": "long"}')
         memory.add(Step(role="user", content="More."), trajectory="t")

@@ -65,10 +65,11 @@ def answering(*answers: bytes) -> Iterator[str]:
 
 
 def test_where_nobody_answers_it_is_said_how_to_serve_a_memory() -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+    with closing(socket.socket()) as taken:  # and kept, so that nobody else can come to listen there
+        taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    with pytest.raises(StoreUnavailableError, match=f"no server answers at http://127.0.0.1:{port}") as refused:
-        open_memory(f"stitch+http://127.0.0.1:{port}")
+        with pytest.raises(StoreUnavailableError, match=f"no server answers at http://127.0.0.1:{port}") as refused:
+            open_memory(f"stitch+http://127.0.0.1:{port}")
     assert "stitch serve" in refused.value.hint
 
 

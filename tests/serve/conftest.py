@@ -1,9 +1,11 @@
 """What tests of the server share: a memory that is served over loopback by a thread of this process, and a client."""
 
+import asyncio
 import http.client
 import json
 import threading
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -55,6 +57,8 @@ class Client:
     """What is served, where that is in this process."""
     end: Any
     """Ends the server."""
+    held: Any
+    """Meanwhile, the server takes no connection and reads nothing; where it is in this process."""
     id: str
     file: Any
     """Of its key."""
@@ -129,6 +133,22 @@ def client_of():
 
 
 @contextmanager
+def _held(loop):
+    waits, going_on = threading.Event(), threading.Event()
+
+    def wait():
+        waits.set()
+        going_on.wait(120)
+
+    loop.call_soon_threadsafe(wait)
+    assert waits.wait(120)
+    try:
+        yield
+    finally:
+        going_on.set()
+
+
+@contextmanager
 def running(folder, *, keys=None, limits=None, tenant="default", settings=None, **options):
     """Serves a memory in a thread; gives a client, whose `end` ends it before."""
     feed, metrics = EventFeed(), Metrics()
@@ -139,9 +159,13 @@ def running(folder, *, keys=None, limits=None, tenant="default", settings=None, 
     client = Client(url_of(listening))
     client.served = served
 
+    def begun():
+        client.held = partial(_held, asyncio.get_running_loop())
+        ready.set()
+
     def run():
         try:
-            serve(make_app(served, **options), listening, served=served, ready=ready.set, ends=ends)
+            serve(make_app(served, **options), listening, served=served, ready=begun, ends=ends)
         finally:
             ready.set()
 

@@ -14,28 +14,39 @@ ASKED = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicati
 CHUNKED = b'Transfer-Encoding: chunked\r\n\r\nd\r\n{"query":"x"}\r\n0\r\n\r\n'
 
 
-@pytest.fixture
-def hurried(monkeypatch):
-    monkeypatch.setattr(PatientProtocol, "headers_s", 0.1)
-    monkeypatch.setattr(PatientProtocol, "stall_s", 0.2)
+LIMITS = ("headers_s", "stall_s", "half_closed_s")
+LONG_S = 120.0
+
+
+@pytest.fixture(autouse=True)
+def limited(monkeypatch):
+    """Makes a limit short, once what has to come before it has come: until then none is met on a busy machine."""
+    for name in LIMITS:
+        monkeypatch.setattr(PatientProtocol, name, LONG_S)
+    return lambda name, seconds: monkeypatch.setattr(PatientProtocol, name, seconds)
 
 
 def connect(client):
     return socket.create_connection((client.host, client.port), timeout=120)
 
 
-def test_a_connection_on_which_nothing_is_asked_ends(hurried, serving):
+def test_a_connection_on_which_nothing_is_asked_ends(limited, serving):
     client = serving()
+    limited("headers_s", 0.1)
     with connect(client) as raw, suppress(ConnectionResetError):
         assert raw.recv(100) == b""
+    limited("headers_s", LONG_S)
     assert client.get("/healthz").status == 200
 
 
 @pytest.mark.parametrize("sent", [b"GET /healthz\r\n", b"GET / HTTP/1.1\r\nHost: local"])
-def test_headers_that_do_not_end_are_408(hurried, serving, sent):
+def test_headers_that_do_not_end_are_408(limited, serving, sent):
     client = serving()
-    with connect(client) as raw:
+    limited("headers_s", 0.1)
+    with client.held():  # what is sent is there when the connection is taken, from when on the rest is waited for
+        raw = connect(client)
         raw.sendall(sent)
+    with raw:
         head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
     assert b" 408 " in head
     assert json.loads(body)["error"] == "TooSlow"
@@ -77,7 +88,7 @@ def test_what_a_proxy_could_read_otherwise_is_refused_once_and_the_connection_en
     assert answer.count(b"\r\n\r\n") == 1, "one answer"
 
 
-def test_so_do_headers_of_a_later_request(hurried, serving):
+def test_so_do_headers_of_a_later_request(limited, serving):
     client = serving()
     with connect(client) as raw:
         raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -85,14 +96,16 @@ def test_so_do_headers_of_a_later_request(hurried, serving):
         while answer.readline() != b"\r\n":
             pass
         answer.read(len(b'{"status":"ok"}'))
+        limited("headers_s", 0.1)
         raw.sendall(b"GET /healthz HTTP/1.1\r\n")
         assert answer.read().startswith(b"HTTP/1.1 408 ")
         answer.close()
 
 
-def test_an_answer_that_is_not_read_ends_the_connection(hurried, serving):
+def test_an_answer_that_is_not_read_ends_the_connection(limited, serving):
     client = serving()
     client.lines([{"role": "user", "content": "x" * 20_000} for _ in range(400)])
+    limited("stall_s", 0.2)
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
     raw.settimeout(20)
@@ -128,7 +141,7 @@ def test_a_half_closed_connection_gets_its_answer(serving):
         assert raw.makefile("rb").read().endswith(b'{"status":"ok"}')
 
 
-def test_so_does_one_that_ends_with_its_body_and_takes_a_while(serving, monkeypatch):
+def test_so_does_one_that_ends_with_its_body_and_takes_a_while(limited, serving, monkeypatch):
     client = serving()
     begun, going_on = threading.Event(), threading.Event()
     search = Memory.search
@@ -150,11 +163,11 @@ def test_so_does_one_that_ends_with_its_body_and_takes_a_while(serving, monkeypa
         assert raw.makefile("rb").read().startswith(b"HTTP/1.1 200")
     begun.clear()
     going_on.clear()
-    monkeypatch.setattr(PatientProtocol, "half_closed_s", 0.1)
+    limited("half_closed_s", 0.1)
     with connect(client) as raw:
         raw.sendall(asked)
-        raw.shutdown(socket.SHUT_WR)
         assert begun.wait(120)
+        raw.shutdown(socket.SHUT_WR)
         assert raw.makefile("rb").read() == b"", "it is not heard out for ever"
         going_on.set()
 
