@@ -31,6 +31,19 @@ TOOL_WORDS = (
         "ifttt homeassistant salesforce hubspot twilio shopify generation translation transcription transcript",
         "screenshot stdin csv exec execution result results output outputs response observations log logs logfile",
         "traceback toolmessage toolresult toolresponse tooloutput functionmessage functionresponse functions",
+        # Products without a word for what they do; none that is the name of a person.
+        "pgvector milvus faiss chromadb lancedb vespa typesense meilisearch algolia opensearch solr lucene snowflake",
+        "databricks redshift duckdb clickhouse trino mariadb cockroachdb cassandra couchbase couchdb firebase supabase",
+        "firestore sqlalchemy cypher sparql kibana grafana datadog splunk prometheus pagerduty newrelic airflow",
+        "dagster puppeteer playwright selenium chromium chrome firefox firecrawl scrapy beautifulsoup browserbase",
+        "browserless apify brightdata perplexity exasearch searxng kagi wolfram wolframalpha mathematica",
+        "sympy matlab pandas numpy matplotlib openapi swagger graphql grpc zendesk intercom freshdesk servicenow",
+        "confluence notion airtable smartsheet asana trello clickup slack msteams telegram whatsapp sendgrid mailgun",
+        "mailchimp dropbox onedrive sharepoint gdrive icloud evernote obsidian todoist bitbucket gitea circleci",
+        "terraform ansible cloudformation cloudwatch lambda sagemaker vercel netlify heroku stripe paypal",
+        "quickbooks xero docusign typeform calendly yelp tripadvisor skyscanner openweathermap openstreetmap mapbox",
+        "googlemaps accuweather spotify youtube vimeo crossref zotero yfinance bloomberg langsmith llamaindex",
+        "huggingface replicate whisper tesseract pypdf pdfminer pandoc ffmpeg imagemagick virtualbox qemu",
         # The commonest of them in other languages: tool, function, result, search, environment, file, data.
         "herramienta herramientas función resultado resultados búsqueda entorno documentos archivo consola consulta",
         "datos outil outils fonction résultat résultats recherche environnement fichier données werkzeug werkzeuge",
@@ -45,6 +58,8 @@ TOOL_WORDS = (
     )
 )
 """Words that mean a tool where nothing says that somebody of that trade speaks."""
+WITH_DIGITS = _words("n8n crawl4ai s3 ec2 k8s neo4j mem0 bs4 auth0 log4j")
+"""Names of tools that a digit parts: their letters alone mean nothing, or somebody."""
 DOCUMENT_WORDS = DOCUMENTS | _words(
     "docs files pages website websites webbrowser site url html pdf mail inbox rag retriever retrieval context",
     "contexts passage passages chunk chunks snippet snippets searchresult google bing wikipedia wiki news article",

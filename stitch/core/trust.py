@@ -16,6 +16,7 @@ from stitch.core.role_words import (
     TOOLS,
     TRADES,
     USERS,
+    WITH_DIGITS,
 )
 from stitch.core.text_cache import text_cache
 
@@ -69,6 +70,7 @@ class Trust(Enum):
         return tuple(trust for trust in Trust if trust >= self)
 
 
+_TOKENS = re.compile(r"[^\W_]+")
 _RUNS = re.compile(r"[^\W\d_]+")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 """The words of a run of letters in which each may begin with a capital."""
@@ -121,6 +123,8 @@ def _not_somebody(name: str, *, kind: bool) -> Origin | None:
     words = _words_of(seen)
     parts = {run.casefold() for reading in {plain, seen} for run in _RUNS.findall(reading)}
     speaks = bool(words) and words[-1] in SPEAKERS
+    if not WITH_DIGITS.isdisjoint(_TOKENS.findall(seen.casefold())):
+        return Origin.TOOL
     if not kind and _is_of_a_function(seen, words, but=TRADES if speaks else frozenset()):
         return Origin.TOOL
     if not speaks:

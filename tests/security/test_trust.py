@@ -22,7 +22,8 @@ TOOL_ROLES = (
     "kernel", "log", "retrieval_tool", "calculator", "sensor", "file_system", "grep", "weather", "calendar", "redis",
     "get_weather", "getWeather", "lookup_order", "bookHotel", "list_users", "get_customer", "Read", "Edit", "Glob",
     "herramienta", "résultat", "Werkzeug", "инструмент", "工具", "ツール", "araç", "أداة", "error", "events", "data",
-    "table", "callback", "fetcher", "vector_store", "assistant_tool", "user_proxy_tool",
+    "table", "callback", "fetcher", "vector_store", "assistant_tool", "user_proxy_tool", "pgvector", "Puppeteer",
+    "selenium_grid", "slack_export", "wolfram_alpha", "n8n", "crawl4ai", "S3", "Snowflake", "YouTube",
 )  # fmt: skip
 DOCUMENT_ROLES = (
     "document", "Document", "documents", "doc", "docs", "file", "page", "web", "webpage", "web_page", "website",
@@ -39,7 +40,7 @@ AGENT_ROLES = (
     "Verification_Expert", "DataAnalysis_Expert", "git_reviewer", "speaker 1", "guest", "Seller", "WebSurfer",
     "SearchAgent", "moderator", "assistant_2", "search_agent", "tool_agent", "Browser Agent", "Web Designer",
     "query_planner", "call_center_agent", "Database Administrator", "error_404_kid", "Sim-Value", "ssh_rdp",
-    "Post Malone",
+    "Post Malone", "R2-D2", "C-3PO", "gpt4", "agent_4", "Slack agent", "Stripe engineer", "Brave", "Julia", "Jina",
 )  # fmt: skip
 USER_ROLES = ("user", "User", "human", "HumanMessage", "customer", "client", "system", "developer", "operator")
 
