@@ -374,7 +374,7 @@ def _open(
         )
         by_name = {retriever.mode: retriever for retriever in retrievers}
         retriever_named(settings.retriever, by_name)  # refuse one that is not there before anything is asked
-        recalls = RecallLog(folder / RECALLS_FILE, most=settings.recall_log, clean=ingestor.without_secrets)
+        recalls = RecallLog(folder / RECALLS_FILE, most=settings.recall_log, clean=ingestor.secrets.text)
         return MemoryParts(
             folder=folder,
             ingestor=ingestor,

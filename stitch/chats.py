@@ -120,7 +120,7 @@ class Chats:
         tools = {call.id: call.name for entry in entries for call in entry.step.tool_calls if call.id is not None}
         steps = [step_without_recalled(step) for step in steps_of_messages(messages, tools=tools)]
         told: Sequence[Step] = steps
-        if self._ingestor.redacts:  # a digest of a secret would help to guess it
+        if self._ingestor.secrets.redacts:  # a digest of a secret would help to guess it
             told, _ = redact_steps(steps, tenant=self._tenant, trajectory=trajectory)
         return [Given(step, clean, digest_of(clean)) for step, clean in zip(steps, told, strict=True)]
 

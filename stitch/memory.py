@@ -498,7 +498,7 @@ class Memory:
             away=self._ingestor.reach.reason,
             snippets=store.count(self.tenant),
             labeled_by=self._ingestor.journal.makers(self.tenant),
-            redacted=self._ingestor.redacted(self.tenant),
+            redacted=self._ingestor.secrets.counts(self.tenant),
             embedder=self._ingestor.embedder.name,
             journal=str(self.folder),
             server=store.about() if isinstance(store, ServedStore) else {},

@@ -112,7 +112,7 @@ class Trees:
         """
         self._process.check_writing()
         name = tree_name(name)
-        incoming = Incoming(redacts=self._ingestor.redacts)
+        incoming = Incoming(redacts=self._ingestor.secrets.redacts)
         root = incoming.node(read_tree(source, form=form).root)
         chosen = given_schema(schema) or infer(Tree(root))
         chosen.check(Tree(root))

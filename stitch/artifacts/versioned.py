@@ -431,7 +431,7 @@ class VersionedTree:
         )
 
     def _new(self, operations: Sequence[Operation], *, message: str, author: str, time: str) -> NewCommit:
-        incoming = Incoming(redacts=self._ingestor.redacts)
+        incoming = Incoming(redacts=self._ingestor.secrets.redacts)
         return NewCommit(
             incoming.operations(operations),
             incoming.text(author, what="the author") or PERSON,

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
 
 from stitch.core import (
     Embedder,
@@ -22,7 +20,6 @@ from stitch.core import (
     Observer,
     Projection,
     Receipt,
-    Redaction,
     SnippetStore,
     Step,
     StepLabels,
@@ -43,8 +40,9 @@ from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
 from stitch.ingest.revising import Revising
 from stitch.ingest.rework import Rework
-from stitch.ingest.secrets import redact_steps, redact_text, redact_value
+from stitch.ingest.secrets import Redactor
 from stitch.ingest.snippets import SnippetProjection
+from stitch.ingest.standing import standing
 from stitch.ingest.state import BATCH_STEPS, LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
 from stitch.ingest.writing import SnippetWriter
 from stitch.journal import Entry, IngestCounts, Journal
@@ -126,8 +124,7 @@ class Ingestor:
         self._observer = observer
         self._clock = clock
         self._only = only
-        self.redacts = redact
-        """Whether secrets are taken out of steps."""
+        self.secrets = Redactor(journal, redacts=redact)
         self.searches = RightOfWay()
         """Whoever searches goes before whoever adds."""
         self._accepting = RightOfWay()
@@ -202,7 +199,7 @@ class Ingestor:
 
         Raises:
             StepRejectedError: It is too long, or its id is known with other content. Nothing was written.
-            JournalError: It is not accepted, unless the journal failed later: then it is, and `recover` goes on.
+            JournalError: It is not accepted, unless the journal failed later: then it says so, and `recover` goes on.
         """
         return self.add_many([step], tenant=tenant, trajectory=trajectory, wait=wait, again=again)[0]
 
@@ -314,11 +311,15 @@ class Ingestor:
 
         Raises:
             StoreError: It is corrected in the journal, and the store does not hold it so.
+            JournalError: It is not corrected, unless the journal failed later: then it says so.
         """
-        with self._held(tenant, trajectory) as state:
+        stands: list[Entry] = []
+        what = f"a step of trajectory {trajectory!r} is corrected, and is not found so yet"
+        with standing(what, stands), self._held(tenant, trajectory) as state:
             entry, step, labels = corrected()
             with self._states.corrected(state, entry, step=step, labels=labels) as checkpoint:
                 self.journal.correct(entry.seq, step=step, labels=labels, at=at, by=by, checkpoint=checkpoint)
+                stands.append(entry)
             if labels is None:
                 left = self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED))
             else:
@@ -370,23 +371,6 @@ class Ingestor:
             entry._replace(redacted=redacted.get(entry.seq, ())).receipt()
             for entry in self.journal.every_entry(tenant, state=state)
         )
-
-    def without_secrets(self, text: str) -> str:
-        """A text as it may be written."""
-        return redact_text(text)[0] if self.redacts else text
-
-    def labels_without_secrets(self, labels: dict[str, Any]) -> dict[str, Any]:
-        """Labels that somebody gives, by field, as they may be written."""
-        cleaned: dict[str, Any] = redact_value(labels) if self.redacts else labels
-        return cleaned
-
-    def redacted(self, tenant: str) -> dict[str, int]:
-        """How many secrets of each kind were taken out of the steps of a tenant."""
-        counts: Counter[str] = Counter()
-        for redactions in self.journal.redactions(tenant).values():
-            for each in redactions:
-                counts[each.kind] += each.count
-        return dict(sorted(counts.items()))
 
     def flush(self) -> None:
         """Make everything accepted and stored so far survive a loss of power; waits for steps that are being added.
@@ -449,11 +433,10 @@ class Ingestor:
         self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool, wait: bool, again: bool
     ) -> list[Receipt | StepRejectedError]:
         tenant, trajectory = tenant_name(tenant), trajectory_name(trajectory)
-        redacted: Mapping[int, Sequence[Redaction]] = {}
-        if self.redacts:
-            steps, redacted = redact_steps(steps, tenant=tenant, trajectory=trajectory)
-        follow = self._follows or not wait
-        with self._taken(tenant, trajectory, follow=follow) as state:
+        steps, redacted = self.secrets.steps(steps, tenant=tenant, trajectory=trajectory)
+        follow, accepted = self._follows or not wait, list[Entry]()
+        what = f"what was added to trajectory {trajectory!r} is accepted, and not all of it is found yet"
+        with standing(what, accepted), self._taken(tenant, trajectory, follow=follow) as state:
             state.key = charged_key.get() or state.key
             with state.door:
                 results = self.journal.append_many(
@@ -466,7 +449,7 @@ class Ingestor:
                     redacted=redacted,
                 )
                 given = [result for result in results if isinstance(result, Entry)]
-                accepted = [each for each in given if not each.repeated and each.state is not StepState.ERASED]
+                accepted += [each for each in given if not each.repeated and each.state is not StepState.ERASED]
                 if follow:
                     self._pipeline.show(accepted)
             outcomes = self._label_new(state, accepted, follow=follow)
@@ -545,11 +528,8 @@ class Ingestor:
         return again_s
 
     def _finish_waiting(self) -> None:
-        waiting = [
-            (tenant, trajectory)
-            for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED])
-            if self._only in (None, tenant)
-        ]
+        unfinished = self.journal.unfinished([StepState.ACCEPTED])
+        waiting = [each for each in unfinished if self._only in (None, each[0])]
         if len(waiting) < 2 or not self._follows:
             for tenant, trajectory in waiting:
                 self.finish(tenant, trajectory)

@@ -58,14 +58,14 @@ def correct(
             f"a step has no labels of the kind {some_of(unknown)}",
             hint=f"the kinds are {', '.join(ContextualIntent.model_fields)}",
         )
-    by = clean_text(ingestor.without_secrets(by))
+    by = clean_text(ingestor.secrets.text(by))
     correction = _Correction(
         of=step,
         by=by,
-        text=None if text is None else clean_text(ingestor.without_secrets(text)),
-        labels=labels and ingestor.labels_without_secrets(labels),
+        text=None if text is None else clean_text(ingestor.secrets.text(text)),
+        labels=labels and ingestor.secrets.labels(labels),
         references=references,
-        metadata=None if metadata is None else ingestor.labels_without_secrets(dict(metadata)),
+        metadata=None if metadata is None else ingestor.secrets.labels(dict(metadata)),
     )
 
     def corrected() -> tuple[Entry, Step, StepLabels | None]:

@@ -22,7 +22,7 @@ def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at:
             f"{len(waiting)} of the steps wait for their labels, the first is {waiting[0].step!r}",
             hint="`stitch retry` labels them; erasing needs no labels",
         )
-    reason = ingestor.without_secrets(reason)
+    reason = ingestor.secrets.text(reason)
     retired = 0
     for trajectory, group in by_trajectory(selected):
 

@@ -375,7 +375,7 @@ class _Import:
         self, step: Step, labels: StepLabels | None, trajectory: str
     ) -> tuple[Step, StepLabels | None, tuple[Redaction, ...]]:
         """A step, its labels without what quotes a text that is another now, and what was taken out."""
-        if not self._ingestor.redacts:
+        if not self._ingestor.secrets.redacts:
             return step, labels, ()
         (clean,), found = redact_steps([step], tenant=self._tenant, trajectory=trajectory)
         if found and labels is not None:
@@ -388,13 +388,13 @@ class _Import:
     def _revision(self, revision: RevisionLine, trajectory: str) -> tuple[float, str, bytes, bytes | None]:
         step, labels, _ = self._without_secrets(revision.step, revision.labels, trajectory)
         payload, _ = encode_step(step, max_chars=self._ingestor.journal.max_step_chars)
-        by = self._ingestor.without_secrets(revision.by)
+        by = self._ingestor.secrets.text(revision.by)
         return revision.at, by, payload, None if labels is None else encode_labels(labels, step=str(step.id))
 
     def _state(self, each: StepLine) -> tuple[StepState, str]:
         """What to note of a step until it is put; steps without labels wait until all lines are read."""
         if each.state in (StepState.RETIRED, StepState.FAILED):
-            return each.state, self._ingestor.without_secrets(each.reason)
+            return each.state, self._ingestor.secrets.text(each.reason)
         if each.labels is not None:
             return StepState.LABELED, ""
         self._waiting[each.trajectory] = None

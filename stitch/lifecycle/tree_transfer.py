@@ -86,7 +86,7 @@ class TreeImport:
     def _begin(self, line: TreeLine) -> str:
         journal = self._ingestor.journal
         name = tree_name(line.tree)
-        incoming = Incoming(redacts=self._ingestor.redacts)
+        incoming = Incoming(redacts=self._ingestor.secrets.redacts)
         root = incoming.node(load_snapshot(orjson.dumps(line.nodes)))
         if re.fullmatch(_VERSION, line.commit.version) is None:
             return f"version {line.commit.version!r} has no number"
@@ -112,7 +112,7 @@ class TreeImport:
             return "" if same else f"tree {log.name!r} has another {said.version} here"
         if said.parent is None or not _comes_after(said.version, known):
             return f"version {said.version!r} of tree {log.name!r} comes out of turn"
-        incoming = Incoming(redacts=self._ingestor.redacts)
+        incoming = Incoming(redacts=self._ingestor.secrets.redacts)
         log.append(self._new(said, incoming), branch=said.branch, parent=said.parent)
         return ""
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from stitch.core import Step, StepLabels, StepState, snippet_id
-from stitch.errors import EmbedderError, ModelUnavailableError, StoreError
+from stitch.errors import EmbedderError, JournalError, ModelUnavailableError, StoreError
+from stitch.journal import SqliteJournal
+from stitch.lifecycle.correct import correct
 from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
 
 Make = Callable[..., Any]
@@ -166,3 +168,50 @@ def test_an_error_in_the_labeler_leaves_steps_accepted_and_the_next_add_goes_on(
     assert states(world.add(*steps(1, start=3))) == ["stored"]
     assert world.ingestor.counts("a").stored == 4
     assert world.labeler.replayed == [("t", ("s0",))]
+
+
+class FullDisk(SqliteJournal):
+    """A journal that accepts steps and corrections, and nothing of what becomes of them."""
+
+    is_full = refuses = False
+
+    def record_labels(self, *arguments: Any, **options: Any) -> Any:
+        self._check()
+        return super().record_labels(*arguments, **options)
+
+    def record_stored(self, *arguments: Any, **options: Any) -> Any:
+        self._check()
+        return super().record_stored(*arguments, **options)
+
+    def append_many(self, *arguments: Any, **options: Any) -> Any:
+        if self.refuses:
+            raise JournalError("the disk is full")
+        return super().append_many(*arguments, **options)
+
+    def _check(self) -> None:
+        if self.is_full:
+            raise JournalError("the disk is full", hint="free some of it")
+
+
+def test_what_the_journal_has_when_the_disk_fills_is_told_to_stand(worlds: Make, steps: Make) -> None:
+    journal: Any = FullDisk(":memory:")
+    world = worlds(journal=journal)
+    world.add(*steps(2))
+    journal.is_full = True
+    with pytest.raises(JournalError) as added:
+        world.add(*steps(1, start=2))
+    assert added.value.message == (
+        "what was added to trajectory 't' is accepted, and not all of it is found yet: the disk is full"
+    )
+    assert added.value.hint == "free some of it; `stitch retry` goes on with it"
+    with pytest.raises(JournalError, match="a step of trajectory 't' is corrected, and is not found so yet: the disk"):
+        correct(world.ingestor, tenant="a", trajectory="t", step="s1", at=2.0, text="It costs 90 dollars")
+    journal.refuses = True
+    with pytest.raises(JournalError, match="^the disk is full$"):
+        world.add(*steps(1, start=3))
+    journal.is_full = journal.refuses = False
+    world.ingestor.retry("a")
+    assert [(entry.id, entry.state) for entry in journal.entries("a", "t")] == [
+        (f"s{number}", StepState.STORED) for number in range(3)
+    ]
+    assert "It costs 90 dollars" in {snippet.text for snippet in world.store.scroll("a")}
