@@ -51,7 +51,7 @@ def test_what_is_drawn_depends_on_the_seed_alone() -> None:
 
 
 @given(texts=st.lists(st.lists(PARTS, min_size=3, max_size=6).map(" ".join), min_size=12, max_size=40, unique=True))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings().max_examples // 3)
 def test_any_step_of_a_memory_is_among_the_first_ten_for_its_own_words(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
 ) -> None:

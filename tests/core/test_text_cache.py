@@ -25,24 +25,28 @@ def test_a_text_cache_remembers_until_all_are_cleared():
 
 KEEPERS = """
 import gc
+from itertools import chain
 from pathlib import Path
 from stitch import Step, open_memory
 from stitch.core.text_cache import clear_text_caches
 from stitch.lifecycle.selection import Selector
 
 part = "".join(("orbl", "attia"))  # in parts, for the code keeps its own strings
+raw = part.encode()
 
 def keepers():
     "What keeps a string with the part, as the collector sees it: caches, and whatever else has lists or tables."
     gc.collect()  # what is garbage and not yet collected is kept by nobody
     found = []
     for each in gc.get_objects():
-        if type(each).__name__ == "_lru_cache_wrapper":
+        kind = type(each)
+        if kind in (dict, list, set, tuple):
+            kept = chain(each, each.values()) if kind is dict else each
+            texts = (one for one in kept if type(one) in (str, bytes))
+            texts = [one for one in texts if (part in one != part if type(one) is str else raw in one != raw)]
+            found += [f"{kind.__name__} of {len(each)}: {text[:40]}" for text in texts]
+        elif kind.__name__ == "_lru_cache_wrapper":
             found += [repr(kept)[:80] for kept in gc.get_referents(each) if part in repr(kept)]
-        elif type(each) in (dict, list, set, tuple):
-            kept = [*each, *each.values()] if type(each) is dict else each
-            texts = [one if type(one) is str else str(one) for one in kept if type(one) in (str, bytes)]
-            found += [f"{type(each).__name__} of {len(kept)}: {text[:40]}" for text in texts if part in text != part]
     return found
 
 def remember(folder, *, erase):
