@@ -123,8 +123,6 @@ def _not_somebody(name: str, *, kind: bool) -> Origin | None:
     words = _words_of(seen)
     parts = {run.casefold() for reading in {plain, seen} for run in _RUNS.findall(reading)}
     speaks = bool(words) and words[-1] in SPEAKERS
-    if not WITH_DIGITS.isdisjoint(_TOKENS.findall(seen.casefold())):
-        return Origin.TOOL
     if not kind and _is_of_a_function(seen, words, but=TRADES if speaks else frozenset()):
         return Origin.TOOL
     if not speaks:
@@ -149,7 +147,9 @@ def _words_of(name: str) -> list[str]:
 
 
 def _is_of_a_function(name: str, words: list[str], *, but: frozenset[str]) -> bool:
-    """Whether a name is written like that of a function and begins like one, or is a command itself."""
+    """Whether a name is written like that of a function and begins like one, is a command, or a tool that digits part."""
+    if not WITH_DIGITS.isdisjoint(_TOKENS.findall(name.casefold())):
+        return True
     written = not any(sign.isspace() for sign in name.strip())
     return written and bool(words) and words[0] in (COMMANDS | TRADES) - but
 
