@@ -147,7 +147,7 @@ def _words_of(name: str) -> list[str]:
 
 
 def _is_of_a_function(name: str, words: list[str], *, but: frozenset[str]) -> bool:
-    """Whether a name is written like that of a function and begins like one, is a command, or a tool that digits part."""
+    """Whether a name is written like that of a function and begins like one, is a command, or a tool with digits."""
     if not WITH_DIGITS.isdisjoint(_TOKENS.findall(name.casefold())):
         return True
     written = not any(sign.isspace() for sign in name.strip())
