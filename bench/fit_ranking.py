@@ -9,16 +9,17 @@ set, the value is taken that does best on all *other* sets, and what it gives on
 in use gives. A constant is worth changing if most sets gain by what the others chose.
 
 With `--rounds`, steps are taken along one constant after the other, and again: once for all sets, and once for each set
-by all others. The table that comes of it says what each set has with the constants in use, with those that the others
-chose (left out), with those that all chose (shipped), and what labels bring there. Nothing is written but, with
-`--kept`, the memories, so that the next run finds them.
+by all others. These begin without any weight that they do not miss, for it may have been chosen on the set left out.
+The table that comes of it says what each set has with the constants in use (shipped), with those that the others chose
+(left out), with those that all choose, and what labels bring there. What `--json` prints, saved in a file, gives
+`stitch bench results` its columns. With `--kept` the memories are kept, so that the next run finds them.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, replace
 from functools import partial
@@ -30,6 +31,7 @@ import click
 from stitch.bench.data.came import load_came
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
+from stitch.bench.figures import print_json, print_table
 from stitch.bench.generate.generation import SIZES, Size, generate
 from stitch.bench.generate.trajectory import write_release
 from stitch.bench.metrics.paired import PairedDifference, compare_paired
@@ -56,13 +58,17 @@ class Choice(NamedTuple):
 
 
 def values_of(name: str, table: Constants = CONSTANTS, *, finely: bool = False) -> list[float]:
-    """What a constant is tried with, the value in a table first; finely, also with what lies between."""
-    used: float = getattr(table, name)
+    """What a constant is tried with, the value in a table first; finely, also with what lies between.
+
+    What is nothing in a table is tried with parts of what is in use.
+    """
+    held: float = getattr(table, name)
+    used: float = held or getattr(CONSTANTS, name)
     factors = (0.5, 0.75, 4 / 3, 2.0) if finely else (0.5, 2.0)
     if isinstance(used, int):
         tried: list[float] = [used, *(max(1, int(used * factor)) for factor in factors)]
     else:
-        tried = [used, 0.0, *(float(f"{used * factor:.3g}") for factor in factors)]
+        tried = [held, 0.0, *(float(f"{used * factor:.3g}") for factor in factors), *([] if held else [used])]
     return list(dict.fromkeys(tried))
 
 
@@ -125,16 +131,20 @@ def climb(
 class Fitted(NamedTuple):
     """What a set has before and after constants are fitted."""
 
-    name: str
-    in_use: float
+    set: str
+    questions: int
     left_out: float
     """With the constants that all other sets chose."""
     shipped: float
+    """With those in use."""
+    all_choose: float
     """With those that all sets chose."""
     over_off: PairedDifference
-    """With these, labels on minus labels off."""
+    """With those in use, labels on minus labels off."""
     acted: float
     """In this share of the questions, labels changed the first hits."""
+    chosen: dict[str, float]
+    """In what the table that the others chose differs from the one in use."""
 
 
 class Fit:
@@ -159,28 +169,40 @@ class Fit:
     def choose(self, names: Sequence[str], *, rounds: int, left_out: int | None = None) -> Constants:
         """The constants that all sets choose, or all but one."""
         judging = [number for number in range(len(self.sets)) if number != left_out]
+
+        def goodness(table: Constants) -> float:
+            return sum(self.goodness(table, number) for number in judging) / len(judging)
+
         return climb(
-            CONSTANTS,
+            CONSTANTS if left_out is None else missed_alone(names, goodness),
             names,
-            lambda table: sum(self.goodness(table, n) for n in judging) / len(judging),
+            goodness,
             rounds=rounds,
             values=partial(values_of, finely=True),
             least_gain=LEAST_GAIN,
         )
 
-    def report(self, shipped: Constants, left_out: Sequence[Constants]) -> Iterator[Fitted]:
+    def report(self, all_choose: Constants, left_out: Sequence[Constants]) -> Iterator[Fitted]:
         """What each set has, with one table for all and with the one that its others chose."""
         for own, chosen_by_others in zip(self.sets, left_out, strict=True):
-            on, off = (own.scores(shipped, labels=labels) for labels in (True, False))
+            on, off = (own.scores(CONSTANTS, labels=labels) for labels in (True, False))
             over_off = compare_paired(on, off)
             if not isinstance(over_off, PairedDifference):
                 raise InputError(f"no question of {own.name} names its evidence", hint="leave this --data out")
-            steps = zip(own.found(shipped), own.found(shipped, labels=False), strict=True)
+            steps = zip(own.found(CONSTANTS), own.found(CONSTANTS, labels=False), strict=True)
             acted = [with_labels != without for with_labels, without in steps]
             yield Fitted(
-                own.name, own.recall(CONSTANTS), own.recall(chosen_by_others), own.recall(shipped), over_off,
-                sum(acted) / len(acted),
+                own.name, len(acted), *map(own.recall, (chosen_by_others, CONSTANTS, all_choose)), over_off,
+                sum(acted) / len(acted), _told(chosen_by_others),
             )  # fmt: skip
+
+
+def missed_alone(names: Iterable[str], goodness: Callable[[Constants], float]) -> Constants:
+    """The constants in use, without the weights of which none is missed when it alone is nothing."""
+    best = goodness(CONSTANTS)
+    weights = [name for name in names if isinstance(getattr(CONSTANTS, name), float)]
+    idle = [name for name in weights if goodness(with_value(CONSTANTS, name, 0.0)) >= best]
+    return replace(CONSTANTS, **dict.fromkeys(idle, 0.0))  # type: ignore[arg-type]
 
 
 LEAST_GAIN = 0.0003
@@ -237,23 +259,21 @@ def _show_values(sets: Sequence[Searched], names: Sequence[str], *, as_json: boo
 
 def _show_fit(sets: Sequence[Searched], names: Sequence[str], *, rounds: int, as_json: bool) -> None:
     fit = Fit(sets)
-    shipped = fit.choose(names, rounds=rounds)
-    click.echo(json.dumps({"shipped": _told(shipped)}))
+    chosen = fit.choose(names, rounds=rounds)
+    click.echo(f"stitch: all sets choose {_told(chosen)}", err=True)
     left_out = []
     for number, own in enumerate(sets):
         left_out.append(fit.choose(names, rounds=rounds, left_out=number))
-        click.echo(json.dumps({"left_out": own.name, "chosen": _told(left_out[-1])}))
-    rows = list(fit.report(shipped, left_out))
+        click.echo(f"stitch: without {own.name} they choose {_told(left_out[-1])}", err=True)
+    rows = list(fit.report(chosen, left_out))
     if as_json:
-        for row in rows:
-            click.echo(json.dumps({**row._asdict(), "over_off": row.over_off._asdict()}))
+        told = [{**row._asdict(), "over_off": row.over_off._asdict()} for row in rows]
+        print_json({"constants": list(names), "all_choose": _told(chosen), "left_out": told})
         return
-    click.echo(
-        "\n| set | in use | left out | shipped | labels on minus off | labels acted |\n|---|---:|---:|---:|---:|---:|"
-    )
-    for name, in_use, out, all_chose, over_off, acted in rows:
-        interval = f"{over_off.difference:+.3f} [{over_off.low:+.3f}, {over_off.high:+.3f}]"
-        click.echo(f"| {name} | {in_use:.3f} | {out:.3f} | {all_chose:.3f} | {interval} | {acted:.2f} |")
+    shown = {row.set: {**row._asdict(), "over_off": row.over_off.difference, "chosen": len(row.chosen)} for row in rows}
+    for row in shown.values():
+        del row["set"]
+    print_table(shown, title="Constants by leaving sets out")
 
 
 @click.command()

@@ -92,8 +92,9 @@ def goal_rows(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]]) -> Iterat
     """A row for each goal of which the sets were run: set, measure, trivial, goal, reached, verdict."""
     by_set = {run.manifest.settings.set: run for run in runs if "stitch" in run.records}
     figures: dict[str, Mapping[str, Any]] = {}
-    for own in saved:  # of a set, several commands may have saved some
-        figures[own["set"]] = {**figures.get(own["set"], {}), **own}
+    for own in saved:  # of a set, several commands may have saved some, and a fit tells of many
+        if name := own.get("set"):
+            figures[name] = {**figures.get(name, {}), **own}
     for goal in GOALS:
         reached = _in_saved(figures.get(goal.set), goal)
         if reached is None:

@@ -19,7 +19,7 @@ from stitch.bench.blocks import Blocks, measure_blocks, step_texts
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.kept import FOLDER, AwaitedError, replies_of
 from stitch.bench.memories import MemoryMethod
-from stitch.bench.methods import Found, Method, Shown
+from stitch.bench.methods import Found, Method
 from stitch.bench.metrics.attribution import Frame, frames_of
 from stitch.bench.metrics.entity_resolution import surfaces
 from stitch.bench.metrics.judging import Judge
@@ -49,7 +49,7 @@ class Job:
         methods: Names of methods.
         folder: The run folder.
         budget_tokens: The budget of a context.
-        contexts: Whether contexts are made and kept; evidence can be measured without.
+        contexts: Whether contexts are kept; evidence can be measured without.
         labels: Who labels.
         workers: How many processes.
         answerer: Answers questions from contexts; None if no model is configured.
@@ -223,7 +223,7 @@ def _run_part(job: Job) -> int:
 def _each(job: Job) -> Iterator[tuple[str, Record]]:
     """Run the methods over one trajectory; yields each method's name with its record of each question."""
     keep = job.folder / FOLDER / "memories" if job.labels == "model" else None
-    methods = make_methods(job.methods, job.data, contexts=job.contexts, labels=job.labels, keep=keep)
+    methods = make_methods(job.methods, job.data, labels=job.labels, keep=keep)
     try:
         for method in methods:
             _prepare(job, method)
@@ -298,7 +298,6 @@ def _record(
         selected = {(kind, value) for kind, values in found.labels.items() for value in values}
         diagnosed = diagnose_selection(selected, labels, gold=question.evidence)
         diagnostics = None if isinstance(diagnosed, Unscored) else tuple(diagnosed)
-    step_tokens, shown_tokens = _shown_tokens(found, tokens, budget_tokens=job.budget_tokens)
     return Record(
         question=question.id,
         trajectory=question.trajectory,
@@ -308,10 +307,7 @@ def _record(
         gold_answer=question.answer,
         evidence=question.evidence,
         steps=found.steps,
-        step_tokens=step_tokens,
-        shown_tokens=shown_tokens,
-        pieces=_without_texts(found.pieces),
-        pieces_inside={budget: _without_texts(pieces) for budget, pieces in found.pieces_inside.items()},
+        shown=dict(found.shown),
         milliseconds=round(found.milliseconds, 3),
         window_tokens=found.window_tokens,
         context=found.context if job.contexts else None,
@@ -324,24 +320,6 @@ def _record(
         diagnostics=diagnostics,
         **measure_blocks(question.answer, _blocks(found, texts=texts, tokens=tokens)),
     )
-
-
-def _shown_tokens(
-    found: Found, tokens: Mapping[str, int], *, budget_tokens: int
-) -> tuple[tuple[int, ...], dict[int, dict[str, int]]]:
-    """The tokens of each step as it is shown inside the budget of a run, and by budget those that differ from them."""
-    shown = {budget: {step: own.get(step, tokens[step]) for step in found.steps}
-             for budget, own in found.shown_tokens.items()}  # fmt: skip
-    usual = shown.get(budget_tokens) or {step: tokens[step] for step in found.steps}
-    differing = {
-        budget: {step: count for step, count in own.items() if count != usual[step]} for budget, own in shown.items()
-    }
-    return tuple(usual[step] for step in found.steps), {budget: own for budget, own in differing.items() if own}
-
-
-def _without_texts(pieces: Sequence[Shown]) -> tuple[tuple[tuple[str, ...], int], ...]:
-    """Of each piece, the steps that it carries words of, and its tokens."""
-    return tuple((piece.steps, piece.tokens) for piece in pieces)
 
 
 def _blocks(found: Found, *, texts: Mapping[str, str], tokens: Mapping[str, int]) -> Blocks:

@@ -6,15 +6,16 @@ import hashlib
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from stitch.bench.data.types import Inquiry
 from stitch.bench.methods import TENANT, Found, Shown
-from stitch.bench.metrics.budget_recall import BUDGETS, CURVE
+from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.core import (
     DensityCount,
     FilterSelector,
@@ -132,23 +133,14 @@ class MemoryMethod:
 
     def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
         """Ask the memory."""
-        found = self.found(inquiry, k=k, budget_tokens=budget_tokens)
-        if not found.pieces:
-            return found
-        # Recall is told for other budgets too, and in fewer tokens other sentences are shown.
-        inside = {
-            budget: tuple(_shown(self._search(inquiry, k=k, budget_tokens=budget)))
-            for budget in BUDGETS
-            if budget != budget_tokens
-        }
-        inside[budget_tokens] = found.pieces
-        return replace(found, pieces=inside.pop(max(inside)), pieces_inside=inside)
-
-    def found(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
-        """What is found, and the context, inside this budget alone."""
         started = time.perf_counter()
         result = self._search(inquiry, k=k, budget_tokens=budget_tokens)
-        return found_in(result, milliseconds=(time.perf_counter() - started) * 1000)
+        found = found_in(result, milliseconds=(time.perf_counter() - started) * 1000)
+        # Recall is told for other budgets too: in fewer tokens less of long steps is shown, and other sentences.
+        others = [budget for budget in BUDGETS if budget != budget_tokens]
+        again = partial(self._search, inquiry, k=k) if result.pieces else partial(_in_budget, result)
+        inside = {budget: _steps_in(again(budget_tokens=budget)) for budget in others}
+        return replace(found, shown={**inside, budget_tokens: found.context_steps})
 
     def _search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> RetrievalResult:
         chosen = self._choose(self.shared.memory, inquiry)
@@ -208,21 +200,45 @@ class MemoryMethod:
 
 def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
     """The answer of a memory in the form of the benchmark."""
-    step_of = {hit.snippet.id: hit.snippet.step for hit in result.hits}
-    for piece in result.pieces:
-        step_of.update(zip(piece.snippets, piece.steps, strict=True))
     return Found(
-        shown_tokens={} if result.pieces else _shortened(result),
-        pieces=tuple(_shown(result)),
+        pieces=tuple(Shown(piece.steps, piece.tokens, piece.text) for piece in result.pieces),
         steps=tuple(hit.snippet.step for hit in result.hits),
         milliseconds=milliseconds,
         context=_without_clock(result.context_text),
         context_tokens=result.context_tokens,
-        context_steps=tuple(step_of[own] for own in result.context_hits if own in step_of),
+        context_steps=_steps_in(result),
         labels=matched_by_kind(result.intent_filter.labels()),
         matched={hit.snippet.step: matched_by_kind(hit.matched) for hit in result.hits[:MATCHED_SHOWN] if hit.matched},
         parts={hit.snippet.step: hit.parts for hit in result.hits[:MATCHED_SHOWN]},
         decided_by=result.decided_by.value,
+    )
+
+
+def _steps_in(result: RetrievalResult) -> tuple[str, ...]:
+    """The steps of which at least a part stands in the context."""
+    step_of = {hit.snippet.id: hit.snippet.step for hit in result.hits}
+    for piece in result.pieces:
+        step_of.update(zip(piece.snippets, piece.steps, strict=True))
+    return tuple(step_of[own] for own in result.context_hits if own in step_of)
+
+
+def _in_budget(result: RetrievalResult, *, budget_tokens: int) -> RetrievalResult:
+    """The answer that the same search gives in another budget: the order of hits is none of the budget's business."""
+    from stitch.retrieve import PieceCounter
+    from stitch.retrieve.constants import CONSTANTS
+    from stitch.retrieve.context.answer import answer
+    from stitch.retrieve.rank.telling import scores_tell
+
+    tells = scores_tell(result.hits, result.request.query, rule=result.rule, constants=CONSTANTS)
+    return answer(
+        result.request.model_copy(update={"budget_tokens": budget_tokens}),
+        Selection(result.intent_filter, result.reasons),
+        result.hits,
+        rule=result.rule,
+        counter=PieceCounter(),
+        mode=result.mode,
+        started=0.0,
+        stops_by=CONSTANTS if tells else None,
     )
 
 
@@ -233,27 +249,6 @@ _RECORDED = re.compile(r' recorded="[^"]*"')
 def _without_clock(context: str) -> str:
     """A context without when steps were taken in: that is not the data's, and with it no two runs have one prompt."""
     return _HEADER.sub(lambda header: _RECORDED.sub("", header[0], count=1), context)
-
-
-def _shown(result: RetrievalResult) -> Iterator[Shown]:
-    """The texts that a context is made of, where these are less than steps."""
-    for piece in result.pieces:
-        yield Shown(piece.steps, piece.tokens, piece.text)
-
-
-def _shortened(result: RetrievalResult) -> dict[int, dict[str, int]]:
-    """The steps of which a context shows only what matters, with the tokens of that."""
-    from stitch.retrieve import PieceCounter, shorten_long
-
-    count, hits, query = PieceCounter().count, result.hits, result.request.query
-    return {
-        budget: {
-            whole.snippet.step: count(shown.snippet.resolved)
-            for whole, shown in zip(hits, shorten_long(hits, query, budget_tokens=budget), strict=True)
-            if shown is not whole
-        }
-        for budget in {*CURVE, result.request.budget_tokens}
-    }
 
 
 def as_selected(memory: Memory, inquiry: Inquiry) -> None:

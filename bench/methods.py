@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stitch.bench.data.types import Inquiry
+from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.core import MemorySnippet, ScoredSnippet, Trajectory, WordCounts, with_calls
 
 if TYPE_CHECKING:
@@ -46,11 +47,12 @@ class Found:
     steps: tuple[str, ...]
     """Step ids, best first."""
     milliseconds: float
-    context: str | None = None
-    """None if the method was told to make none."""
-    context_tokens: int | None = None
-    context_steps: tuple[str, ...] | None = None
+    context: str
+    context_tokens: int
+    context_steps: tuple[str, ...]
     """Ids of the steps of which at least a part stands in the context."""
+    shown: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """By budget, the same of the context that a reader has in so many tokens."""
     window_tokens: int | None = None
     """What stood in for the budget, for a method with a window of its own."""
     labels: Mapping[str, Sequence[str]] | None = None
@@ -61,12 +63,8 @@ class Found:
     """The parts of the score of each of the first steps, by step id."""
     decided_by: str | None = None
     """What part labels had in the order; None for methods without labels."""
-    shown_tokens: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    """By budget, the tokens of those steps, by id, that the method shows otherwise than whole."""
     pieces: tuple[Shown, ...] = ()
     """Where the method shows less than steps: what, best first."""
-    pieces_inside: Mapping[int, tuple[Shown, ...]] = field(default_factory=dict)
-    """By budget, what it shows there, where that is not what `pieces` begins with."""
 
 
 class Method(Protocol):
@@ -91,20 +89,15 @@ class Method(Protocol):
 
 
 class Ranker:
-    """A method that ranks raw steps: base of the baselines, which differ in `_rank` alone.
-
-    Args:
-        contexts: Whether to make contexts; evidence can be measured without, and much faster.
-    """
+    """A method that ranks raw steps: base of the baselines, which differ in `_rank` alone."""
 
     name: str
     window_tokens: int | None = None
     """A window that stands in for the budget."""
 
-    def __init__(self, *, contexts: bool = True) -> None:
+    def __init__(self) -> None:
         from stitch.retrieve import PieceCounter
 
-        self._contexts = contexts
         self._counter: TokenCounter = PieceCounter()
         self._trajectories: dict[str, Trajectory] = {}
         self._snippets: dict[str, list[MemorySnippet]] = {}
@@ -123,19 +116,21 @@ class Ranker:
         snippets = self._snippets[inquiry.trajectory]
         read = order if self.window_tokens else order[:k]
         steps = tuple(snippets[place].step for place in read)
-        if not self._contexts:
-            elapsed = time.perf_counter() - started
-            return Found(steps=steps, milliseconds=elapsed * 1000, window_tokens=self.window_tokens)
         hits = [ScoredSnippet(snippets[place], frozenset(), {}, 0.0) for place in read]
         budget = self.window_tokens or budget_tokens
         context = fit_context(hits, budget_tokens=budget, counter=self._counter)
+        milliseconds = (time.perf_counter() - started) * 1000
         step_of = {hit.snippet.id: hit.snippet.step for hit in hits}
+        every = {each: fit_context(hits, budget_tokens=each, counter=self._counter) for each in BUDGETS}
+        every[budget] = context
+        shown = {each: tuple(step_of[own] for own in made.ids) for each, made in every.items()}
         return Found(
             steps=steps,
             context=context.text,
             context_tokens=context.tokens,
-            context_steps=tuple(step_of[own] for own in context.ids),
-            milliseconds=(time.perf_counter() - started) * 1000,
+            context_steps=shown[budget],
+            shown=shown,
+            milliseconds=milliseconds,
             window_tokens=self.window_tokens,
         )
 
@@ -168,14 +163,13 @@ class Dense(Ranker):
     """`dense`: cosine of the default embedder's vectors of steps with their speakers, as the dense lens searches.
 
     Args:
-        contexts: Whether contexts are made.
         rare_first: Whether rare words of a question count more in its vector; else all count alike.
     """
 
     name = "dense"
 
-    def __init__(self, *, contexts: bool = True, rare_first: bool = True) -> None:
-        super().__init__(contexts=contexts)
+    def __init__(self, *, rare_first: bool = True) -> None:
+        super().__init__()
         self._rare_first = rare_first
 
     def prepare(self, trajectories: Sequence[Trajectory]) -> None:
@@ -214,8 +208,8 @@ class Hybrid(Ranker):
 
     name = "hybrid"
 
-    def __init__(self, *, contexts: bool = True) -> None:
-        super().__init__(contexts=contexts)
+    def __init__(self) -> None:
+        super().__init__()
         self._parts: tuple[Ranker, ...] = (Lexical(), Dense(rare_first=False))
 
     def prepare(self, trajectories: Sequence[Trajectory]) -> None:
@@ -253,13 +247,12 @@ class Oracle(Ranker):
 
     Args:
         evidence: Evidence steps by question id.
-        contexts: Whether to make contexts.
     """
 
     name = "oracle"
 
-    def __init__(self, evidence: Mapping[str, Sequence[str]], *, contexts: bool = True) -> None:
-        super().__init__(contexts=contexts)
+    def __init__(self, evidence: Mapping[str, Sequence[str]]) -> None:
+        super().__init__()
         self._evidence = evidence
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:

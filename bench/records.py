@@ -51,14 +51,8 @@ class Record(BaseModel):
     evidence: tuple[str, ...]
     steps: tuple[str, ...]
     """The ranking, best first."""
-    step_tokens: tuple[int, ...]
-    """The tokens of each ranked step, as the method shows it: whole, or what matters of it."""
-    shown_tokens: dict[int, dict[str, int]] = {}
-    """By budget, where a method shows less of a step in one than in another: the tokens of those that differ."""
-    pieces: tuple[tuple[tuple[str, ...], int], ...] = ()
-    """Where a method shows less than steps: of each text the steps that it carries words of, and its tokens."""
-    pieces_inside: dict[int, tuple[tuple[tuple[str, ...], int], ...]] = {}
-    """By budget, the same of what it shows there; for other budgets the beginning of `pieces`."""
+    shown: dict[int, tuple[str, ...]] = {}
+    """By budget, the steps of which at least a part stands in the context; none in runs of older versions."""
     covers: tuple[int, int] | None = None
     """How many blocks, and how many tokens, cover the gold answer in ranking order; None if nothing does."""
     density: tuple[float, float, float] | None = None

@@ -30,7 +30,6 @@ class Bench:
     """What methods are made from: the data set, and memories that several of them share."""
 
     data: DataSet
-    contexts: bool
     labels: str
     keep: Path | None = None
     """Where memories stay when they are closed; None if they are removed."""
@@ -98,12 +97,12 @@ METHODS: dict[str, Callable[[Bench], Method]] = {
     "auto": lambda bench: bench.lens("auto"),
     GOLD_METHOD: lambda bench: bench.with_gold(GOLD_METHOD),
     "density-by-kind": lambda bench: bench.by_kind("density-by-kind"),
-    "bm25": lambda bench: methods.Lexical(contexts=bench.contexts),
-    "dense": lambda bench: methods.Dense(contexts=bench.contexts),
-    "hybrid": lambda bench: methods.Hybrid(contexts=bench.contexts),
-    "full-context": lambda bench: methods.FullContext(contexts=bench.contexts),
-    "recent": lambda bench: methods.Recent(contexts=bench.contexts),
-    "oracle": lambda bench: methods.Oracle({q.id: q.evidence for q in bench.data.questions}, contexts=bench.contexts),
+    "bm25": lambda bench: methods.Lexical(),
+    "dense": lambda bench: methods.Dense(),
+    "hybrid": lambda bench: methods.Hybrid(),
+    "full-context": lambda bench: methods.FullContext(),
+    "recent": lambda bench: methods.Recent(),
+    "oracle": lambda bench: methods.Oracle({q.id: q.evidence for q in bench.data.questions}),
 }
 """How each method is made."""
 _BY_WORDS = frozenset({"bm25", "hybrid"})
@@ -143,8 +142,8 @@ def missing_for(name: str, data: DataSet) -> str | None:
 
 
 def make_methods(
-    names: Sequence[str], data: DataSet, *, contexts: bool, labels: str = "local", keep: Path | None = None
+    names: Sequence[str], data: DataSet, *, labels: str = "local", keep: Path | None = None
 ) -> list[Method]:
     """The methods of these names for a set, in order; those that can share a memory do; `keep` is where they stay."""
-    bench = Bench(data, contexts, labels, keep)
+    bench = Bench(data, labels, keep)
     return [METHODS[name](bench) for name in names]

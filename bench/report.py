@@ -11,10 +11,11 @@ import click
 
 from stitch.bench import page, plots
 from stitch.bench.figures import shown
+from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.bench.metrics.paired import Interval
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Record
-from stitch.bench.runs import BUDGETS, OF_ANSWERING, Run, read_runs
+from stitch.bench.runs import OF_ANSWERING, Run, read_runs
 from stitch.bench.scoring import grouped
 from stitch.core import LabelKind
 from stitch.errors import require_extra
@@ -171,12 +172,12 @@ def _plots(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]], *, 
             {method: run.recall_by_budget(method) for method in run.records},
             x=BUDGETS, x_label="budget (tokens)", y_label="evidence recall", salt=f"{salt}b",
         ),
-        "Evidence recall of the ranked steps that fit a budget.",
+        "Evidence recall in contexts of so many tokens.",
     )  # fmt: skip
     speeds = {m: (run.row(m)["search_p50_ms"] or 0.0, i.value) for m, i in known.items()}
     yield page.figure(
         plots.scatter(speeds, x_label="search, median (ms)", y_label=run.main, salt=f"{salt}c"),
-        f"{run.main} against the time of a search; baselines of the retrieval suite make no context.",
+        f"{run.main} against the time of a search, its context included.",
     )
     spent = {method: _spent_usd(run.records[method]) for method in known}
     costs = {method: (usd, known[method].value) for method, usd in spent.items() if usd}

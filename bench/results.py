@@ -14,9 +14,10 @@ import click
 from stitch.bench.data.files import read_json
 from stitch.bench.figures import shown
 from stitch.bench.goals import goal_rows
+from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.bench.metrics.scores import mean
 from stitch.bench.registry import METHODS
-from stitch.bench.runs import BUDGETS, Run, read_run
+from stitch.bench.runs import Run, read_run
 from stitch.bench.scoring import decided_by, grouped, precision_in
 from stitch.core import DecidedBy
 from stitch.errors import InputError
@@ -43,8 +44,8 @@ _OF_LABELS = (
     ("scope", "pk"), ("event_type", "v_measure"), ("event_type", "ari"), ("entity_type", "f1"),
 )  # fmt: skip
 
-_HELP_HEAD = ("set", "measure", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels", "precision", "tokens",
-              "own words", "60 %")  # fmt: skip
+_HELP_HEAD = ("set", "measure", "left out", "shipped", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels",
+              "precision", "tokens", "own words", "60 %")  # fmt: skip
 
 Row = tuple[str | int | float, ...]
 
@@ -92,6 +93,7 @@ def figures(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> dic
         "labels": [("set", "labels", "kind", "measure", "value")],
         "rewrites": [("set", "kind", "pairs", "bleu", "copy_bleu", "exact", "changed")],
         "known": [("set", "asked", "own_words", "some_words")],
+        "left_out": [("set", "questions", "left_out", "shipped", "all_choose")],
     }  # fmt: skip
     for run in runs:
         rows["sets"].append(_set(run))
@@ -111,8 +113,10 @@ No language model took part. Labels are local, so precision, recall and F1 of ge
 _ABOUT = """\
 Written by `stitch bench results` from run folders; do not edit. {models}Every method has the same
 token budget; `full-context` alone reads 128,000 tokens. `recall@10` is the share of the evidence among the first ten
-steps. `answer_in_context` is the share of the gold items that stand literally in the context inside the budget,
-`answer_tied` of those that stand there with what ties them to the question: whose, what for, when. Brackets are 95 %
+steps, `budget_recall` the share of which something stands in the context as a reader has it: what stands around steps
+has its tokens, and a context that stops shows no more. `answer_in_context` is the share of the gold items that stand
+literally in the context inside the budget, `answer_tied` of those that stand there with what ties them to the question:
+whose, what for, when. Brackets are 95 %
 bootstrap intervals over questions. Where a question asks for a list, the memories cut long steps to how they open and
 the sentences that name something, with labels and without; the baselines show raw steps."""
 
@@ -125,7 +129,10 @@ _HELP = """\
 `stitch` minus another method, question by question, on the measure that matters most for the set. *Precision* is the
 share of the steps shown inside the budget that are evidence, *tokens* what the context takes (median). *Own words*: of
 250 steps, the share that is among the first ten hits when asked for by its own first 40 words; *60 %*: by so many of
-these words, drawn at random."""
+these words, drawn at random. *Left out*: recall@10 with the weights of the search that all other sets choose, of so
+many questions as `left_out.csv` says, and *shipped*: of the same questions with those in use; a dash where there is
+none to leave out, for weights are fitted to evidence among the first hits, not to answers in a context, and
+longmemeval_s asks what longmemeval_oracle does."""
 
 _GOALS = """\
 Local labels, no model. The weights of the scope tracker are fitted on parts of star, sgd, irc, tiage, dialseg711 and
@@ -164,6 +171,7 @@ _FILES = {
     "labels": "a measure of labels against gold; `stitch bench labels --data FILE --json`; names never count",
     "rewrites": "resolved references against a person's; `stitch bench rewrites --data FILE --json`",
     "known": "steps that are found by their own words; `stitch bench known-items --data SET --json`",
+    "left_out": "a set by the weights that others choose; `python -m stitch.bench.fit_ranking --rounds 1 --json`",
 }
 
 
@@ -213,6 +221,8 @@ def _differences(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]]) -> Ite
     """Where labels help, and where they do not."""
     known = {each["set"]: [f"{each[part]:.3f}" for part in ("own_words", "some_words")]
              for each in saved if "own_words" in each}  # fmt: skip
+    fitted = {row["set"]: [f"{row[part]:.3f}" for part in ("left_out", "shipped")]
+              for each in saved for row in each.get("left_out", ())}  # fmt: skip
     for run in runs:
         found = {row["b"]: row for row in run.differences() if row["metric"] == run.main}
         if not found:
@@ -221,7 +231,9 @@ def _differences(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]]) -> Ite
         mine = run.interval("stitch", run.main)
         shown = f"{mine.value:.3f}" if mine else "-"
         name = run.manifest.settings.set
-        yield [name, run.main, shown, *cells, _verdict(found), *_spent(run), *known.get(name, ["-", "-"])]
+        none = ["-", "-"]
+        yield [name, run.main, *fitted.get(name, none), shown, *cells, _verdict(found), *_spent(run),
+               *known.get(name, none)]  # fmt: skip
 
 
 def _spent(run: Run) -> Iterator[str]:
@@ -335,10 +347,16 @@ def _known(saved: Mapping[str, Any]) -> Iterator[Row]:
     yield tuple(saved[column] for column in ("set", "asked", "own_words", "some_words"))
 
 
+def _left_out(saved: Mapping[str, Any]) -> Iterator[Row]:
+    for row in saved["left_out"]:
+        yield (row["set"], row["questions"], *(_digits(row[part]) for part in ("left_out", "shipped", "all_choose")))
+
+
 _SAVED: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[Row]]]] = {
     "scope": ("labels", _labels),
     "copy_bleu": ("rewrites", _rewrites),
     "own_words": ("known", _known),
+    "left_out": ("left_out", _left_out),
 }
 """By a field that a saved file has: the table of its figures, and what makes its rows."""
 
@@ -364,7 +382,9 @@ def _table(head: Sequence[str], rows: Iterator[list[str]] | Sequence[Sequence[st
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write; else standard output.")
 def command(runs: tuple[Path, ...], out: Path | None) -> None:
-    """Write a page of run folders, and of files saved from `labels --json`, `rewrites --json` and `known-items --json`.
+    """Write a page of run folders, and of what `labels`, `rewrites`, `known-items` and fits of the ranking print.
+
+    These are files of what their option --json prints.
 
     Pages of Markdown (`.md`), for what other commands print, are put behind the tables as they are. With --out, every
     other figure is written as CSV into the folder `results` beside the page.

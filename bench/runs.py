@@ -10,7 +10,7 @@ from typing import Any
 
 from stitch.bench.answering import is_unscored
 from stitch.bench.manifest import Manifest, read_manifest
-from stitch.bench.metrics.budget_recall import CURVE
+from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.bench.metrics.paired import Interval, bootstrap_mean
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Prepared, Record, methods_in, read_prepared, read_records
@@ -34,8 +34,6 @@ from stitch.errors import InputError
 
 MAIN = {"retrieval": "recall@10", "came": "answer_in_context"}
 """The measure that matters most, by suite."""
-BUDGETS = CURVE
-"""Those of a curve of recall over budgets."""
 OF_ANSWERING = ("answered", "scored", "unscored", "model_calls", "model_tokens", "model_cost_usd", "answer_p50_s")
 """What a row tells of answers and verdicts, where a model took part."""
 
@@ -147,7 +145,7 @@ class Run:
         return sorted(found, key=lambda row: self.compared.index(row["metric"]))
 
     def recall_by_budget(self, method: str) -> list[float]:
-        """Evidence recall of the ranked steps whose texts fit each of `BUDGETS`."""
+        """Evidence recall in contexts of each of `BUDGETS`."""
         scores = [[recall_in(record, budget) for record in self.records[method]] for budget in BUDGETS]
         scored = [[s for s in own if not isinstance(s, Unscored)] for own in scores]
         return [sum(own) / len(own) if own else 0.0 for own in scored]

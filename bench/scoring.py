@@ -11,7 +11,7 @@ from stitch.bench.figures import Figures
 from stitch.bench.metrics.answer_set import AnswerSetScore
 from stitch.bench.metrics.attribution import said_in_context, tied_items
 from stitch.bench.metrics.bleu import bleu_1
-from stitch.bench.metrics.budget_recall import BUDGETS, within_budget
+from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.bench.metrics.containment import contains_normalized, normalize
 from stitch.bench.metrics.label_selection import SelectionDiagnostics, mean_diagnostics
 from stitch.bench.metrics.ndcg import ndcg_at
@@ -29,6 +29,7 @@ Measure = Callable[[Record], Score]
 """The score of one question."""
 
 NO_CONTEXT = Unscored("no context was made")
+NOT_KEPT = Unscored("the run does not tell what stands in a context of so many tokens; run its command anew")
 NO_ANSWER = Unscored("the question has no gold answer")
 
 
@@ -69,32 +70,26 @@ def answer_measures() -> dict[str, Measure]:
 
 
 def recall_in(record: Record, budget_tokens: int) -> Score:
-    """Evidence recall of the ranked steps that fit a budget as they are shown."""
-    return recall_at(shown_within(record, budget_tokens), record.evidence)
+    """The share of the evidence of which something stands in the context of a budget."""
+    shown = shown_within(record, budget_tokens)
+    return shown if isinstance(shown, Unscored) else recall_at(shown, record.evidence)
 
 
 def precision_in(record: Record, budget_tokens: int) -> Score:
-    """The share of the ranked steps that fit a budget as they are shown that are evidence; 0 if none is shown."""
-    return precision_of(shown_within(record, budget_tokens), record.evidence)
+    """The share of the steps in the context of a budget that are evidence; 0 if none is shown."""
+    shown = shown_within(record, budget_tokens)
+    return shown if isinstance(shown, Unscored) else precision_of(shown, record.evidence)
 
 
 def all_in(record: Record, budget_tokens: int) -> Score:
-    """Whether all evidence is among the ranked steps that fit a budget as they are shown."""
-    return all_at(shown_within(record, budget_tokens), record.evidence)
+    """Whether of all evidence something stands in the context of a budget."""
+    shown = shown_within(record, budget_tokens)
+    return shown if isinstance(shown, Unscored) else all_at(shown, record.evidence)
 
 
-def shown_within(record: Record, budget_tokens: int) -> list[str]:
-    """The steps of which a reader sees something inside a budget; a text that does not fit what is left is passed over.
-
-    Where a method shows less than steps, a step counts from the first text on that carries words of it.
-    """
-    if record.pieces:
-        pieces = record.pieces_inside.get(budget_tokens, record.pieces)
-        tokens = {str(place): cost for place, (_, cost) in enumerate(pieces)}
-        kept = within_budget(list(tokens), tokens, budget=budget_tokens)
-        return list(dict.fromkeys(step for place in kept for step in pieces[int(place)][0]))
-    tokens = dict(zip(record.steps, record.step_tokens, strict=True)) | record.shown_tokens.get(budget_tokens, {})
-    return within_budget(record.steps, tokens, budget=budget_tokens)
+def shown_within(record: Record, budget_tokens: int) -> Sequence[str] | Unscored:
+    """The steps of which a reader sees something in a context of so many tokens."""
+    return record.shown.get(budget_tokens, NOT_KEPT)
 
 
 def by_budget(records: Sequence[Record]) -> dict[str, dict[str, float | None]]:

@@ -1,8 +1,7 @@
 """The evidence that a reader has before them: `python -m stitch.bench.shown --data SET --methods themes,stitch,bm25`.
 
-`recall_in` of `stitch bench retrieval` counts the words of steps and sentences alone. Here each method makes its
-context for each budget, as a user has it: what stands around the words (who, when, which step) has its tokens, too, and
-the less a method shows of a step, the more of its budget goes there.
+The same evidence in contexts as `recall_in` of `stitch bench retrieval`, for some types of questions if that is wanted,
+with how the first method compares with each other one inside each budget.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import click
 from stitch.bench.data.sets import load_questions
 from stitch.bench.figures import Figures, print_json
 from stitch.bench.harness import DEPTH
-from stitch.bench.memories import MemoryMethod
 from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.bench.metrics.paired import compare_paired
 from stitch.bench.metrics.recall import all_at, recall_at
@@ -26,8 +24,7 @@ from stitch.bench.metrics.scores import Score, Unscored, mean
 from stitch.bench.registry import make_methods, method_names
 
 if TYPE_CHECKING:
-    from stitch.bench.data.types import DataSet, Question
-    from stitch.bench.methods import Method
+    from stitch.bench.data.types import DataSet
 
 Scores = dict[str, dict[int, list[Score]]]
 """By method and budget, a score a question."""
@@ -41,24 +38,20 @@ def shown(data: DataSet, names: Sequence[str]) -> tuple[Scores, Scores]:
         asked = [each for each in data.questions if each.trajectory == trajectory.id and each.evidence]
         if not asked:
             continue
-        methods = make_methods(names, replace(data, trajectories=(trajectory,), questions=tuple(asked)), contexts=True)
+        methods = make_methods(names, replace(data, trajectories=(trajectory,), questions=tuple(asked)))
         try:
             for method in methods:
                 method.prepare([trajectory])
                 for question in asked:
+                    inside = method.search(question.inquiry, k=DEPTH, budget_tokens=max(BUDGETS)).shown
                     for budget in BUDGETS:
-                        steps = _shown(method, question, budget)
+                        steps = inside[budget]
                         recall[method.name][budget].append(recall_at(steps, question.evidence))
                         complete[method.name][budget].append(all_at(steps, question.evidence))
         finally:
             for method in methods:
                 method.close()
     return recall, complete
-
-
-def _shown(method: Method, question: Question, budget_tokens: int) -> Sequence[str]:
-    search = method.found if isinstance(method, MemoryMethod) else method.search
-    return search(question.inquiry, k=DEPTH, budget_tokens=budget_tokens).context_steps or ()
 
 
 def report(recall: Scores, complete: Scores) -> dict[str, Any]:

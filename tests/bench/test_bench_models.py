@@ -144,7 +144,7 @@ def test_answers_can_be_judged_without_a_model(tmp_path: Path, monkeypatch: pyte
 
 
 def test_single_answers_are_measured_against_gold() -> None:
-    fields = {"trajectory": "t", "type": "x", "text": "?", "evidence": (), "steps": (), "step_tokens": (),
+    fields = {"trajectory": "t", "type": "x", "text": "?", "evidence": (), "steps": (),
               "milliseconds": 1.0}  # fmt: skip
     answered = [
         Answered(answer="the hat", correct=1),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from stitch.bench.blocks import Blocks, block_figures, measure_blocks, step_texts
+from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Record
-from stitch.bench.scoring import all_in, by_budget, recall_in, shown_within
+from stitch.bench.scoring import all_in, by_budget, precision_in
 from stitch.core import Step, Trajectory
 
 
@@ -12,7 +13,7 @@ def record(**fields: object) -> Record:
     given = {
         "question": "q", "trajectory": "t", "type": "list", "text": "What?",
         "gold_answer": "red kite", "evidence": ("1", "2"),
-        "steps": ("1", "3", "2"), "step_tokens": (600, 10, 600), "milliseconds": 1.0,
+        "steps": ("1", "3", "2"), "milliseconds": 1.0,
     }  # fmt: skip
     return Record.model_validate(given | fields)
 
@@ -42,24 +43,17 @@ def test_the_figures_tell_how_many_answers_are_covered() -> None:
     assert block_figures([record()])["cover_tokens"] is None
 
 
-def test_a_step_counts_where_a_text_with_its_words_fits() -> None:
-    shown = record(pieces=((("1",), 300), (("2", "3"), 150), (("4",), 40)))
-    assert shown_within(shown, 512) == ["1", "2", "3", "4"]
-    assert recall_in(shown, 512) == 1.0
-    assert recall_in(shown, 320) == 0.5
-    assert all_in(shown, 320) == 0.0
+def test_evidence_counts_where_something_of_it_stands_in_the_context() -> None:
+    shown = record(shown={512: ("1", "3"), 1024: ("3",), 2048: (), 4096: ("1", "2")})
+    told = by_budget([shown])
+    assert told["recall_in"] == {"512": 0.5, "1024": 0.0, "2048": 0.0, "4096": 1.0}
+    assert told["all_in"] == {"512": 0.0, "1024": 0.0, "2048": 0.0, "4096": 1.0}
+    assert [precision_in(shown, budget) for budget in (512, 1024, 2048, 4096)] == [0.5, 0.0, 0.0, 1.0]
 
 
-def test_what_is_shown_in_fewer_tokens_need_not_be_the_beginning_of_what_is_shown_in_more() -> None:
-    shown = record(pieces=((("1",), 300), (("2",), 150)), pieces_inside={512: ((("2",), 100), (("4",), 40))})
-    assert shown_within(shown, 512) == ["2", "4"]
-    assert shown_within(shown, 1024) == ["1", "2"]
-
-
-def test_without_texts_whole_steps_have_to_fit() -> None:
-    assert recall_in(record(), 1024) == 0.5
-    assert recall_in(record(), 2048) == 1.0
-    assert by_budget([record()])["recall_in"] == {"512": 0.0, "1024": 0.5, "2048": 1.0, "4096": 1.0}
+def test_a_run_that_does_not_tell_what_stood_in_its_contexts_has_no_recall_in_them() -> None:
+    assert set(by_budget([record()])["recall_in"].values()) == {None}
+    assert isinstance(all_in(record(), 512), Unscored)
 
 
 def test_what_steps_say_is_told_by_id() -> None:

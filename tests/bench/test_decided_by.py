@@ -10,7 +10,7 @@ from stitch.core import DecidedBy
 
 def record(said: str | None) -> Record:
     return Record(
-        question="q", trajectory="t", type="", text="Why?", gold_answer=None, evidence=(), steps=(), step_tokens=(),
+        question="q", trajectory="t", type="", text="Why?", gold_answer=None, evidence=(), steps=(),
         milliseconds=1.0, decided_by=said,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.fit_ranking import LEAST_GAIN, Choice, choose, climb, main, recalls, values_of
+from stitch.bench.fit_ranking import LEAST_GAIN, Choice, choose, climb, main, missed_alone, recalls, values_of
 from stitch.bench.searched import taken_in
 from stitch.core import Step, Trajectory
 from stitch.errors import InputError
@@ -126,10 +126,23 @@ def test_each_set_is_told_with_the_constants_that_the_others_chose_and_with_labe
     kept = ["--kept", str(folders[0] / "kept")]
     done = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--rounds", "1", "--json"])
     assert done.exit_code == 0, done.output
-    shipped, *left_out, one, two = map(json.loads, done.output.splitlines())
-    assert shipped == {"shipped": {"speaker": 0.2}}
-    assert left_out == [{"left_out": name, "chosen": {"speaker": 0.2}} for name in ("one", "two")]
-    assert (one["name"], one["in_use"], one["left_out"], one["shipped"]) == ("one", 0.0, 1.0, 1.0)
+    told = json.loads(done.stdout)
+    assert told["all_choose"] == {"speaker": 0.2}
+    one, two = told["left_out"]
+    assert (one["set"], one["questions"]) == ("one", 1)
+    assert (one["left_out"], one["shipped"], one["all_choose"]) == (1.0, 0.0, 1.0)
+    assert one["chosen"] == two["chosen"] == {"speaker": 0.2}
     assert two["over_off"]["difference"] == 0.0  # who speaks is said without labels, too
     again = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--rounds", "0"])
-    assert "| one | 0.000 | 0.000 | 0.000 |" in again.output
+    assert "left out" in again.stdout
+
+
+def test_a_weight_that_the_other_sets_do_not_miss_is_nothing_for_the_set_that_is_left_out() -> None:
+    needed = {"speaker": 1.0, "order": 0.0}
+
+    def goodness(table: Constants) -> float:
+        return sum(weight for name, weight in needed.items() if getattr(table, name))
+
+    begun = missed_alone(["speaker", "order", "own_step"], goodness)
+    assert begun == replace(CONSTANTS, order=0.0)
+    assert values_of("order", begun) == [0.0, CONSTANTS.order / 2, CONSTANTS.order * 2, CONSTANTS.order]

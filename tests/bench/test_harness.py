@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ def test_every_method_answers_every_question_inside_the_budget(everything: Path,
         assert 0 < record.context_tokens <= 4096
         assert record.context_steps is not None
         assert set(record.context_steps) <= {f"s{i}" for i in range(6)}
-        assert len(record.step_tokens) == len(record.steps)
+        assert set(record.shown) >= {512, 1024, 2048, 4096}
+        assert record.shown[record.window_tokens or 4096] == record.context_steps
         assert record.milliseconds >= 0
         assert (record.labels is not None) == (method.startswith(("stitch", "density", "themes", "auto")))
 
@@ -122,9 +124,10 @@ def test_the_last_steps_are_the_most_recent(everything: Path) -> None:
     assert all(len(record.context_steps or ()) == 6 for record in read_records(everything, "full-context"))
 
 
-def test_a_method_with_a_window_of_its_own_is_not_held_to_the_budget(everything: Path) -> None:
-    assert summarize(read_records(everything, "full-context"), retrieval_measures(1))["budget_recall"] == 1.0
-    assert summarize(read_records(everything, "recent"), retrieval_measures(1))["budget_recall"] == 0.0
+def test_a_method_with_a_window_of_its_own_is_not_held_to_the_budget(tmp_path: Path) -> None:
+    run(job(tmp_path, "full-context", "recent", budget_tokens=1))
+    assert summarize(read_records(tmp_path, "full-context"), retrieval_measures(1))["budget_recall"] == 1.0
+    assert summarize(read_records(tmp_path, "recent"), retrieval_measures(1))["budget_recall"] == 0.0
 
 
 def test_methods_that_share_a_memory_note_what_it_took_once(everything: Path) -> None:
@@ -166,7 +169,7 @@ def test_several_processes_give_the_same_records(tmp_path: Path, monkeypatch: py
     run(job(tmp_path / "one", "bm25"))
     run(job(tmp_path / "two", "bm25", workers=2))
     found = [
-        sorted((r.question, r.steps, r.step_tokens) for r in read_records(tmp_path / name, "bm25"))
+        sorted((r.question, r.steps, sorted(r.shown.items())) for r in read_records(tmp_path / name, "bm25"))
         for name in ("one", "two")
     ]
     assert found[0] == found[1]
@@ -322,13 +325,17 @@ def test_gold_labels_need_a_set_that_has_them() -> None:
     assert missing_for("stitch", data(labeled=False)) is None
 
 
-def test_without_contexts_a_ranker_only_ranks() -> None:
-    (method,) = make_methods(["bm25"], data(), contexts=False)
-    method.prepare([trip("t1")])
-    found = method.search(Inquiry("q", "t1", "Apollo Resort"), k=2, budget_tokens=10)
-    assert found.steps[0] == "s1"
-    assert len(found.steps) == 2
-    assert found.context is None
+@pytest.mark.parametrize("name", ["bm25", "stitch", "themes"])
+def test_what_is_shown_in_each_budget_is_what_stands_in_a_context_of_so_many_tokens(name: str) -> None:
+    (method,) = make_methods([name], data())
+    with closing(method):
+        method.prepare([trip("t1")])
+        asked = Inquiry("q", "t1", "Apollo Resort")
+        found = method.search(asked, k=200, budget_tokens=60)
+        for budget, shown in found.shown.items():
+            assert method.search(asked, k=200, budget_tokens=budget).context_steps == shown
+    assert len(found.shown[60]) < len(found.shown[512])
+    assert found.shown.keys() == {60, 512, 1024, 2048, 4096}
 
 
 def test_a_question_without_a_known_word_leaves_the_order_of_steps() -> None:

@@ -17,9 +17,10 @@ from click.testing import CliRunner
 from stitch.bench.commands import group
 from stitch.bench.goals import goal_rows
 from stitch.bench.manifest import RunSettings, claim, new_manifest
+from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.bench.page import table
 from stitch.bench.records import Answered, Prepared, Record, append, prepared_file, record_file
-from stitch.bench.runs import BUDGETS, read_run
+from stitch.bench.runs import read_run
 from stitch.errors import InputError
 
 needs_matplotlib = pytest.mark.skipif(
@@ -51,7 +52,8 @@ def make_run(folder: Path, *, suite: str = "retrieval", cost: float = 0.0, name:
             record = Record(
                 question=question, trajectory=f"t{question}", type=f"type_{question[1]}", domain="travel",
                 text="What & <where>?", gold_answer="Apollo", evidence=EVIDENCE[question], steps=steps,
-                step_tokens=tuple(60 for _ in steps), milliseconds=1.0 + len(method), labels=labels,
+                shown={each: steps[: each // 60] for each in (100, *BUDGETS)}, milliseconds=1.0 + len(method),
+                labels=labels,
                 context="Apollo" if suite == "came" else None, context_tokens=10, context_steps=steps[:1],
                 matched={steps[0]: {"scope": ("day <1>",)}} if labels else {}, answered=answered,
                 diagnostics=(1.0, 1.0, 0.5, 0.5, 0.0, 0.0) if labels else None,
@@ -126,7 +128,7 @@ def test_the_same_runs_give_the_same_page(tmp_path: Path) -> None:
 def test_tables_say_where_labels_help(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r")
     text = call("results", str(run)).stdout
-    assert "| toy <set> | recall@10 | 1.000 | +0.667 [+0.000, +1.000] | +1.000 [+1.000, +1.000] | - |" in text
+    assert "| toy <set> | recall@10 | - | - | 1.000 | +0.667 [+0.000, +1.000] | +1.000 [+1.000, +1.000] | - |" in text
     assert "no difference shown" in text
     assert "| set | `stitch` | `stitch-unlabeled` | `bm25` | `oracle` |" in text
     assert "| toy <set> | 1.000 | 0.333 | 0.000 | 1.000 |" in text
@@ -216,6 +218,17 @@ def test_known_items_are_columns_of_the_first_table_and_data_beside_it(tmp_path:
     assert "| tokens | own words | 60 % |\n" in text
     assert any(line.startswith("| toy <set> |") and line.endswith("| 1.000 | 0.975 |") for line in text.splitlines())
     assert "toy <set>,40,1.0,0.975\n" in (tmp_path / "results" / "known.csv").read_text()
+
+
+def test_what_a_set_has_by_the_choice_of_others_comes_first_in_the_first_table(tmp_path: Path) -> None:
+    row = {"set": "toy <set>", "questions": 40, "left_out": 0.25, "shipped": 0.5, "all_choose": 0.75}
+    (tmp_path / "fit.json").write_text(json.dumps({"constants": ["time"], "all_choose": {}, "left_out": [row]}))
+    out = tmp_path / "R.md"
+    call("results", str(make_run(tmp_path / "r")), str(tmp_path / "fit.json"), "--out", str(out))
+    text = out.read_text(encoding="utf-8")
+    assert "| set | measure | left out | shipped | stitch |" in text
+    assert "| toy <set> | recall@10 | 0.250 | 0.500 |" in text
+    assert "toy <set>,40,0.250,0.500,0.750\n" in (tmp_path / "results" / "left_out.csv").read_text()
 
 
 def test_a_run_is_read_with_its_figures(tmp_path: Path) -> None:
