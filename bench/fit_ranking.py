@@ -192,9 +192,15 @@ class Fit:
             steps = zip(own.found(CONSTANTS), own.found(CONSTANTS, labels=False), strict=True)
             acted = [with_labels != without for with_labels, without in steps]
             yield Fitted(
-                own.name, len(acted), *map(own.recall, (chosen_by_others, CONSTANTS, all_choose)), over_off,
-                sum(acted) / len(acted), _told(chosen_by_others),
-            )  # fmt: skip
+                set=own.name,
+                questions=len(acted),
+                left_out=own.recall(chosen_by_others),
+                shipped=own.recall(CONSTANTS),
+                all_choose=own.recall(all_choose),
+                over_off=over_off,
+                acted=sum(acted) / len(acted),
+                chosen=_told(chosen_by_others),
+            )
 
 
 def missed_alone(names: Iterable[str], goodness: Callable[[Constants], float]) -> Constants:

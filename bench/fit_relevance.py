@@ -14,20 +14,18 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.searched import held, tenants_of
+from stitch.bench.searched import asked_of_each, retriever_over, tenants_of
 from stitch.core import SearchRequest
 from stitch.errors import InputError
 from stitch.ingest import Ingestor
-from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
+from stitch.retrieve import PieceCounter
 from stitch.retrieve.relevance import Evidence, Relevance, RelevanceEstimator, Weights, relevance
 
 if TYPE_CHECKING:
@@ -69,14 +67,7 @@ class Model(NamedTuple):
 def asked_of(data: DataSet, ingestor: Ingestor, *, seed: int = 0) -> Iterator[Asked]:
     """The questions of a set, each asked of its own memory and another of the same set of that memory."""
     counter, draw = PieceCounter(), random.Random(seed)
-    retriever = IntentRetriever(
-        store=ingestor.store,
-        selector=LocalFilterSelector(),
-        embedder=ingestor.embedder,
-        lexical=ingestor.lexical,
-        inventories=ingestor.inventory,
-        counter=counter,
-    )
+    retriever = retriever_over(ingestor)
     estimator = RelevanceEstimator(ingestor.store)
 
     def ask(question: Question, tenant: str, trajectory: str) -> Asked:
@@ -254,12 +245,7 @@ def main(folders: Sequence[Path], only_judged: Sequence[Path], limit: int | None
     """Fit the chances of hits, and tell of each set how well those hold that all others gave."""
     if len(folders) < 2:
         raise InputError("fitting needs at least two sets", hint="give --data once for each set")
-    sets: dict[str, list[Asked]] = {}
-    for folder in (*folders, *only_judged):
-        data = load_questions(folder).limited(limit)
-        with ExitStack() as stack:
-            sets[data.name] = list(asked_of(data, stack.enter_context(held(data, kept=kept))))
-        click.echo(f"stitch: {data.name}, {len(sets[data.name])} questions", err=True)
+    sets = asked_of_each((*folders, *only_judged), asked_of, limit=limit, kept=kept)
     fitted = list(sets)[: len(folders)]
     for name, own in sets.items():
         others = [sets[other] for other in fitted if other != name]

@@ -10,23 +10,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
-from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.metrics.paired import bootstrap_mean
 from stitch.bench.metrics.scores import Unscored, mean
-from stitch.bench.searched import DEPTH, held, tenants_of
+from stitch.bench.searched import DEPTH, asked_of_each, retriever_over, tenants_of
 from stitch.core import RetrievalResult, SearchRequest
 from stitch.errors import InputError
 from stitch.ingest import Ingestor
-from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
+from stitch.retrieve import PieceCounter
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.stopping import enough
 from stitch.retrieve.rank.telling import scores_tell
@@ -87,14 +86,7 @@ def stopped_of(question: Question, result: RetrievalResult, tried: Sequence[Cons
 
 def asked_of(data: DataSet, ingestor: Ingestor, tried: Sequence[Constants]) -> Iterator[list[Stopped]]:
     """Of each question with evidence, what becomes of its context with each table of constants."""
-    retriever = IntentRetriever(
-        store=ingestor.store,
-        selector=LocalFilterSelector(),
-        embedder=ingestor.embedder,
-        lexical=ingestor.lexical,
-        inventories=ingestor.inventory,
-        counter=PieceCounter(),
-    )
+    retriever = retriever_over(ingestor)
     tenants = {trajectory.id: tenant for tenant, trajectory in tenants_of(data)}
     for question in data.questions:
         if not question.evidence:
@@ -155,13 +147,8 @@ def main(folders: Sequence[Path], only_judged: Sequence[Path], limit: int | None
         raise InputError("choosing needs at least two sets", hint="give --data once for each set")
     tried = tables()
     every = [CONSTANTS, *tried.values()]
-    found: dict[str, list[list[Stopped]]] = {}
-    for folder in (*folders, *only_judged):
-        data = load_questions(folder).limited(limit)
-        with ExitStack() as stack:
-            asked = list(asked_of(data, stack.enter_context(held(data, kept=kept)), every))
-        found[data.name] = [list(column) for column in zip(*asked, strict=True)]
-        click.echo(f"stitch: {data.name}, {len(asked)} questions", err=True)
+    asked = asked_of_each((*folders, *only_judged), partial(asked_of, tried=every), limit=limit, kept=kept)
+    found = {name: [list(column) for column in zip(*own, strict=True)] for name, own in asked.items()}
     figures = {name: [_figures(column) for column in columns[1:]] for name, columns in found.items()}
     choosing = list(found)[: len(folders)]
     for name, columns in found.items():

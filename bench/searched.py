@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import click
+
+from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.metrics.recall import recall_at
 from stitch.bench.metrics.scores import Score, mean
@@ -22,6 +25,9 @@ from stitch.store import EdgeStore
 
 if TYPE_CHECKING:
     from stitch.core.protocols import DensityQuery, SnippetStore, StoreHit
+
+Asked = TypeVar("Asked")
+"""What comes of asking a question."""
 
 K = 10
 """Evidence is looked for among so many hits."""
@@ -151,6 +157,42 @@ def tenants_of(data: DataSet) -> Iterator[tuple[str, Any]]:
     """The trajectories of a set, each with the tenant that it is in a memory."""
     for number, trajectory in enumerate(data.trajectories):
         yield f"t{number}", trajectory
+
+
+def retriever_over(ingestor: Ingestor) -> IntentRetriever:
+    """Searches what an ingestor holds, as a memory does."""
+    return IntentRetriever(
+        store=ingestor.store,
+        selector=LocalFilterSelector(),
+        embedder=ingestor.embedder,
+        lexical=ingestor.lexical,
+        inventories=ingestor.inventory,
+        counter=PieceCounter(),
+    )
+
+
+def asked_of_each(
+    folders: Sequence[Path],
+    ask: Callable[[DataSet, Ingestor], Iterable[Asked]],
+    *,
+    limit: int | None,
+    kept: Path | None,
+) -> dict[str, list[Asked]]:
+    """What comes of the questions of each set, by its name.
+
+    Args:
+        folders: Of the sets.
+        ask: Asks the questions of a set.
+        limit: Ask so many questions of a set; None asks all.
+        kept: Where memories are kept; see `taken_in`.
+    """
+    found: dict[str, list[Asked]] = {}
+    for folder in folders:
+        data = load_questions(folder).limited(limit)
+        with held(data, kept=kept) as ingestor:
+            found[data.name] = list(ask(data, ingestor))
+        click.echo(f"stitch: {data.name}, {len(found[data.name])} questions", err=True)
+    return found
 
 
 @contextmanager
