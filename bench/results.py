@@ -1,4 +1,7 @@
-"""`stitch bench results`: a page of the tables a reader asks for first, and every other figure as data beside it."""
+"""`stitch bench results`: a page of the tables a reader asks for first, and every other figure as data beside it.
+
+More than 400 lines because each table stands beside the text that says how to read it.
+"""
 
 from __future__ import annotations
 
