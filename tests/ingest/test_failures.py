@@ -207,7 +207,7 @@ def test_what_the_journal_has_when_the_disk_fills_is_told_to_stand(worlds: Make,
     with pytest.raises(JournalError, match="a step of trajectory 't' is corrected, and is not found so yet: the disk"):
         correct(world.ingestor, tenant="a", trajectory="t", step="s1", at=2.0, text="It costs 90 dollars")
     journal.refuses = True
-    with pytest.raises(JournalError, match="^the disk is full$"):
+    with pytest.raises(JournalError, match=r"^the disk is full$"):
         world.add(*steps(1, start=3))
     journal.is_full = journal.refuses = False
     world.ingestor.retry("a")
