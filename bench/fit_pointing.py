@@ -50,7 +50,7 @@ def pointed_in(wording: str, *, trips: int) -> Iterator[Pointed]:
         for turn in trip.turns:
             op, text = trip.storyboard.operations[turn.operation], said[turn.id]
             scope = f"day {op.day}"
-            items = resolver.raised_by(op.role, scope=scope)
+            items = resolver.raised_by(op.role)
             if op.role == "user" and op.action != "PROPOSE" and items:
                 meant = [name for name in op.objects if name not in text] or [""] * (not op.objects)
                 pointers = find_pointers(text, items)

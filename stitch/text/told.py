@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stitch.core.text_cache import text_cache
@@ -236,8 +236,3 @@ def _as_text(value: Any) -> str:
 
 def _shown(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
-
-
-def things_of(told: Sequence[Told]) -> frozenset[str]:
-    """The outermost identifiers of fields."""
-    return frozenset(one.thing[0] for one in told if one.thing)

@@ -7,12 +7,12 @@ from stitch.label.local.antecedents import Raised
 from stitch.label.local.meant import likeliest, purposes_meant
 from stitch.label.local.naming import part_of
 from stitch.label.local.pointing import find_pointers, pointed_at, readings, shipped_weights
-from stitch.label.local.purposes import purpose, said_purposes
+from stitch.label.local.purposes import said_purposes
 from stitch.label.local.references import ReferenceResolver
 
 
 def raised(name: str, slot: str, *, spoken: int) -> Raised:
-    return Raised(name, "user", "day 1", "day 1", None, slot, part="day 1", spoken=spoken)
+    return Raised(name, "user", "day 1", None, slot, part="day 1", spoken=spoken)
 
 
 LUNCHES = [raised("Alder Kitchen", "lunch", spoken=1), raised("Birch Tavern", "lunch", spoken=2)]
@@ -50,7 +50,7 @@ def test_a_turn_to_another_day_points_at_nothing() -> None:
 
 def test_long_turns_and_things_outside_of_plans_are_left_alone() -> None:
     assert list(pointed_at("The first one for lunch? " + "We like it quiet. " * 40, ITEMS)) == []
-    loose = [Raised("Alder Kitchen", "user", "s", "", None, "lunch")]
+    loose = [Raised("Alder Kitchen", "user", "s", None, "lunch")]
     assert list(pointed_at("What does the first one for lunch cost?", loose)) == []
     assert list(pointed_at("What does the first one for lunch cost?", [])) == []
 
@@ -205,19 +205,7 @@ def test_parts_of_a_plan_are_named_by_number_or_by_word() -> None:
 
 def test_purposes_are_read_in_other_words_and_not_in_names() -> None:
     assert [word for _, word in said_purposes("somewhere to sleep, and an evening meal")] == ["stay", "dinner"]
-    assert purpose(["Harbor Hotel would do for an evening meal."], name="Harbor Hotel") == "dinner"
-    assert purpose(["Ann likes Oslo as well."], name="Oslo") == ""
-    assert purpose(["We need it for work."]) == ""
     assert said_purposes("a phone that stays switched off, in bed last night") == []
-
-
-def test_the_purpose_nearest_to_a_name_is_its_own() -> None:
-    said = "So what to see: Elm Copper Tower could be one, before dinner and a night of sleep."
-    assert purpose([said], name="Elm Copper Tower") == "outing"
-    assert (
-        purpose(["Elm Copper Tower could be one.", "Dinner? No, we want to see the sights."], name="Elm Copper Tower")
-        == "outing"
-    )
 
 
 @pytest.mark.parametrize(

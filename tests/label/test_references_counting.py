@@ -59,13 +59,6 @@ def test_numbered_items_are_counted_as_listed() -> None:
     assert asked("I'd like the ninth one.", before=before) == "I'd like the ninth one."
 
 
-def test_they_are_the_things_named_together() -> None:
-    before = (("assistant", "There is Harbor Grill or Morning Bell."),)
-    assert asked("What is the price of one of them?", before=before) == (
-        "What is the price of one of Harbor Grill or Morning Bell?"
-    )
-
-
 def test_he_is_no_place_and_it_is_no_person() -> None:
     before = (("user", "Ada Lovelace worked with Charles Babbage in Turin."), ("assistant", "Charles Babbage was old."))
     assert asked("Where was he born?", before=before) == "Where was Charles Babbage born?"

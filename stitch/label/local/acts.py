@@ -100,7 +100,6 @@ _SENDS = re.compile(r"\s(?:-X\s*P(?:OST|UT|ATCH)|-d|--data\S*|-F|--form\S*|--pos
 _SEPARATOR = re.compile(r"&&|\|\||;|\n|(?<!\|)\|(?!\|)|(?<!&)&(?!&)")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=\S*$")
 _SUBMITS = re.compile(r"\b\w*SUBMIT\w*\b|\bTASK_?(?:COMPLETE|DONE)\w*\b|\bCOMPLETE_TASK\w*\b")
-_PROBES = re.compile(r"(?:-c|-m|-e)\b")
 
 _SQL = re.compile(
     r"\s*(?:--[^\n]*\n\s*)*(?P<verb>select|with|show|describe|desc|explain|pragma|insert|update|delete|create"

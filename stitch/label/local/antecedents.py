@@ -9,7 +9,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -18,15 +17,13 @@ from pydantic import JsonValue
 from stitch.core.protocols import ErasedText
 from stitch.label.local.hypernyms import nouns_for, told_kinds
 from stitch.label.local.meant import alike, likeliest, purposes_meant
-from stitch.label.local.purposes import purpose
-from stitch.text.names import NameMention, last_unit, name_key
+from stitch.text.names import NameMention, name_key
 from stitch.text.numbers import fold_words
 from stitch.text.words import FUNCTION_WORDS
 
 _MAX_REFERENTS = 64
 _MAX_RAISED = 400
 _MAX_RAISED_PER_SCOPE = 60
-_MAX_WORDS = 60
 _MAX_TOLD_OF = 200
 _MAX_TOLD = 12
 _LEAST_ALIKE = 0.25
@@ -46,9 +43,6 @@ _CENTRAL = 0.4
 _OFTEN = 5
 
 _MAX_LISTED = 12
-_MAX_TOGETHER_CHARS = 100
-_AND = re.compile(r",? ?(?:and|or|&|vs\.?|,)? ?(?:the |an? )?", re.IGNORECASE)
-_JOINED = re.compile(r" (?:and|or|&|vs\.?) ")
 _MAX_TOPIC_AGE = 6
 _MAX_TOPICS = 2
 _MAY_LIST = re.compile(r"[\d*\u2022-](?:(?<=\d)[.)]|(?<!\d))\s")
@@ -107,8 +101,6 @@ class Raised:
     name: str
     by: str
     scope: str
-    unit: str
-    """The numbered unit that was being spoken of ("day 2"); empty if none."""
     step: str | None
     slot: str
     """What it was raised for ("breakfast"); empty if nothing was said."""
@@ -124,8 +116,8 @@ class Raised:
     def forget(self, erased: ErasedText) -> None:
         """Forget words that only erased steps said."""
         self.answers = [word for word in self.answers if not erased.said_in(word)]
-        self.by, self.unit, self.slot, self.part = (
-            "" if erased.said_in(text) else text for text in (self.by, self.unit, self.slot, self.part)
+        self.by, self.slot, self.part = (
+            "" if erased.said_in(text) else text for text in (self.by, self.slot, self.part)
         )
         self.scope = erased.renamed(self.scope)
 
@@ -135,7 +127,6 @@ class Antecedents:
     """Everything that a reference may stand for, bounded in number."""
 
     clock: int = 0
-    unit: str = ""
     part: str = ""
     """The part of a plan that was named last ("day 2")."""
     referents: dict[str, Referent] = field(default_factory=dict)
@@ -148,8 +139,6 @@ class Antecedents:
     """What the last step that offered several things offered."""
     listed_at: int = -1
     """When that was, in steps."""
-    together: str = ""
-    """The words of that step that name them in one breath ("Da Vinci and Royal Spice"); empty if none do."""
     topics: list[str] = field(default_factory=list)
     """The one thing that is spoken of, or the two; empty if there are more, or none."""
     topic_at: int = -1
@@ -304,7 +293,7 @@ class Antecedents:
     def raise_names(
         self, names: Sequence[tuple[str, Sequence[str], bool]], *, by: str, scope: str, step: str | None
     ) -> None:
-        """Record that `by` brought names up; one they brought up before for the same goal and slot keeps its place.
+        """Record what names were said to be and, in a plan, that `by` brought them up: again for the same, or anew.
 
         Args:
             names: Each with the sentences around it, the telling ones first, and whether it is only where something is.
@@ -312,50 +301,42 @@ class Antecedents:
             scope: The scope of the step.
             step: The id of the step.
         """
-        # Complexity over 15 because what was raised before is looked for by four things at once.
-        if not names:
-            return
-        same = self._by_scope.setdefault(scope, [])
+        same = self._by_scope.setdefault(scope, []) if self.part and names else []
         for name, sentences, placed in names:
-            key = name_key(name)
-            unit = last_unit(" ".join(sentences)) or self.unit
             meant = _meant(sentences, name) if self.part else {}
-            slot = likeliest(meant) if self.part else purpose(sentences, name=name)
-            referent = self.find(name)
-            if referent is not None:
+            slot = likeliest(meant)
+            if (referent := self.find(name)) is not None:
                 kinds = () if placed else told_kinds(name, sentences[0])
                 referent.told = sorted({*referent.told, *kinds, *filter(None, (slot,))})[:_MAX_TOLD]
-            before = [
-                item
-                for item in same
-                if item.by == by and name_key(item.name) == key
-                if (item.part == self.part if self.part else item.unit == unit)
-            ]
-            if before and (not slot or any(_for_the_same(item, slot, meant) for item in before)):
-                self.speak_of(before[-1])
-                continue
-            self.raised.append(
-                Raised(name, by, scope, unit, step, slot, part=self.part, spoken=self.clock, meant=meant)
-            )
-            told = [item.answers for item in self.raised[:-1] if item.part and self.part and name_key(item.name) == key]
-            self.raised[-1].answers = told[-1] if told else []
-            self._sort(self.raised[-1])
+            if self.part:
+                self._raise(Raised(name, by, scope, step, slot, part=self.part, spoken=self.clock, meant=meant), same)
         for item in same[: max(0, len(same) - _MAX_RAISED_PER_SCOPE)]:
             self._drop(item)
         for item in self.raised[: max(0, len(self.raised) - _MAX_RAISED)]:
             self._drop(item)
 
+    def _raise(self, item: Raised, same: Sequence[Raised]) -> None:
+        """Remember that something was raised, unless it was among `same` for the same; then it is spoken of again."""
+        key = name_key(item.name)
+        before = [one for one in same if one.by == item.by and one.part == item.part and name_key(one.name) == key]
+        if before and (not item.slot or any(_for_the_same(one, item.slot, item.meant) for one in before)):
+            self.speak_of(before[-1])
+            return
+        told = [one.answers for one in self.raised if name_key(one.name) == key]
+        item.answers = told[-1] if told else []
+        self.raised.append(item)
+        self._sort(item)
+
     def speak_of(self, item: Raised) -> None:
         """Record that who raised something speaks of it again."""
         item.spoken = self.clock
 
-    def raised_by(self, by: str, *, scope: str) -> list[Raised]:
-        """Return what somebody raised for the part of a plan that is spoken of, else for a goal, in order.
+    def raised_by(self, by: str) -> list[Raised]:
+        """Return what somebody raised for the part of a plan that is spoken of, in order.
 
         Names of one word are most likely none. Who raises little beside what others raise points at nothing of it.
         """
-        raised = self._by_part.get(self.part, ()) if self.part else self._by_scope.get(scope, ())
-        here = [item for item in raised if " " in item.name]
+        here = [item for item in self._by_part.get(self.part, ()) if " " in item.name]
         own = [item for item in here if item.by == by]
         return own if 2 * len(own) >= len(here) else []
 
@@ -366,12 +347,11 @@ class Antecedents:
             listed = distinct(name for _, name in spoken)
         if len(listed) > 1:
             self.listed, self.listed_at = listed[:_MAX_LISTED], self.clock
-            self.together = _together(text, spoken)
 
     def answered(self, by: str) -> list[Raised]:
         """The one thing, or the two set side by side, that the step before spoke of in a plan, if somebody else did."""
         places = [place for place in (self.followed, self.beside) if 0 <= place < len(self.raised)]
-        return [item for item in map(self.raised.__getitem__, places) if item.part and item.by != by]
+        return [item for item in map(self.raised.__getitem__, places) if item.by != by]
 
     def follow(self, text: str, *, by: str, raised_alone: bool, pointed_at: Sequence[Raised] = ()) -> None:
         """Remember what others answer to a step that raised one thing alone, or pointed at one or two raised before."""
@@ -388,14 +368,12 @@ class Antecedents:
                 self.followed = self.beside = -1  # what answers two things tells of neither alone
         elif item is not None and item.by != by:
             told = [word for word in fold_words(text) if word not in FUNCTION_WORDS]
-            most = _MAX_TOLD_OF if item.part else _MAX_WORDS
-            item.answers = list(dict.fromkeys((*item.answers, *told)))[:most]
+            item.answers = list(dict.fromkeys((*item.answers, *told)))[:_MAX_TOLD_OF]
             key = name_key(item.name)
-            # In a plan, what is told of a thing is told of it wherever it is raised.
-            for other in self.raised if item.part else ():
-                if other.part and name_key(other.name) == key:
+            for other in self.raised:  # what is told of a thing is told of it wherever it is raised
+                if name_key(other.name) == key:
                     other.answers = item.answers
-        elif item is not None and item.part:
+        elif item is not None:
             self.followed = -1
 
     def forget(self, gone: Sequence[int], *, ids: Set[str | None], texts: Iterable[str], erased: ErasedText) -> None:
@@ -430,11 +408,10 @@ class Antecedents:
         self.__post_init__()
         self._ranked, self._ranked_at = [], -1
         if self.listed_at in gone:
-            self.listed, self.together = [], ""
+            self.listed = []
         self.listed = _remaining(self.listed, erased)
-        self.together = " ".join(_remaining([self.together], erased))
         self.topics = [] if self.topic_at in gone else _remaining(self.topics, erased)
-        self.unit, self.part = ("" if erased.said_in(text) else text for text in (self.unit, self.part))
+        self.part = "" if erased.said_in(self.part) else self.part
         self.clock, self.listed_at, self.topic_at, self.turned = map(
             moved, (self.clock, self.listed_at, self.topic_at, self.turned)
         )
@@ -450,7 +427,6 @@ class Antecedents:
         """Restore what `save` returned."""
         return cls(
             clock=data["clock"],
-            unit=data["unit"],
             part=data.get("part", ""),
             referents={key: Referent(**value) for key, value in data["referents"].items()},
             raised=[Raised(**value) for value in data["raised"]],
@@ -458,7 +434,6 @@ class Antecedents:
             beside=data.get("beside", -1),
             listed=list(data["listed"]),
             listed_at=data["listed_at"],
-            together=data["together"],
             topics=list(data.get("topics", ())),
             topic_at=data.get("topic_at", -1),
             turned=data.get("turned", -1),
@@ -490,13 +465,3 @@ def distinct(names: Iterable[str]) -> list[str]:
     for name in names:
         seen.setdefault(name_key(name), name)
     return list(seen.values())
-
-
-def _together(text: str, spoken: Sequence[tuple[int, str]]) -> str:
-    """The last run of names with nothing but commas, "and" and "or" between them."""
-    run = ""
-    for (start, name), (following, other) in pairwise(spoken):
-        end = start + len(name)
-        if _AND.fullmatch(text, end, following) and text.startswith(other, following):
-            run = (run if run and text[:end].endswith(run) else name) + text[end : following + len(other)]
-    return run if len(run) <= _MAX_TOGETHER_CHARS and _JOINED.search(run) else ""

@@ -1,4 +1,4 @@
-"""Which phrases stand for the thing that is spoken of without naming it: "the place", "that hotel", "there", "both"."""
+"""Which phrases stand for the thing that is spoken of without naming it: "the place", "that hotel", "both"."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from stitch.label.local.antecedents import Antecedents, Referent
-from stitch.text.names import RELATIONAL_NOUN, last_unit
-from stitch.text.words import FUNCTION_WORDS, fold_case, is_verb, word_set
+from stitch.text.names import RELATIONAL_NOUN
+from stitch.text.words import FUNCTION_WORDS, is_verb, word_set
 
 _I = re.IGNORECASE
 _DEFINITE = re.compile(
@@ -19,25 +19,8 @@ _DEFINITE = re.compile(
 _OTHER = re.compile(r"\b(?:an?|another|other|some|any|each|every) ((?:[\w-]+ ){0,2}[\w-]+)", _I)
 """What the text brings up beside what is spoken of."""
 _NARROWED = re.compile(r" (?:in|on|at|near|with|from|by|across|behind|next|opposite)\b", _I)
-_IS_ONE = re.compile(
-    r"(?:^|[.!?;,] |\b(?:and|but|that|since|because|so|if) )(?P<it>it|this|that)"
-    r"(?:'s(?: not)?| is(?: not|n't)?| was| sounds like| seems like)"
-    r"(?: \w+ly| indeed| truly| really)? (?:an?|the) (?P<phrase>(?:[\w-]+,? ){0,3}[a-z]{3,14})\b"
-)
 _NEXT_WORDS = re.compile(r" ([A-Za-z][\w'-]*)(?: ([a-z]+))?")
 _IDIOM = re.compile(r"\b(?:over|on|take|takes|took|taking|in|around|out of) $", _I)
-_THERE = re.compile(
-    r"\b(?:(?:i|we|you|he|she|they|people|everybody|everyone|nobody) "
-    r"(?:was|were|am|are|have been|had been|will be|'ve been|'ll be)) (?P<there>there)\b(?! (?:is|are|was|were)\b|'s)|"
-    r"\b(?:been|go|goes|going|went|gone|eat|ate|stay|stayed|staying|live|lives|lived|work|works|worked|visit|"
-    r"meet|met|sit|sat|arrive|arrived|get|getting|sent|them|him|her|us|people|guests|visitors|friends) "
-    r"(?P<after>there)\b(?! (?:is|are|was|were)\b|'s)|"
-    r"\b(?!(?:still|is|are|was|were|in|out|up|over|back|hi|hey|hello|being|from|and|but|so|yes|no)\b)[a-z]+ "
-    r"(?P<last>there)(?=\s*[.,?!;]|$)"
-)
-_PLACED = re.compile(
-    r"\b(?:in|at|near|across|down|up|through|to|from) (?:the |an? |my |our |their |some )?[A-Za-z]", _I
-)
 _SEEKS_IN = re.compile(r"\b(?:(?:how|what) about|an?|any|some|other|others|another|more)\b[^.!?]*$", _I)
 """What is sought "there" is sought in the area, not at the thing."""
 _BOTH = re.compile(
@@ -82,16 +65,7 @@ def resolve_definites(
     nouns = known.called(topic)
     if not nouns:
         return []
-    found = [*_is_one(text, topic, nouns, skip), *_definite(text, topic, nouns, skip, since)]
-    return [*found, *_there(text, topic, nouns, skip)]
-
-
-def _is_one(text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]]) -> list[Pointed]:
-    for match in _IS_ONE.finditer(fold_case(text)):
-        kinds = nouns.intersection(match["phrase"].split())
-        if kinds and not _within(match.span("it"), skip):
-            return [Pointed(*match.span("it"), topic.name, topic, 0.7)]
-    return []
+    return _definite(text, topic, nouns, skip, since)
 
 
 def seeks_there(text: str) -> bool:
@@ -119,18 +93,6 @@ def _definite(
             return []
         return [Pointed(match.start(), match.end(), topic.name, topic, 0.7)]
     return []
-
-
-def _there(text: str, topic: Referent, nouns: frozenset[str], skip: Sequence[tuple[int, int]]) -> list[Pointed]:
-    folded = fold_case(text)
-    match = _THERE.search(folded) if "place" in nouns and "there" in folded else None
-    if match is None:
-        return []
-    start, end = match.span("there" if match["there"] else "after" if match["after"] else "last")
-    ahead = text[:start]
-    if _within((start, end), skip) or _PLACED.search(ahead) or last_unit(ahead) or _SEEKS_IN.search(ahead):
-        return []
-    return [Pointed(start, end, f"at {topic.name}", topic, 0.6)]
 
 
 def _together(text: str, known: Antecedents, skip: Sequence[tuple[int, int]]) -> list[Pointed]:

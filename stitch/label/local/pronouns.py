@@ -98,7 +98,7 @@ class Stood(NamedTuple):
     end: int
     replacement: str
     kind: str
-    """`person`, `thing`, `group`; `several` if it stands for more than the referent."""
+    """`person`, `thing`, `group`."""
     referent: Referent
     confidence: float
     gender: str = ""
@@ -151,12 +151,6 @@ def resolve_pronouns(
         if not ranked:
             known.unbound.setdefault(_GENDER.get(word, ""), known.clock)
             return
-        if kind == "group" and not ranked[0][1].heading and (several := _several(known)) is not None:
-            first, said = several
-            if first is not None and _free(text, match, kind, first, known, before):
-                replacement = said + ("'s" if word in _OWNING else "")
-                yield Stood(match.start(), match.end(), replacement, "several", first, 0.6)
-            continue
         best = choose(ranked, known, kind=kind, speakers=speakers, gender=_GENDER.get(word, ""))
         if best is None:
             known.unbound.setdefault(_GENDER.get(word, ""), known.clock)
@@ -172,16 +166,6 @@ def resolve_pronouns(
         yield Stood(
             match.start(), match.end(), name + ending, kind, referent, round(confidence, 3), _GENDER.get(word, "")
         )
-
-
-def _several(known: Antecedents) -> tuple[Referent | None, str] | None:
-    """What a pronoun of a group stands for if two things are spoken of, or several were just listed; the first, all."""
-    pair = known.pair()
-    if len(pair) > 1 and _may_be_two(pair):
-        return pair[0], f"{pair[0].name} and {pair[1].name}"
-    if known.together and known.clock - known.listed_at == 1:
-        return known.find(known.listed[0]), known.together
-    return None
 
 
 def observe(text: str, spoken: Sequence[tuple[NameMention, Referent]], *, asked: str) -> None:
@@ -265,11 +249,6 @@ def _rivaled(best: Referent, ranked: Sequence[tuple[float, Referent]], known: An
         return True
     others = (other for _, other in ranked if other.last == best.last and other is not best)
     return kind == "group" and any(other.acted and not other.placed for other in others)
-
-
-def _may_be_two(pair: Sequence[Referent]) -> bool:
-    """Whether "they" may be these two: both put forward, or both known to act."""
-    return all(not referent.placed and not referent.titled for referent in pair)
 
 
 def _may_be(referent: Referent, kind: str, known: Antecedents) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from stitch.text.words import FUNCTION_WORDS, fold_case
 
@@ -22,7 +22,6 @@ _NOT_THIS = re.compile(
     r"\b(?:not|no|instead of|rather than|typed|wrote)(?: (?:the|our|my|for|about|where we|a))* $", re.IGNORECASE
 )
 """Before a purpose that somebody takes back: "lunch (not the bed)"."""
-_SENTENCE = re.compile(r"[.!?\n]+(?=\s|$)")
 _OWN_WORD = re.compile(
     r"\b(?:for|as|thinking|at) (?:the |our |my |an? |some )?(?:[a-z]+ )?(?P<for>[a-z']{3,})(?= *(?:$|[.,;:?!)–—-]))"
     r"|\((?:the |our |my |an? )?(?:[a-z]+ )?(?P<within>[a-z']{3,})\)"
@@ -32,42 +31,7 @@ _OWN_WORD = re.compile(
 )
 """A word that may say what something is for, whatever it is: "for tea", "X (tea)", "tea: X?"."""
 _KNOWN = frozenset(("", "stay", "outing", "breakfast", "brunch", "lunch", "dinner"))
-_WORD = re.compile(
-    r"\b(?:for|as|thinking|at) (?:the |our |my |an? |some )?(?:[a-z]+ )?(?P<for>[a-z']{3,})(?= *(?:$|[.,;:?!)–—-]))"
-    r"|\((?:the |our |my |an? )?(?:[a-z]+ )?(?P<within>[a-z']{3,})\)"
-    r"|(?:^|[–—-] )(?:the |our |my |an? )?(?:[a-z]+ )?(?P<before>[a-z']{3,}): "
-    r"|[–—-] (?:the |our |my |an? )?(?:[a-z]+ )?(?P<after>[a-z']{3,})(?= *[.,;?!]|$)",
-    re.IGNORECASE,
-)
-"""A word that may say what something is for, whatever it is: "for tea", "X (tea)", "tea: X?"."""
-_MEANT = {
-    "breakfast": "breakfast",
-    "lunch": "lunch",
-    "dinner": "dinner supper",
-    "stay": "hotel stay overnight accommodation sleep",
-    "outing": "sightseeing outing attraction visit excursion",
-}
-"""Purposes by words near to which other words mean the same ("touristy")."""
-_KNOWN = frozenset(("", "stay", "outing", "breakfast", "brunch", "lunch", "dinner"))
 _WORD = re.compile(r"[a-z']{3,}", re.IGNORECASE)
-
-
-def purpose(sentences: Sequence[str], *, name: str = "") -> str:
-    """What a name is raised for ("dinner"): its own sentence says so, or one beside it.
-
-    Args:
-        sentences: The name's own sentence first.
-        name: The name, which says nothing of it.
-
-    Returns:
-        The purpose, by one word for those that mean the same; empty if nothing is said.
-    """
-    for sentence in sentences:
-        place = sentence.find(name) if name else -1
-        start, end = (place, place + len(name)) if place >= 0 else (len(sentence), len(sentence))
-        if said := _purpose_near(f"{sentence[:start]}{' ' * (end - start)}{sentence[end:]}", start, end):
-            return said
-    return ""
 
 
 def said_purposes(text: str, own: Collection[str] = ()) -> list[tuple[int, str]]:
@@ -86,21 +50,6 @@ def said_purposes(text: str, own: Collection[str] = ()) -> list[tuple[int, str]]
 def taken_back(text: str, at: int) -> bool:
     """Whether a purpose that is named here is said not to be meant."""
     return _NOT_THIS.search(text, max(0, at - 24), at) is not None
-
-
-def _purpose_near(text: str, start: int, end: int) -> str:
-    """The purpose that is named nearest to a place of a text: in its own sentence, else before it, else after it."""
-    said = said_purposes(text)
-    if not said:
-        return ""
-    begins = max((match.end() for match in _SENTENCE.finditer(text, 0, start)), default=0)
-    ending = _SENTENCE.search(text, end)
-    ends = ending.start() if ending else len(text)
-    here = [one for one in said if begins <= one[0] < ends]
-    if here:
-        return min(here, key=lambda one: start - one[0] if one[0] < start else one[0] - end)[1]
-    before = [one for one in said if one[0] < begins]
-    return before[-1][1] if before else said[0][1]
 
 
 def own_word(sentence: str) -> str:

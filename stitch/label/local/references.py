@@ -98,7 +98,7 @@ class ReferenceResolver:
         short = len(text) <= _MAX_COMPLETED_CHARS
         found = [mention for mention in find_names(text) if name_key(mention.text) not in self._speakers]
         names = [mention for mention in found if not self._is_common(mention)]
-        pointers = list(self._point(step, text, scope, named=[name.text for name in names if " " in name.text]))
+        pointers = list(self._point(step, text, named=[name.text for name in names if " " in name.text]))
         first = min((mention.start for mention in found), default=len(text))
         if len(pointers) == 1 and self._stands_for(pointers[0].name, text, until=first):
             pointers = []  # "it" and "the place" give way to the name: it need not stand beside them
@@ -150,9 +150,9 @@ class ReferenceResolver:
         )
         return Resolution(references, context)
 
-    def raised_by(self, role: str, *, scope: str) -> Sequence[Raised]:
-        """What somebody raised in a scope, in order."""
-        return self._known.raised_by(role, scope=scope)
+    def raised_by(self, role: str) -> Sequence[Raised]:
+        """What somebody raised for the part of a plan that is spoken of, in order."""
+        return self._known.raised_by(role)
 
     def forget(self, gone: Sequence[Forgotten], *, steps: int, left: Callable[[int], Step], erased: ErasedText) -> None:
         """Forget steps, and all that only they said.
@@ -232,9 +232,9 @@ class ReferenceResolver:
                 found = known.find(name)
                 yield _Named(phrase.start, phrase.end, name, found.step if found else None, 0.8, True)
 
-    def _point(self, step: Step, text: str, scope: str, *, named: Sequence[str]) -> Iterator[_Named]:
+    def _point(self, step: Step, text: str, *, named: Sequence[str]) -> Iterator[_Named]:
         """What the turn points at of the things that its speaker raised, each to be put in where it is pointed at."""
-        for pointer, item, share in pointed_at(text, self.raised_by(step.role, scope=scope), named=named):
+        for pointer, item, share in pointed_at(text, self.raised_by(step.role), named=named):
             self._known.speak_of(item)
             yield _Named(pointer.at, pointer.at, item.name, item.step, round(share, 3), False)
 
@@ -273,7 +273,6 @@ class ReferenceResolver:
         # Complexity over 15 because the next step depends on the order in which all this is taken in.
         known = self._known
         self._turn_to_unit(text, speaks_of_nothing=not names and not counted)
-        stood = [found for found in stood if found.kind != "several"]
         self._stand_for(stood, counted, pointed)
         alone = len({mention.text for mention in names}) == 1
         beside = bool(stood or counted)
@@ -336,11 +335,8 @@ class ReferenceResolver:
         return [_Named(at, at, item.name, item.step, _ANSWERED, False) for item in answered]
 
     def _turn_to_unit(self, text: str, *, speaks_of_nothing: bool) -> None:
-        known = self._known
-        unit = last_unit(text[:_MAX_RAISING_CHARS])
-        known.unit = last_unit(text) or known.unit
-        if unit and speaks_of_nothing:
-            known.turn()
+        if speaks_of_nothing and last_unit(text[:_MAX_RAISING_CHARS]):
+            self._known.turn()
 
     def _stand_for(self, stood: Sequence[Stood], counted: Sequence[_Named], pointed: Sequence[Pointed]) -> None:
         """Take in what pronouns, ordinals and pointers stood for."""
