@@ -74,6 +74,13 @@ class ScoredSnippet(NamedTuple):
     embedded: bool = True
     """Whether its vector is there; if it follows, words and labels alone speak for it until then."""
 
+    def bearing(self, relevance: float) -> ScoredSnippet:
+        """The same with how likely it is that it bears on the question: `_replace` takes three times as long."""
+        return ScoredSnippet(
+            self.snippet, self.matched, self.parts, self.score, relevance, self.superseded, self.because_of,
+            self.embedded,
+        )  # fmt: skip
+
     @property
     def superseded_by(self) -> str | None:
         """The id of the last step that tells one of its values otherwise; None where all still hold."""

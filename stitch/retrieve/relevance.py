@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
 from stitch.core.protocols import SnippetStore, WordCounts
 from stitch.core.results import WITHOUT_MODEL
@@ -139,19 +141,15 @@ def relevance(evidence: Evidence, *, answered: Weights = ANSWERED, meant: Weight
     if not evidence.similarities:
         return Relevance(0.0, ())
     anything = chance(evidence.question_features, answered)
-    features = [(meant.get(name, 0.0), values) for name, values in evidence.hit_features.items()]
-    weighed = [[weight * value for value in values] for weight, values in features]
-    hits = [anything * _logistic(each) for each in zip(*weighed, strict=True)]
-    return Relevance(round(anything, DECIMALS), tuple([round(each, DECIMALS) for each in hits]))
+    features = evidence.hit_features
+    weighed = np.array([meant.get(name, 0.0) for name in features]) @ np.array(list(features.values()))
+    hits = np.round(anything / (1.0 + np.exp(-weighed)), DECIMALS)
+    return Relevance(round(anything, DECIMALS), tuple(hits.tolist()))
 
 
 def chance(features: Mapping[str, float], weights: Weights) -> float:
     """What a logistic model says of some numbers, from 0 to 1."""
-    return _logistic([weights.get(name, 0.0) * value for name, value in features.items()])
-
-
-def _logistic(weighed: Sequence[float]) -> float:
-    return 1.0 / (1.0 + math.exp(-math.fsum(weighed)))
+    return 1.0 / (1.0 + math.exp(-math.fsum(weights.get(name, 0.0) * value for name, value in features.items())))
 
 
 @runtime_checkable
@@ -261,7 +259,7 @@ class RelevanceRetriever:
         """Answer a question. Where a context is made of less than steps, it stands or goes as a whole."""
         found = self._retriever.search(request)
         chances = relevance(self._estimator.evidence(request, found.hits))
-        hits = tuple(hit._replace(relevance=own) for hit, own in zip(found.hits, chances.hits, strict=True))
+        hits = tuple(map(ScoredSnippet.bearing, found.hits, chances.hits))
         found = replace(found, hits=hits, relevance=chances.result)
         kept = hits if request.min_share is None else leading(hits, share=request.min_share)
         if request.min_relevance is not None:

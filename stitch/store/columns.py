@@ -16,6 +16,7 @@ _HALF = 2**64 - 1
 _FREE, _GONE = -1, -2
 _LEAST = 64
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUIDS = re.compile(rf"(?:{_UUID.pattern}\n)*")
 _FEW = 16
 _WIDE = 255
 """A gap that a byte does not hold."""
@@ -127,6 +128,24 @@ class Ids:
         """The slot of an id; None if it has none, or is no UUID."""
         place = self._place(snippet)
         return None if place is None else self._table[place]
+
+    def find_all(self, snippets: Sequence[str]) -> dict[str, int]:
+        """The slots of those of these ids that have one, by id."""
+        lines = "".join([f"{name}\n" for name in snippets])
+        if len(snippets) < _FEW or not len(self._low) or not _UUIDS.fullmatch(lines):
+            return {name: slot for name in snippets if (slot := self.find(name)) is not None}
+        asked = np.frombuffer(bytes.fromhex(lines.replace("-", "")), ">u8").astype(np.uint64).reshape(-1, 2)
+        table, last = np.frombuffer(self._table, np.int32), len(self._table) - 1
+        known = [np.frombuffer(half, np.uint64) for half in (self._high, self._low)]
+        places = (asked[:, 1] & np.uint64(last)).astype(np.int64)
+        slots, left = np.full(len(asked), _FREE), np.arange(len(asked))
+        while len(left):  # as `_place`, for all of them at once
+            there = table[places[left]]
+            same = (there >= 0) & (known[0][there] == asked[left, 0]) & (known[1][there] == asked[left, 1])
+            slots[left[same]] = there[same]
+            left = left[~same & (there != _FREE)]
+            places[left] = (places[left] + 1) & last
+        return {name: slot for name, slot in zip(snippets, slots.tolist(), strict=True) if slot >= 0}
 
     def names(self, slots: NDArray[np.int64]) -> list[str]:
         """The ids of slots."""

@@ -109,17 +109,21 @@ class TenantLabels:
 
     def slots_of(self, snippets: Sequence[str]) -> list[int]:
         """The slots of those of these snippets that are stored."""
-        return [slot for name in snippets if (slot := self._ids.find(name)) is not None]
+        found = self._ids.find_all(snippets)
+        return [found[name] for name in snippets if name in found]
 
     def carried(self, snippets: Sequence[str], words: Collection[int]) -> dict[str, frozenset[int]]:
         """Which of these words each of these snippets has; those that are not stored are left out."""
-        found = {name: slot for name in snippets if (slot := self._ids.find(name)) is not None}
+        found = self._ids.find_all(snippets)
         return dict(zip(found, self.words.carried(words, np.array([*found.values()], np.int64)), strict=True))
 
     def held(self, slots: Sequence[int] | Slots) -> list[Held]:
         """Where the snippets of these slots are."""
-        columns = (column.values[slots].tolist() for column in (self.rows, self._starts, self._sizes))
-        return [Held(*each) for each in zip(*columns, strict=True)]
+        return list(map(Held, self.rows.values[slots].tolist(), *self.spans(slots)))
+
+    def spans(self, slots: Sequence[int] | Slots) -> tuple[list[int], list[int]]:
+        """Where the records of these slots begin, and how long they are."""
+        return self._starts.values[slots].tolist(), self._sizes.values[slots].tolist()
 
     def move(self, slots: Slots, starts: Sequence[int]) -> None:
         """Note where the records of these slots begin now."""

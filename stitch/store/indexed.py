@@ -217,7 +217,7 @@ class IndexedStore(ABC):
             best = np.lexsort((-scores, -level))[: query.k]
             snippets = self._read(query.tenant, slots[best])
         densities, similarities = cut.densities[level[best]].tolist(), scores[best].tolist()
-        return [StoreHit(*hit) for hit in zip(snippets, densities, similarities, strict=True)]
+        return list(map(StoreHit, snippets, densities, similarities))
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return a tenant's snippets by id; see `SnippetStore.get`."""
@@ -549,11 +549,12 @@ class IndexedStore(ABC):
     def _read(self, tenant: str, slots: NDArray[np.int64]) -> list[MemorySnippet]:
         labels, read = self._index.of(tenant), self._files.snippets.snippet
         with self._reading():
-            snippets = [read(start, size) for _, start, size in labels.held(slots)]
-        for snippet, name in zip(snippets, labels.ids(slots), strict=True):
-            if snippet.tenant != tenant:
-                raise StoreError(f"{self._what} mixes up tenants", hint=self._reindex)
-            snippet.__dict__["id"] = name  # a search asks for all of them, and to make one takes longer
+            snippets = list(map(read, *labels.spans(slots)))
+        unnamed = [at for at, snippet in enumerate(snippets) if "id" not in snippet.__dict__]
+        for at, name in zip(unnamed, labels.ids(slots[unnamed]), strict=True):
+            snippets[at].__dict__["id"] = name  # a search asks for all of them, and to make one takes longer
+        if any(snippet.tenant != tenant for snippet in snippets):
+            raise StoreError(f"{self._what} mixes up tenants", hint=self._reindex)
         return snippets
 
     def _check_disk(self) -> None:

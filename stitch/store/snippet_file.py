@@ -21,6 +21,7 @@ from stitch.core.files import private
 from stitch.core.snippets import MemorySnippet
 from stitch.errors import StoreError
 from stitch.store.payload import Payload
+from stitch.store.recent import RecentSnippets
 from stitch.store.record_fields import from_values, snippet_of, to_values
 
 VECTOR_TYPES = ("float32", "float16", "int8")
@@ -103,6 +104,7 @@ class SnippetFile:
     def __init__(self, path: Path, *, layout: int, dimension: int, vectors: str = "float16") -> None:
         self._path = path
         self._file = open_file(path)
+        self._recent = RecentSnippets()
         head = _FILE.pack(_MAGIC, layout, VECTOR_TYPES.index(vectors), dimension, 0)
         self._header = head[:-_CHECKSUM_BYTES] + crc32(head[:-_CHECKSUM_BYTES]).to_bytes(_CHECKSUM_BYTES, "little")
         self.size = os.fstat(self._file.fileno()).st_size
@@ -133,17 +135,22 @@ class SnippetFile:
         return _decode(self._read(place.size, place.start), size=place.size)
 
     def snippet(self, start: int, size: int) -> MemorySnippet:
-        """The snippet of the record at a place: quicker than all of it.
+        """The snippet of the record at a place: quicker than all of it, and not read again if it was read lately.
 
         Raises:
             StoreError: There is none, or not as it was written.
         """
-        body, count = _body(self._read(size, start), size)
-        return snippet_of(_values(body, count * _VECTOR.size))
+        found = self._recent.find(start, size)
+        if found is None:
+            body, count = _body(self._read(size, start), size)
+            found = snippet_of(_values(body, count * _VECTOR.size))
+            self._recent.keep(start, size, found)
+        return found
 
     def free(self, places: Sequence[Place]) -> None:
         """Overwrite records with zeros, but for their length."""
         for place in places:
+            self._recent.forget(place.start)
             size = place.size - _RECORD.size
             self._write(_head(_FREE, 0, size, 0) + bytes(size), place.start)
 
@@ -189,6 +196,7 @@ class SnippetFile:
                 at += place.size
             os.fsync(file.fileno())
         self._file.close()
+        self._recent.clear_texts()
         made.replace(self._path)
         self._file, self.size = open_file(self._path), at
         return now
@@ -199,6 +207,7 @@ class SnippetFile:
 
     def close(self) -> None:
         """Let go of the file."""
+        self._recent.clear_texts()
         self._file.close()
 
     def _read(self, size: int, start: int) -> bytes:

@@ -40,6 +40,8 @@ def test_ids_are_found_as_in_a_dictionary(changes: list[tuple[int, bool]], saved
     assert [ids.find(name(number)) for number, _ in changes] == [
         int(now[slots[number]]) if number in slots else None for number, _ in changes
     ]
+    some = [name(number) for number, _ in changes[:: 1 + saved]]
+    assert ids.find_all(some) == {each: slot for each in some if (slot := ids.find(each)) is not None}
 
 
 def test_many_ids_are_found_after_the_table_has_grown() -> None:
@@ -48,6 +50,7 @@ def test_many_ids_are_found_after_the_table_has_grown() -> None:
     assert [ids.append(each) for each in names] == list(range(600))
     assert [ids.find(each) for each in names] == list(range(600))
     assert ids.find(name(5)) is None
+    assert ids.find_all([name(5), *names]) == {each: slot for slot, each in enumerate(names)}
 
 
 @pytest.mark.parametrize(
@@ -58,6 +61,7 @@ def test_what_is_no_id_is_not_found(text: str) -> None:
     ids.append(name(1))
     ids.append(name(11))
     assert ids.find(text) is None
+    assert ids.find_all([name(1), text] * 20) == {name(1): 0}
     with pytest.raises(KeyError):
         ids.remove(text)
     with pytest.raises(ValueError, match="not the id of a snippet"):

@@ -161,7 +161,9 @@ class _Page:
         self._budget, self._count = budget_tokens, counter.count
         self._adds_up = isinstance(counter, AddsUp)
         self._tokens_of: dict[str, int] = {}
-        """Of each text that was counted: when all hits do not fit, most lines are put again as they were."""
+        """Of each text that was counted."""
+        self._lines: dict[tuple[int, int], _Entry] = {}
+        """By the ranks of a hit and of the one above: when all hits do not fit, most are put again as they were."""
         self._entries: list[_Entry] = []
         self._spent = self._count(_OPEN) + self._count(_CLOSE)
 
@@ -176,10 +178,15 @@ class _Page:
         )
         entries: list[_Entry] = []
         above: MemorySnippet | None = None
+        rank_above = -1
         for key in order:
-            hit = hits[key[3]]
-            entries.append(_Entry(*key, hit, _header(hit, above), quote(hit.snippet.resolved)))
-            above = hit.snippet
+            rank = key[3]
+            hit = hits[rank]
+            if (entry := self._lines.get((rank, rank_above))) is None:
+                line = _Entry(*key, hit, _header(hit, above), quote(hit.snippet.resolved))
+                entry = self._lines[rank, rank_above] = line
+            entries.append(entry)
+            above, rank_above = hit.snippet, rank
         if not entries:
             return 0
         tokens = self._tokens_of_all([_OPEN, *[entry.line for entry in entries], _CLOSE])

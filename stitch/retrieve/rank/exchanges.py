@@ -70,7 +70,13 @@ def _belong_together(first: MemorySnippet, second: MemorySnippet) -> bool:
 def _names(subjects: Sequence[tuple[str, Sequence[str]]], text: str) -> bool:
     """Whether a text says one of these names, which come with their words."""
     folded = text.lower()
-    # To fold all words of a text takes far longer than to see that one of the name is not in it.
-    likely = [name for name, parts in subjects if all(word in folded for word in parts)]
-    said = f" {' '.join(words(text))} " if likely else ""
-    return any(f" {name} " in said for name in likely)
+    said = ""
+    for name, parts in subjects:
+        for word in parts:  # to fold all words of a text takes far longer than to see that one of the name is not in it
+            if word not in folded:
+                break
+        else:
+            said = said or f" {' '.join(words(text))} "
+            if f" {name} " in said:
+                return True
+    return False

@@ -94,12 +94,8 @@ def rank(pool: Pool, scorers: Mapping[str, Scorer], rule: RankingRule, *, k: int
     ]
     best = [row[-1][-1] for row in sorted(zip(*totals, places, strict=True))[:k]]
     parts = list(zip(*said.values(), strict=True)) if said else [()] * len(pool.candidates)
-    return [
-        ScoredSnippet(
-            pool.candidates[n].snippet,
-            pool.candidates[n].matched,
-            dict(zip(said, parts[n], strict=True)),
-            -totals[-1][n],
-        )
-        for n in best
-    ]
+    hits = []
+    for n in best:
+        snippet, matched, _, _ = pool.candidates[n]
+        hits.append(ScoredSnippet(snippet, matched, dict(zip(said, parts[n], strict=False)), -totals[-1][n]))
+    return hits
