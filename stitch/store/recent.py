@@ -8,7 +8,7 @@ from __future__ import annotations
 from stitch.core.snippets import MemorySnippet
 from stitch.core.text_cache import tell_of_clearing
 
-MOST_BYTES = 2**21
+MOST_BYTES = 2**20
 """The records of what is kept have so many bytes together; decoded, short ones take five times as much."""
 _LARGE_SHARE = 16
 """A record of more than this part of them is not kept: it would drive out many."""
