@@ -51,6 +51,8 @@ class Placed(NamedTuple):
     """The ids of the steps that it stands on."""
     at: tuple[int, int]
     """The place of its statement in the step, and its own in the statement."""
+    trust: Trust
+    """Of all whose words it has."""
     superseded: bool = False
     """Whether a later statement corrects it."""
 
@@ -59,6 +61,7 @@ class Placed(NamedTuple):
 class _Line:
     snippet: MemorySnippet
     steps: tuple[str, ...]
+    low: bool
     superseded: bool
     parts: list[tuple[tuple[int, int], str]]
 
@@ -143,12 +146,13 @@ def _rendered(placed: Sequence[Placed], names: Mapping[str, str], counter: Token
     return Context(whole, counter.count(whole), tuple(ids))
 
 
-def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str, str, bool], _Line]:
+def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str, str, bool, bool], _Line]:
     """The pieces of one step and name of a theme together; themes that are not named are one."""
-    lines: dict[tuple[str, str, bool], _Line] = {}
+    lines: dict[tuple[str, str, bool, bool], _Line] = {}
     for each in placed:
-        key = (names.get(each.piece.theme or "", ""), each.piece.snippets[-1], each.superseded)
-        line = lines.setdefault(key, _Line(each.snippet, each.steps, each.superseded, []))
+        marks = each.trust is Trust.LOW, each.superseded
+        key = (names.get(each.piece.theme or "", ""), each.piece.snippets[-1], *marks)
+        line = lines.setdefault(key, _Line(each.snippet, each.steps, *marks, []))
         line.steps = tuple(dict.fromkeys((*line.steps, *each.steps)))
         line.parts.append((each.at, each.piece.text))
     return lines
@@ -156,9 +160,9 @@ def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str
 
 def _told_once(lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Line]]]:
     """What is said, in order, each with the lines of all who say it in the same words."""
-    same: dict[tuple[str, str, Trust, bool], list[_Line]] = {}
+    same: dict[tuple[str, str, bool, bool], list[_Line]] = {}
     for line in sorted(lines, key=lambda line: (line.snippet.trajectory, line.snippet.position)):
-        key = line.body(), line.snippet.role, line.snippet.trust, line.superseded
+        key = line.body(), line.snippet.role, line.low, line.superseded
         same.setdefault(key, []).append(line)
     return ((body, found) for (body, *_), found in same.items())
 
@@ -169,7 +173,7 @@ def _written(body: str, same: Sequence[_Line], above: MemorySnippet | None) -> s
         stands.append(_standing(line, above))
         above = line.snippet
     shown = " and ".join(stands)
-    if same[0].snippet.trust is Trust.LOW:
+    if same[0].low:
         shown += " low trust"
     if same[0].superseded:
         shown += " superseded"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from stitch.core import Hierarchy, MemorySnippet, ScoredSnippet, Statement
+from stitch.core import Hierarchy, MemorySnippet, ScoredSnippet, Statement, Trust
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.rank.hinted import SPEAKER
@@ -143,6 +143,7 @@ class Reading:
         of_many: Whether it asks for what many steps say together: for that, or for an order.
         calls: Whether it asks for calls: they say nothing that stands alone, so words tell little of them, and their
             rank counts more.
+        min_trust: A step whose statements took in words that are trusted less is read as it is.
     """
 
     constants: ThemeConstants
@@ -151,6 +152,7 @@ class Reading:
     wide: bool
     of_many: bool = False
     calls: bool = False
+    min_trust: Trust | None = None
 
     def read(
         self,
@@ -171,7 +173,7 @@ class Reading:
             tokens: How much is needed.
         """
         ranks = self._ranks(hits)
-        made = _said(hits, ranks, hierarchy)
+        made = _said(hits, ranks, hierarchy, least=self.min_trust)
         if not made:
             none = Sentences((), apart=(), bearing=int, count=self.counter.count)
             return Told(statements=(), vectors=np.zeros((0, len(vector)), np.float32), sentences=none)
@@ -305,13 +307,15 @@ def _apart(text: str) -> list[str]:
     return found if len(found) > 1 else [text]
 
 
-def _said(hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Hierarchy | None) -> list[Said]:
+def _said(
+    hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Hierarchy | None, *, least: Trust | None
+) -> list[Said]:
     made: list[Said] = []
     steps = [(hit.snippet.trajectory, hit.snippet.step) for hit in hits]
     said = [()] * len(steps) if hierarchy is None else hierarchy.said_in(steps)
     for (name, rank), hit, own in zip(ranks.items(), hits, said, strict=True):
         snippet = hit.snippet
-        if own:
+        if own and (least is None or min(each.trust for each in own) >= least):
             made += [Said(each.text, snippet, name, each, rank) for each in own]
         elif snippet.text.strip():
             made.append(Said(snippet.resolved, snippet, name, None, rank))

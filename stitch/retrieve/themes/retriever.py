@@ -141,6 +141,7 @@ class ThemesRetriever:
             wide=form.wide,
             of_many=form in OF_MANY_STEPS,
             calls=found.rule == RUNS and _asks_for_calls(request.query),
+            min_trust=request.min_trust,
         )
         told = reading.read(
             found.hits,
@@ -236,15 +237,18 @@ class ThemesRetriever:
             steps: tuple[str, ...] = (snippet.step,)
             ids: tuple[str, ...] = (said.step,)
             theme: str | None = None
-            at = 0
+            at, trust = 0, snippet.trust
             if statement is not None:
                 theme, at = themes.get(statement.id), _place_in(snippet, statement)
                 if len(statement.steps) > 1 and (sentence.text == statement.text or not _says(snippet, sentence.text)):
-                    steps = statement.steps  # it asks what this step answers, or is a model's words
+                    steps, trust = (
+                        statement.steps,
+                        min(trust, statement.trust),
+                    )  # a question and its answer, or a model's
                     ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
             piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme)
             superseded = statement is not None and statement.superseded_by is not None
-            placed.append(Placed(piece, snippet, steps, (at, sentence.number), superseded))
+            placed.append(Placed(piece, snippet, steps, (at, sentence.number), trust, superseded))
         return placed
 
     def _hits(self, placed: Sequence[Placed], hits: Sequence[ScoredSnippet]) -> tuple[ScoredSnippet, ...]:

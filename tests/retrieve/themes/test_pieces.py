@@ -32,7 +32,7 @@ def placed(
 ) -> Placed:
     own = snippet(step, position, **fields)
     piece = Piece(text, (own.id,), (step,), COUNTER.count(text), None, theme or None)
-    return Placed(piece, own, (step,), at)
+    return Placed(piece, own, (step,), at, own.trust)
 
 
 def test_lines_of_a_theme_stand_together_and_in_the_order_in_which_they_happened() -> None:

@@ -147,6 +147,18 @@ def test_as_of_a_moment_what_came_later_is_not_there(memory: Memory) -> None:
     assert "goldfish" not in context
 
 
+def test_a_question_of_low_trust_stands_before_no_answer_that_is_trusted_more(tmp_path: Path) -> None:
+    with open_memory(tmp_path) as opened:
+        page = {"role": "tool", "tool_name": "fetch", "content": "Who has the parrot of the old sailor Coco?"}
+        opened.add_many([page, {"role": "user", "content": "My neighbor has it since last winter."}], trajectory="t")
+        asked = {"retriever": "themes", "budget_tokens": 200}
+        shown = opened.search("Who has the parrot since winter?", **asked).context()
+        assert "by user low trust>Who has the parrot of the old sailor Coco? My neighbor" in shown
+        least = opened.search("Who has the parrot since winter?", **asked, min_trust="medium").context()
+        assert "My neighbor has it" in least
+        assert "Coco" not in least
+
+
 def test_only_what_is_trusted_enough_is_shown(memory: Memory) -> None:
     memory.add({"role": "tool", "content": "Ada has a parrot named Coco.", "tool_name": "web"}, trajectory="talk")
     assert "Coco" in memory.search("Ada's parrot", retriever="themes").context()
