@@ -31,10 +31,10 @@ def test_a_stream_is_measured(monkeypatch):
     }.items():
         monkeypatch.setattr(f"stitch.bench.stream.{name}", value)
     monkeypatch.setattr("stitch.bench.stream._in_a_process", lambda part, *arguments: part(*arguments))
-    result = CliRunner().invoke(command, ["--steps", "200", "--trajectories", "5", "--json"])
+    result = CliRunner().invoke(command, ["--steps", "1000", "--trajectories", "5", "--json"])
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout)
     assert set(figures) == FIGURES
-    assert figures["steps"] == 200
-    assert figures["opened_snippets"] >= 260
+    assert figures["steps"] == 1000
+    assert figures["opened_snippets"] >= 1060
     assert min(figures["journal_steps_per_s"], figures["accept_steps_per_s"]) > 0

@@ -94,7 +94,7 @@ def test_what_optimizing_costs_is_said_within_a_factor_of_one_and_a_half(target,
 
 
 def test_the_cues_of_the_stepwise_labeler_are_taught_each(labeled):
-    made = compiled_by("bootstrap", target="stepwise", data=labeled, script=labeling_pupil(), limit=4)
+    made = compiled_by("bootstrap", target="stepwise", data=labeled, script=labeling_pupil(), limit=3)
     assert made.after.score > made.before.score + 0.1
     taught = {name for name, state in made.compiled.predictors.items() if state.demos}
     assert taught == {"induce_scope", "select_events", "summarize"}
