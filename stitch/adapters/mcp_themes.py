@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from stitch.adapters.recalled import recalled_steps
 from stitch.api.operations import Action, ask, made
 from stitch.api.theme_models import StatementRow, ThemeRequest, ThemesRequest
-from stitch.core import MemorySnippet
+from stitch.core import MemorySnippet, Trust
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -48,8 +48,9 @@ class ThemeAnswers:
             return self._one(memory, theme, after=after)
         page = ask(memory, "themes", made(ThemesRequest, limit=SHOWN, after=after))
         lines = [
-            _line(memory, "themes", each.id, place=place, role=f"{len(each.statements)} statements",
-                  text=", ".join(dict.fromkeys([each.name, *each.terms])))
+            _line(memory, "themes", each.id, place=place, trust=Trust.LOW,
+                  role=f"{each.id} of {len(each.statements)} statements",
+                  text=", ".join(dict.fromkeys([*each.name.split(", "), *each.terms])))
             for place, each in enumerate(page.themes)
         ]  # fmt: skip
         ids = [each.id for each in page.themes]
@@ -62,7 +63,7 @@ class ThemeAnswers:
             said.setdefault((each.trajectory, each.steps[-1]), []).append(each)
         lines = [
             _line(memory, trajectory, step, place=place, role=rows[0].speaker, said_at=rows[0].said_at,
-                  text=" ".join(each.text for each in rows))
+                  trust=min(Trust(each.trust) for each in rows), text=" ".join(each.text for each in rows))
             for place, ((trajectory, step), rows) in enumerate(said.items())
         ]  # fmt: skip
         return Browsed(
@@ -74,9 +75,10 @@ class ThemeAnswers:
 
 
 def _line(
-    memory: Memory, trajectory: str, name: str, *, place: int, role: str, text: str, said_at: float | str | None = None
-) -> MemorySnippet:
+    memory: Memory, trajectory: str, name: str, *, place: int, role: str, trust: Trust, text: str,
+    said_at: float | str | None = None,
+) -> MemorySnippet:  # fmt: skip
     return MemorySnippet(
-        tenant=memory.tenant, trajectory=trajectory, step=name, position=place, role=role, text=text, resolved=text,
-        happened=said_at, recorded=0.0,
+        tenant=memory.tenant, trajectory=trajectory, step=name, position=place, role=role, trust=trust, text=text,
+        resolved=text, happened=said_at, recorded=0.0,
     )  # fmt: skip

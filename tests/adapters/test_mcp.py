@@ -160,6 +160,7 @@ def test_an_agent_browses_themes_and_what_was_said_of_one_and_finds_steps_that_d
             assert (listed["steps"], listed["next"]) == ([], None)
             assert [each.id for each in memory.themes()] == listed["themes"]
             [theme] = [each for each in memory.themes() if "maple" in each.name]
+            assert f"{theme.id} of {len(theme.statements)} statements" in listed["context"]
             one = await call(client, "themes", theme=theme.id)
             assert is_recalled(one["context"])
             assert "costs 120 dollars" in one["context"]

@@ -183,7 +183,8 @@ def _written(body: str, same: Sequence[_Line], above: MemorySnippet | None) -> s
 def _standing(line: _Line, above: MemorySnippet | None) -> str:
     """On which steps a line stands, with who said it, when and where, as far as what stands before does not tell."""
     snippet = line.snippet
-    shown = " ".join(_value(step, plain=_PLAIN_ID) for step in line.steps)
+    steps = [*(step for step in line.steps if step != snippet.step), snippet.step]  # the one that says it is the last
+    shown = " ".join(_value(step, plain=_PLAIN_ID) for step in steps)
     if above is None or above.role != snippet.role:
         shown += f" by {_value(snippet.role)}"
     elsewhere = above is None or above.trajectory != snippet.trajectory
