@@ -30,7 +30,7 @@ from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.stopping import enough
 from stitch.retrieve.rank.telling import scores_tell
 
-MOST_LOST = 0.015
+MOST_LOST = 0.0175
 """Of the evidence of each set: less than the .02 that may be lost, for a set left out may lose more than the others."""
 BUDGET = 4096
 """Of a context, in tokens."""

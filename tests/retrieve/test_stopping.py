@@ -164,7 +164,7 @@ FIRST = [hit_of(100 + place, 1.0, text=f"{LONG}{place}") for place in range(12)]
 
 def test_a_step_far_below_the_best_one_ends_a_context_unless_it_is_among_the_first() -> None:
     assert left_of([hit_of(0, 1.0), hit_of(10, 0.1)]) == [0, 10]
-    assert left_of([*FIRST, hit_of(0, 0.5), hit_of(10, 0.49)]) == [*range(100, 112), 0]
+    assert left_of([*FIRST, hit_of(0, 0.55), hit_of(10, 0.54)]) == [*range(100, 112), 0]
 
 
 def test_a_long_step_has_to_be_nearer() -> None:
