@@ -306,7 +306,7 @@ _OF_CODE = word_set(
 )
 _DEEDS = {
     "navigate": "go walk head",
-    "read": "look examine inspect check inventory read view goto scroll scrolled open observe",
+    "read": "look examine inspect check inventory read view goto scroll scrolled observe",
     "move": "take put move place pick drop grab carry pour stack",
     "use": "open close toggle use turn heat cool clean slice light press unlock activate wait sleep eat",
 }
@@ -378,7 +378,6 @@ def _written_acts(name: str, arguments: str) -> tuple[Act, ...]:
 
 def _said(said: str, given: str) -> WrittenAction:
     """What "go to cabinet 1", "click[Buy Now]" or "search" with its input does."""
-    # Complexity over 15 because brackets, verbs of a house and commands are read in one order.
     if (bracketed := _BRACKETED.match(said)) is not None:
         verb = bracketed["verb"]
         return WrittenAction(verb, (Act(act_of_name(verb) or CALL, bracketed["of"]),), bracketed["of"])
@@ -387,10 +386,7 @@ def _said(said: str, given: str) -> WrittenAction:
     rest = " ".join(parts[1:])
     script = acts_of_script(given or said, sure=False) if given or len(parts) > 1 else []
     if verb in _DEED_OF and "/" not in rest and "." not in rest:
-        act = "navigate" if verb == "go" else _DEED_OF[verb]
-        if verb == "open":
-            act = "use"
-        return WrittenAction(verb, (Act(act, rest),), said)
+        return WrittenAction(verb, (Act(_DEED_OF[verb], rest),), said)
     if script:
         return WrittenAction(verb, tuple(script), given or said)
     return WrittenAction(verb, (Act(act_of_name(verb) or CALL, rest),), given or said)

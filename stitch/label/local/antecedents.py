@@ -355,7 +355,6 @@ class Antecedents:
 
     def follow(self, text: str, *, by: str, raised_alone: bool, pointed_at: Sequence[Raised] = ()) -> None:
         """Remember what others answer to a step that raised one thing alone, or pointed at one or two raised before."""
-        # Complexity over 15 because who spoke of what before decides what this step tells, and of what.
         item = self.raised[self.followed] if 0 <= self.followed < len(self.raised) else None
         if raised_alone:
             self.followed, self.beside = len(self.raised) - 1, -1
@@ -367,14 +366,18 @@ class Antecedents:
             if item is not None and item.by == by:
                 self.followed = self.beside = -1  # what answers two things tells of neither alone
         elif item is not None and item.by != by:
-            told = [word for word in fold_words(text) if word not in FUNCTION_WORDS]
-            item.answers = list(dict.fromkeys((*item.answers, *told)))[:_MAX_TOLD_OF]
-            key = name_key(item.name)
-            for other in self.raised:  # what is told of a thing is told of it wherever it is raised
-                if name_key(other.name) == key:
-                    other.answers = item.answers
+            self._tell(item, text)
         elif item is not None:
             self.followed = -1
+
+    def _tell(self, item: Raised, text: str) -> None:
+        """Remember what is told of a thing: it is told of it wherever it is raised."""
+        told = [word for word in fold_words(text) if word not in FUNCTION_WORDS]
+        item.answers = list(dict.fromkeys((*item.answers, *told)))[:_MAX_TOLD_OF]
+        key = name_key(item.name)
+        for other in self.raised:
+            if name_key(other.name) == key:
+                other.answers = item.answers
 
     def forget(self, gone: Sequence[int], *, ids: Set[str | None], texts: Iterable[str], erased: ErasedText) -> None:
         """Forget what steps named, raised and listed, and what only they said.

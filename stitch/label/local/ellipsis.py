@@ -356,26 +356,31 @@ def _narrows(phrase: str) -> bool:
 
 def _ones(text: str, said: Sequence[Said], role: str, ask: Ask | None) -> Iterator[ReferenceRewrite]:
     """What "one" is in "a Thai one"."""
-    # Complexity over 15 because each place where the noun may stand is looked at only if those before it have none.
     if " one" not in text.lower():
         return
     for match in _ONE.finditer(text):
         before = match["before"].lower()
-        if is_verb(before) or before in _NOT_BEFORE_ONE or (before in FUNCTION_WORDS and before not in _BEFORE_ONE):
+        if _counts_nobody(before):
             continue
         if any(not RELATIONAL_NOUN.match(phrase.head) for phrase in noun_phrases(text[: match.start()])):
             # The noun most likely stands in the text itself.
             return
         several = match["one"].lower() == "ones"
-        noun = _asked_noun(before, ask)
-        if not noun and not several and _ARTICLE.search(text[: match.start("one")].rstrip()) is None:
-            noun = _bare_noun(said)
-        if not noun:
-            wish = _wish(said, role)
-            noun = wish.noun if wish is not None else ""
+        bare = not several and _ARTICLE.search(text[: match.start("one")].rstrip()) is None
+        noun = _asked_noun(before, ask) or (_bare_noun(said) if bare else "") or _wished_noun(said, role)
         if not noun or noun == before:
             return
         yield _rewrite(*match.span("one"), _plural(noun) if several else singular(noun), 0.6)
+
+
+def _counts_nobody(before: str) -> bool:
+    """Whether "one" behind this word stands for no noun."""
+    return is_verb(before) or before in _NOT_BEFORE_ONE or (before in FUNCTION_WORDS and before not in _BEFORE_ONE)
+
+
+def _wished_noun(said: Sequence[Said], role: str) -> str:
+    wish = _wish(said, role)
+    return wish.noun if wish is not None else ""
 
 
 def _asked_noun(before: str, ask: Ask | None) -> str:
