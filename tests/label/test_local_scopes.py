@@ -289,3 +289,37 @@ def test_summaries_say_where_a_scope_runs_and_what_it_names():
     assert "lunch" in first.terms
     assert max(first.terms.values()) == 1.0
     assert first.summary.startswith(first.name)
+
+
+GARDEN_PARTY = (
+    ("user", "Can you help me plan my sister's garden party? I need guests, chairs, lights and music."),
+    ("assistant", "Gladly. How many guests come, who brings the chairs and the lights, and who plans the music?"),
+    ("user", "About twenty guests. My brother has chairs and lights."),
+    ("assistant", "Then only the music of the garden party is missing."),
+)
+ABOUT_CHICKPEAS = (
+    "Soak the chickpeas overnight, rinse them, and simmer them with cumin, garlic and a bay leaf until they are soft. "
+    "If guests of the garden party eat with you, count them first, set the table under the lights, and bring as many "
+    "chairs as there are guests, music included: my list for a party of your sister has lights, chairs, guests, music "
+    "and a speech of your brother, who has the chairs and the lights: only guests are missing in the garden."
+)
+
+
+def test_a_long_answer_of_an_assistant_stays_with_the_turn_that_it_answers():
+    talk = (*GARDEN_PARTY, ("user", "Something else: how do I cook chickpeas?"))
+    named = scopes(*talk, ("assistant", ABOUT_CHICKPEAS))
+    assert named[4] == named[5] == "cook chickpeas"
+    of_a_third = scopes(*talk, ("neighbor", ABOUT_CHICKPEAS))
+    assert of_a_third[5] != of_a_third[4]
+
+
+@pytest.mark.parametrize("cue", ["Separately, ", "Something else: ", "Another question: ", "By the way, "])
+def test_what_breaks_off_at_once_opens_a_scope_or_goes_back_to_the_one_that_spoke_of_it(cue):
+    named = scopes(
+        *GARDEN_PARTY,
+        ("user", f"{cue}the dark theme makes the tables unreadable."),
+        ("assistant", "You can raise the contrast of the rows."),
+        ("user", f"{cue}who plans the music?"),
+    )
+    assert named[4] == named[5] == "dark theme"
+    assert named[6] == named[0]

@@ -14,10 +14,12 @@ from math import log, log1p
 from typing import NamedTuple
 
 from stitch.label.local.moves import AWAITED, answers
-from stitch.label.local.reading import Reading
+from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.text.forms import SentenceForm
 
 _QUESTIONS = (SentenceForm.QUESTION, SentenceForm.REQUEST)
+_LONG_ANSWER = 400
+"""Characters from which on an answer has words of many subjects."""
 _SHORT_ANSWERS = (SentenceForm.AGREEMENT, SentenceForm.REFUSAL)
 
 STEP_FEATURES = (
@@ -163,6 +165,16 @@ class Stream:
     def interleaved(self) -> float:
         """How much subjects are left unfinished and taken up again, from 0 to 1."""
         return min(1.0, 6.0 * (self.returns + self.interruptions) / (self.position + 16))
+
+    def leads(self, role: str) -> bool:
+        """Whether a role, folded, spoke first, after instructions; so does the first to speak."""
+        return next((voice for voice in self.voices if voice not in INSTRUCTING), role) == role
+
+    def is_answered_at_length(self, reading: Reading) -> bool:
+        """Whether one of two answers the turn before it at length, as assistants do."""
+        speakers = {*self.voices, reading.role}.difference(INSTRUCTING)
+        is_long = len(reading.step.content) >= _LONG_ANSWER
+        return is_long and len(speakers) == 2 and reading.role != self.last_role and not self.leads(reading.role)
 
     def idf(self, stem: str) -> float:
         """How telling a stem is in this trajectory so far."""

@@ -31,7 +31,7 @@ from stitch.label.local.naming import (
     turned_to,
     turns,
 )
-from stitch.label.local.reading import Reading, read_step, skim_step
+from stitch.label.local.reading import Reading, breaks_off_at_once, read_step, skim_step
 from stitch.label.local.references import ReferenceResolver, Resolution
 from stitch.label.local.run_labels import acts_in_run
 from stitch.label.local.runs import RunTracker
@@ -301,8 +301,9 @@ class LocalLabelSession:
     def _choose(self, reading: Reading, *, unit: str) -> Scope | None:
         named = named_scope(reading, self._names)
         subject = ""
-        if reading.breaks_off and named is None and (proposed := propose_name(reading)).quality == EXPLICIT:
-            subject = proposed.text
+        if reading.breaks_off and named is None:
+            proposed = propose_name(reading)
+            subject = proposed.text if proposed.quality == EXPLICIT or breaks_off_at_once(reading) else ""
         said = InWords(unit, None if unit else named, topic_of(reading), subject)
         return self._scopes.choose(reading, said)
 

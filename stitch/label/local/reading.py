@@ -144,6 +144,11 @@ _ASKING = (SentenceForm.REQUEST, SentenceForm.QUESTION)
 _NOBODY: Mapping[str, object] = {}
 
 
+def breaks_off_at_once(reading: Reading) -> bool:
+    """Whether a cue of breaking off is the first that a step says: "Separately, ...", "Something else: ..."."""
+    return reading.breaks_off and _BREAK.match(reading.folded) is not None
+
+
 def read_step(
     step: Step,
     *,

@@ -31,7 +31,7 @@ from stitch.label.local.evidence import (
 from stitch.label.local.forgetting import close_up, drop, forget_speaker, return_to, scrub, uncount, without_place
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.naming import NOTHING_SAID, InWords
-from stitch.label.local.reading import INSTRUCTING, Reading
+from stitch.label.local.reading import Reading
 from stitch.label.local.replies import FADING_STEPS, Heard, Replies, blend, fit, shipped_replies, vector, vectors
 from stitch.label.local.scope_counts import bounded, counted, restored, saved
 from stitch.label.local.threads import (
@@ -70,7 +70,6 @@ _RETURN_MARGIN = 0.2
 """Of what the words of a step weigh, so much more must be known in another scope than in the current one."""
 _NO_STEP = [0.0] * len(STEP_FEATURES)
 _NO_SCOPE = [0.0] * len(SCOPE_FEATURES)
-_SERVICE = ("more", "check", "offer")
 
 
 class Candidate(NamedTuple):
@@ -153,7 +152,7 @@ class ScopeTracker:
 
     def is_opener(self, role: str) -> bool:
         """Whether this role, folded, spoke first, after instructions; so does the first to speak."""
-        return next((voice for voice in self._stream.voices if voice not in INSTRUCTING), role) == role
+        return self._stream.leads(role)
 
     def choose(self, reading: Reading, said: InWords = NOTHING_SAID) -> Scope | None:
         """The scope of a step; None if it opens a new one."""
@@ -181,15 +180,16 @@ class ScopeTracker:
             return Decision(next(same, None))
         if current is None:
             return None
-        if (reading.answers_tool and self._stream.last_called) or (current.unit and not reading.breaks_off):
+        is_result = reading.answers_tool and self._stream.last_called
+        if is_result or (current.unit and not reading.breaks_off) or self._stream.is_answered_at_length(reading):
             return Decision(current)
         if is_foreign(reading.language) and (decision := self._by_words(reading, current)):
             return decision
         if not current.unit and (back := self._spoken_of(said.topic, current)) is not None:
             return Decision(back)
         if said.subject and not current.unit:
-            known = [stem for stem in content_stems(said.subject) if stem in current.terms]
-            return None if known else Decision(None)
+            stems = content_stems(said.subject)
+            return None if any(stem in current.terms for stem in stems) else Decision(self._spoken_of(stems, current))
         return None
 
     def _spoken_of(self, topic: Sequence[str], current: Scope) -> Scope | None:
@@ -374,7 +374,7 @@ class ScopeTracker:
             stream.interruptions += not left.closed and left.opens in AWAITED and left.opens != "more"
         stream.current = stream.spoke[reading.role] = scope.number
         stream.tools = stream.tools or bool(reading.data.calls)
-        stream.service += SentenceForm.REQUEST in reading.forms or reading.opens in _SERVICE
+        stream.service += SentenceForm.REQUEST in reading.forms or reading.opens in ("more", "check", "offer")
         stream.opener = stream.opener or reading.role
         stream.last_role = reading.role
         stream.last_closed = reading.closes
