@@ -34,7 +34,7 @@ class Said(io.StringIO):
 
     def __init__(self):
         super().__init__()
-        self.lines = queue.SimpleQueue()
+        self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def write(self, text):
         written = super().write(text)
