@@ -151,10 +151,10 @@ def test_a_question_of_low_trust_stands_before_no_answer_that_is_trusted_more(tm
     with open_memory(tmp_path) as opened:
         page = {"role": "tool", "tool_name": "fetch", "content": "Who has the parrot of the old sailor Coco?"}
         opened.add_many([page, {"role": "user", "content": "My neighbor has it since last winter."}], trajectory="t")
-        asked = {"retriever": "themes", "budget_tokens": 200}
-        shown = opened.search("Who has the parrot since winter?", **asked).context()
+        question = "Who has the parrot since winter?"
+        shown = opened.search(question, retriever="themes", budget_tokens=200).context()
         assert "by user low trust>Who has the parrot of the old sailor Coco? My neighbor" in shown
-        least = opened.search("Who has the parrot since winter?", **asked, min_trust="medium").context()
+        least = opened.search(question, retriever="themes", budget_tokens=200, min_trust="medium").context()
         assert "My neighbor has it" in least
         assert "Coco" not in least
 
