@@ -86,7 +86,8 @@ class MiniLMEmbedder:
                     digest.update(part)
         except OSError as error:
             raise EmbedderError(f"cannot read the model in {str(self._folder)!r}: {error}", hint=_HINT) from error
-        return f"minilm-onnx-{self._precision}:{digest.hexdigest()[:8]}"
+        kind = {"float": "float", "int8": "uint8"}[self._precision]
+        return f"minilm-onnx-{kind}:{digest.hexdigest()[:8]}"
 
     @cached_property
     def dimension(self) -> int:
