@@ -13,16 +13,16 @@ demo: $(RUNNING)
 
 # Compiled modules are kept beside their sources, though the environment may say not to: the tests begin processes that
 # load them again, and what is installed has been compiled by its installer.
-test coverage test-drawn test-kills test-erased test-doors: export PYTHONDONTWRITEBYTECODE =
-test coverage test-drawn test-kills test-erased test-doors: export PYTHONPYCACHEPREFIX =
+test test-drawn test-kills test-erased test-doors: export PYTHONDONTWRITEBYTECODE =
+test test-drawn test-kills test-erased test-doors: export PYTHONPYCACHEPREFIX =
 
 # Three at once on two cores: a test that waits for a process, a thread or a signal leaves its core to another.
 test: $(STAMP)
-	$(BIN)/pytest -n 3
+	$(BIN)/pytest -n 3 $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
 
 # The same tests, with the share of branches that they take; counting them doubles the time.
-coverage: $(STAMP)
-	$(BIN)/pytest -n 3 --cov --cov-report=term:skip-covered
+coverage:
+	$(MAKE) test COVERAGE=1
 
 # The neural embedders for real, with a small model that a package carries: through ONNX Runtime in an environment without
 # torch, then through torch, which weighs 1 GB.
