@@ -120,8 +120,8 @@ class _Linear:
         if self._precision == "float":
             product = graph.add("MatMul", [x, graph.constant(f"{name}.weight", matrix)], f"{name}.product")
             return graph.add("Add", [product, graph.constant(f"{name}.bias", bias)], f"{name}.sum")
-        # Without a sign: where a processor lacks instructions for them (VNNI), products of whole numbers with and without
-        # a sign are summed in 16 bits and cut off there, so that a text would have another vector on another machine.
+        # Without a sign: where a processor has no instructions for them (VNNI), products of numbers with and without a
+        # sign are summed in 16 bits and cut off there, so that a text would have another vector on another machine.
         scale: Any = np.maximum(np.abs(matrix).max(axis=0) / 127, 1e-12).astype(np.float32)
         whole = (np.rint(matrix / scale) + 128).astype(np.uint8)
         given = {"weight": whole, "scale": scale, "zero": np.full(len(bias), 128, np.uint8), "bias": bias}
