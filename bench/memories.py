@@ -243,7 +243,7 @@ def _in_budget(result: RetrievalResult, *, budget_tokens: int) -> RetrievalResul
 
 
 _HEADER = re.compile(r"<step [^<>]*>")
-_RECORDED = re.compile(r' recorded="[^"]*"')
+_RECORDED = re.compile(r" recorded (?:\d{1,2} [A-Z][a-z]{2}(?: \d{4})?(?: \d\d:\d\d)?|\d\d:\d\d)")
 
 
 def _without_clock(context: str) -> str:

@@ -24,7 +24,7 @@ from stitch.text.values import find_mentions
 
 _ENDS = re.compile(r"\n(?=<step |</memory>)")
 _STEP = re.compile(r"<step (\d+)([^>]*)>(.*)", re.DOTALL)
-_SCOPE = re.compile(r'\bscope="([^"]*)"')
+_SCOPE = re.compile(r' about (?:"(?P<quoted>[^"]*)"|(?P<plain>[^"]+?))(?= superseded | because |$)')
 _NUMBERED = re.compile(r"\b[^\W\d_]+ \d{1,2}\b")
 _NAMES = frozenset(("name", "place", "person", "organization"))
 _MOST = 0.5
@@ -87,14 +87,19 @@ def said_in_context(context: str) -> str:
     if not found:
         return context
     return "\n".join(
-        html.unescape(f"{told.group(1) if (told := _SCOPE.search(attributes)) else ''} {text}")
-        for _, attributes, text in (step.groups() for step in found)
+        html.unescape(f"{_scope(attributes) or ''} {text}") for _, attributes, text in (step.groups() for step in found)
     )
 
 
 def _steps(context: str) -> Iterator[re.Match[str]]:
     """The number, the attributes and the text of each step; a step ends where the next begins, or the context ends."""
     return filter(None, map(_STEP.match, _ENDS.split(context)))
+
+
+def _scope(told: str) -> str | None:
+    """The scope that the line of a step tells; None where it is that of the line above."""
+    found = _SCOPE.search(told)
+    return found and (found["quoted"] or found["plain"] or "")
 
 
 def _by_frame(frames: Iterable[Frame], shown: dict[int, _Shown]) -> bool:
@@ -131,6 +136,6 @@ def _shown(context: str) -> Iterator[_Shown]:
     """The steps of a context; a header that says no scope has that of the step above."""
     scope = ""
     for found in _steps(context):
-        if told := _SCOPE.search(found.group(2)):
-            scope = normalize(html.unescape(told.group(1)))
+        if (told := _scope(found.group(2))) is not None:
+            scope = normalize(html.unescape(told))
         yield _Shown(int(found.group(1)), scope, normalize(html.unescape(found.group(3))))

@@ -32,13 +32,13 @@ def test_a_bare_item_is_not_tied_and_one_behind_its_opening_is() -> None:
 @pytest.mark.parametrize(
     ("steps", "score"),
     [
-        ([(3, ' scope="day 2"', "It is $76.22.")], 0.0),
-        ([(3, ' scope="day 1, Hyperion Horizon Dining"', "It is $76.22.")], 1.0),
+        ([(3, " about day 2", "It is $76.22.")], 0.0),
+        ([(3, ' about "day 1, Hyperion Horizon Dining"', "It is $76.22.")], 1.0),
         ([(3, "", "At the Hyperion Horizon Dining on day 1 it is $76.22.")], 1.0),
         ([(2, "", "What is the Hyperion Horizon Dining of day 1?"), (3, "", "It is $76.22.")], 1.0),
         ([(1, "", "What is the Hyperion Horizon Dining of day 1?"), (3, "", "It is $76.22.")], 0.0),
-        ([(2, ' scope="day 1"', "Well?"), (3, "", "Hyperion Horizon Dining: $76.22.")], 1.0),
-        ([(2, ' scope="day 1"', "Well?"), (3, ' scope=""', "Hyperion Horizon Dining: $76.22.")], 0.0),
+        ([(2, " about day 1", "Well?"), (3, "", "Hyperion Horizon Dining: $76.22.")], 1.0),
+        ([(2, " about day 1", "Well?"), (3, ' about ""', "Hyperion Horizon Dining: $76.22.")], 0.0),
     ],
 )  # fmt: skip
 def test_what_a_question_names_ties_an_item_beside_it(steps: list[tuple[int, str, str]], score: float) -> None:

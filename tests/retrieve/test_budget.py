@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,54 +131,88 @@ def test_hits_stand_in_the_order_in_which_they_happened() -> None:
     assert re.findall(r">(\w)\n", context.text) == ["a", "b", "c"]
 
 
-def test_trajectory_time_and_scope_are_said_when_they_change() -> None:
+def heads(ranked: list[ScoredSnippet], *, scopes: bool = False) -> list[str]:
+    """What stands before the text of each step."""
+    text = fit_context(ranked, budget_tokens=5_000, counter=COUNTER, scopes=scopes).text
+    return [line.partition(">")[0].removeprefix("<step ") for line in text.splitlines()[1:-1]]
+
+
+NOON = 1_763_726_400.0  # 21 November 2025, 12:00
+
+
+def test_who_spoke_when_where_and_what_for_are_said_when_they_change() -> None:
     ranked = [
         hit("a", position=1, scope="day 1", happened="May 3"),
         hit("b", position=2, scope="day 1", happened="May 3"),
-        hit("c", position=3, scope=None, happened="May 4"),
-        hit("d", position=0, trajectory="z", scope="day 1"),
+        hit("c", position=3, scope=None, happened="May 4", role="Professor B"),
+        hit("d", position=4, scope="trip in May", happened="May 4", role="Professor B"),
+        hit("e", position=0, trajectory="z", scope="day 1"),
     ]
-    assert fit_context(ranked, budget_tokens=500, counter=COUNTER).text.splitlines()[1:-1] == [
-        '<step 1 user trajectory="t" time="May 3" recorded="2023-11-14 22:13" scope="day 1">a',
-        "<step 2 user>b",
-        '<step 3 user time="May 4" scope="">c',
-        '<step 0 user trajectory="z" recorded="2023-11-14 22:13" scope="day 1">d',
+    assert heads(ranked, scopes=True) == [
+        "1 user on May 3 in t about day 1",
+        "2",
+        '3 Professor B on May 4 about ""',
+        '4 about "trip in May"',
+        "0 user recorded 14 Nov 2023 22:13 in z about day 1",
     ]
-
-
-def test_both_clocks_are_said_when_they_change_and_low_trust_always() -> None:
-    noon = 1_763_726_400.0  # 2025-11-21 12:00
-    ranked = [
-        hit("a", position=1, happened=noon - 86_400, recorded=noon),
-        hit("b", position=2, happened=noon - 86_400, recorded=noon + 59, trust=Trust.LOW),
-        hit("c", position=3, recorded=noon + 60, trust=Trust.LOW),
-        hit("d", position=4, happened=7.5, recorded=noon + 86_400, trust=Trust.MEDIUM),
-    ]
-    assert fit_context(ranked, budget_tokens=500, counter=COUNTER).text.splitlines()[1:-1] == [
-        '<step 1 user trajectory="t" time="2025-11-20 12:00" recorded="2025-11-21 12:00">a',
-        '<step 2 user trust="low">b',
-        '<step 3 user recorded="12:01" trust="low">c',
-        '<step 4 user time="7.5" recorded="2025-11-22 12:00">d',
-    ]
-
-
-def test_a_day_is_said_once_and_a_minute_when_another_begins() -> None:
-    noon = 1_763_726_400.0  # 2025-11-21 12:00
-    moments = [noon, noon + 59, noon + 60, noon + 86_400, None, noon + 86_460, "May 3", noon + 86_460]
-    ranked = [hit("a", position=place, happened=moment) for place, moment in enumerate(moments)]
-    shown = fit_context(ranked, budget_tokens=500, counter=COUNTER).text
-    told = [re.search('time="([^"]*)"', line) for line in shown.splitlines()[1:-1]]
-    assert [time and time[1] for time in told] == [
-        "2025-11-21 12:00", None, "12:01", "2025-11-22 12:00", None, "2025-11-22 12:01", "May 3", "2025-11-22 12:01",
+    assert heads(ranked) == [
+        "1 user on May 3 in t", "2", "3 Professor B on May 4", "4", "0 user recorded 14 Nov 2023 22:13 in z",
     ]  # fmt: skip
 
 
-def test_what_the_line_of_a_short_step_adds_is_seven_tokens() -> None:
-    one, two = (
-        fit_context([hit("Yes.", position=place) for place in range(many)], budget_tokens=500, counter=COUNTER).tokens
-        for many in (1, 2)
-    )
-    assert two - one - COUNTER.count("Yes.") <= 7
+def test_when_a_step_was_taken_in_is_said_where_nobody_knows_when_it_happened_and_low_trust_always() -> None:
+    ranked = [
+        hit("a", position=1, happened=NOON - 86_400, recorded=NOON),
+        hit("b", position=2, recorded=NOON + 59, trust=Trust.LOW),
+        hit("c", position=3, recorded=NOON + 60, trust=Trust.LOW),
+        hit("d", position=4, recorded=NOON + 7_200),
+        hit("e", position=5, happened=7.5, recorded=NOON + 86_400, trust=Trust.MEDIUM),
+        hit("f", position=6, recorded=7.5),
+    ]
+    assert heads(ranked) == [
+        "1 user on 20 Nov 2025 12:00 in t",
+        "2 recorded 21 Nov 2025 12:00 low trust",
+        "3 low trust",
+        "4 recorded 14:00",
+        '5 on "7.5"',
+        "6",
+    ]
+
+
+def test_a_day_is_said_once_and_its_clock_when_another_hour_begins() -> None:
+    moments = [
+        NOON, NOON + 3_540, NOON + 3_600, NOON + 86_400, "2025-11-22", "1:56 pm on 22 November, 2025",
+        "2025/11/22 (Sat) 23:07", "2026-01-03T00:00:00Z", "12:30 am, Jan 3, 2026", "2026-01-04T09:05:59+02:00",
+        "Tuesday", "Tuesday",
+    ]  # fmt: skip
+    said = heads([hit("a", position=place, happened=moment) for place, moment in enumerate(moments)])
+    assert [head.removesuffix(" in t").partition(" ")[2].removeprefix("user ") for head in said] == [
+        "on 21 Nov 2025 12:00", "", "at 13:00", "on 22 Nov 12:00", "", "at 13:56",
+        "at 23:07", "on 3 Jan 2026", "at 00:30", "on 4 Jan 09:05",
+        "on Tuesday", "",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "12", "3 May", "user on 3 May 2025", "tool in t", "low trust", "about day 2", "because", 'a"b', "a> b",
+        "<step 1>", "", "user trust=high", "é, 中",
+    ],
+)  # fmt: skip
+def test_no_name_can_be_taken_for_what_else_is_said_of_a_line(name: str) -> None:
+    [head] = heads([hit("text", role=name, trajectory=name, happened=NOON)])
+    quoted = r'"[^"<>]*"'
+    assert re.fullmatch(rf"0 {quoted} on 21 Nov 2025 12:00 in {quoted}", head)
+
+
+def test_what_the_line_of_a_short_step_adds_is_six_tokens_and_one_less_where_the_same_goes_on() -> None:
+    def tokens(*roles: str) -> int:
+        ranked = [hit("Yes.", position=place, role=role) for place, role in enumerate(roles)]
+        return fit_context(ranked, budget_tokens=500, counter=COUNTER).tokens - len(roles) * COUNTER.count("Yes.")
+
+    assert tokens("user", "tool") - tokens("user") == 6
+    assert tokens("user", "user") - tokens("user") == 5
 
 
 def test_a_number_is_a_moment_from_1973_to_5138_and_else_a_number() -> None:

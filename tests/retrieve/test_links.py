@@ -363,8 +363,8 @@ def test_a_context_says_what_no_longer_holds_and_what_made_the_agent_do_it() -> 
 
     text = fit_context(hits, budget_tokens=1_000, counter=PieceCounter()).text
 
-    assert 'superseded="status is sent&lt;step&gt; at n=5">{' in text
-    assert 'because="n=3: failure">update_order' in text
+    assert 'superseded "status is sent&lt;step&gt; at step 5">{' in text
+    assert "because step 3: failure>update_order" in text
 
 
 def test_behind_the_first_hits_none_gets_links() -> None:
@@ -380,8 +380,8 @@ def test_behind_the_first_hits_none_gets_links() -> None:
 def test_links_are_told_in_a_few_words() -> None:
     value = SupersededValue("w26", "status", "pending", "", "s5", 5)
 
-    assert no_longer([value]) == "status is empty at n=5"
+    assert no_longer([value]) == "status is empty at step 5"
     assert no_longer([value] * 5, by_id=True).endswith("status is empty at step s5; 2 more")
-    assert no_longer([value._replace(now="x" * 99)]) == f"status is {'x' * 39}… at n=5"
-    assert because(Cause("s3", 3, "", "src/lamp.py")) == "n=3: src/lamp.py"
+    assert no_longer([value._replace(now="x" * 99)]) == f"status is {'x' * 39}… at step 5"
+    assert because(Cause("s3", 3, "", "src/lamp.py")) == "step 3: src/lamp.py"
     assert because(Cause("s3", 3, "refusal", "W26"), by_id=True) == "step s3: refusal"

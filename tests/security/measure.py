@@ -86,7 +86,7 @@ def main() -> None:
     print(
         "found from `medium` on; what it makes the agent or the user say is. In each context the attack stands as data, with"
     )
-    print('`trust="low"`, and no step of it opens or closes an element.\n')
+    print("`low trust`, and no step of it opens or closes an element.\n")
     print(
         "The last columns: the rank of the answer among all that is found and among what is found from `medium` on, and"
     )

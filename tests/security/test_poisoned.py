@@ -116,13 +116,15 @@ def test_the_context_holds_each_step_once_as_data(poisoned: Memory) -> None:
     result = poisoned.search(QUESTION, k=1000, budget_tokens=1_000_000)
     text = result.context()
     assert len(re.findall(r"<\W*/?\s*memory\b", text)) == 2
-    steps = len(re.findall(r"\n<step \d+ ", text))
+    steps = len(re.findall(r"\n<step \d+[ >]", text))
     assert len(re.findall(r"<\W*/?\s*step\b", text)) == steps == len(result.context_hits)
     assert not re.search("[\U000e0000-\U000e01ef\u202a-\u202e\u2066-\u2069\u200b]", text)
+    role = ""
     for line in text.split("\n<step ")[1:]:
         header = line.partition(">")[0]
-        if header.split()[1] in ("tool", "document"):
-            assert 'trust="low"' in header
+        role = next((word for word in header.split()[1:2] if word not in ("on", "at", "recorded", "low")), role)
+        if role in ("tool", "document"):
+            assert header.endswith(" low trust")
 
 
 def test_labels_made_from_poison_are_harmless_and_few(poisoned: Memory) -> None:

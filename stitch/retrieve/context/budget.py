@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import MemorySnippet, ScoredSnippet, Trust
 from stitch.core.text_cache import text_cache
-from stitch.retrieve.context.quoting import clock, quote, quote_attribute
+from stitch.retrieve.context.lines import named, standing
+from stitch.retrieve.context.quoting import quote
 from stitch.retrieve.links.wording import because, no_longer
 
 
@@ -80,7 +82,7 @@ class Context(NamedTuple):
 _EMPTY = Context("", 0, ())
 _SURE_CHARS = 3
 """Texts of so many characters for every token of the budget nearly always fit: they are counted once, together."""
-_HEADER_CHARS = 60
+_HEADER_CHARS = 30
 _NEARLY_ALL = 0.95
 """Where the first hits are too many, so much of the share that would fit is tried: the others are put in one by one."""
 _OPEN, _CLOSE, _END = "<memory>\n", "</memory>", "\n"
@@ -88,28 +90,30 @@ _WORD = re.compile(r"\S+")
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\S(?=\s*\n)|\S(?=\s*$)")
 
 
-def fit_context(hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: TokenCounter) -> Context:
+def fit_context(
+    hits: Iterable[ScoredSnippet], *, budget_tokens: int, counter: TokenCounter, scopes: bool = False
+) -> Context:
     """Render as many hits as the budget holds.
 
     Hits are taken in the order given, that is, by rank; the first that does not fit is cut at its last full sentence
-    that does, and ends the context. Each stands behind `<step NUMBER ROLE ...>` and ends where the next begins, or the
-    context ends: to close it would take tokens and tell nothing. Attributes are its trajectory, when it happened
-    (`time`, as the source says it), when the memory took it in (`recorded`, UTC) and its scope, which are left out
-    where they equal those of the step above (of both clocks, the day), and `trust="low"` for what is trusted least.
-    What no longer holds says so (`superseded`), and what a result made the agent do names that step (`because`).
-    A `<` of the quoted text that could begin or end a step or the context is written as `&lt;`, so no text can leave
-    its place.
+    that does, and ends the context. Each stands behind `<step NUMBER ...>` and ends where the next begins, or the
+    context ends: to close it would take tokens and tell nothing. What the line tells besides is in `context.lines`;
+    then come `low trust` for what is trusted least, and `about` with its scope where scopes are told and that of the
+    step above is another. What no longer holds says so (`superseded`), and what a result made the agent do names that
+    step (`because`). A `<` of the quoted text that could begin or end a step or the context is written as `&lt;`, so
+    no text can leave its place.
 
     Args:
         hits: Best first.
         budget_tokens: What the text may have, delimiters included.
         counter: Counts the tokens.
+        scopes: Whether lines tell what their steps were for: worth its tokens where that decided what is shown.
 
     Returns:
         The context. If not even one sentence of the first hit fits, the hit is cut at a word; if not even that fits,
         the context is empty.
     """
-    page = _Page(budget_tokens, counter)
+    page = _Page(budget_tokens, counter, scopes=scopes)
     first, ranked = _split(hits, chars=budget_tokens * _SURE_CHARS)
     while tokens := page.add_all(first):
         fitting = int(len(first) * budget_tokens / tokens * _NEARLY_ALL)
@@ -157,8 +161,9 @@ class _Entry(NamedTuple):
 class _Page:
     """The context as it grows. A further hit costs its own line and a change of the header below it."""
 
-    def __init__(self, budget_tokens: int, counter: TokenCounter) -> None:
+    def __init__(self, budget_tokens: int, counter: TokenCounter, *, scopes: bool) -> None:
         self._budget, self._count = budget_tokens, counter.count
+        self._header = partial(_header, scopes=scopes)
         self._adds_up = isinstance(counter, AddsUp)
         self._tokens_of: dict[str, int] = {}
         """Of each text that was counted."""
@@ -183,7 +188,7 @@ class _Page:
             rank = key[3]
             hit = hits[rank]
             if (entry := self._lines.get((rank, rank_above))) is None:
-                line = _Entry(*key, hit, _header(hit, above), quote(hit.snippet.resolved))
+                line = _Entry(*key, hit, self._header(hit, above), quote(hit.snippet.resolved))
                 entry = self._lines[rank, rank_above] = line
             entries.append(entry)
             above, rank_above = hit.snippet, rank
@@ -201,10 +206,10 @@ class _Page:
         body = quote(snippet.resolved)
         order = (snippet.trajectory, snippet.position, snippet.step, len(self._entries))
         place = bisect_left(self._entries, order, key=lambda other: other[:4])
-        header = _header(hit, self._entries[place - 1].snippet if place else None)
+        header = self._header(hit, self._entries[place - 1].snippet if place else None)
         below, below_cost = self._entries[place : place + 1], 0
         if below:
-            pushed = below[0]._replace(header=_header(below[0].hit, snippet))
+            pushed = below[0]._replace(header=self._header(below[0].hit, snippet))
             if pushed.header != below[0].header:
                 below_cost = self._count(pushed.header) - self._count(below[0].header)
             below = [pushed]
@@ -249,57 +254,24 @@ class _Page:
         del self._entries[place]
         if place < len(self._entries):
             below, above = self._entries[place], self._entries[place - 1].snippet if place else None
-            self._entries[place] = below._replace(header=_header(below.hit, above))
+            self._entries[place] = below._replace(header=self._header(below.hit, above))
 
 
-def _header(hit: ScoredSnippet, above: MemorySnippet | None) -> str:
+def _header(hit: ScoredSnippet, above: MemorySnippet | None, *, scopes: bool) -> str:
     snippet = hit.snippet
-    role = quote_attribute(snippet.role).replace("=", "&#61;")  # no role reads as an attribute
-    shown = f"<step {snippet.position} {role}"
-    if above is None or above.trajectory != snippet.trajectory:
-        shown += f' trajectory="{quote_attribute(snippet.trajectory)}"'
-        above = None
-    if happened := _happened(snippet.happened, above.happened if above else None):
-        shown += f' time="{quote_attribute(happened)}"'
-    if recorded := _recorded(snippet.recorded, above.recorded if above else None):
-        shown += f' recorded="{quote_attribute(recorded)}"'
+    shown = standing(snippet, above)
     if snippet.trust is Trust.LOW:
-        shown += ' trust="low"'
-    scope = snippet.intent.scope or ""
-    if scope != ((above.intent.scope or "") if above else ""):
-        shown += f' scope="{quote_attribute(scope)}"'
+        shown += " low trust"
+    if scopes:
+        same = above is not None and above.trajectory == snippet.trajectory
+        scope, before = snippet.intent.scope, above.intent.scope if above is not None and same else None
+        if scope != before:
+            shown += f" about {named(scope or '')}"
     if hit.superseded:
-        shown += f' superseded="{quote_attribute(no_longer(hit.superseded))}"'
+        shown += f" superseded {named(no_longer(hit.superseded))}"
     if hit.because_of is not None:
-        shown += f' because="{quote_attribute(because(hit.because_of))}"'
-    return shown + ">"
-
-
-def _happened(moment: float | str | None, above: float | str | None) -> str:
-    """When a step happened, as far as the step above does not tell; empty if nobody knows it."""
-    if moment is None or moment == above:
-        return ""
-    if isinstance(moment, str) or above is None or isinstance(above, str):
-        return clock(moment)
-    return _beyond(clock(moment), clock(above))
-
-
-def _recorded(moment: float, above: float | None) -> str:
-    """When a step was taken in, as far as the step above does not tell; empty if nobody knows it."""
-    if moment == above:
-        return ""
-    taken_in = clock(moment)
-    if " " not in taken_in:  # without a minute it is no moment
-        return ""
-    return taken_in if above is None else _beyond(taken_in, clock(above))
-
-
-def _beyond(moment: str, above: str) -> str:
-    """A moment without the day if the one above has it too; empty if they are the same minute."""
-    if moment == above:
-        return ""
-    day, _, minute = moment.partition(" ")
-    return minute if minute and above.startswith(f"{day} ") else moment
+        shown += f" because {named(because(hit.because_of))}"
+    return f"<step {shown}>"
 
 
 def _longest(text: str, end: re.Pattern[str], fits: Callable[[str], bool]) -> str:

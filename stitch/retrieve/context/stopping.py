@@ -17,7 +17,7 @@ from stitch.retrieve.context.outputs import most_chars
 
 STOPPED = "stop"
 """What is said of a context that stopped, in the trace of its answer."""
-_LINE_TOKENS = 7
+_LINE_TOKENS = 6
 """About so many tokens of a context are the line that a step begins with."""
 
 

@@ -12,7 +12,7 @@ _MOST_CHARS = 40
 
 
 def no_longer(values: Sequence[SupersededValue], *, by_id: bool = False) -> str:
-    """What of a step no longer holds: "status is cancelled at n=12".
+    """What of a step no longer holds: "status is cancelled at step 12".
 
     Args:
         values: Which.
@@ -23,12 +23,12 @@ def no_longer(values: Sequence[SupersededValue], *, by_id: bool = False) -> str:
 
 
 def because(cause: Cause, *, by_id: bool = False) -> str:
-    """What made an agent do a step: "n=11: failure", or the value that it had from there."""
+    """What made an agent do a step: "step 11: failure", or the value that it had from there."""
     return f"{_place(cause, by_id=by_id)}: {cause.outcome or _short(cause.value)}"
 
 
 def _place(link: SupersededValue | Cause, *, by_id: bool) -> str:
-    return f"step {link.step}" if by_id else f"n={link.position}"
+    return f"step {link.step if by_id else link.position}"
 
 
 def _short(value: str) -> str:

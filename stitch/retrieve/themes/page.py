@@ -2,38 +2,31 @@
 
 ```
 <memory>
-<step D4:2 by Melanie on 27 Jun 2023 in conv-26>We went camping last week.
+<step 52 Melanie on 27 Jun 2023 10:37 in conv-26>We went camping last week.
 <theme adoption agencies>
-<step D2:8 by Caroline on 25 May>Researching adoption agencies …
-<step D19:3 on 22 Oct>I passed the adoption agency interviews last Friday!
+<step 25 Caroline on 25 May 13:14>Researching adoption agencies …
+<step 409 on 22 Oct 09:55>I passed the adoption agency interviews last Friday!
 </memory>
 ```
-A line is a sentence or two, so what stands around it costs as much as what it says: elements have no end, for the next
-one begins where they end, and no quoted text can begin one; what a line shares with the line above is not said again;
-of a time, the day is said. What stands under no theme comes first; a theme of which one line is shown is not named.
-What somebody said in the same words in several steps is one line: `<step 3 by tool in run-1 and 5 and 8 in run-4>`.
+Lines begin as those of whole steps do (`context.lines`). Elements have no end, for the next one begins where they end,
+and no quoted text can begin one. What stands under no theme comes first; a theme of which one line is shown is not
+named. Of an answer that stands with its question, both steps are said, the one that says it last: `<step 12 13 Ada>`.
+What somebody said in the same words in several steps is one line: `<step 3 tool in run-1 and 5 and 8 in run-4>`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
 from stitch.core import MemorySnippet, Piece, Trust
 from stitch.retrieve.context.budget import Context, TokenCounter
-from stitch.retrieve.context.quoting import clock, quote, quote_attribute
-from stitch.text.dates import MONTHS, day_of
+from stitch.retrieve.context.lines import standing
+from stitch.retrieve.context.quoting import quote, quote_attribute
 
 _OPEN, _CLOSE = "<memory>\n", "</memory>"
-_PLAIN_WORD = r"(?!(?:and|by|on|in|low|superseded)\b)[\w.:/@#-]+"
-_PLAIN = re.compile(rf"{_PLAIN_WORD}(?: {_PLAIN_WORD})*")
-"""A name that needs no quotes: it cannot be taken for what else is said of a line."""
-_PLAIN_ID = re.compile(_PLAIN_WORD)
-"""The same of an id, of which several may stand side by side."""
 _GAP = " … "
 _FULL = 0.97
 """A context that fills this share of its budget is full enough: to fill it to the last token takes many more looks."""
@@ -47,8 +40,8 @@ class Placed(NamedTuple):
     piece: Piece
     snippet: MemorySnippet
     """Of the step that says it."""
-    steps: tuple[str, ...]
-    """The ids of the steps that it stands on."""
+    others: tuple[int, ...]
+    """The places, in its trajectory, of the further steps that it stands on."""
     at: tuple[int, int]
     """The place of its statement in the step, and its own in the statement."""
     trust: Trust
@@ -60,7 +53,7 @@ class Placed(NamedTuple):
 @dataclass
 class _Line:
     snippet: MemorySnippet
-    steps: tuple[str, ...]
+    others: tuple[int, ...]
     low: bool
     superseded: bool
     parts: list[tuple[tuple[int, int], str]]
@@ -152,8 +145,8 @@ def _lines(placed: Sequence[Placed], names: Mapping[str, str]) -> dict[tuple[str
     for each in placed:
         marks = each.trust is Trust.LOW, each.superseded
         key = (names.get(each.piece.theme or "", ""), each.piece.snippets[-1], *marks)
-        line = lines.setdefault(key, _Line(each.snippet, each.steps, *marks, []))
-        line.steps = tuple(dict.fromkeys((*line.steps, *each.steps)))
+        line = lines.setdefault(key, _Line(each.snippet, each.others, *marks, []))
+        line.others = tuple(dict.fromkeys((*line.others, *each.others)))
         line.parts.append((each.at, each.piece.text))
     return lines
 
@@ -170,7 +163,7 @@ def _told_once(lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Line]]]:
 def _written(body: str, same: Sequence[_Line], above: MemorySnippet | None) -> str:
     stands = []
     for line in same:
-        stands.append(_standing(line, above))
+        stands.append(standing(line.snippet, above, others=line.others))
         above = line.snippet
     shown = " and ".join(stands)
     if same[0].low:
@@ -178,36 +171,3 @@ def _written(body: str, same: Sequence[_Line], above: MemorySnippet | None) -> s
     if same[0].superseded:
         shown += " superseded"
     return f"<step {shown}>{quote(body)}\n"
-
-
-def _standing(line: _Line, above: MemorySnippet | None) -> str:
-    """On which steps a line stands, with who said it, when and where, as far as what stands before does not tell."""
-    snippet = line.snippet
-    steps = [*(step for step in line.steps if step != snippet.step), snippet.step]  # the one that says it is the last
-    shown = " ".join(_value(step, plain=_PLAIN_ID) for step in steps)
-    if above is None or above.role != snippet.role:
-        shown += f" by {_value(snippet.role)}"
-    elsewhere = above is None or above.trajectory != snippet.trajectory
-    if when := _when(snippet, None if elsewhere else above):
-        shown += f" on {when}"
-    if elsewhere:
-        shown += f" in {_value(snippet.trajectory)}"
-    return shown
-
-
-def _when(snippet: MemorySnippet, above: MemorySnippet | None) -> str:
-    """The day of a line, without its year if that is the year of the line above; empty if it is the same day."""
-    happened, before = snippet.happened, None if above is None else above.happened
-    day, day_before = day_of(happened), day_of(before)
-    if happened is None or (day == day_before and (day is not None or happened == before)):
-        return ""
-    if day is None:
-        return _value(clock(happened))
-    said, last = date.fromordinal(day), date.fromordinal(day_before or 1)
-    written = f"{said.day} {MONTHS[said.month - 1].title()}"
-    return written if said.year == last.year else f"{written} {said.year}"
-
-
-def _value(text: str, *, plain: re.Pattern[str] = _PLAIN) -> str:
-    quoted = quote_attribute(text)
-    return quoted if plain.fullmatch(quoted) else f'"{quoted}"'

@@ -7,9 +7,10 @@ Stage I chooses, of what the best steps say, the sentences that together cover w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from stitch.core import (
@@ -154,7 +155,9 @@ class ThemesRetriever:
         covering = self._cover(told, request.budget_tokens, form=form)
         expanded = self._expanded(covering, told, request, hierarchy)
         check_canceled()
-        placed = self._placed(told, expanded.order, hierarchy)
+        placed = self._placed(
+            told, expanded.order, hierarchy, known={hit.snippet.id: hit.snippet for hit in found.hits}
+        )
         context = fit_page(
             placed, budget_tokens=request.budget_tokens, counter=counter, name_of=partial(_name, hierarchy)
         )
@@ -227,10 +230,17 @@ class ThemesRetriever:
             in_vain_at_most=known.in_vain_at_most,
         )
 
-    def _placed(self, told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> list[Placed]:
-        """Pieces in an order, each with where it stands."""
+    def _placed(
+        self,
+        told: Told,
+        order: Sequence[int],
+        hierarchy: Hierarchy | None,
+        *,
+        known: Mapping[str, MemorySnippet],
+    ) -> list[Placed]:
+        """Pieces in an order, each with where it stands; of steps that are not known the store tells the places."""
         themes = _theme_ids(told, order, hierarchy)
-        placed = []
+        placed: list[Placed] = []
         for sentence in map(told.sentences.__getitem__, order):
             said = told.statements[sentence.of]
             statement, snippet = said.statement, said.snippet
@@ -248,8 +258,19 @@ class ThemesRetriever:
                     ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
             piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme)
             superseded = statement is not None and statement.superseded_by is not None
-            placed.append(Placed(piece, snippet, steps, (at, sentence.number), trust, superseded))
-        return placed
+            placed.append(Placed(piece, snippet, (), (at, sentence.number), trust, superseded))
+        return self._with_others(placed, known)
+
+    def _with_others(self, placed: Sequence[Placed], known: Mapping[str, MemorySnippet]) -> list[Placed]:
+        """The same with the places of the further steps that they stand on."""
+        others = [[own for own in each.piece.snippets if own != each.snippet.id] for each in placed]
+        missing = [own for own in dict.fromkeys(chain.from_iterable(others)) if own not in known]
+        found = self._store.get(placed[0].snippet.tenant, missing) if missing else ()
+        places = {own: snippet.position for own, snippet in known.items()} | {one.id: one.position for one in found}
+        return [
+            each._replace(others=tuple(sorted(places[other] for other in own if other in places)))
+            for each, own in zip(placed, others, strict=True)
+        ]
 
     def _hits(self, placed: Sequence[Placed], hits: Sequence[ScoredSnippet]) -> tuple[ScoredSnippet, ...]:
         """The steps of which something was chosen, in that order, then the others as they were ranked."""

@@ -50,9 +50,9 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def test_far_evidence_is_found_in_few_tokens(memory: Memory) -> None:
     question = "Which animals has Ada: a dog, a cat, goldfish?"
-    context = memory.search(question, retriever="themes", budget_tokens=120).context()
+    context = memory.search(question, retriever="themes", budget_tokens=100).context()
     assert all(word in context for word in ("Rex", "Moss", "goldfish"))
-    assert not all(word in memory.search(question, budget_tokens=120).context() for word in ("Rex", "Moss", "goldfish"))
+    assert not all(word in memory.search(question, budget_tokens=100).context() for word in ("Rex", "Moss", "goldfish"))
 
 
 @pytest.mark.parametrize("budget", [1, 40, 80, 200, 4096])
@@ -67,8 +67,8 @@ def test_each_line_names_the_step_that_it_stands_on(memory: Memory) -> None:
     result = memory.search("What did Ada adopt?", retriever="themes")
     lines = [line for line in result.context().splitlines() if line.startswith("<step ")]
     assert lines
-    steps = {hit.snippet.step for hit in result}
-    assert all(line.split(">")[0].split()[1] in steps for line in lines)
+    places = {str(hit.snippet.position) for hit in result}
+    assert all(line.split(">")[0].split()[1] in places for line in lines)
     first = result.pieces[0]
     assert first.text in TALK[int(result[0].snippet.step)][1]
     assert result[0].snippet.id in first.snippets
@@ -153,7 +153,7 @@ def test_a_question_of_low_trust_stands_before_no_answer_that_is_trusted_more(tm
         opened.add_many([page, {"role": "user", "content": "My neighbor has it since last winter."}], trajectory="t")
         question = "Who has the parrot since winter?"
         shown = opened.search(question, retriever="themes", budget_tokens=200).context()
-        assert "by user low trust>Who has the parrot of the old sailor Coco? My neighbor" in shown
+        assert "<step 0 1 user low trust>Who has the parrot of the old sailor Coco? My neighbor" in shown
         least = opened.search(question, retriever="themes", budget_tokens=200, min_trust="medium").context()
         assert "My neighbor has it" in least
         assert "Coco" not in least
