@@ -247,15 +247,13 @@ def _light_in_any() -> frozenset[str]:
     return frozenset().union(*map(function_words, (ENGLISH, *_BY_WORDS)))
 
 
-def surely_carrying(text: str) -> int:
-    """How many words of a text carry subject matter whatever language it is in: at least so many `content_words`.
+def surely_carrying(said: Iterable[str]) -> int:
+    """How many words of a text in ASCII carry matter whatever language it is in: at least so many `content_words`.
 
-    Much quicker than to tell the language first; 0 of a text that is not in ASCII alone.
+    Much quicker than to tell the language first.
     """
-    if not text.isascii():
-        return 0
     light = _light_in_any()
-    return sum(word not in light and (len(word) > 1 or word.isdigit()) for word in words(text))
+    return sum(word not in light and (len(word) > 1 or word.isdigit()) for word in said)
 
 
 def content_words(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from stitch.themes.rows import Rows
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
-PROBED = 8
+PROBED = 5
 """So many cells are looked into."""
 
 
@@ -49,6 +49,10 @@ class Cells:
         if self._cell_of.get(theme, cell) != cell:
             self._leave(theme)
         self._enter(theme, cell, centroid)
+
+    def shift(self, theme: int, centroid: Vectors) -> None:
+        """Move a theme a little: it stays in its cell."""
+        self._cells[self._cell_of[theme]].put(theme, centroid)
 
     def remove(self, theme: int) -> None:
         """Remove a theme; a cell without themes ends."""

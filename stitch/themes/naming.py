@@ -9,7 +9,7 @@ from heapq import nlargest
 from math import log
 from typing import TYPE_CHECKING
 
-from stitch.text.languages import content_words
+from stitch.text.languages import content_words, words_in
 from stitch.text.words import is_verb, stem
 
 if TYPE_CHECKING:
@@ -25,8 +25,12 @@ _WORDS_AND_SIGNS = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[^\w\s'-]+")
 
 
 def words_counted(text: str) -> set[str]:
-    """The stems by which it is counted how usual a word is: each once a statement."""
-    return {stem(word) for word in content_words(text)}
+    """The stems by which it is counted how usual a word is: each once a statement.
+
+    Of all words: to leave out those that carry no matter would take the language of each statement, and of these none
+    is asked for.
+    """
+    return set(map(stem, words_in(text)))
 
 
 def terms_of(texts: Sequence[str], *, usual: Mapping[str, int], count: int) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from stitch.text.dates import day_meant
 from stitch.text.forms import SentenceForm, sentence_form
 from stitch.text.languages import content_words, surely_carrying
 from stitch.text.sentences import sentence_spans
+from stitch.text.words import words
 
 TOGETHER_CHARS = 80
 """A statement shorter than this takes in the next sentence of its step."""
@@ -155,19 +156,24 @@ def _sentence(entry: Entry, span: tuple[int, int], *, number: int) -> Sentence:
         text = apply_rewrites(text, own)
     text = " ".join(text.split())[: 2 * MOST_CHARS]
     form = sentence_form(text)
-    return Sentence(number, text, form, _matter(text, enough=_least_words(form)))
+    return Sentence(number, text, form, _matter(text, form=form))
 
 
 def _least_words(form: SentenceForm) -> int:
     return _LEAST_WORDS_OF_COURTESY if form in _COURTESIES else _LEAST_WORDS
 
 
-def _matter(text: str, *, enough: int) -> int:
-    """How many words of a sentence carry matter; where these surely are enough, no more are counted."""
+def _matter(text: str, *, form: SentenceForm) -> int:
+    """How many words of a sentence carry matter; where these surely are enough, or too few, no more is looked at."""
     if len(text) > _LONG_CHARS:
         return _LEAST_WORDS_OF_COURTESY
-    if (surely := surely_carrying(text)) >= enough:
-        return surely
+    enough = _least_words(form)
+    if text.isascii():
+        said = words(text)
+        if len(said) < enough and (not said or form is not SentenceForm.QUESTION):  # of a question one word counts
+            return 0
+        if (surely := surely_carrying(said)) >= enough:
+            return surely
     unspaced = sum(letter > _LAST_SPACED for letter in text) if not text.isascii() else 0
     return len(content_words(text)) + unspaced // _LETTERS_A_WORD
 

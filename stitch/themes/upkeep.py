@@ -54,6 +54,10 @@ AROUND = 4
 """Neighbors of a statement that comes are looked for in so many of the themes that are nearest to it."""
 
 
+Near = Sequence[tuple[float, int]]
+"""Themes with their similarities, the nearest first."""
+
+
 class Upkeep:
     """The themes of a tenant, with all that is needed to keep them in shape.
 
@@ -108,16 +112,16 @@ class Upkeep:
                 for name in event.statements:
                     if name in vectors:
                         self._drop(name)
-                        self._meet(name, vectors[name])
-                        self._let(event._replace(statements=(name,)))
+                        near = self._meet(name, vectors[name])
+                        self._let(event._replace(statements=(name,)), near=near)
             else:
                 self._let(event)
 
     def _meet(self, name: str, vector: Vectors) -> list[tuple[float, int]]:
         """Link a statement that comes with those that are nearest around it; the themes that are near."""
         self.vectors.put(name, vector)
-        near = self.cells.near(vector, limit=AROUND)
-        among = [each for _, one in near for each in self.grouping.members[one]]
+        near = self.cells.near(vector, limit=LINKS)
+        among = [each for _, one in near[:AROUND] for each in self.grouping.members[one]]
         self._join_to(name, among, self.vectors.take(among) @ vector if among else vector[:0])
         return near
 
@@ -175,7 +179,7 @@ class Upkeep:
             if similarity >= self.to_theme.at(share):
                 theme = nearest
             self.to_theme.add(similarity)
-        self._happen(Event(at, ATTACHED, theme, (name,)))
+        self._happen(Event(at, ATTACHED, theme, (name,)), near=near)
         self._tend(theme, at=at)
 
     def detach(self, name: str, *, at: float) -> None:
@@ -187,17 +191,25 @@ class Upkeep:
         for name in names:
             self._drop(name)
 
-    def _happen(self, event: Event) -> None:
+    def _happen(self, event: Event, *, near: Near = ()) -> None:
         self.events.append(event)
-        self._let(event)
+        self._let(event, near=near)
 
-    def _let(self, event: Event) -> None:
-        """Let an event happen, and find where the themes are that it changed: told later, it does the same again."""
+    def _let(self, event: Event, *, near: Near = ()) -> None:
+        """Let an event happen, and find where the themes are that it changed: told later, it does the same again.
+
+        Args:
+            event: What happens.
+            near: The themes that are near a statement that comes: if it begins a theme, near that one.
+        """
         if event.kind == LEFT:
             for name in event.statements:
                 self._drop(name)
             return
         self.grouping.take(event)
+        if event.kind == ATTACHED:
+            self._place(event.theme, near=near)
+            return
         for theme in (event.into, event.theme) if event.kind == SPLIT else (event.theme, event.into):
             self._place(theme)
 
@@ -210,8 +222,8 @@ class Upkeep:
         if theme is not None:
             self._place(theme)
 
-    def _place(self, theme: int) -> None:
-        """Find where a theme is now, and link it with those that are near."""
+    def _place(self, theme: int, *, near: Near = ()) -> None:
+        """Find where a theme is now, and link it with those that are near: if it is new, with those that are given."""
         names = self.grouping.members.get(theme)
         if names is None:
             if self._groups.pop(theme, None) is not None:
@@ -219,16 +231,16 @@ class Upkeep:
                 self.cells.remove(theme)
                 self.graph.remove(theme)
             return
+        is_new = theme not in self._linked
         self._groups[theme] = group_of(self.vectors.take(names))
         centroid = self._groups[theme].centroid
+        if not is_new and float(centroid @ self._linked[theme]) >= MOVED:
+            self.cells.shift(theme, centroid)
+            return
         self.cells.put(theme, centroid)
-        if theme not in self._linked or float(centroid @ self._linked[theme]) < MOVED:
-            self._link(theme)
-
-    def _link(self, theme: int) -> None:
-        centroid = self._groups[theme].centroid
         self._linked[theme] = centroid
-        self.graph.put(theme, self.cells.near(centroid, limit=LINKS + 1))
+        known = near if is_new and near else self.cells.near(centroid, limit=LINKS + 1)
+        self.graph.put(theme, known)
 
     def _tend(self, theme: int, *, at: float) -> None:
         """Split or merge a theme that has changed, if that is better."""

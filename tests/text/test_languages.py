@@ -70,15 +70,20 @@ def test_no_function_word_of_its_language_is_a_content_word(language):
 _SAID_BY_ANYBODY = sorted({word for text in SAID.values() for word in words_in(text)} | {"xylophone", "7", "b", "i"})
 
 
-@given(st.lists(st.sampled_from(_SAID_BY_ANYBODY), max_size=12).map(" ".join) | st.text(max_size=60))
+_ASCII = st.characters(max_codepoint=127)
+
+
+@given(
+    st.lists(st.sampled_from([word for word in _SAID_BY_ANYBODY if word.isascii()]), max_size=12).map(" ".join)
+    | st.text(_ASCII, max_size=60)
+)
 def test_a_word_that_surely_carries_matter_does_so_in_the_language_of_the_text(text):
-    assert surely_carrying(text) <= len(content_words(text))
+    assert surely_carrying(words_in(text)) <= len(content_words(text))
 
 
 def test_what_surely_carries_matter_is_told_without_the_language():
-    assert surely_carrying("The xylophone has 88 keys of rosewood") == 4
-    assert surely_carrying("the of and und der les") == 0
-    assert surely_carrying("Der Zug fährt um acht") == 0, "only texts in ASCII are read"
+    assert surely_carrying(words_in("The xylophone has 88 keys of rosewood")) == 4
+    assert surely_carrying(words_in("the of and und der les")) == 0
 
 
 def test_inflected_words_of_a_language_have_one_stem():
