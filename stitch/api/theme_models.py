@@ -56,6 +56,10 @@ class StatementRow(Response):
     trust: str
     supersedes: tuple[str, ...]
     superseded_by: str | None
+    recorded: float
+    """When the memory accepted the step that says it, in Unix seconds."""
+    position: int
+    """The place of that step in its trajectory, from 0."""
 
 
 class NeighborRow(Response):
@@ -75,3 +79,57 @@ class ThemeResponse(PageResponse):
     medoid: str
     statements: tuple[StatementRow, ...]
     neighbors: tuple[NeighborRow, ...]
+
+
+class StatementsRequest(PageRequest):
+    """Asks for statements: one by its id, those of a step, of a trajectory, or all."""
+
+    statement: Name | None = None
+    trajectory: Name | None = None
+    step: Name | None = None
+    """Of the trajectory: the statements that this step went into."""
+
+
+class LinkRow(Response):
+    """A statement that is near."""
+
+    id: str
+    similarity: float
+
+
+class PlacedStatementRow(StatementRow):
+    """A statement, with where it is among all."""
+
+    theme: str
+    neighbors: tuple[LinkRow, ...] = ()
+    """The statements most like it, the best first; told of one that is asked for by its id."""
+
+
+class StatementsResponse(PageResponse):
+    """Statements, by trajectory and place."""
+
+    statements: tuple[PlacedStatementRow, ...]
+
+
+class EpisodesRequest(PageRequest):
+    """Asks for episodes: one by its id, or those of a trajectory."""
+
+    episode: Name | None = None
+    trajectory: Name | None = None
+
+
+class EpisodeRow(Response):
+    """A stretch of consecutive steps of one trajectory that are about one thing."""
+
+    id: str
+    trajectory: str
+    scope: str
+    steps: tuple[str, ...]
+    started_at: float | str | None
+    ended_at: float | str | None
+
+
+class EpisodesResponse(PageResponse):
+    """Episodes of a trajectory, in order."""
+
+    episodes: tuple[EpisodeRow, ...]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from typing_extensions import Unpack
 
+from stitch.errors import InputError
 from stitch.trees.commits import Commit
 from stitch.trees.nodes import Tree
 from stitch.trees.versions import TreeVersions
@@ -107,7 +108,23 @@ class TreeAsker:
         from stitch.retrieve.path import Cut, select
 
         cut = Cut(options.get("threshold"), options.get("margin"), options.get("k"))
-        return select(query, forest=forest, semantics=self.semantics(options.get("scorer")), cut=cut)
+        semantics = self.semantics(options.get("scorer"))
+        try:
+            return select(query, forest=forest, semantics=semantics, cut=cut)
+        except InputError as error:
+            if not _asks_memory(query, forest):
+                raise
+            raise InputError(error.message, hint="steps, episodes, statements and themes are no tree: `Memory.select`, "
+                             "or `stitch select`, asks them") from error  # fmt: skip
+
+
+def _asks_memory(query: str, forest: Forest) -> bool:
+    """Whether a query names a type that trees do not have, and the memory of steps does."""
+    from stitch.artifacts.steps import KINDS
+    from stitch.retrieve.path import parse_query
+    from stitch.retrieve.path.syntax import types_in
+
+    return not (set(KINDS) & set(types_in(parse_query(query)))).issubset(forest.types())
 
 
 def asks_versions(query: str, tree: Tree) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core.moment import Moment
 from stitch.core.trust import Trust
+from stitch.errors import InputError
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -69,6 +70,16 @@ class Theme(NamedTuple):
     """The id of the statement that is most like all of them."""
     statements: tuple[str, ...]
     """Their ids, the oldest first; at least one."""
+
+
+def check_limit(limit: object) -> None:
+    """Check how many themes at most are asked for.
+
+    Raises:
+        InputError: It is no number from 1.
+    """
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise InputError(f"a limit of {limit!r} themes is none", hint="give 1 or more, or no limit for all of them")
 
 
 class NearStatement(NamedTuple):

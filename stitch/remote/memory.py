@@ -31,6 +31,7 @@ from stitch.core import (
     Trust,
     trajectory_name,
 )
+from stitch.core.hierarchy import check_limit
 from stitch.core.steps import without_surrogates
 from stitch.errors import InputError, StepRejectedError
 from stitch.memory import Memory, MemoryStatus
@@ -290,15 +291,16 @@ class RemoteMemory(Memory):
     @property
     @override
     def hierarchy(self) -> Themes:
-        raise InputError(
-            "the hierarchy of a memory is read in the process that has it open", hint="ask for `themes` here"
-        )
+        from stitch.remote.themes import RemoteThemes
+
+        return RemoteThemes(self)
 
     @override
     def themes(
         self, *, limit: int | None = None, after: str | None = None, as_of: float | str | None = None
     ) -> list[Theme]:
-        size = models.MOST_PAGE_ITEMS if limit is None else max(1, min(limit, models.MOST_PAGE_ITEMS))
+        check_limit(limit)
+        size = models.MOST_PAGE_ITEMS if limit is None else min(limit, models.MOST_PAGE_ITEMS)
         request = made(theme_models.ThemesRequest, limit=size, after=after, as_of=None if as_of is None else str(as_of))
         rows = (row for page in self.pages("themes", request) for row in page.themes)
         return [Theme(**row.model_dump()) for row in islice(rows, limit)]

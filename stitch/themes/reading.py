@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stitch.core import Episode, Moment, Near, NearStatement, Statement, Theme, Trust
+from stitch.core.hierarchy import check_limit
 from stitch.core.process import ProcessLock
 from stitch.errors import InputError
 from stitch.themes.graph import name_of, number_of
@@ -117,8 +118,7 @@ class Themes:
         Raises:
             InputError: `after` is none of them, or `limit` is no number from 1.
         """
-        if limit is not None and limit < 1:
-            raise InputError(f"a limit of {limit} themes is none", hint="give 1 or more, or no limit for all of them")
+        check_limit(limit)
         with self._lock:
             view = self._view(as_of)
             members = view.upkeep.grouping.members

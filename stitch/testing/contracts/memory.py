@@ -370,6 +370,35 @@ class MemoryContract:
 
     # How it is held.
 
+    def test_episodes_statements_and_themes_are_read_by_name(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.add_many(TRIP[:2], trajectory="home")
+        hierarchy = memory.hierarchy
+        themes = hierarchy.themes()
+        assert [hierarchy.theme(each.id) for each in themes] == list(themes)
+        assert {each.id for each in memory.themes()} == {each.id for each in themes}
+        assert hierarchy.count() == len(hierarchy.statements()) > 0
+        for said in hierarchy.statements():
+            assert hierarchy.statement(said.id) == said
+            assert said in hierarchy.statements_of_step(said.trajectory, said.steps[-1])
+            theme, episode = hierarchy.theme_of(said.id), hierarchy.episode(said.episode)
+            assert theme is not None
+            assert said.id in theme.statements
+            assert episode is not None
+            assert said.steps[-1] in episode.steps
+            for near in hierarchy.neighbors(said.id):
+                assert said.id in [each.id for each in hierarchy.neighbors(near.id)]
+        assert [step for each in hierarchy.episodes("trip") for step in each.steps] == ["0", "1", "2", "3"]
+        assert [hierarchy.theme("t999"), hierarchy.statement("x"), hierarchy.episode("x")] == [None, None, None]
+        for none in (0, -1):
+            with pytest.raises(InputError, match="is none"):
+                memory.themes(limit=none)
+
+    def test_trees_that_are_asked_for_themes_say_where_these_are(self, memory: Memory) -> None:
+        with pytest.raises(InputError, match="no node has the type 'Theme'") as refused:
+            memory.trees.select('//Theme[name ~= "hotels"]')
+        assert "stitch select" in refused.value.hint
+
     def test_it_is_a_context_and_closing_twice_is_harmless(self, memory: Memory) -> None:
         with memory as same:
             assert same is memory
