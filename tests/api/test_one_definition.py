@@ -24,7 +24,7 @@ NOTHING: frozenset[str] = frozenset()
 
 TWINS: tuple[tuple[Any, type[BaseModel], frozenset[str], frozenset[str]], ...] = (
     (Theme, theme_models.ThemeRow, NOTHING, NOTHING),
-    (Statement, theme_models.StatementRow, frozenset({"recorded", "position"}), NOTHING),
+    (Statement, theme_models.StatementRow, NOTHING, NOTHING),
     (Piece, models.ShownPiece, NOTHING, NOTHING),
     (Decision, models.Decided, NOTHING, NOTHING),
     (Proof, models.ProofModel, NOTHING, NOTHING),
