@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stitch.label.local.scopes import Candidate
+from stitch.label.local.candidates import Candidate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

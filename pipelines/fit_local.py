@@ -29,10 +29,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stitch.core import Step
+from stitch.label.local.candidates import FEATURES, Candidate
 from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES, Scope
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.replies import Replies, as_data
-from stitch.label.local.scopes import FEATURES, Candidate, ScopeTracker
+from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.threads import JOIN_FEATURES, JOIN_MARGIN
 from stitch.pipelines.conditional_logit import Choice, Example, Weights, fit_logit
 from stitch.pipelines.fit_replies import Talk, fit_replies

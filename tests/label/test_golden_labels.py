@@ -14,8 +14,9 @@ import pytest
 
 from stitch.core import Step, StepLabels
 from stitch.label.local import LocalLabeler
+from stitch.label.local.candidates import FEATURES, Candidate
 from stitch.label.local.reading import read_step
-from stitch.label.local.scopes import FEATURES, Candidate, ScopeTracker
+from stitch.label.local.scopes import ScopeTracker
 
 Read = Callable[[Path], list[tuple[str, Step]]]
 GOLDEN = Path(__file__).parent / "golden"

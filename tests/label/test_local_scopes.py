@@ -4,9 +4,10 @@ import pytest
 
 from stitch.core import LabelKind, Step, ToolCall
 from stitch.label.local import LocalLabeler
+from stitch.label.local.candidates import FEATURES, shipped_weights
 from stitch.label.local.naming import distinct_name, named_scope, propose_name, topic_of, turned_to
 from stitch.label.local.reading import read_step
-from stitch.label.local.scopes import FEATURES, ScopeTracker, shipped_weights
+from stitch.label.local.scopes import ScopeTracker
 
 
 def steps(*turns):

@@ -9,7 +9,7 @@ of SQL and HTTP. No tool of anybody is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
@@ -58,6 +58,9 @@ _WEAK = {
     for word in told.split()
 }
 """Verbs that leave to the next words what is done: "create booking", "process refund", "add note"."""
+_OF_WEAK = ("read", "run", "reflect", "report")
+"""Acts that such a verb says as well as the words after it."""
+_STRONG = {word: act for word, act in _ACT_OF.items() if word not in _WEAK}
 _NO_ACT = frozenset(
     map(stem, ("editor", "file", "tool", "agent", "user", "human", "order", "item", "detail", "note", "code", "test"))
 )
@@ -94,6 +97,13 @@ _PREFIXES = word_set(
     sudo time nohup timeout env command exec nice stdbuf xargs builtin
     """
 )
+_PRINT = ("echo", "printf")
+_BESIDE = ("export", "source", "set", "true", "sleep", "alias", ":")
+"""Commands of a shell that do nothing to speak of."""
+_BUILT_IN = ("git", *_PRINT, "export", "source")
+_MAY_WRITE = ("cat", *_PRINT, "tee", "git", "diff", "sed", "grep", "awk")
+_WRITES_TO = re.compile(r"(?<![0-9&])>{1,2}\s*(?!&|/dev/null)(\S+)")
+_ENDING = re.compile(r"\.\w{1,5}$")
 _INSTALLS = re.compile(r"\b(?:install|add|ci|i)\b")
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?")
 _SENDS = re.compile(r"\s(?:-X\s*P(?:OST|UT|ATCH)|-d|--data\S*|-F|--form\S*|--post-\S+|-T|--upload-file)\b")
@@ -124,6 +134,10 @@ _HTTP = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "POST": "send", "PUT"
 _SUBCOMMAND = ("command", "action", "operation", "op", "method", "mode", "verb", "action_type", "type", "cmd")
 _SCRIPT = ("command", "cmd", "input", "code", "script", "query", "sql", "bash", "shell", "commands", "action", "text",
            "source", "statement", "keystrokes")  # fmt: skip
+_MAY_BE_OF_HTTP = ("", "run", "read", "send")
+_MAY_BE_OF_VERB = ("", "run", "edit", "click")
+_MAY_BE_OF_SCRIPT = ("", "run", "search", "read", "edit", "write")
+"""What the name of a tool may say while its arguments say it better."""
 _WORDLIKE = re.compile(r"[A-Za-z][\w-]{1,30}$")
 _TO_PEOPLE = re.compile(r"\b(?:human|agent|person|staff|representative|operator|supervisor|support|team|expert)s?\b")
 _CODE = re.compile(
@@ -148,34 +162,46 @@ def acts_of_call(name: str, arguments: Mapping[str, object]) -> list[Act]:
         name: The tool's name, as it is written.
         arguments: Its arguments.
     """
-    # Complexity over 15 because a name, a subcommand, a method and a script each may tell, and the plainest decides.
     by_name = act_of_name(name)
-    for key in _SUBCOMMAND:
-        value = arguments.get(key)
-        if isinstance(value, str) and _WORDLIKE.match(value):
-            if value.upper() in _HTTP and by_name in ("", "run", "read", "send"):
-                return [Act(_HTTP[value.upper()], _object(arguments))]
-            if (act := act_of_name(value)) and by_name in ("", "run", "edit", "click"):
-                return [Act(act, _object(arguments))]
-    for key in _SCRIPT:
-        value = arguments.get(key)
-        if isinstance(value, str) and value.strip() and by_name in ("", "run", "search", "read", "edit", "write"):
-            found = acts_of_script(value, sure=by_name == "run", name=name)
-            if found:
-                return found
-    if by_name == "delegate" and "transfer" in name.lower() and not _TO_PEOPLE.search(in_words(name)):
-        by_name = "pay" if any("amount" in key for key in arguments) else "delegate"
+    if act := _act_of_subcommand(by_name, arguments):
+        return [Act(act, _object(arguments))]
+    for script in _texts(arguments, _SCRIPT) if by_name in _MAY_BE_OF_SCRIPT else ():
+        if script.strip() and (found := acts_of_script(script, sure=by_name == "run", name=name)):
+            return found
+    if by_name == "delegate" and _transfers_money(name, arguments):
+        by_name = "pay"
     return [Act(by_name or CALL, _object(arguments))]
+
+
+def _act_of_subcommand(by_name: str, arguments: Mapping[str, object]) -> str:
+    """What a method of HTTP or a verb among the arguments says, where the name of the tool leaves it open."""
+    for value in _texts(arguments, _SUBCOMMAND):
+        if not _WORDLIKE.match(value):
+            continue
+        if by_name in _MAY_BE_OF_HTTP and value.upper() in _HTTP:
+            return _HTTP[value.upper()]
+        if by_name in _MAY_BE_OF_VERB and (act := act_of_name(value)):
+            return act
+    return ""
+
+
+def _transfers_money(name: str, arguments: Mapping[str, object]) -> bool:
+    is_transfer = "transfer" in name.lower() and not _TO_PEOPLE.search(in_words(name))
+    return is_transfer and any("amount" in key for key in arguments)
+
+
+def _texts(arguments: Mapping[str, object], keys: Iterable[str]) -> Iterator[str]:
+    for key in keys:
+        if isinstance(value := arguments.get(key), str):
+            yield value
 
 
 _OBJECTS = ("path", "file", "file_path", "filename", "url", "target", "element", "id")
 
 
 def _object(arguments: Mapping[str, object]) -> str:
-    for key in _OBJECTS:
-        value = arguments.get(key)
-        if isinstance(value, str) and value:
-            return value
+    for named in filter(None, _texts(arguments, _OBJECTS)):
+        return named
     for key, value in arguments.items():
         if isinstance(value, str) and value and ("path" in key or "file" in key or "url" in key):
             return value
@@ -185,17 +211,15 @@ def _object(arguments: Mapping[str, object]) -> str:
 @text_cache(maxsize=2_048)
 def act_of_name(name: str) -> str:
     """What the name of a tool says it does: that of its first telling word; empty if none tells."""
-    # Complexity over 15 because words that are things too, and weak verbs, count only if none else does.
-    parts = [stem(word) for word in in_words(name).split(" ") if word]
-    strong = [(_ACT_OF[part], part) for part in parts if part in _ACT_OF and part not in _WEAK]
-    plain = [act for act, part in strong if part not in _NO_ACT]
+    parts = list(map(stem, filter(None, in_words(name).split(" "))))
+    strong = [part for part in parts if part in _STRONG]
+    plain = [_STRONG[part] for part in strong if part not in _NO_ACT]
     weak = next((_WEAK[part] for part in parts if part in _WEAK), "")
     if parts and parts[0] in _WEAK:
-        specific = [act for act in plain if act not in ("read", "run", "reflect", "report")]
-        return specific[0] if specific else weak
+        return next((act for act in plain if act not in _OF_WEAK), weak)
     if plain:
         return plain[0]
-    return strong[0][0] if strong else weak
+    return _STRONG[strong[0]] if strong else weak
 
 
 def acts_of_script(text: str, *, sure: bool = False, name: str = "") -> list[Act]:
@@ -206,23 +230,26 @@ def acts_of_script(text: str, *, sure: bool = False, name: str = "") -> list[Act
         sure: Whether it is known to be run, so that one that nothing tells is `run`.
         name: The tool's name, which may be the program that is called.
     """
-    # Complexity over 15 because queries, commands and code each have their own sign.
     if (query := _SQL.match(text)) is not None and _SQL_SHAPE.search(query["rest"]):
         verb = query["verb"].lower()
         return [Act("read" if verb == "select" and _SCHEMA.search(text) else _SQL_ACT[verb])]
     if _SUBMITS.search(text[:400]):
         return [Act("submit")]
-    first = text.strip().split(maxsplit=1)[:1]
-    program = first[0].rsplit("/", 1)[-1].lower().rstrip(";") if first else ""
-    known = program in _PROGRAM_ACT or program in _PREFIXES or program in ("git", "echo", "printf", "export", "source")
-    if known or (first[:1] and (first[0].startswith(("./", "/")) or name.lower() == program)):
+    if _is_command(text, name):
         found = list(dict.fromkeys(_shell(text)))
         acts = [act for act in found if act.act != "navigate"] or found
         if acts:
             return acts[:2]
-    if _CODE.search(text):
-        return [Act("run")]
-    return [Act("run")] if sure else []
+    return [Act("run")] if sure or _CODE.search(text) else []
+
+
+def _is_command(text: str, name: str) -> bool:
+    """Whether a text begins with a program of a shell, a path, or the tool itself."""
+    for first in text.strip().split(maxsplit=1)[:1]:
+        program = first.rsplit("/", 1)[-1].lower().rstrip(";")
+        known = program in _PROGRAM_ACT or program in _PREFIXES or program in _BUILT_IN
+        return known or first.startswith(("./", "/")) or name.lower() == program
+    return False
 
 
 def _shell(text: str) -> Iterator[Act]:
@@ -253,40 +280,61 @@ def _unquoted(text: str) -> str:
 
 def _command(command: str, plain: str) -> Act | None:
     """What one command of a shell does; None if it does nothing to speak of."""
-    # Complexity over 15 because programs of a shell differ in what of their arguments tells what they do.
-    parts = command.split()
+    parts = _without_prefixes(command.split())
+    if not parts or parts[0].startswith("#"):
+        return None
+    program, rest = parts[0].rsplit("/", 1)[-1].lower(), [part for part in parts[1:] if not part.startswith("2>")]
+    if program in _MAY_WRITE and (written := _WRITES_TO.search(plain)) is not None:
+        return Act("write", written[1])
+    if program in _BESIDE:
+        return None
+    if program in _PRINT:
+        return Act("run")
+    if act := _of_packages(program, rest):
+        return Act(act)
+    target = _target(rest)
+    if act := _by_arguments(program, rest, command) or _PROGRAM_ACT.get(program, ""):
+        return Act(act, target)
+    if parts[0].startswith(("./", "/")) or program.endswith((".py", ".sh", ".pl", ".rb", ".js")):
+        return Act("run", parts[0])
+    return Act(act_of_name(program) or "run", target)
+
+
+def _without_prefixes(parts: list[str]) -> list[str]:
+    """A command without what stands before its program: `sudo`, variables that are set, `timeout 60`."""
     while parts and (parts[0] in _PREFIXES or _ASSIGNED.match(parts[0]) or parts[0].startswith("-")):
         had = parts.pop(0)
         if had == "timeout" and parts:
             del parts[0]
-    if not parts or parts[0].startswith("#"):
-        return None
-    program, rest = parts[0].rsplit("/", 1)[-1].lower(), [part for part in parts[1:] if not part.startswith("2>")]
-    written = re.search(r"(?<![0-9&])>{1,2}\s*(?!&|/dev/null)(\S+)", plain)
-    files = [part for part in rest if (not part.startswith("-") and "/" in part) or re.search(r"\.\w{1,5}$", part)]
-    target = files[-1] if files else ""
-    if written is not None and program in ("cat", "echo", "printf", "tee", "git", "diff", "sed", "grep", "awk"):
-        return Act("write", written[1])
+    return parts
+
+
+def _target(arguments: Sequence[str]) -> str:
+    """The last file among arguments; empty if there is none."""
+    for part in reversed(arguments):
+        if (not part.startswith("-") and "/" in part) or _ENDING.search(part):
+            return part
+    return ""
+
+
+def _by_arguments(program: str, rest: Sequence[str], command: str) -> str:
+    """What a program does that does one thing or another, as its arguments say; empty of other programs."""
     if program == "git":
-        act = next((_GIT_ACT[word] for word in rest if word in _GIT_ACT), "read")
-        return Act(act, target)
-    if program in ("echo", "printf", "export", "source", "set", "true", "sleep", "alias", ":"):
-        return Act("run") if program in ("echo", "printf") else None
+        return next((_GIT_ACT[word] for word in rest if word in _GIT_ACT), "read")
     if program in ("curl", "wget"):
-        return Act("send" if _SENDS.search(f" {command}") else "read", target)
+        return "send" if _SENDS.search(f" {command}") else "read"
     if program in ("sed", "perl") and not any(part.startswith(("-i", "-pi")) or part == "--in-place" for part in rest):
-        return Act("read" if program == "sed" else "run", target)
-    known = _PROGRAM_ACT.get(program)
-    if known == "install" or program in ("npm", "yarn", "pnpm", "cargo", "go"):
-        return Act("install" if _INSTALLS.search(" ".join(rest[:2])) else ("read" if known == "install" else "run"))
-    if program.startswith("python") and rest[:2] in (["-m", "pip"], ["-m", "ensurepip"]):
-        return Act("install")
-    if known is not None:
-        return Act(known, target)
-    if parts[0].startswith(("./", "/")) or program.endswith((".py", ".sh", ".pl", ".rb", ".js")):
-        return Act("run", parts[0])
-    named = act_of_name(program)
-    return Act(named or "run", target)
+        return "read" if program == "sed" else "run"
+    return ""
+
+
+def _of_packages(program: str, rest: Sequence[str]) -> str:
+    """What a manager of packages does; empty of other programs."""
+    manages = _PROGRAM_ACT.get(program) == "install"
+    if manages or program in ("npm", "yarn", "pnpm", "cargo", "go"):
+        return "install" if _INSTALLS.search(" ".join(rest[:2])) else "read" if manages else "run"
+    is_pip = program.startswith("python") and rest[:2] in (["-m", "pip"], ["-m", "ensurepip"])
+    return "install" if is_pip else ""
 
 
 _FENCE = re.compile(r"```(?P<lang>[\w+-]*)[ \t]*\n(?P<code>[\s\S]*?)(?:```|$)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from stitch.core.protocols import ErasedText
@@ -60,10 +60,10 @@ def return_to(stream: Stream, reading: Reading, scope: Scope) -> None:
 def scrub(scopes: Sequence[Scope], stream: Stream, erased: ErasedText) -> Iterator[dict[str, Any]]:
     """Remove words that only erased steps said from all but counts; yield these, to `drop` words from."""
     for scope in scopes:
-        scope.recent = [[stem for stem in stems if not erased.said_in(stem)] for stems in scope.recent]
-        scope.addressed = [role for role in scope.addressed if not erased.said_in(role)]
+        scope.recent = [unsaid_of(stems, erased) for stems in scope.recent]
+        scope.addressed = unsaid_of(scope.addressed, erased)
         scope.last_role, scope.asker, scope.unit = (
-            "" if text and erased.said_in(text) else text for text in (scope.last_role, scope.asker, scope.unit)
+            unsaid(text, erased) for text in (scope.last_role, scope.asker, scope.unit)
         )
         yield from (scope.terms, scope.values, scope.asked, scope.told, scope.kinds, scope.pointed)
         yield from (scope.speakers, scope.calls)
@@ -72,8 +72,18 @@ def scrub(scopes: Sequence[Scope], stream: Stream, erased: ErasedText) -> Iterat
 
 def drop(counts: dict[str, Any], erased: ErasedText) -> None:
     """Remove the keys that have words which only erased steps said."""
-    for key in [key for key in counts if erased.said_in(key)]:
+    for key in list(filter(erased.said_in, counts)):
         del counts[key]
+
+
+def unsaid(text: str, erased: ErasedText) -> str:
+    """A text; empty if it has words that only erased steps said."""
+    return "" if erased.said_in(text) else text
+
+
+def unsaid_of(texts: Iterable[str], erased: ErasedText) -> list[str]:
+    """The texts that have no such word."""
+    return [text for text in texts if not erased.said_in(text)]
 
 
 def uncount(counts: dict[str, int], key: str) -> None:

@@ -14,6 +14,7 @@ OUTCOMES = (SUCCESS, FAILURE, REFUSAL, EMPTY, TIMEOUT, PARTIAL)
 BAD_OUTCOMES = (FAILURE, REFUSAL, TIMEOUT)
 
 _HEAD_CHARS, _TAIL_CHARS = 700, 900
+_SHORT_CHARS = 300
 _CODE = re.compile(
     r"(?:<returncode>|\b(?:exit|return) ?(?:code|status)\W{1,4}|\bexited with(?: code)?\W{1,3})(?P<code>-?\d{1,3})\b",
     re.IGNORECASE,
@@ -95,37 +96,46 @@ def outcome_of(text: str, *, act: str = "") -> str:
         text: The result.
         act: What the call did, see `acts`.
     """
-    # Complexity over 15 because each place where programs write how it went is asked, and the order decides.
     head, tail = text[:_HEAD_CHARS], text[-_TAIL_CHARS:] if len(text) > _HEAD_CHARS else ""
     body = _TRAILER.sub("", _FENCED.sub("", head)).strip()
     code = _code(head, tail)
-    failed = code not in (None, 0)
-    if act in _QUERIES and code == 1 and not _ERROR_LINE.search(body):
-        failed = False
+    found_nothing = act in _QUERIES and code == 1 and not _ERROR_LINE.search(body)
+    failed = code not in (None, 0) and not found_nothing
     if not body or _NOTHING.fullmatch(body):
         return FAILURE if failed else EMPTY
+    if told := _told(text, head, tail, body):
+        return told
+    if _ERROR_OPENS.match(body) is not None:
+        return _why(body, may_refuse=not failed)
+    if failed or _in_lines(head, tail, act=act):
+        return _why(f"{body}\n{tail}", may_refuse=False)
+    return _of_short(body, may_refuse=code != 0 and act not in _QUERIES) if len(body) < _SHORT_CHARS else SUCCESS
+
+
+def _told(text: str, head: str, tail: str, body: str) -> str | None:
+    """What stands in a result of how it went: in so many words, a summary of tests or a field; None if nothing does."""
     if _QUIET.search(body):
         return SUCCESS
-    if (tests := _tests(tail or head)) is not None:
+    if tests := _tests(tail or head):
         return tests
-    if text.lstrip()[:1] in "{[" and (found := _of_fields(head)) is not None:
-        return REFUSAL if found == FAILURE and _REFUSED.search(head) else found
-    opens = _ERROR_OPENS.match(body) is not None
-    wrong = failed or opens or _in_lines(head, tail, act=act)
-    if wrong:
-        said = body if opens else f"{body}\n{tail}"
-        if _TIMED_OUT.search(said):
-            return TIMEOUT
-        return REFUSAL if opens and not failed and _REFUSED.search(body[:300]) else FAILURE
-    short = body if len(body) < 300 else ""
-    if short:
-        if _TIMED_OUT.search(short):
-            return TIMEOUT
-        if _SAYS_NOTHING.search(short):
-            return EMPTY
-        if code != 0 and _REFUSED.search(short) and act not in _QUERIES:
-            return REFUSAL
-    return SUCCESS
+    found = _of_fields(head) if text.lstrip()[:1] in "{[" else None
+    return REFUSAL if found == FAILURE and _REFUSED.search(head) else found
+
+
+def _why(said: str, *, may_refuse: bool) -> str:
+    """How a call came out that went wrong."""
+    if _TIMED_OUT.search(said):
+        return TIMEOUT
+    return REFUSAL if may_refuse and _REFUSED.search(said[:_SHORT_CHARS]) else FAILURE
+
+
+def _of_short(said: str, *, may_refuse: bool) -> str:
+    """How a call came out of which nothing but a few words tells."""
+    if _TIMED_OUT.search(said):
+        return TIMEOUT
+    if _SAYS_NOTHING.search(said):
+        return EMPTY
+    return REFUSAL if may_refuse and _REFUSED.search(said) else SUCCESS
 
 
 def _code(head: str, tail: str) -> int | None:

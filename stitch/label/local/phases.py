@@ -53,36 +53,60 @@ def phase_after(before: Phase, acts: Sequence[Act], text: str, *, known: Contain
         text: The call as text.
         known: The files and paths that were named before, folded: to write one of them anew changes it.
     """
-    # Complexity over 15 because every act moves the phase in its own way.
-    name, changed, made, open_file = before
+    phase = before
     for act, target in acts:
         file = target.rstrip("/").rsplit("/", 1)[-1].lower() if _FILE.search(target) else ""
         if file and act in ("read", "write", "edit"):
-            open_file = file
-        elif act == "edit":
-            file = open_file
-        if act == "submit" or (act == "write" and changed and _PATCH.search(target)):
-            name = SUBMIT
-            continue
-        if act == "write" and file and file not in made and file in known:
-            act = "edit"
-        if act == "edit" and changed and _REMOVES.search(text):
-            name = CLEAN_UP
-        elif act == "edit" and file and file not in made:
-            name, changed = CHANGE, True
-        elif act == "edit" and not file:
-            name, changed = (CHANGE, True) if not made or name == CHANGE else (name, changed)
-        elif act == "write" or act == "edit":
-            if file and file not in made:
-                made = (*made, file)[-MAX_FILES:]
-            if name not in (CLEAN_UP, SUBMIT):
-                name = VERIFY if changed else REPRODUCE
-        elif act in ("run", "install", "call tool"):
-            if name not in (CLEAN_UP, SUBMIT) and act != "install":
-                name = VERIFY if changed else REPRODUCE
-        elif act in ("read", "search", "navigate"):
-            if not changed:
-                name = LOCATE
-            elif name == CHANGE:
-                name = VERIFY
-    return Phase(name, changed, made, open_file)
+            phase = phase._replace(open_file=file)
+        does = _does_to(phase, act, target, is_there=file in known and file not in phase.made)
+        if does == "submit":
+            phase = phase._replace(name=SUBMIT)
+        elif does == "edit":
+            phase = _edited(phase, file or phase.open_file, removes=_REMOVES.search(text) is not None)
+        elif does == "write":
+            phase = _prepared(phase, file)
+        elif does in ("run", "call tool"):
+            phase = _tried(phase)
+        elif does in ("read", "search", "navigate"):
+            phase = _looked(phase)
+    return phase
+
+
+def _does_to(before: Phase, act: str, target: str, *, is_there: bool) -> str:
+    """What an act does to a goal: to write a patch of what was changed submits it, to write what is there edits it."""
+    if act != "write":
+        return act
+    if before.changed and _PATCH.search(target):
+        return "submit"
+    return "edit" if is_there else "write"
+
+
+def _edited(before: Phase, file: str, *, removes: bool) -> Phase:
+    """After a file was edited; which one is not known if `file` is empty."""
+    if before.changed and removes:
+        return before._replace(name=CLEAN_UP)
+    if file in before.made:
+        return _tried(before)
+    if file or not before.made or before.name == CHANGE:
+        return before._replace(name=CHANGE, changed=True)
+    return before
+
+
+def _prepared(before: Phase, file: str) -> Phase:
+    """After a new file was written."""
+    is_new = file and file not in before.made
+    return _tried(before._replace(made=(*before.made, file)[-MAX_FILES:]) if is_new else before)
+
+
+def _tried(before: Phase) -> Phase:
+    """After something was run, or made to be run."""
+    if before.name in (CLEAN_UP, SUBMIT):
+        return before
+    return before._replace(name=VERIFY if before.changed else REPRODUCE)
+
+
+def _looked(before: Phase) -> Phase:
+    """After something was read or looked for."""
+    if not before.changed:
+        return before._replace(name=LOCATE)
+    return before._replace(name=VERIFY) if before.name == CHANGE else before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from stitch.core.intent import GOAL_OPENED, INSTRUCTS
 from stitch.core.snippets import EntityMention
@@ -52,30 +52,26 @@ def kinds_in_run(step: Step, turn: Turn, *, values: Sequence[FoundMention]) -> t
         turn: What it is.
         values: The values of other classes in its words: amounts, dates, people.
     """
-    # Complexity over 15 because arguments, identifiers and values are three places where kinds are named.
-    types: dict[str, None] = {}
-    mentions: dict[tuple[str, str], None] = {}
     if turn.kind == SETUP:
         return [], []
+    mentions = dict.fromkeys(_keyed(step, turn))
+    keyed = {value for _, value in mentions}
+    identifiers = ((_KIND_OF.get(one.kind, ""), one.value) for one in turn.found if one.value not in keyed)
+    mentions.update(dict.fromkeys(each for each in identifiers if each[0]))
+    mentions.update(dict.fromkeys((one.entity_type, one.value) for one in values if one.entity_type in _OF_WORDS))
+    types = dict.fromkeys(kind for kind, _ in mentions)
+    return list(types), [EntityMention(entity_type=kind, value=value) for kind, value in list(mentions)[:MAX_MENTIONS]]
+
+
+def _keyed(step: Step, turn: Turn) -> Iterator[tuple[str, str]]:
+    """What stands under keys of arguments and results, with the kind that the key tells."""
     named = [pair for call in step.tool_calls for pair in call.arguments.items()]
     if turn.kind == RESULT and step.content[:1] in ("{", "["):
         named += structured(step).results
     for key, value in named:
         kind = key_kind(key)
         if kind and isinstance(value, str | int | float) and 0 < len(str(value)) <= MAX_VALUE_CHARS:
-            types[kind] = None
-            mentions[kind, str(value)] = None
-    keyed = {value for _, value in mentions}
-    for one in turn.found:
-        kind = _KIND_OF.get(one.kind, "")
-        if kind and one.value not in keyed:
-            types[kind] = None
-            mentions[kind, one.value] = None
-    for mention in values:
-        if mention.entity_type in _OF_WORDS:
-            types[mention.entity_type] = None
-            mentions[mention.entity_type, mention.value] = None
-    return list(types), [EntityMention(entity_type=kind, value=value) for kind, value in list(mentions)[:MAX_MENTIONS]]
+            yield kind, str(value)
 
 
 _OF_WORDS = word_set(

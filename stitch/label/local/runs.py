@@ -3,8 +3,7 @@
 In a run the structure says more than the words. A system prompt, a new session, a statement that begins as an earlier
 one began, or a request after the work on the last one is done opens a goal. Goals that are worked on in turn are told
 apart by the identifiers that travel through calls and results, by who is to speak next in each, and by the words they
-share with a step. Results go with their calls. What stands here decides as soon as a trajectory shows that it
-    is a run;
+share with a step. Results go with their calls. What stands here decides as soon as a trajectory shows that it is a run;
 dialogues without tools never come here.
 
 More than 400 lines because opening, choosing, remembering and forgetting goals share one memory of the run.
@@ -21,6 +20,8 @@ from typing import Any, NamedTuple
 from stitch.core.intent import PHASE_MARK, SETUP_SCOPE, clean_label, goal_of
 from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.steps import Step
+from stitch.label.local import chains
+from stitch.label.local.forgetting import drop, uncount, unsaid, unsaid_of
 from stitch.label.local.naming import distinct_name
 from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of
 from stitch.label.local.phases import Phase, is_repair, phase_after
@@ -51,7 +52,6 @@ MAX_GOALS_COMPARED = 24
 MAX_GOAL_CHARS = 96
 """So that its phases fit in a label, too."""
 
-_MAX_PARENTS = 512
 _TURNING_CHARS = 400
 _TELLING = re.compile(r"[\d/@]")
 """In what tells one thing from another; words joined by underscores may be those of a kind."""
@@ -113,6 +113,15 @@ class Goal:
     """Whether its last words ask for an answer."""
     failed: bool = False
     """Whether its last result went wrong: then its next call is the next attempt."""
+
+    def forget(self, erased: ErasedText) -> None:
+        """Forget the words that only erased steps said."""
+        drop(self.terms, erased)
+        self.made, self.waiting = unsaid_of(self.made, erased), unsaid_of(self.waiting, erased)
+        self.label = erased.renamed(self.label)
+        self.said, self.opening, self.session = (
+            unsaid(text, erased) for text in (self.said, self.opening, self.session)
+        )
 
 
 class Place(NamedTuple):
@@ -220,25 +229,24 @@ class RunTracker:
         return Place(known.number, phase=Phase(phase, *rest))
 
     def _place(self, step: Step, turn: Turn) -> Place:
-        # Complexity over 15 because what says where a step belongs is asked in one order.
-        session = step.session or ""
         if turn.kind == SETUP:
             return Place(None, setup=True)
-        if step.parent is not None and step.parent in self._parents and step.parent != next(reversed(self._parents)):
-            return Place(self._parents[step.parent])
+        if (followed := chains.followed_by(self._parents, step)) is not None:
+            return Place(followed)
         goal = self.goal
         if self._after_setup and turn.kind == SAYS and len(turn.text) < 120 and ACKNOWLEDGES.match(turn.text.lower()):
             return Place(None, setup=True)
         if goal is None or self._after_setup:
             return Place(None)
-        if session and session != self._session:
-            known = [one.number for one in self.goals if one.session == session]
-            return Place(known[-1] if known else None if turn.kind != RESULT else goal.number)
+        if step.session and step.session != self._session:
+            return Place(self._in_session(step.session, goal.number if turn.kind == RESULT else None))
         if turn.kind == RESULT:
             return Place(self._answered(turn))
-        if self._opens_goal(step, turn, goal):
-            return Place(None)
-        return Place(self._goes_on_with(step, turn, goal))
+        return Place(None if self._opens_goal(turn, goal) else self._goes_on_with(step, turn, goal))
+
+    def _in_session(self, session: str, otherwise: int | None) -> int | None:
+        """The last goal of a session that is not that of the last step."""
+        return next((goal.number for goal in reversed(self.goals) if goal.session == session), otherwise)
 
     def _answered(self, turn: Turn) -> int | None:
         for answer in turn.answers:
@@ -248,29 +256,26 @@ class RunTracker:
                 return best.number
         return self.current
 
-    def _opens_goal(self, step: Step, turn: Turn, goal: Goal) -> bool:
-        # Complexity over 15 because each sign of a new task holds only where the last one stands as it does.
+    def _opens_goal(self, turn: Turn, goal: Goal) -> bool:
         if turn.kind == CALLS:
             return False
         if opens_like(turn.text, self._openings):
             return True
         if goal.waiting and goal.last_act != "submit":
             return False
-        if self._brings_a_ticket(turn, goal):
-            return True
+        return self._brings_a_ticket(turn, goal) or self._asks_for_another(turn, goal)
+
+    def _asks_for_another(self, turn: Turn, goal: Goal) -> bool:
+        """Whether a user asks for what no goal knows, where the last one stands so that another may come."""
         turned = _TURNS.search(turn.text[:_TURNING_CHARS].lower()) is not None
         if turn.kind != ASKS or not (turn.wants or turned) or NUDGES.match(turn.text.lower()) or turn.closes:
             return False
-        shares = self._shares(turn)
-        known = max((ids for ids, _ in shares.values()), default=0.0)
-        alike = max((of_words for _, of_words in shares.values()), default=0.0)
+        known, alike = map(max, zip(*self._shares(turn).values(), strict=True))
         if goal.last == RESULT and goal.steps > 2:
             return known < 0.5 or goal.closed
         if goal.closed:
             return (turned or bool(_ASKS.search(turn.text))) and known < 0.3 and alike < 0.5
-        if turned:
-            return known < 0.3 and alike < 0.35
-        return False
+        return turned and known < 0.3 and alike < 0.35
 
     def _brings_a_ticket(self, turn: Turn, goal: Goal) -> bool:
         """Whether a user who was not asked names tickets, orders, issues, of which none was named before."""
@@ -304,33 +309,27 @@ class RunTracker:
 
     def _goes_on_with(self, step: Step, turn: Turn, current: Goal) -> int:
         """The goal that fits best: what the step names, who is to speak next, what was last."""
-        # Complexity over 15 because what speaks for a goal and against it stands side by side.
         if len(self.goals) == 1:
             return current.number
         role = step.role.lower()
         if turn.kind == SAYS and role not in self._callers and role not in AGENTS:
             return current.number  # a voice of the surroundings tells of what is going on
         shares = self._shares(turn)
-        known_here = shares[current.number][0]
+        lacks = shares[current.number][0] < 1 - _PLAIN
         worth = 4.0 if any(map(_TELLING.search, turn.handles)) else 3.0
-        best, best_score = current.number, float("-inf")
+        scores = dict[int, float]()
         for number, (ids, of_words) in shares.items():
             goal = self.goals[number]
             score = worth * ids + 2.0 * of_words + self._fit(goal, turn, role)
-            if number == current.number:
-                score += _TRIES_AGAIN if goal.failed and goal.last == RESULT and turn.kind == CALLS else 0.0
-                score += (
-                    1.6 + (0.8 if goal.last == ASKS and turn.kind != ASKS else 0.0) + (1.5 if goal.steps <= 2 else 0.0)
-                )
-            elif ids > _PLAIN and known_here < 1 - _PLAIN:
-                score += 1.0
-            if goal.closed and number != current.number:
-                score -= 3.0 if goal.last_act == "submit" else 1.5
-            if not self._returns and number != current.number:
-                score -= 0.5
-            if score > best_score:
-                best, best_score = number, score
-        return best
+            scores[number] = score + (
+                _of_staying(goal, turn) if goal is current else self._of_returning(goal, plainly=lacks and ids > _PLAIN)
+            )
+        return max(scores, key=scores.__getitem__)
+
+    def _of_returning(self, goal: Goal, *, plainly: bool) -> float:
+        """What speaks for a goal that is not the current one, and against it."""
+        closed = 0.0 if not goal.closed else 3.0 if goal.last_act == "submit" else 1.5
+        return float(plainly) - closed - (0.0 if self._returns else 0.5)
 
     def _fit(self, goal: Goal, turn: Turn, role: str) -> float:
         """How well a step follows the last one of a goal, whatever they say."""
@@ -386,18 +385,12 @@ class RunTracker:
         return goal
 
     def _note(self, goal: Goal, step: Step, turn: Turn) -> None:
-        # Complexity over 15 because each kind of step leaves its goal otherwise.
         goal.steps += 1
         goal.at = self._position
         goal.roles = [*goal.roles, step.role.lower()][-2:]
         goal.last = turn.kind
         if turn.kind == CALLS:
-            goal.waiting = list(turn.calls)
-            if (role := step.role.lower()) not in self._callers:
-                self._callers = [*self._callers, role][-64:]
-            goal.said = " ".join((step.content or turn.text)[:_SAID_CHARS].split())
-            goal.last_act = turn.acts[-1].act if turn.acts else ""
-            goal.closed = goal.last_act == "submit"
+            self._note_call(goal, step, turn)
         elif turn.kind == RESULT:
             answered = next((answer for answer in turn.answers if answer in goal.waiting), None)
             if answered is not None:
@@ -409,26 +402,27 @@ class RunTracker:
             goal.waiting = []
             goal.asks = _ASKS.search(turn.text) is not None
             goal.closed = turn.closes or (goal.closed and turn.kind != ASKS)
-        if step.id is not None:
-            self._parents[step.id] = goal.number
-            if len(self._parents) > _MAX_PARENTS:
-                del self._parents[next(iter(self._parents))]
-        for term in (*turn.handles, *turn.stems):
+        chains.note(self._parents, step, goal.number)
+        self._note_terms(goal, (*turn.handles, *turn.stems))
+
+    def _note_call(self, goal: Goal, step: Step, turn: Turn) -> None:
+        goal.waiting = list(turn.calls)
+        if (role := step.role.lower()) not in self._callers:
+            self._callers = [*self._callers, role][-64:]
+        goal.said = " ".join((step.content or turn.text)[:_SAID_CHARS].split())
+        goal.last_act = turn.acts[-1].act if turn.acts else ""
+        goal.closed = goal.last_act == "submit"
+
+    def _note_terms(self, goal: Goal, terms: Iterable[str]) -> None:
+        for term in terms:
             if term not in goal.terms:
                 self._df[term] = self._df.get(term, 0) + 1
             goal.terms[term] = goal.terms.get(term, 0) + 1
         if len(goal.terms) > 2 * MAX_TERMS:
             kept = sorted(goal.terms.items(), key=lambda item: -item[1])[:MAX_TERMS]
             for term in goal.terms.keys() - dict(kept).keys():
-                self._forget_term(term)
+                uncount(self._df, term)
             goal.terms = dict(kept)
-
-    def _forget_term(self, term: str) -> None:
-        left = self._df.get(term, 0) - 1
-        if left > 0:
-            self._df[term] = left
-        else:
-            self._df.pop(term, None)
 
     def leans_on(self, turn: Turn, step: Step) -> str:
         """What a step of the current goal answers, where it is too short to say so: the words of the call."""
@@ -460,29 +454,18 @@ class RunTracker:
 
     def forget(self, gone: Iterable[Forgotten], *, erased: ErasedText) -> None:
         """Forget the names of steps, and the words that only they said."""
-        # Complexity over 15 because everything that holds words is scrubbed in one place, where none is missed.
         for goal in self.goals:
-            for term in [term for term in goal.terms if erased.said_in(term)]:
-                del goal.terms[term]
-                self._forget_term(term)
-            goal.made = [name for name in goal.made if not erased.said_in(name)]
-            goal.waiting = [name for name in goal.waiting if not erased.said_in(name)]
-            goal.label = erased.renamed(goal.label) if erased.said_in(goal.label) else goal.label
-            goal.said = "" if erased.said_in(goal.said) else goal.said
-            goal.opening = "" if erased.said_in(goal.opening) else goal.opening
-            goal.session = "" if erased.said_in(goal.session) else goal.session
+            for term in filter(erased.said_in, goal.terms):
+                uncount(self._df, term)
+            goal.forget(erased)
         if erased.said_in(self._first_opening) or erased.said_in(self._first_title):
             self._first_opening = self._first_title = ""
-        self._df = {term: count for term, count in self._df.items() if not erased.said_in(term)}
-        names = {each.step.id for each in gone}  # names are no words that were said
-        self._parents = {
-            step: number for step, number in self._parents.items() if step not in names and not erased.said_in(step)
-        }
-        self._session = "" if erased.said_in(self._session) else self._session
-        self._openings = {text: count for text, count in self._openings.items() if not erased.said_in(text)}
-        self._given = [term for term in self._given if not erased.said_in(term)]
-        self._callers = [role for role in self._callers if not erased.said_in(role)]
-        self._setups = {text: count for text, count in self._setups.items() if not erased.said_in(text)}
+        for each in gone:  # names are no words that were said
+            self._parents.pop(each.step.id or "", None)
+        for counts in (self._df, self._parents, self._openings, self._setups):
+            drop(counts, erased)
+        self._session = unsaid(self._session, erased)
+        self._given, self._callers = unsaid_of(self._given, erased), unsaid_of(self._callers, erased)
 
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
@@ -524,3 +507,10 @@ class RunTracker:
         tracker._position = data["position"]
         tracker._returns = data["returns"]
         return tracker
+
+
+def _of_staying(goal: Goal, turn: Turn) -> float:
+    """What speaks for the current goal, whatever is said."""
+    tries_again = _TRIES_AGAIN if goal.failed and goal.last == RESULT and turn.kind == CALLS else 0.0
+    is_answered = 0.8 if goal.last == ASKS and turn.kind != ASKS else 0.0
+    return 1.6 + tries_again + is_answered + (1.5 if goal.steps <= 2 else 0.0)

@@ -9,15 +9,15 @@ it is left (`threads`). More than 400 lines because choosing, assigning and join
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from functools import lru_cache
-from importlib.resources import files
 from itertools import repeat
 from operator import add, mul
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from stitch.core.protocols import ErasedText
+from stitch.label.local import chains
+from stitch.label.local.candidates import Candidate, Decision, shipped_weights
 from stitch.label.local.evidence import (
     SCOPE_FEATURES,
     STEP_FEATURES,
@@ -50,17 +50,8 @@ from stitch.text.languages import content_stems, is_foreign
 MAX_CANDIDATES = 10
 """With how many scopes a step is compared."""
 
-FEATURES = (
-    *(f"return: {name}" for name in STEP_FEATURES),
-    *(f"new: {name}" for name in STEP_FEATURES),
-    *(f"continue: {name}" for name in SCOPE_FEATURES),
-    *(f"return: {name}" for name in SCOPE_FEATURES),
-)
-"""The names of the numbers of a candidate, in their order."""
-
 _MAX_TERMS = 160
 _MAX_VALUES = 120
-_MAX_PARENTS = 512
 _RECENT_STEPS = 3
 _HEARD_AGAIN = 4 * FADING_STEPS
 """Of a scope that loses a step so many of its last steps are read again: what was before has faded."""
@@ -68,39 +59,6 @@ _MAX_RIVALS = 6
 _TOPIC_SHARE = 0.5  # So much of a topic's weight was said where it was spoken of.
 _RETURN_MARGIN = 0.2
 """Of what the words of a step weigh, so much more must be known in another scope than in the current one."""
-_NO_STEP = [0.0] * len(STEP_FEATURES)
-_NO_SCOPE = [0.0] * len(SCOPE_FEATURES)
-
-
-class Candidate(NamedTuple):
-    """A scope that a step may belong to."""
-
-    scope: Scope | None
-    """None: a new one."""
-    of_step: list[float]
-    """See `STEP_FEATURES`; empty for the current scope."""
-    of_scope: list[float]
-    """See `SCOPE_FEATURES`; empty for a new scope."""
-    cues: tuple[str, ...]
-    """Names of further weights that count in full: function words, adjacency pairs."""
-    score: float
-
-    @property
-    def features(self) -> list[float]:
-        """The values of `FEATURES`."""
-        step, scope = self.of_step or _NO_STEP, self.of_scope or _NO_SCOPE
-        if not self.of_scope:
-            return [*_NO_STEP, *step, *_NO_SCOPE, *_NO_SCOPE]
-        if not self.of_step:
-            return [*_NO_STEP, *_NO_STEP, *scope, *_NO_SCOPE]
-        return [*step, *_NO_STEP, *_NO_SCOPE, *scope]
-
-
-class Decision(NamedTuple):
-    """The scope of a step where no weighing is needed."""
-
-    scope: Scope | None
-    """None: a new one."""
 
 
 class ScopeTracker:
@@ -164,33 +122,39 @@ class ScopeTracker:
 
     def decide(self, reading: Reading, said: InWords = NOTHING_SAID) -> Decision | None:
         """The scope of a step where the text or the source says it; None where it must be weighed."""
-        # Complexity over 15 because what says the scope is asked in the order in which it outranks the rest.
         self._rivals = {}
         if not self.scopes or reading.is_notice:
             return Decision(None)
-        parent = reading.step.parent
-        # Many sources chain each step to the one before, which says nothing of what it is for.
-        if parent is not None and parent in self._parents and parent != next(reversed(self._parents)):
-            return Decision(self.scope(self._parents[parent]))
-        if said.named is not None:
-            return Decision(self.scope(said.named))
-        current = self.current
+        number = chains.followed_by(self._parents, reading.step)
+        number = said.named if number is None else number
+        if number is not None:
+            return Decision(self.scope(number))
         if said.unit:
             same = (scope for scope in reversed(self.scopes) if scope.unit == said.unit and scope.into is None)
             return Decision(next(same, None))
+        current = self.current
         if current is None:
             return None
-        is_result = reading.answers_tool and self._stream.last_called
-        if is_result or (current.unit and not reading.breaks_off) or self._stream.is_answered_at_length(reading):
+        if self._must_stay(reading, current):
             return Decision(current)
         if is_foreign(reading.language) and (decision := self._by_words(reading, current)):
             return decision
-        if not current.unit and (back := self._spoken_of(said.topic, current)) is not None:
+        return None if current.unit else self._by_topic(said, current)
+
+    def _must_stay(self, reading: Reading, current: Scope) -> bool:
+        """Whether a step is a result of the call before it, a long answer, or of the unit that is spoken of."""
+        is_result = reading.answers_tool and self._stream.last_called
+        is_of_unit = bool(current.unit) and not reading.breaks_off
+        return is_result or is_of_unit or self._stream.is_answered_at_length(reading)
+
+    def _by_topic(self, said: InWords, current: Scope) -> Decision | None:
+        """The scope of a step that puts a topic at its front, or breaks off for a subject; None if it does not tell."""
+        if (back := self._spoken_of(said.topic, current)) is not None:
             return Decision(back)
-        if said.subject and not current.unit:
-            stems = content_stems(said.subject)
-            return None if any(stem in current.terms for stem in stems) else Decision(self._spoken_of(stems, current))
-        return None
+        stems = content_stems(said.subject) if said.subject else []
+        if not said.subject or any(stem in current.terms for stem in stems):
+            return None
+        return Decision(self._spoken_of(stems, current))
 
     def _spoken_of(self, topic: Sequence[str], current: Scope) -> Scope | None:
         """The earlier scope in which a topic was spoken of most, if it is spoken of little in the current one."""
@@ -223,38 +187,22 @@ class ScopeTracker:
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """What the step may belong to: the current scope first, earlier ones, a new one last."""
-        # Complexity over 15 because each scope gets its evidence beside that of all others, in one pass.
         stream, current = self._stream, self.current
         weights = stream.weigh(sorted(reading.stem_set))
-        total = sum(weights.values()) or 1.0
         shortlist = self._shortlist(reading)
+        total = sum(weights.values()) or 1.0
         cohesions = [known_weight(weights, scope.terms) / total for scope in shortlist]
         best = max(cohesions, default=0.0)
         answer = self._hear(reading.step.content).answer
         replies = [fit(scope.said, answer) for scope in shortlist]
         to_nothing = fit(self._replies.start, answer)
         best_reply, next_reply = sorted([to_nothing, *replies], reverse=True)[:2] if replies else (to_nothing, 0.0)
-        of_step = step_evidence(
-            reading,
-            stream,
-            current,
-            weights=weights,
-            scopes=len(self.scopes),
-            here=cohesions[0] if current is not None else 0.0,
-            elsewhere=max(cohesions[current is not None :], default=0.0),
-            known=sum(map(self._holders.__contains__, reading.values)),
-            unfinished=sum(s is not current and not s.closed and s.into is None for s in self.scopes[-64:]),
-            reply=replies[0] if current is not None else 0.0,
-            reply_elsewhere=max(replies[current is not None :], default=to_nothing),
-            reply_to_nothing=to_nothing,
-        )
+        of_step = self._of_step(reading, weights, cohesions, replies, to_nothing)
         leaving = self._particles(reading)
         weight, nothing = self._by_name.get, repeat(0.0)
         left = sum(map(weight, leaving, nothing))
         returning = left + sum(map(mul, self._when_returning, of_step))
-        earlier = [scope for scope in shortlist if scope is not current]
-        latest = max(earlier, key=lambda scope: scope.last, default=None)
-        latest_open = max((s for s in earlier if not s.closed), key=lambda scope: scope.last, default=None)
+        latest, latest_open = _latest([scope for scope in shortlist if scope is not current])
         found: list[Candidate] = []
         for scope, cohesion, reply in zip(shortlist, cohesions, replies, strict=True):
             of_scope = scope_evidence(
@@ -286,6 +234,32 @@ class ScopeTracker:
         }
         found.append(Candidate(None, of_step, [], leaving, opening))
         return found
+
+    def _of_step(
+        self,
+        reading: Reading,
+        weights: Mapping[str, float],
+        cohesions: Sequence[float],
+        replies: Sequence[float],
+        to_nothing: float,
+    ) -> list[float]:
+        """The values of `STEP_FEATURES`, given how well each scope coheres with the step and is answered by it."""
+        current = self.current
+        has_current = current is not None
+        return step_evidence(
+            reading,
+            self._stream,
+            current,
+            weights=weights,
+            scopes=len(self.scopes),
+            here=cohesions[0] if has_current else 0.0,
+            elsewhere=max(cohesions[has_current:], default=0.0),
+            known=sum(map(self._holders.__contains__, reading.values)),
+            unfinished=sum(s is not current and not s.closed and s.into is None for s in self.scopes[-64:]),
+            reply=replies[0] if has_current else 0.0,
+            reply_elsewhere=max(replies[has_current:], default=to_nothing),
+            reply_to_nothing=to_nothing,
+        )
 
     def look_ahead(self, texts: Sequence[str]) -> None:
         """Get the vectors of the next steps at once, which costs less than one by one and changes nothing else."""
@@ -343,10 +317,7 @@ class ScopeTracker:
             is_new = True
         self._extend(scope, reading)
         scope.unit = scope.unit or unit
-        if reading.step.id is not None:
-            self._parents[reading.step.id] = scope.number
-            if len(self._parents) > _MAX_PARENTS:
-                del self._parents[next(iter(self._parents))]
+        chains.note(self._parents, reading.step, scope.number)
         if not reading.is_notice:
             self._go_on(reading, scope, is_new=is_new)
         stream.time_s = stream.time_s if reading.time_s is None else reading.time_s
@@ -593,8 +564,7 @@ class ScopeTracker:
         return tracker
 
 
-@lru_cache(maxsize=1)
-def shipped_weights() -> Mapping[str, float]:
-    """The weights made by `stitch.pipelines.fit_local`."""
-    data = files("stitch.label.local").joinpath("scope_weights.json").read_bytes()
-    return {str(name): float(weight) for name, weight in orjson.loads(data)["weights"].items()}
+def _latest(earlier: Sequence[Scope]) -> tuple[Scope | None, Scope | None]:
+    """The scope that was left last, and the last of those not wound up."""
+    last = max(earlier, key=lambda scope: scope.last, default=None)
+    return last, max((scope for scope in earlier if not scope.closed), key=lambda scope: scope.last, default=None)
