@@ -8,7 +8,7 @@ again what the thing is for. The agent's turns stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from random import Random
@@ -138,26 +138,28 @@ class _Traveler:
 
     def _forms(self, op: Operation, name: str) -> list[str]:
         """The ways in which a thing can be told from the others for its purpose, the common ones more than once."""
-        # Complexity over 15 because each way has a condition of its own.
         proposed = self._proposed[op.day, op.slot]
         told = self._told.get(name, {})
-        others = [self._told.get(other, {}) for other in proposed if other != name]
         at, count = proposed.index(name) + 1, len(proposed)
         if count == 1:
             return ["only"] * 3 + [form for form in ("price", *_TOLD) if form in told][:1]
         forms = ["ord"] * 3 + ["last"] * 2 * (at == count) + ["first"] * 2 * (at == 1)
         forms += ["of_two1" if at == 1 else "of_two2"] * 3 * (count == 2)
         forms += ["after"] * (at > 1 and count > 2)
-        forms += [
-            form for form in ("price", "rating") if form in told and all(told[form] != o.get(form) for o in others)
-        ]
-        unlike = [form for form in _TOLD if form in told and all(told[form] != other.get(form) for other in others)]
+        forms += self._unlike(("price", "rating"), name, proposed)
+        unlike = self._unlike(_TOLD, name, proposed)
         forms += [self._rng.choice(unlike)] * 2 if unlike else []
         decided = self._decided.get((op.day, op.slot), [])
         if op.action != "DECIDE" and decided:
             forms += ["chosen"] * 2 * (decided[-1] == name)
             forms += ["dropped"] * 2 * (decided[-1] != name and set(decided[:-1]) == {name})
         return forms
+
+    def _unlike(self, forms: Iterable[str], name: str, proposed: Sequence[str]) -> list[str]:
+        """What of these was told of a thing, and not the same of another one."""
+        told = self._told.get(name, {})
+        others = [self._told.get(other, {}) for other in proposed if other != name]
+        return [form for form in forms if form in told and all(told[form] != other.get(form) for other in others)]
 
     def _sentence(self, text: str) -> str:
         return text if text[-1] in ".?!:" else f"{text}{self._rng.choice(('.', '.', '', '?'))}"

@@ -76,7 +76,6 @@ def snippet_of(values: Sequence[Any]) -> MemorySnippet:
     Raises:
         StoreError: They are not those of a snippet, or of another schema.
     """
-    # Complexity over 15 because each field may be absent in its own way; a loop over them takes twice as long.
     every: Sequence[Any] = (*values, *_NOTHING[len(values) :])
     (
         tenant, trajectory, step, position, recorded, version, origin, trust, role, text, scope, events, entities,
@@ -98,18 +97,22 @@ def snippet_of(values: Sequence[Any]) -> MemorySnippet:
         "resolved": text if resolved is None else resolved,
         "summary": summary or "",
         "context": context or "",
-        "intent": stored_intent(tuple(scope or ()), tuple(events or ()), tuple(entities or ()), tuple(targets or ())),
-        "references": tuple(map(_reference, references)) if references else (),
+        "intent": stored_intent(*map(_tuple, (scope, events, entities, targets))),
+        "references": tuple(map(_reference, _tuple(references))),
         "session": session,
         "happened": happened,
         "recorded": recorded,
         "labeled_by": labeled_by,
-        "tools": tuple(tools) if tools else (),
+        "tools": _tuple(tools),
         "origin": _ORIGIN_OF[origin],
         "trust": _TRUST_OF[trust],
         "metadata": {},
     }
     return _made(MemorySnippet, fields, _ALL_OF_SNIPPET)
+
+
+def _tuple(values: Sequence[Any] | None) -> tuple[Any, ...]:
+    return tuple(values) if values else ()
 
 
 def _reference(values: Sequence[Any]) -> ReferenceRewrite:

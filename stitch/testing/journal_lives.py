@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, NamedTuple
 
 from stitch.core import ContextualIntent, LabelInventory, LabelKind, LabelMerge, Step, StepLabels, StepState
 from stitch.journal import Checkpoint, Journal
-from stitch.journal.entries import encode_labels
+from stitch.journal.entries import Entry, encode_labels
 
 LABELS = StepLabels(intent=ContextualIntent(scope="day 1", event_types=("ask",)), made_by="local", summary="short")
 OTHERS = StepLabels(intent=ContextualIntent(scope="day 2", event_types=("tell",)), made_by="ann")
@@ -50,54 +50,84 @@ def everything(journal: Journal, *tenants: str) -> list[Any]:
     ]
 
 
+class _Now(NamedTuple):
+    """A journal at one moment of its life, with what something may be done to."""
+
+    journal: Journal
+    chance: random.Random
+    number: int
+    tenant: str
+    trajectory: str
+    entries: list[Entry]
+    some: list[Entry]
+    """Those it is done to."""
+
+    @property
+    def seqs(self) -> list[int]:
+        return sorted(entry.seq for entry in self.some)
+
+    def labeled(self, labeled: bool) -> list[int]:
+        return [entry.seq for entry in self.entries if (entry.labels is not None) is labeled]
+
+
 def live(journal: Journal, seed: int, *, operations: int = 60) -> None:
     """Do something with a journal, always the same for the same seed."""
     chance = random.Random(seed)
-    for number in range(operations):
-        _do_something(journal, chance, number)
-
-
-def _do_something(journal: Journal, chance: random.Random, number: int) -> None:
-    # Complexity over 15 because each branch is one operation of a journal, with what it is given here.
-    tenant, trajectory = chance.choice("ab"), chance.choice("tu")
     states = tuple(state for state in StepState if state is not StepState.RETIRED)  # these stay as they are
-    entries = list(journal.entries(tenant, trajectory, states=states))
-    bare = [entry.seq for entry in entries if entry.labels is None]
-    labeled = [entry.seq for entry in entries if entry.labels is not None]
-    some = chance.sample(entries, min(len(entries), chance.randrange(3)))
-    seqs = sorted(entry.seq for entry in some)
-    kind = chance.randrange(10)
-    if kind < 3 or not entries:
-        count = chance.randrange(4)
-        append(
-            journal,
-            *(say(f"{number} {n}") for n in range(count)),
-            tenant=tenant,
-            trajectory=trajectory,
-            recorded=number,
-        )
-    elif kind == 3:
-        journal.record_labels([(seq, ENCODED) for seq in bare[:2]])
-    elif kind == 4:
-        journal.record_stored(labeled[:2])
-    elif kind == 5:
-        journal.record_failed(seqs, "because")
-    elif kind == 6:
-        for entry in some:
-            labels = OTHERS if entry.labels is not None else None
-            saved = Checkpoint("local", number, b"saved", LabelInventory()) if chance.random() < 0.5 else None
-            right = say(f"right {number}", id=entry.id)
-            journal.correct(entry.seq, step=right, labels=labels, at=number, by="ann", checkpoint=saved)
-    elif kind == 7:
-        journal.retire(seqs, at=number, reason="old")
-    elif kind == 8:
-        kept = [(seq, encode_labels(OTHERS, step="")) for seq in labeled if seq not in seqs][:1]
-        journal.record_removed(seqs)
-        saved = (
-            Checkpoint("local", number, b"saved", LabelInventory(merges=(MERGE,))) if chance.random() < 0.5 else None
-        )
-        all_gone = {entry.seq for entry in entries} <= set(seqs)
-        journal.erase(seqs, tenant=tenant, trajectory=trajectory, labels=kept, checkpoint=None if all_gone else saved)
-    else:
-        inventory = LabelInventory(steps=len(entries), merges=(MERGE,) if chance.random() < 0.3 else ())
-        journal.save_checkpoint(tenant, trajectory, Checkpoint("local", len(entries), b"saved", inventory))
+    for number in range(operations):
+        tenant, trajectory = chance.choice("ab"), chance.choice("tu")
+        entries = list(journal.entries(tenant, trajectory, states=states))
+        some = chance.sample(entries, min(len(entries), chance.randrange(3)))
+        drawn = chance.randrange(len(_OPERATIONS))
+        _OPERATIONS[drawn if entries else 0](_Now(journal, chance, number, tenant, trajectory, entries, some))
+
+
+def _append(now: _Now) -> None:
+    steps = [say(f"{now.number} {n}") for n in range(now.chance.randrange(4))]
+    append(now.journal, *steps, tenant=now.tenant, trajectory=now.trajectory, recorded=now.number)
+
+
+def _label(now: _Now) -> None:
+    now.journal.record_labels([(seq, ENCODED) for seq in now.labeled(False)[:2]])
+
+
+def _store(now: _Now) -> None:
+    now.journal.record_stored(now.labeled(True)[:2])
+
+
+def _fail(now: _Now) -> None:
+    now.journal.record_failed(now.seqs, "because")
+
+
+def _correct(now: _Now) -> None:
+    for entry in now.some:
+        labels = OTHERS if entry.labels is not None else None
+        saved = Checkpoint("local", now.number, b"saved", LabelInventory()) if now.chance.random() < 0.5 else None
+        right = say(f"right {now.number}", id=entry.id)
+        now.journal.correct(entry.seq, step=right, labels=labels, at=now.number, by="ann", checkpoint=saved)
+
+
+def _retire(now: _Now) -> None:
+    now.journal.retire(now.seqs, at=now.number, reason="old")
+
+
+def _erase(now: _Now) -> None:
+    seqs = now.seqs
+    kept = [(seq, encode_labels(OTHERS, step="")) for seq in now.labeled(True) if seq not in seqs][:1]
+    now.journal.record_removed(seqs)
+    saved = Checkpoint("local", now.number, b"saved", LabelInventory(merges=(MERGE,)))
+    saves = now.chance.random() < 0.5 and len(seqs) < len(now.entries)
+    now.journal.erase(
+        seqs, tenant=now.tenant, trajectory=now.trajectory, labels=kept, checkpoint=saved if saves else None
+    )
+
+
+def _save(now: _Now) -> None:
+    merges = (MERGE,) if now.chance.random() < 0.3 else ()
+    inventory = LabelInventory(steps=len(now.entries), merges=merges)
+    saved = Checkpoint("local", len(now.entries), b"saved", inventory)
+    now.journal.save_checkpoint(now.tenant, now.trajectory, saved)
+
+
+_OPERATIONS = (_append, _append, _append, _label, _store, _fail, _correct, _retire, _erase, _save)
+"""What is done, the common ones more than once; to a journal that holds nothing, the first."""

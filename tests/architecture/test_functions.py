@@ -1,4 +1,4 @@
-"""What holds for every function: it is simple or says why it is not, and no cache of the process keeps users' words."""
+"""What holds for every function: it is simple, and no cache of the process keeps users' words."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("stitch", "signatures", "pipelines", "bench", "configs")
 MOST = 15
-REASON = f"Complexity over {MOST} because"
-"""Begins a comment inside a function that is better left whole."""
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +52,16 @@ def functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast
             yield from functions(node.body, f"{prefix}{node.name}.")
 
 
-def test_a_complex_function_says_why_it_is(parsed: Callable[[Path], ast.Module]) -> None:
+def test_no_function_is_complex(parsed: Callable[[Path], ast.Module]) -> None:
     found = set()
     for folder in FOLDERS:
         for file in (ROOT / folder).rglob("*.py"):
             lines = file.read_text(encoding="utf-8").splitlines()
             for name, node in functions(parsed(file).body):
                 text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-                if len(COUNTED.findall(text)) >= MOST and complexity(node) > MOST and REASON not in text:
+                if len(COUNTED.findall(text)) >= MOST and complexity(node) > MOST:
                     found.add(f"{file.relative_to(ROOT)} {name}")
-    assert found == set(), "take these apart, or say why not in a comment inside"
+    assert found == set(), "take these apart"
 
 
 def test_complexity_is_counted() -> None:

@@ -40,9 +40,7 @@ def test_things_raised_are_those_of_the_speaker_for_the_part_of_the_plan(
         known.clock, known.part = number + 1, part
         known.raise_names([(name, [f"{name} for lunch {number}."], False)], by=by, scope=scope, step=str(number))
     if gone:
-        known.forget(
-            sorted(place + 1 for place in gone), ids={str(place) for place in gone}, texts=[], erased=NoWords()
-        )
+        known.forget(sorted(place + 1 for place in gone), ids={str(place) for place in gone}, erased=NoWords())
     if loaded:
         known = Antecedents.load(known.save())
     for part in ("", "day 1", "day 2"):

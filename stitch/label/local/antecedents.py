@@ -15,6 +15,7 @@ import orjson
 from pydantic import JsonValue
 
 from stitch.core.protocols import ErasedText
+from stitch.label.local.forgetting import unsaid, unsaid_of
 from stitch.label.local.hypernyms import nouns_for, told_kinds
 from stitch.label.local.meant import alike, likeliest, purposes_meant
 from stitch.text.names import NameMention, name_key
@@ -90,7 +91,7 @@ class Referent:
     def forget(self, ids: Set[str | None], *, erased: ErasedText, moved: Callable[[int], int]) -> None:
         """Forget that steps spoke of it; `moved` gives the new time for an old one."""
         self.step = None if self.step in ids else self.step
-        self.told = [word for word in self.told if not erased.said_in(word)]
+        self.told = unsaid_of(self.told, erased)
         self.last, self.since, self.named = map(moved, (self.last, self.since, self.named))
 
 
@@ -115,10 +116,8 @@ class Raised:
 
     def forget(self, erased: ErasedText) -> None:
         """Forget words that only erased steps said."""
-        self.answers = [word for word in self.answers if not erased.said_in(word)]
-        self.by, self.slot, self.part = (
-            "" if erased.said_in(text) else text for text in (self.by, self.slot, self.part)
-        )
+        self.answers = unsaid_of(self.answers, erased)
+        self.by, self.slot, self.part = (unsaid(text, erased) for text in (self.by, self.slot, self.part))
         self.scope = erased.renamed(self.scope)
 
 
@@ -379,25 +378,33 @@ class Antecedents:
             if name_key(other.name) == key:
                 other.answers = item.answers
 
-    def forget(self, gone: Sequence[int], *, ids: Set[str | None], texts: Iterable[str], erased: ErasedText) -> None:
+    def forget(self, gone: Sequence[int], *, ids: Set[str | None], erased: ErasedText) -> None:
         """Forget what steps named, raised and listed, and what only they said.
 
         Args:
             gone: When they were heard (`clock`), in order.
             ids: Their ids.
-            texts: What they said.
             erased: What only they said.
         """
-        # Complexity over 15 because each thing that is remembered is looked through in its turn.
 
         def moved(clock: int) -> int:
             return clock - bisect_left(gone, clock)
 
-        self.referents = {
-            key: referent for key, referent in self.referents.items() if not referent.is_only_in(ids, erased)
-        }
+        self.referents = {key: one for key, one in self.referents.items() if not one.is_only_in(ids, erased)}
         for referent in self.referents.values():
             referent.forget(ids, erased=erased, moved=moved)
+        self._forget_raised(ids, erased=erased, moved=moved)
+        self._ranked, self._ranked_at = [], -1
+        self.listed = [] if self.listed_at in gone else _remaining(self.listed, erased)
+        self.topics = [] if self.topic_at in gone else _remaining(self.topics, erased)
+        self.part = unsaid(self.part, erased)
+        self.clock, self.listed_at, self.topic_at, self.turned = map(
+            moved, (self.clock, self.listed_at, self.topic_at, self.turned)
+        )
+        self.unbound = {word: moved(clock) for word, clock in self.unbound.items()}
+
+    def _forget_raised(self, ids: Set[str | None], *, erased: ErasedText, moved: Callable[[int], int]) -> None:
+        """Forget what was raised in steps, and in which place what remains of it stands."""
         answered = [self.raised[at] if 0 <= at < len(self.raised) else None for at in (self.followed, self.beside)]
         self.raised = [item for item in self.raised if item.step not in ids and not erased.quoted_in(item.name)]
         for item in self.raised:
@@ -409,16 +416,6 @@ class Antecedents:
         if self.followed < 0:
             self.followed, self.beside = self.beside, -1
         self.__post_init__()
-        self._ranked, self._ranked_at = [], -1
-        if self.listed_at in gone:
-            self.listed = []
-        self.listed = _remaining(self.listed, erased)
-        self.topics = [] if self.topic_at in gone else _remaining(self.topics, erased)
-        self.part = "" if erased.said_in(self.part) else self.part
-        self.clock, self.listed_at, self.topic_at, self.turned = map(
-            moved, (self.clock, self.listed_at, self.topic_at, self.turned)
-        )
-        self.unbound = {word: moved(clock) for word, clock in self.unbound.items()}
 
     def save(self) -> dict[str, JsonValue]:
         """Return everything as JSON values."""

@@ -237,35 +237,34 @@ def complete(
 
 def _demonstratives(text: str, said: Sequence[Said], role: str, focus: Referent | None) -> Iterator[ReferenceRewrite]:
     """Names "that hotel", and tells "that part" as it was told before ("the south part")."""
-    # Complexity over 15 because each reading of a noun is tried only if those before it found nothing.
     lowered = text.lower()
     if not any(map(lowered.__contains__, _DEMONSTRATIVES)):
         return
     for match in _DEMONSTRATIVE.finditer(text):
         first = match["noun"].split()[0]
-        lead = (match["lead"] or "the").lower()
-        # After a noun, "that" opens a clause; before a plural, too.
-        clause = (lead not in FUNCTION_WORDS and not is_verb(lead)) or (
-            first.endswith("s") and not first.endswith("ss")
-        )
-        if clause or not first.islower() or first in FUNCTION_WORDS or is_verb(first) or first in _TIMES:
+        if not _points((match["lead"] or "the").lower(), first):
             continue
-        wish = _wish(said, role) if focus is not None and not focus.heading else None
-        if (
-            focus is not None
-            and wish is not None
-            and singular(first) == singular(wish.noun)
-            and _is_new(focus, said, role)
-        ):
-            end = match.start("noun") + len(first)
-            yield _rewrite(match.start("which"), end, focus.name, 0.7, antecedent=focus.step)
-            continue
-        if title := _title(first, said):
-            yield _rewrite(match.start("which"), match.start("noun") + len(first), f"the {first} {title}", 0.7)
-            continue
-        modifiers = _modifiers(match["noun"].lower(), said) or _modifiers(first, said)
-        if modifiers:
+        start, end = match.start("which"), match.start("noun") + len(first)
+        if focus is not None and _is_wished(focus, first, said, role):
+            yield _rewrite(start, end, focus.name, 0.7, antecedent=focus.step)
+        elif title := _title(first, said):
+            yield _rewrite(start, end, f"the {first} {title}", 0.7)
+        elif modifiers := _modifiers(match["noun"].lower(), said) or _modifiers(first, said):
             yield _rewrite(*match.span("which"), f"the {modifiers}", 0.7)
+
+
+def _points(lead: str, noun: str) -> bool:
+    """Whether "that" between two words points at a thing: after a noun it opens a clause, before a plural, too."""
+    opens_clause = lead not in FUNCTION_WORDS and not is_verb(lead)
+    if opens_clause or (noun.endswith("s") and not noun.endswith("ss")):
+        return False
+    return noun.islower() and noun not in FUNCTION_WORDS and not is_verb(noun) and noun not in _TIMES
+
+
+def _is_wished(focus: Referent, noun: str, said: Sequence[Said], role: str) -> bool:
+    """Whether a noun is that of the last wish, after which the thing was named."""
+    wish = None if focus.heading else _wish(said, role)
+    return wish is not None and singular(noun) == singular(wish.noun) and _is_new(focus, said, role)
 
 
 def _is_new(focus: Referent, said: Sequence[Said], role: str) -> bool:

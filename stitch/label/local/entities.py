@@ -6,7 +6,7 @@ that say what a value is, and from the keys of tool calls and results. Their num
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stitch.core.intent import LabelKind, LabelMerge
@@ -24,6 +24,7 @@ from stitch.text.words import FUNCTION_WORDS, is_verb, singular, whole_words, wo
 ENTITY_TYPES_A_STEP = 8
 _MAX_VALUES_KEPT = 24
 _MAX_INDUCED = 256
+_ANSWER_STEMS, _SHORT_ANSWER_STEMS = 40, 12
 
 _SYNONYMS = {
     "cost": "price", "fee": "price", "fare": "price", "charge": "price", "expense": "price", "amount": "quantity",
@@ -80,36 +81,15 @@ class EntityTyper:
 
     def type(self, reading: Reading) -> Kinds:
         """The entity types of a step, with the values it names."""
-        # Complexity over 15 because types and values come from five places, in the order in which they count.
-        mentions: dict[tuple[str, str], None] = {}
-        types: dict[str, None] = {}
         foreign = is_foreign(reading.language)
         asked = self._asked_now = [] if foreign else _asked_types(reading)
-        for kind in asked:
-            types[kind] = None
-        for key, value in reading.data.pairs:
-            kind = _key_type(key)
-            if kind:
-                types[kind] = None
-                if value:
-                    mentions[kind, value] = None
-        named: set[str] = set()
-        for slot in () if foreign else slots(reading.text, reading.found):
-            named.add(slot.value)
-            types[_neutral(slot.name)] = None
-            mentions[_neutral(slot.name), slot.value] = None
+        slotted = [] if foreign else [(_neutral(slot.name), slot.value) for slot in slots(reading.text, reading.found)]
+        told = [*_keyed(reading), *slotted]
         answered = self._asked if self._asked_by and self._asked_by != reading.role and not asked else []
-        for kind in answered[:3]:
-            if len(reading.stems) <= 40:
-                types[kind] = None
-        for found in reading.found:
-            # "2 stops" are stops: what is counted says more than that something is.
-            if found.entity_type != "number" and not (found.entity_type == "quantity" and found.value in named):
-                types[found.entity_type] = None
-            mentions[found.entity_type, found.value] = None
-            fits = not answered or _SHAPES.get(answered[0], found.entity_type).find(found.entity_type) >= 0
-            if answered and fits and len(reading.found) == 1 and len(reading.stems) <= 12:
-                mentions[answered[0], found.value] = None
+        of_answer = answered[:3] if len(reading.stems) <= _ANSWER_STEMS else []
+        types = dict.fromkeys((*asked, *(kind for kind, _ in told), *of_answer))
+        types.update(dict.fromkeys(_shapes(reading, named={value for _, value in slotted})))
+        mentions = dict.fromkeys((*(pair for pair in told if pair[1]), *_named(reading, answered)))
         admitted = self.vocabulary.admit(filter(None, types))[:ENTITY_TYPES_A_STEP]
         kept = tuple(
             EntityMention(entity_type=kind, value=value[:MAX_VALUE_CHARS])
@@ -203,6 +183,29 @@ class EntityTyper:
         typer._values = {kind: dict.fromkeys(values, 1) for kind, values in data["values"].items()}
         typer._asked, typer._asked_by = list(data["asked"]), data["asked_by"]
         return typer
+
+
+def _keyed(reading: Reading) -> Iterator[tuple[str, str]]:
+    """What stands in calls and results, with the type that its key names."""
+    for key, value in reading.data.pairs:
+        if kind := _key_type(key):
+            yield kind, value
+
+
+def _shapes(reading: Reading, *, named: Container[str]) -> Iterator[str]:
+    """The types of the values of a step; "2 stops" are stops: what is counted says more than that something is."""
+    for found in reading.found:
+        if found.entity_type != "number" and not (found.entity_type == "quantity" and found.value in named):
+            yield found.entity_type
+
+
+def _named(reading: Reading, answered: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The values of a step with their types; the only one of a short answer is also of the type that was asked for."""
+    is_answer = bool(answered) and len(reading.found) == 1 and len(reading.stems) <= _SHORT_ANSWER_STEMS
+    for found in reading.found:
+        yield found.entity_type, found.value
+        if is_answer and found.entity_type in _SHAPES.get(answered[0], found.entity_type):
+            yield answered[0], found.value
 
 
 def _asked_types(reading: Reading) -> list[str]:

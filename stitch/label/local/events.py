@@ -7,7 +7,7 @@ of doing enter by evidence. Synonyms of the neutral acts are closed lists of the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from stitch.core.intent import GOAL_OPENED, LabelKind
@@ -179,6 +179,58 @@ def _telling(text: str) -> str:
     return text if len(text) <= 3 * _ENDS_CHARS else f"{text[:_ENDS_CHARS]}\n{text[-_ENDS_CHARS:]}"
 
 
+def _by_structure(reading: Reading, *, by_opener: bool) -> list[str]:
+    """What a step does that is no talk: a notice, a call, a result, instructions; empty for talk."""
+    data = reading.data
+    if reading.is_notice:
+        return ["notice"]
+    if data.calls:
+        return ["call tool", *(call.name for call in data.calls[: EVENT_TYPES_A_STEP - 1])]
+    if reading.answers_tool:
+        failed = _CUES["report error"].search(reading.folded, 0, 600)
+        return ["report error" if failed else "report result", *([data.tool] if data.tool else [])]
+    if (ended := _ENDED.match(reading.folded)) is not None:
+        return ["report result" if ended["code"] == "0" else "report error"]
+    return ["instruct"] if reading.role in INSTRUCTING and by_opener else []
+
+
+def _reaction(lead: str | None, open_move: str, *, accepts: bool) -> str:
+    """What a step does that only reacts, or `accepts` in so many words."""
+    if lead in ("affirm", "accept offer", "refuse", "decline help"):
+        return lead
+    if accepts or (lead == "agree" and open_move.startswith("told")):
+        return "accept"
+    return lead or ("answer" if open_move else "inform")
+
+
+def _has(cue: str, text: str) -> bool:
+    return _CUES[cue].search(text) is not None
+
+
+def _plain_cue(reading: Reading, text: str, *, asks: bool, by_opener: bool) -> str | None:
+    """What words say plainly that a step does, whatever the form of its sentences."""
+    if by_opener and (asks or SentenceForm.REQUEST in reading.forms) and _ALTERNATIVES.search(text):
+        return "ask for alternatives"
+    if by_opener and _has("propose", text):
+        return "propose"
+    if (reading.switches or reading.returns) and _has("plan", text):
+        return "plan"
+    all_asked = set(reading.forms) == {SentenceForm.QUESTION}
+    passed = (*(("offer help",) if by_opener else ()), *(_TOLD if all_asked else ()))
+    return next((name for name in _PLAIN_CUES if name not in passed and _has(name, text)), None)
+
+
+def _late_cue(text: str, *, by_opener: bool) -> str | None:
+    return next((name for name in _LATE_CUES if (by_opener or name not in _OF_OPENER) and _has(name, text)), None)
+
+
+def _of_question(reading: Reading, asked: Set[str], *, by_opener: bool) -> str:
+    """What a question is for: whoever is asked for something confirms what was said, or asks for details."""
+    if by_opener:
+        return "ask"
+    return "confirm" if len(reading.values) > 1 and asked & {"yes or no", "offer"} else "ask for details"
+
+
 class EventTyper:
     """Names what each step of one trajectory does: at most `EVENT_TYPES_A_STEP` labels, the most telling first."""
 
@@ -204,66 +256,37 @@ class EventTyper:
         return self.vocabulary.admit(list(labels))[:EVENT_TYPES_A_STEP]
 
     def _types(self, reading: Reading, *, open_move: str, by_opener: bool) -> list[str]:
-        # Complexity over 15 because the kinds of steps are told apart in the order in which they outrank each other.
-        if reading.is_notice:
-            return ["notice"]
-        data = reading.data
-        if data.calls:
-            return ["call tool", *(call.name for call in data.calls[: EVENT_TYPES_A_STEP - 1])]
-        if reading.answers_tool:
-            failed = _CUES["report error"].search(reading.folded, 0, 600)
-            return ["report error" if failed else "report result", *([data.tool] if data.tool else [])]
-        if (ended := _ENDED.match(reading.folded)) is not None:
-            return ["report result" if ended["code"] == "0" else "report error"]
-        if reading.role in INSTRUCTING and by_opener:
-            return ["instruct"]
+        return _by_structure(reading, by_opener=by_opener) or self._by_words(
+            reading, open_move=open_move, by_opener=by_opener
+        )
+
+    def _by_words(self, reading: Reading, *, open_move: str, by_opener: bool) -> list[str]:
         if SentenceForm.THANKS in reading.forms and _ALL.search(reading.folded):
             return ["thank", "say goodbye"]
         main = self._main(reading, open_move=open_move, by_opener=by_opener)
         lead = _lead(reading, open_move=open_move)
-        if main in (None, "accept") and lead in ("affirm", "accept offer", "refuse", "decline help"):
-            return [lead]
-        if main == "accept" or (main is None and lead == "agree" and open_move.startswith("told")):
-            return ["accept"]
-        if main is None:
-            return [lead or ("answer" if open_move else "inform")]
+        if main is None or main == "accept":
+            return [_reaction(lead, open_move, accepts=main is not None)]
         # A helper's "Sure, ..." says nothing of its own.
-        reacts = lead is not None and lead != main and (by_opener or lead != "agree")
+        reacts = lead != main and (by_opener or lead != "agree")
         return [main, lead] if lead and reacts else [main]
 
     def _main(self, reading: Reading, *, open_move: str, by_opener: bool) -> str | None:
         """What the step does beside reacting: the plainest cue, else the form of its sentences."""
         text, forms = _telling(reading.folded), reading.forms
         asked = {move.removeprefix("asks ") for move in reading.gives if move.startswith("asks ")}
-        if by_opener and (asked or SentenceForm.REQUEST in forms) and _ALTERNATIVES.search(text):
-            return "ask for alternatives"
-
-        def has(name: str) -> bool:
-            return _CUES[name].search(text) is not None
-
-        proposes = has("propose")
-        if proposes and by_opener:
-            return "propose"
-        if (reading.switches or reading.returns) and has("plan"):
-            return "plan"
-        all_asked = set(forms) == {SentenceForm.QUESTION}
-        for name in _PLAIN_CUES:
-            if not (by_opener and name == "offer help") and not (all_asked and name in _TOLD) and has(name):
-                return name
-        if not by_opener and open_move and _LISTED.match(text) and len(_OPTION.findall(reading.text)) > 1:
+        if cue := _plain_cue(reading, text, asks=bool(asked), by_opener=by_opener):
+            return cue
+        lists = not by_opener and open_move and _LISTED.match(text)
+        if lists and len(_OPTION.findall(reading.text)) > 1:
             return "propose"
         if SentenceForm.REQUEST in forms:
             return self._requested(reading, text, open_move=open_move, by_opener=by_opener)
-        if proposes or (not by_opener and not asked & _DETAILS and has("offer")):
+        if not by_opener and (_has("propose", text) or (not asked & _DETAILS and _has("offer", text))):
             return "propose"
         if SentenceForm.QUESTION in forms:
-            confirms = not by_opener and len(reading.values) > 1 and asked & {"yes or no", "offer"}
-            return "confirm" if confirms else "ask" if by_opener else "ask for details"
-        # Complexity over 15 because the cues are tried in the order in which they outrank each other.
-        for name in _LATE_CUES:
-            if (by_opener or name not in _OF_OPENER) and has(name):
-                return name
-        return self._told(reading, open_move=open_move, by_opener=by_opener)
+            return _of_question(reading, asked, by_opener=by_opener)
+        return _late_cue(text, by_opener=by_opener) or self._told(reading, open_move=open_move, by_opener=by_opener)
 
     def _requested(self, reading: Reading, text: str, *, open_move: str, by_opener: bool) -> str:
         """What a request is for; who is asked for something may ask for it to be told in other words."""

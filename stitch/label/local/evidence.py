@@ -222,11 +222,8 @@ def step_evidence(
         reply_elsewhere: The best of that for another scope.
         reply_to_nothing: How well it follows nothing.
     """
-    # Complexity over 15 because it is a list of numbers in the order of their weights, each of which is an expression.
     forms, role = reading.forms, reading.role
     turns = stream.turns.get(role)
-    then, now = stream.time_s, reading.time_s
-    gap_s = max(0.0, now - then) if now is not None and then is not None else 0.0
     short_answer = float(bool(forms) and forms[0] in _SHORT_ANSWERS)
     few_words = 1.0 / (1.0 + len(reading.stems))
     closed = float(stream.last_closed)
@@ -235,12 +232,11 @@ def step_evidence(
     opener = float(stream.opener == role)
     novelty = 1.0 - here if reading.stem_set else 0.0
     terms: Mapping[str, int] = current.terms if current is not None else {}
-    asked_new = [stem for stem in sorted(reading.asking) if stem not in terms]
-    told_new = [stem for stem in sorted(reading.telling) if stem not in terms]
+    asks, tells = _new(reading.asking, terms), _new(reading.telling, terms)
     request, anaphoric, same = SentenceForm.REQUEST in forms, float(reading.anaphoric), float(stream.last_role == role)
     switching = _log_odds(turns[1], turns[0]) if turns else -1.5
-    asks_all, asks_most, asks_little = _share(len(asked_new), len(reading.asking))
-    tells_all, tells_most, tells_little = _share(len(told_new), len(reading.telling))
+    asks_all, asks_most, asks_little = _share(len(asks), len(reading.asking))
+    tells_all, tells_most, tells_little = _share(len(tells), len(reading.telling))
     values = [
         1.0,
         float(request),
@@ -261,7 +257,7 @@ def step_evidence(
         float(bool(reading.data.calls)),
         switching,
         _log_odds(stream.switches, stream.position),
-        log1p(gap_s / 60.0),
+        log1p(_gap_s(reading, stream) / 60.0),
         float(stream.session != reading.step.session),
         float(reading.is_notice),
         same,
@@ -277,8 +273,8 @@ def step_evidence(
         min(len(reading.values) - known, 5) / 2,
         min(known, 5) / 2,
         elsewhere - here,
-        log1p(sum(map(weights.__getitem__, asked_new))),
-        log1p(sum(map(weights.__getitem__, told_new))),
+        log1p(sum(map(weights.__getitem__, asks))),
+        log1p(sum(map(weights.__getitem__, tells))),
         float(not reading.stem_set),
         short_answer * asked,
         few_words * asked,
@@ -295,13 +291,12 @@ def step_evidence(
         asks_all * result,
         tells_all * asked,
         opener * tells_all,
-        asks_all * float(any(stem in stream.df for stem in asked_new)),
+        asks_all * float(any(map(stream.df.__contains__, asks))),
         asks_all * float(request),
     ]
     for degree in (float(stream.tools), stream.service / (stream.position + 2), float(len(stream.voices) > 2)):
         values += [degree, degree * asks_all, degree * tells_all, degree * novelty]
-    waits = current is not None and current.last_role != role and current.opens in AWAITED
-    unfit = float(current is not None and waits and not answers(reading.gives, current.opens))
+    unfit = float(current is not None and _leaves_waiting(reading, current))
     values += [
         _log_odds(stream.returns, stream.position),
         log1p(unfinished),
@@ -347,44 +342,30 @@ def scope_evidence(
         reply: How well the step follows the last one of the scope, see `replies`.
         other_reply: How well it follows the best other scope, or nothing.
     """
-    # Complexity over 15 because it is a list of numbers in the order of their weights, each of which is an expression.
-    role, addressees, calls = reading.role, reading.addressees, reading.data.calls
+    role, known, interleaved = reading.role, scope.terms, stream.interleaved
     total = sum(weights.values()) or 1.0
     last = frozenset(scope.recent[-1]) if scope.recent else frozenset()
     recent = last.union(*scope.recent)
-    shared = list(filter(scope.values.__contains__, reading.values))
-    # In a chain of calls, each tool says little of the goal; a call right after somebody's turn says more.
-    fresh_call = bool(calls) and not stream.last_answered_tool
-    same_call = any(call.name in scope.calls for call in calls)
     open_question = bool(scope.asker) and scope.asker != role
     gap = stream.position - scope.last
     log_gap = log(gap) if gap > 0 else 0.0
-    known = scope.terms
     here: Mapping[str, int] = current.terms if current is not None else {}
     # Of the current scope itself, nothing is known here alone.
     alone = {} if scope is current else {s: weights[s] for s in filter(known.__contains__, weights) if s not in here}
     with_last = known_weight(weights, last) / total
     is_answer = float(open_question and not any(form in _QUESTIONS for form in reading.forms))
-    classes = set(reading.values.values())
-    new_classes = {kind for value, kind in reading.values.items() if value not in scope.values}
-    values = [
+    pointed_known = _among(reading.pointed, known)
+    together = (is_latest_open, log_gap, is_answer, scope.closed, with_last, cohesion)
+    return [
         with_last,
         known_weight(weights, recent) / total,
         cohesion,
         float(is_best),
-        min(len(shared), 4) / 2,
-        min(sum(1.0 / len(holders[value]) for value in shared if value in holders), 2.0),
-        float(same_call and fresh_call),
-        float(fresh_call and bool(scope.calls) and not same_call),
+        *_of_shared(reading, scope, holders),
+        *_of_calls(reading, scope, stream),
         log_gap,
         log1p(scope.steps),
-        float(role in scope.speakers),
-        float(stream.spoke.get(role) == scope.number),
-        float(scope.last_role == role),
-        float(any(stream.spoke.get(name) == scope.number for name in addressees)),
-        float(scope.last_role in addressees),
-        float(any(name in scope.speakers for name in addressees)),
-        float(role in scope.addressed),
+        *_of_voices(reading, scope, stream),
         float(open_question),
         is_answer,
         log1p(known_weight(alone, reading.asking)),
@@ -392,20 +373,13 @@ def scope_evidence(
         float(scope.closed),
         _among(reading.asking, scope.asked),
         _among(reading.asking, scope.told),
-        sum(kind in scope.kinds for kind in new_classes) / (len(classes) or 1),
-        sum(kind not in scope.kinds for kind in new_classes) / (len(classes) or 1),
+        *_of_new_classes(reading, scope),
         float(is_latest),
         float(is_latest_open),
-    ]
-    interleaved, pointed = stream.interleaved, reading.pointed
-    together = (is_latest_open, log_gap, is_answer, scope.closed, with_last, cohesion)
-    values += [interleaved * value for value in together]
-    pointed_known = _among(pointed, known)
-    return [
-        *values,
+        *[interleaved * value for value in together],
         pointed_known,
-        _among(pointed, last),
-        1.0 - pointed_known if pointed else 0.0,
+        _among(reading.pointed, last),
+        1.0 - pointed_known if reading.pointed else 0.0,
         reply,
         float(reply >= other_reply),
         reply - other_reply,
@@ -413,6 +387,63 @@ def scope_evidence(
         interleaved * reply,
         interleaved * (reply - other_reply),
     ]
+
+
+def _of_shared(reading: Reading, scope: Scope, holders: Mapping[str, Sequence[int]]) -> tuple[float, float]:
+    """The values of a step that a scope names: how many, and how few other scopes do."""
+    shared = list(filter(scope.values.__contains__, reading.values))
+    rare = sum(1.0 / len(holders[value]) for value in shared if value in holders)
+    return min(len(shared), 4) / 2, min(rare, 2.0)
+
+
+def _of_calls(reading: Reading, scope: Scope, stream: Stream) -> tuple[float, float]:
+    """Whether a step calls what was called in a scope, or something else.
+
+    In a chain of calls, each tool says little of the goal; a call right after somebody's turn says more.
+    """
+    calls = reading.data.calls
+    if not calls or stream.last_answered_tool:
+        return 0.0, 0.0
+    same = any(call.name in scope.calls for call in calls)
+    return float(same), float(bool(scope.calls) and not same)
+
+
+def _of_voices(reading: Reading, scope: Scope, stream: Stream) -> tuple[float, ...]:
+    """What who speaks, and to whom, has to do with a scope."""
+    role, addressees = reading.role, reading.addressees
+    return (
+        float(role in scope.speakers),
+        float(stream.spoke.get(role) == scope.number),
+        float(scope.last_role == role),
+        float(any(stream.spoke.get(name) == scope.number for name in addressees)),
+        float(scope.last_role in addressees),
+        float(any(name in scope.speakers for name in addressees)),
+        float(role in scope.addressed),
+    )
+
+
+def _of_new_classes(reading: Reading, scope: Scope) -> tuple[float, float]:
+    """Of the classes of values that a step names, the shares with new values that the scope knows, and does not."""
+    new = {kind for value, kind in reading.values.items() if value not in scope.values}
+    if not new:
+        return 0.0, 0.0
+    count, known = len(set(reading.values.values())), sum(map(scope.kinds.__contains__, new))
+    return known / count, (len(new) - known) / count
+
+
+def _gap_s(reading: Reading, stream: Stream) -> float:
+    then, now = stream.time_s, reading.time_s
+    return 0.0 if now is None or then is None else max(0.0, now - then)
+
+
+def _leaves_waiting(reading: Reading, scope: Scope) -> bool:
+    """Whether somebody else waits for an answer in a scope that a step does not give."""
+    waits = scope.last_role != reading.role and scope.opens in AWAITED
+    return waits and not answers(reading.gives, scope.opens)
+
+
+def _new(stems: Iterable[str], known: Container[str]) -> list[str]:
+    return [stem for stem in sorted(stems) if stem not in known]
 
 
 def _among(some: Collection[str], of: Container[str]) -> float:

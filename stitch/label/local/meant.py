@@ -39,7 +39,6 @@ _SEEDS = {
     "tourist entertainment",
 }
 """Words that are near to others of the same meaning; their own purposes are `said_purposes`."""
-_PURPOSES = (*_MEALS, "stay", "outing")
 _CLASSES = {"stay": "stay", "a.m": "morning", "am": "morning", "p.m": "evening", "pm": "evening"}
 """Words whose vectors are near to other words ("leave")."""
 _LEAST_ALIKE, _ALIKE = 0.4, 0.8
@@ -80,42 +79,55 @@ def purposes_meant(
     Returns:
         The likeliest first; empty if nothing tells.
     """
-    # Complexity over 15 because each kind of evidence stands beside the others and is weighed against them.
     bare = f"{text[:start]}{' ' * (end - start)}{text[end:]}" if start >= 0 else text
     bare = _DINING_ROOM.sub(" restaurant", bare)
-    scores: dict[str, float] = {}
     said = said_purposes(bare, own)
     last = said[-1][0] if said else 0
     weight = _weigher(bare, start, end) if start >= 0 else (lambda at: 1.0 if at >= last else _NOT_LAST)
+    scores: dict[str, float] = {}
     for at, purpose in said:
         _raise(scores, purpose, weight(at))
-    taken = {at for at, _ in said}
+    classes = _classes_near(bare, weight, passed={at for at, _ in said})
+    for kind, alike in _kinds(name).items():
+        _raise(classes, kind, _BY_NAME * alike)
+    _raise_by_classes(scores, classes)
+    most = max(scores.values())
+    word = own_word(bare) if raises and most < _LEAST_SURE else ""
+    if not word and most < (_LEAST if raises else _LEAST_SURE):
+        return {}
+    return _shares(scores, word)
+
+
+def _classes_near(text: str, weight: Callable[[int], float], *, passed: Collection[int]) -> dict[str, float]:
+    """What the words of a text mean, by class, but for those at places that are `passed` over."""
     classes: dict[str, float] = {}
-    for match in _WORD.finditer(bare):
-        if match.start() not in taken and not taken_back(bare, match.start()):
+    for match in _WORD.finditer(text):
+        if match.start() not in passed and not taken_back(text, match.start()):
             by_place = weight(match.start())
             by_place = _OTHER_WORD if by_place == _OTHER_SENTENCE else by_place
             for name_of, alike in _meaning(match[0].lower()).items():
                 _raise(classes, name_of, alike * by_place)
-    for kind, alike in _kinds(name).items():
-        _raise(classes, kind, _BY_NAME * alike)
-    brunch = scores.pop("brunch", 0.0)
+    return classes
+
+
+def _raise_by_classes(scores: dict[str, float], classes: Mapping[str, float]) -> None:
+    """Take in what classes of words say of each purpose."""
+    brunch, of_meals = scores.pop("brunch", 0.0), classes.get("meal", 0.0)
     for meal, time in _MEALS.items():
-        told = max(classes.get(time, 0.0), classes.get("afternoon", 0.0) * (meal == "lunch"))
-        of_time = min(classes.get("meal", 0.0), told)
-        any_time = max(_ANY_MEAL * classes.get("meal", 0.0), _ANY_TIME * classes.get(time, 0.0))
-        score = max(classes.get(meal, 0.0), of_time, any_time, brunch * (meal != "dinner"))
+        at_time = classes.get(time, 0.0)
+        told = max(at_time, classes.get("afternoon", 0.0) * (meal == "lunch"))
+        any_time = max(_ANY_MEAL * of_meals, _ANY_TIME * at_time)
+        score = max(classes.get(meal, 0.0), min(of_meals, told), any_time, brunch * (meal != "dinner"))
         _raise(scores, meal, score)
     for purpose in ("stay", "outing"):
         _raise(scores, purpose, classes.get(purpose, 0.0))
-    word = own_word(bare) if raises and max(scores.values(), default=0.0) < _LEAST_SURE else ""
-    if not word and max(scores.values(), default=0.0) < (_LEAST if raises else _LEAST_SURE):
-        return {}
-    for purpose in _PURPOSES:
-        scores.setdefault(purpose, 0.0)
+
+
+def _shares(scores: Mapping[str, float], word: str) -> dict[str, float]:
+    """How likely each purpose is, the likeliest first; a speaker's own `word` may mean any of the others, too."""
     shares = {purpose: exp(_SHARP * score) for purpose, score in scores.items()}
     whole = sum(shares.values()) / (1.0 - _OWN * bool(word))
-    if word:  # it may mean any of the others, too
+    if word:
         shares[word] = shares.get(word, 0.0) + _OWN * whole
     return {purpose: round(share / whole, 4) for purpose, share in sorted(shares.items(), key=lambda one: -one[1])}
 

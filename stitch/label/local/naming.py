@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Sequence
+from itertools import dropwhile, pairwise
 from typing import NamedTuple
 
 from stitch.core.intent import clean_label
@@ -278,25 +279,28 @@ def _first(reading: Reading, most: int) -> list[tuple[int, int]]:
 
 def _chains(reading: Reading, start: int, end: int) -> Iterator[str]:
     """Noun phrases of a stretch with what hangs on them: "flight from Pittsburgh to Chicago"."""
-    # Complexity over 15 because a chain ends for any of several reasons, each of which needs where it stands now.
     phrases = [p for p in reading.phrases if start <= p.start < end and p.head not in reading.addressees]
     for index, phrase in enumerate(phrases):
-        words = [word for word in phrase.text.split() if word not in _ACTS]
-        while words and words[0].isdigit():
-            del words[0]
-        if not words or phrase.head in _VAGUE or all(word in _VAGUE for word in words):
-            continue
-        if len(words) == 1 and _OBJECT.match(reading.folded, phrase.start + len(phrase.text)):
-            continue
-        parts = [_in_case(reading.text, phrase, words)]
-        at = phrase.start + len(phrase.text)
-        for following in phrases[index + 1 : index + 3]:
-            link = _LINK.match(reading.text, at)
-            if not link or link.end() != following.start or following.head in _VAGUE:
-                break
-            parts += [link[1].lower(), _in_case(reading.text, following, following.text.split())]
-            at = following.start + len(following.text)
-        yield " ".join(parts)
+        words = list(dropwhile(str.isdigit, (word for word in phrase.text.split() if word not in _ACTS)))
+        if _tells(reading, phrase, words):
+            parts = [_in_case(reading.text, phrase, words), *_linked(reading.text, phrases[index : index + 3])]
+            yield " ".join(parts)
+
+
+def _tells(reading: Reading, phrase: NounPhrase, words: Sequence[str]) -> bool:
+    """Whether these words of a phrase tell what it is about; those of one word may be a verb with its object."""
+    if not words or phrase.head in _VAGUE or all(word in _VAGUE for word in words):
+        return False
+    return len(words) > 1 or not _OBJECT.match(reading.folded, phrase.start + len(phrase.text))
+
+
+def _linked(text: str, phrases: Sequence[NounPhrase]) -> Iterator[str]:
+    """The phrases that hang on the first, each with what links it to the one before."""
+    for before, phrase in pairwise(phrases):
+        link = _LINK.match(text, before.start + len(before.text))
+        if not link or link.end() != phrase.start or phrase.head in _VAGUE:
+            return
+        yield from (link[1].lower(), _in_case(text, phrase, phrase.text.split()))
 
 
 def _in_case(text: str, phrase: NounPhrase, words: Sequence[str]) -> str:

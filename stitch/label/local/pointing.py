@@ -241,15 +241,12 @@ class _Places:
 
 
 def _of_item(pointer: Pointer, places: _Places, place: int, cues: Mapping[str, bool]) -> Mapping[str, float]:
-    # Complexity over 15 because each number is a condition of its own, side by side with its name.
     count, own = pointer.place, places.meant[place]
     meant = pointer.meant or places.meant[places.last]
-    same = alike(pointer.meant, own) if pointer.meant else 0.0
-    counted = places.stands(place, count, meant) if count is not None else 0.0
     last = place in places.spoken_last
     truths = {
-        "counted": counted,
-        "purpose": log(_SLIGHT + same) - log(_SLIGHT) if pointer.meant else 0.0,
+        "counted": 0.0 if count is None else places.stands(place, count, meant),
+        "purpose": log(_SLIGHT + alike(pointer.meant, own)) - log(_SLIGHT),
         "near": 0.0 if pointer.meant else alike(places.meant[places.last], own),
         "last of these": last and count is None and not cues["other"],
         "the other": cues["other"] and count is None and len(places.group(place)) == 2 and not last,

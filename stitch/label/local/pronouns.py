@@ -124,48 +124,74 @@ def resolve_pronouns(
         speakers: The roles seen so far; a thing never has the name of a speaker.
         before: The step before.
     """
-    # Complexity over 15 because pronouns are passed over for reasons that change how the next ones are read.
     done: set[str] = set()
     resolved: set[str] = set()
-    for match in _PRONOUN.finditer(
-        fold_case(text), 0, until + 16
-    ):  # longer than a pronoun with what may not stand behind it
-        word, is_capital = match.group(), text[match.start()].isupper()
-        kind = _KINDS[word]
-        later = kind in done
-        if match.start() > until or (later and (kind == "person" or kind in resolved)):
+    for pronoun in _pronouns(text, until):
+        kind, gender = pronoun.kind, pronoun.gender
+        again = kind in done
+        if again and (kind == "person" or kind in resolved):
             return
-        if later and (not is_capital or not known.is_placelike()):
+        if (again and not (pronoun.is_capital and known.is_placelike())) or _is_left(text, pronoun, skip):
             continue
-        if any(start <= match.start() < end for start, end in skip):
-            continue
-        # Where a name was blanked out, "It" has a capital inside the sentence: it is not empty, and nothing competes.
-        blanked = is_capital and re.search(r"[\w,] $", text[: match.start()]) is not None
-        if word == "it" and not blanked and _is_empty(text, match.start()):
-            continue
-        if not blanked:
+        if not pronoun.blanked:
             done.add(kind)
-        if text[match.end() : match.end() + 3] in ("'re", "'ve"):
+        if text[pronoun.end : pronoun.end + 3] in ("'re", "'ve"):
             continue
-        ranked = known.rank()
-        if not ranked:
-            known.unbound.setdefault(_GENDER.get(word, ""), known.clock)
-            return
-        best = choose(ranked, known, kind=kind, speakers=speakers, gender=_GENDER.get(word, ""))
+        best = choose(known.rank(), known, kind=kind, speakers=speakers, gender=gender)
         if best is None:
-            known.unbound.setdefault(_GENDER.get(word, ""), known.clock)
-            continue
-        referent, confidence = best
-        if confidence < _MIN_CONFIDENCE or not (blanked or _free(text, match, kind, referent, known, before)):
-            continue
-        done.add(kind)
-        resolved.add(kind)
-        owns = word in _OWNING or (word == "her" and _owns(text, match.end()))
-        ending = "'s" if owns and not referent.name.endswith("'s") else ""
-        name = referent.name[0].upper() + referent.name[1:] if is_capital else referent.name
-        yield Stood(
-            match.start(), match.end(), name + ending, kind, referent, round(confidence, 3), _GENDER.get(word, "")
-        )
+            known.unbound.setdefault(gender, known.clock)
+            if not known.rank():
+                return
+        elif _clearly_stands(text, pronoun, *best, known, before):
+            done.add(kind)
+            resolved.add(kind)
+            yield _stood(text, pronoun, *best)
+
+
+class _Pronoun(NamedTuple):
+    word: str
+    start: int
+    end: int
+    is_capital: bool
+    blanked: bool
+    """Whether a name was blanked out: "It" has a capital inside the sentence, is not empty, and nothing competes."""
+
+    @property
+    def kind(self) -> str:
+        return _KINDS[self.word]
+
+    @property
+    def gender(self) -> str:
+        return _GENDER.get(self.word, "")
+
+
+def _pronouns(text: str, until: int) -> Iterator[_Pronoun]:
+    """The pronouns that begin at most at a place."""
+    longer = until + 16  # than a pronoun with what may not stand behind it
+    for match in _PRONOUN.finditer(fold_case(text), 0, longer):
+        start, end = match.span()
+        if start > until:
+            return
+        is_capital = text[start].isupper()
+        blanked = is_capital and re.search(r"[\w,] $", text[:start]) is not None
+        yield _Pronoun(match.group(), start, end, is_capital, blanked)
+
+
+def _clearly_stands(
+    text: str, pronoun: _Pronoun, referent: Referent, confidence: float, known: Antecedents, before: str
+) -> bool:
+    """Whether a pronoun stands for the one that fits it best."""
+    if confidence < _MIN_CONFIDENCE:
+        return False
+    return pronoun.blanked or _free(text[: pronoun.start], pronoun.kind, referent, known, before)
+
+
+def _stood(text: str, pronoun: _Pronoun, referent: Referent, confidence: float) -> Stood:
+    start, end = pronoun.start, pronoun.end
+    name = referent.name[0].upper() + referent.name[1:] if pronoun.is_capital else referent.name
+    owns = pronoun.word in _OWNING or (pronoun.word == "her" and _owns(text, end))
+    ending = "'s" if owns and not referent.name.endswith("'s") else ""
+    return Stood(start, end, name + ending, pronoun.kind, referent, round(confidence, 3), pronoun.gender)
 
 
 def observe(text: str, spoken: Sequence[tuple[NameMention, Referent]], *, asked: str) -> None:
@@ -176,26 +202,27 @@ def observe(text: str, spoken: Sequence[tuple[NameMention, Referent]], *, asked:
         spoken: The names in it, in order.
         asked: The question that it answers, if any, with its pronouns replaced as far as they could be.
     """
-    # Complexity over 15 because a pronoun is only counted if none of the names before it competes.
     names = [(mention, referent) for mention, referent in spoken if not mention.placed and not mention.titled]
     if not names:
         return
     first, named = names[0]
-    answers = first.acts or (first.start == 0 and text.startswith("'s ", first.end))
-    open_ones = {match.group() for match in _PRONOUN.finditer(fold_case(asked))} if answers else set[str]()
-    for word in sorted(open_ones & _GENDER.keys()):
-        _count(named, word)
-        named.acted += not first.acts
-    if not first.acts:
-        return
-    for match in _PRONOUN.finditer(fold_case(text), first.end, first.end + _MAX_OBSERVED_CHARS):
-        word = match.group()
-        before = {id(referent) for mention, referent in names if mention.acts and mention.start < match.start()}
-        if len(before) > 1:
-            return
-        if word in _GENDER or word == "their":
+    if first.acts or (first.start == 0 and text.startswith("'s ", first.end)):
+        open_ones = {match.group() for match in _PRONOUN.finditer(fold_case(asked))}
+        for word in sorted(open_ones & _GENDER.keys()):
             _count(named, word)
-            return
+            named.acted += not first.acts
+    if first.acts and (word := _of_one(text, names, first.end)):
+        _count(named, word)
+
+
+def _of_one(text: str, names: Sequence[tuple[NameMention, Referent]], start: int) -> str:
+    """The first pronoun of a person behind a name, if before it nobody else acts; else empty."""
+    for match in _PRONOUN.finditer(fold_case(text), start, start + _MAX_OBSERVED_CHARS):
+        if len({id(referent) for mention, referent in names if mention.acts and mention.start < match.start()}) > 1:
+            return ""
+        if match.group() in _GENDER or match.group() == "their":
+            return match.group()
+    return ""
 
 
 def _count(referent: Referent, word: str) -> None:
@@ -212,22 +239,12 @@ def choose(
     gender: str = "",
 ) -> tuple[Referent, float] | None:
     """The strongest referent that the pronoun may stand for, with how clearly it stands out."""
-    # Complexity over 15 because a referent is left out for reasons that all need how old and how central it is.
     fitting: list[tuple[float, Referent]] = []
     for strength, referent in ranked:
-        age = known.clock - referent.last
-        central = referent.acted + referent.stands.get("person", 0) >= 2
-        old = age > (_MAX_AGE_CENTRAL if central else _MAX_AGE_STEPS)
-        if kind != "person":
-            # Each pronoun keeps a thing in mind: one that was read wrongly would draw the next ones after it.
-            old = old or known.clock - referent.named > _MAX_UNNAMED_STEPS or referent.last < known.turned
-        old = old and not referent.heading
-        if strength <= 0 or old or name_key(referent.name) in speakers or not _may_be(referent, kind, known):
+        if strength <= 0 or (not referent.heading and _is_passed(referent, known, kind, gender)):
             continue
-        if gender and not referent.heading:
-            late = referent.since > known.unbound.get(gender, known.clock)
-            if referent.stands.get(_OTHER[gender]) or (late and referent.acted + referent.stands.get(gender, 0) < 2):
-                continue
+        if name_key(referent.name) in speakers or not _may_be(referent, kind, known):
+            continue
         if not fitting and not _is_sure(referent, kind):
             return None
         fitting.append((strength, referent))
@@ -238,6 +255,21 @@ def choose(
         return None
     rest = fitting[1][0] if len(fitting) > 1 else 0.0
     return best, strength / (strength + rest)
+
+
+def _is_passed(referent: Referent, known: Antecedents, kind: str, gender: str) -> bool:
+    """Whether it was spoken of too long ago, or is somebody for whom other pronouns stand."""
+    stands = referent.stands
+    central = referent.acted + stands.get("person", 0) >= 2
+    if known.clock - referent.last > (_MAX_AGE_CENTRAL if central else _MAX_AGE_STEPS):
+        return True
+    if kind != "person":
+        # Each pronoun keeps a thing in mind: one that was read wrongly would draw the next ones after it.
+        return known.clock - referent.named > _MAX_UNNAMED_STEPS or referent.last < known.turned
+    if not gender:
+        return False
+    late = referent.since > known.unbound.get(gender, known.clock)
+    return bool(stands.get(_OTHER[gender])) or (late and referent.acted + stands.get(gender, 0) < 2)
 
 
 def _rivaled(best: Referent, ranked: Sequence[tuple[float, Referent]], known: Antecedents, kind: str) -> bool:
@@ -253,24 +285,22 @@ def _rivaled(best: Referent, ranked: Sequence[tuple[float, Referent]], known: An
 
 def _may_be(referent: Referent, kind: str, known: Antecedents) -> bool:
     """Whether nothing speaks against the pronoun standing for it."""
-    # Complexity over 15 because each kind of pronoun has its own reasons against a referent, and they share the last.
     if referent.heading:
         return kind != "thing" or not referent.stands.get("person")
     if kind == "person":
-        if referent.placed or referent.titled or referent.stands.get("thing") or not _is_person(referent):
+        return _is_person(referent) and _PERSON_NAME.fullmatch(referent.name) is not None
+    if kind == "group":
+        if referent is known.current() and known.is_placelike():
+            return True
+        if referent.titled or not (referent.acted or referent.proposed or referent.stands.get("group")):
             return False
-        return _PERSON_NAME.fullmatch(referent.name) is not None
-    if kind == "group" and referent is known.current() and known.is_placelike():
-        return True
-    if kind == "group" and (
-        referent.titled or not (referent.acted or referent.proposed or referent.stands.get("group"))
-    ):
-        return False
     return not (referent.stands.get("person") or (referent.placed and not referent.presented))
 
 
 def _is_person(referent: Referent) -> bool:
     """Whether it did something or a person's pronoun stood for it, and its name is not that of a place or a company."""
+    if referent.placed or referent.titled or referent.stands.get("thing"):
+        return False
     last = referent.name.rsplit(" ", 1)[-1].lower()
     known = referent.stands.get("person") or referent.acted > (0 if referent.sure else 1)
     return bool(known) and last not in PLACE_SUFFIX and last not in ORGANIZATION_SUFFIX and last not in _HAPPENINGS
@@ -283,35 +313,49 @@ def _is_sure(referent: Referent, kind: str) -> bool:
     return kind == "group" and (referent.name.endswith("s") or referent.name.startswith("The "))
 
 
-def _is_empty(text: str, start: int) -> bool:
+def _is_left(text: str, pronoun: _Pronoun, skip: Sequence[tuple[int, int]]) -> bool:
+    """Whether something else replaces a pronoun, or it is an "it" that stands for nothing."""
+    start = pronoun.start
+    if any(begin <= start < end for begin, end in skip):
+        return True
+    if pronoun.word != "it" or pronoun.blanked:
+        return False
     return _EMPTY_IT.match(text, start) is not None or _IDIOM.search(text[max(0, start - 20) : start]) is not None
 
 
-def _free(text: str, match: re.Match[str], kind: str, referent: Referent, known: Antecedents, before: str) -> bool:
-    """Whether nothing nearer competes, and the pronoun is no empty one."""
-    # Complexity over 15 because what may stand nearer is looked for from the surest sign to the weakest.
-    ahead = text[: match.start()]
+def _free(ahead: str, kind: str, referent: Referent, known: Antecedents, before: str) -> bool:
+    """Whether nothing nearer competes: what stands `ahead` of a pronoun in its step, and in the step before."""
     if kind == "person":
         return _is_only_person(ahead, referent, before)
-    if not referent.heading and (
-        (kind == "thing" and last_unit(ahead)) or (kind == "group" and _CONTRAST.search(ahead))
-    ):
+    if not referent.heading and _speaks_of_another(ahead, kind):
         return False
     own, last = _last_sentences(ahead)
     placelike = referent is known.current() and known.is_placelike()
-    safe = kind != "thing" or referent.heading or (referent.proposed and known.clock - referent.last < 4)
-    if not safe and placelike:
-        if last == "" and any(map(_is_told, _TOLD.finditer(_last_sentences(f"{before} ")[1] or before))):
-            return False
-    elif not safe and _outdone(referent.name, before, near=bool(referent.stands.get("thing"))):
+    if not _is_safe(referent, known, kind) and _goes_on(before, last, referent, placelike=placelike):
         return False
     if not referent.heading and _asks_otherwise(ahead, kind, referent, known, before):
         return False
-    if placelike:
-        if _ELSEWHEN.search(own) or (_opens(last) or (kind == "thing" and _NEW_THING.search(last))):
-            return False
-        ahead = own
-    return not _competes(ahead, kind)
+    if not placelike:
+        return not _competes(ahead, kind)
+    leaves = _ELSEWHEN.search(own) or _opens(last) or (kind == "thing" and _NEW_THING.search(last))
+    return not leaves and not _competes(own, kind)
+
+
+def _speaks_of_another(ahead: str, kind: str) -> bool:
+    """Whether a unit is named before "it", or something is set against something else before "they"."""
+    return bool(last_unit(ahead) if kind == "thing" else _CONTRAST.search(ahead))
+
+
+def _is_safe(referent: Referent, known: Antecedents, kind: str) -> bool:
+    """Whether what the step before went on to says nothing against it."""
+    return kind != "thing" or referent.heading or (referent.proposed and known.clock - referent.last < 4)
+
+
+def _goes_on(before: str, last: str, referent: Referent, *, placelike: bool) -> bool:
+    """Whether the step before went on to something else than what is spoken of."""
+    if not placelike:
+        return _outdone(referent.name, before, near=bool(referent.stands.get("thing")))
+    return last == "" and any(map(_is_told, _TOLD.finditer(_last_sentences(f"{before} ")[1] or before)))
 
 
 def _is_only_person(ahead: str, referent: Referent, before: str) -> bool:

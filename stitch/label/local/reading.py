@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stitch.core.steps import Step
 from stitch.label.local.moves import asked_for, given, left_open, stands, takes_up
@@ -164,7 +165,6 @@ def read_step(
         most_chars: How much of it is read.
         language: That of what was said before, for a step that does not tell its own.
     """
-    # Complexity over 15 because a reading has thirty fields, and most depend on whether the step is data, or foreign.
     data = structured(step)
     is_data = bool(data.results or (data.calls and not step.tool_calls))
     text, spans = _text_of(step, data, is_data=is_data, most_chars=most_chars)
@@ -172,22 +172,19 @@ def read_step(
     other = language if language is not None and is_foreign(language) else ""
     lowered = fold_case(text)
     parts = [lowered[start:end] for start, end in spans]
-    forms = [foreign_form(part, other) if other else sentence_form(part) for part in parts]
+    forms = _forms_of(parts, other)
     asked, told, all_words = _words_of(text, parts, forms, language)
-    for call in data.calls:
-        asked += _carrying(words(call.name))
-        asked += [key for name, _ in call.arguments for key in _carrying(words(name))]
-    told += [key for name, _ in data.results for key in _carrying(words(name))]
+    called, came_out = _keys_of(data)
+    asked += called
+    told += came_out
     stems = asked + told
     found = () if is_data else mentions_in(text, language)
     values, of_values = _values_of(found, data, language)
-    asks = [asked_for(part) for part, form in zip(parts, forms, strict=True) if form is SentenceForm.QUESTION]
-    gives = given(parts, forms, asks, values) if parts else ("data",)
     role = step.role.lower()
     addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
-    answers_tool = bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls)
-    opens = left_open(parts, forms, asks, gives) if parts else "data"
-    switches = bool(_SWITCH.search(lowered)) if not other else leaves(lowered, other)
+    answers_tool = _is_answer_of_tool(role, data)
+    cues = _foreign_cues(lowered, other, forms) if other else _cues(lowered, forms)
+    moves = _moves(parts, forms, values) if parts else _OF_DATA
     return Reading(
         step=step,
         role=role,
@@ -203,22 +200,81 @@ def read_step(
         addressees=addressees,
         opens_with_name=names_first,
         is_notice=bool(_NOTICE.match(text)) and not answers_tool,
-        switches=switches,
-        breaks_off=switches and not other and bool(_BREAK.search(lowered)),
-        returns=resumes(lowered, other) if other else bool(_RETURN.search(lowered)),
-        closes=(not other and bool(_CLOSING.search(lowered))) or SentenceForm.FAREWELL in forms,
-        anaphoric=bool(all_words) and (all_words[0] in _ANAPHORA or " ".join(all_words[:2]) == "the one"),
+        switches=cues.switches,
+        breaks_off=cues.breaks_off,
+        returns=cues.returns,
+        closes=cues.closes,
+        anaphoric=not _ANAPHORA.isdisjoint(all_words[:1]) or all_words[:2] == ["the", "one"],
         asking=frozenset(asked) - of_values,
         telling=frozenset(told) - of_values,
-        gives=gives,
-        opens=opens,
-        stands=stands(parts, forms, opens) if parts else opens,
-        takes_up=takes_up(parts) if parts else (opens,),
+        gives=moves.gives,
+        opens=moves.opens,
+        stands=moves.stands,
+        takes_up=moves.takes_up,
         pointed=_pointed(lowered) if parts and not other else frozenset(),
         particles=frozenset() if other else frozenset(all_words) & FUNCTION_WORDS,
         language=language,
         answers_tool=answers_tool,
     )
+
+
+class _Cues(NamedTuple):
+    """What a step says of where the talk goes, see `Reading`."""
+
+    switches: bool
+    breaks_off: bool
+    returns: bool
+    closes: bool
+
+
+def _cues(lowered: str, forms: Sequence[SentenceForm]) -> _Cues:
+    switches = _SWITCH.search(lowered) is not None
+    return _Cues(
+        switches,
+        switches and _BREAK.search(lowered) is not None,
+        _RETURN.search(lowered) is not None,
+        _CLOSING.search(lowered) is not None or SentenceForm.FAREWELL in forms,
+    )
+
+
+def _foreign_cues(lowered: str, language: str, forms: Sequence[SentenceForm]) -> _Cues:
+    return _Cues(leaves(lowered, language), False, resumes(lowered, language), SentenceForm.FAREWELL in forms)
+
+
+class _Moves(NamedTuple):
+    """What a step takes up, gives and leaves open, see `Reading`."""
+
+    gives: tuple[str, ...]
+    opens: str
+    stands: str
+    takes_up: tuple[str, ...]
+
+
+_OF_DATA = _Moves(("data",), "data", "data", ("data",))
+
+
+def _moves(parts: Sequence[str], forms: Sequence[SentenceForm], values: Mapping[str, str]) -> _Moves:
+    asks = [asked_for(part) for part, form in zip(parts, forms, strict=True) if form is SentenceForm.QUESTION]
+    gives = given(parts, forms, asks, values)
+    opens = left_open(parts, forms, asks, gives)
+    return _Moves(gives, opens, stands(parts, forms, opens), takes_up(parts))
+
+
+def _keys_of(data: StructuredContent) -> tuple[list[str], list[str]]:
+    """Words that carry meaning in the names of what is called and given to that, and in the keys of results."""
+    called = [name for call in data.calls for name in (call.name, *(key for key, _ in call.arguments))]
+    return (
+        [word for name in called for word in _carrying(words(name))],
+        [word for key, _ in data.results for word in _carrying(words(key))],
+    )
+
+
+def _forms_of(parts: Sequence[str], other: str) -> list[SentenceForm]:
+    return [foreign_form(part, other) for part in parts] if other else list(map(sentence_form, parts))
+
+
+def _is_answer_of_tool(role: str, data: StructuredContent) -> bool:
+    return bool(data.tool) or role in _TOOL_ROLES or (bool(data.results) and not data.calls)
 
 
 def _text_of(
@@ -273,7 +329,6 @@ def skim_step(step: Step, text: str, *, values: Mapping[str, str], stems: Sequen
         stems: Of its words.
         is_result: Whether a tool answers.
     """
-    opens = "data"
     return Reading(
         step=step,
         role=step.role.lower(),
@@ -297,10 +352,10 @@ def skim_step(step: Step, text: str, *, values: Mapping[str, str], stems: Sequen
         answers_tool=is_result,
         asking=frozenset(),
         telling=frozenset(),
-        gives=("data",),
-        opens=opens,
-        stands=opens,
-        takes_up=(opens,),
+        gives=_OF_DATA.gives,
+        opens=_OF_DATA.opens,
+        stands=_OF_DATA.stands,
+        takes_up=_OF_DATA.takes_up,
         pointed=frozenset(),
         particles=frozenset(),
         skimmed=True,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import filterfalse, islice
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -19,6 +19,7 @@ from stitch.label.local.antecedents import Antecedents, Raised, Referent, distin
 from stitch.label.local.counting import find_counting
 from stitch.label.local.definites import Pointed, resolve_definites, seeks_there
 from stitch.label.local.ellipsis import Ask, Said, answer, complete, read_ask, remember
+from stitch.label.local.forgetting import unsaid_of
 from stitch.label.local.naming import part_of
 from stitch.label.local.pointing import pointed_at
 from stitch.label.local.pronouns import Stood, choose, observe, resolve_pronouns
@@ -63,6 +64,21 @@ class _Named(NamedTuple):
     listed: bool
 
 
+class _Spoken(NamedTuple):
+    """A name in the step, and what it names."""
+
+    mention: NameMention
+    name: str
+    """Of the thing, as it was known then: a later mention may give the same thing a longer one."""
+    referent: Referent
+    leads: bool
+    """Whether the step is about it."""
+
+    @property
+    def at(self) -> tuple[int, str]:
+        return self.mention.start, self.name
+
+
 class ReferenceResolver:
     """Reads the steps of one trajectory in order and resolves each against what came before.
 
@@ -84,7 +100,6 @@ class ReferenceResolver:
             step: The next step of the trajectory.
             scope: Its thematic scope.
         """
-        # Complexity over 15 because what is replaced by one way is kept from all later ways.
         text = straighten_quotes(step.content)
         known = self._known
         known.clock += 1
@@ -92,63 +107,33 @@ class ReferenceResolver:
         if known.clock == 1 and _is_heading(step, text):
             known.head(re.split(r" [/|>–—-] | \(", text.strip())[0], step=step.id)
             return Resolution((), "")
-        if step.role.lower() not in self._speakers and len(self._speakers) < _MAX_SPEAKERS:
-            self._speakers.append(step.role.lower())
-        ask = self._ask if self._ask is not None and self._ask.role != step.role else None
+        self._meet(step.role.lower())
+        ask = self._asked_of(step.role)
         short = len(text) <= _MAX_COMPLETED_CHARS
         found = [mention for mention in find_names(text) if name_key(mention.text) not in self._speakers]
-        names = [mention for mention in found if not self._is_common(mention)]
-        pointers = list(self._point(step, text, named=[name.text for name in names if " " in name.text]))
+        names = list(filterfalse(self._is_common, found))
+        # What is replaced by one way is kept from all later ways.
         first = min((mention.start for mention in found), default=len(text))
-        if len(pointers) == 1 and self._stands_for(pointers[0].name, text, until=first):
-            pointers = []  # "it" and "the place" give way to the name: it need not stand beside them
+        pointers = self._pointers(step, text, names=names, until=first)
         counted = [] if pointers else sorted(self._count(text))
         answers = answer(text, ask) if short and not counted else []
-        until = min([mention.start for mention in found] + [phrase.start for phrase in counted], default=len(text))
-        until = 0 if pointers else until
-        stood = list(
-            resolve_pronouns(
-                text,
-                known,
-                until=until,
-                skip=[(rewrite.start, rewrite.end) for rewrite in answers],
-                speakers=self._speakers,
-                before=self._said[-1].text if self._said else "",
-            )
-        )
+        until = 0 if pointers else min([first, *(phrase.start for phrase in counted)])
+        stood = self._stood(text, until=until, skip=_spans(answers))
         rewrites = [*map(_of_count, counted), *map(_of_pointer, pointers), *map(_of_phrase, stood), *answers]
-        counted += pointers
-        pointed = resolve_definites(
-            text,
-            known,
-            until=until,
-            skip=[(rewrite.start, rewrite.end) for rewrite in rewrites],
-            since=self._since(known.topic_at),
-        )
+        pointed = self._pointed(text, until=until, skip=_spans(rewrites))
         rewrites += map(_of_phrase, pointed)
         if short:
-            best = choose(known.rank(), known, kind="thing", speakers=self._speakers)
-            focus = best[0] if best is not None and best[1] >= 0.5 else None
-            rewrites += complete(
-                text,
-                step.role,
-                ask=ask,
-                said=self._said,
-                names=names,
-                focus=focus,
-                taken=rewrites,
-                area=not known.is_placelike() or seeks_there(text),
-            )
-        references = tuple(sorted(rewrites, key=lambda rewrite: rewrite.start))
-        resolved = apply_rewrites(text, references)
+            rewrites += self._complete(step, text, ask, names=names, taken=rewrites)
+        resolved = apply_rewrites(text, _in_order(rewrites))
         if answered := self._answers_for(step, text, names=names, resolved=resolved):
-            references = tuple(sorted((*rewrites, *map(_of_pointer, answered)), key=lambda rewrite: rewrite.start))
-            resolved = apply_rewrites(text, references)
+            rewrites += map(_of_pointer, answered)
+            resolved = apply_rewrites(text, _in_order(rewrites))
         context = self._context(step, ask, resolved)
+        counted += pointers
         self._remember(
             step, text, scope=scope, names=names, counted=counted, stood=stood, pointed=pointed, resolved=resolved
         )
-        return Resolution(references, context)
+        return Resolution(_in_order(rewrites), context)
 
     def raised_by(self, role: str) -> Sequence[Raised]:
         """What somebody raised for the part of a plan that is spoken of, in order."""
@@ -170,10 +155,8 @@ class ReferenceResolver:
         if ask is not None and (erased.quoted_in("\n".join(ask)) or any(ask.text in text for text in texts)):
             self._ask = None
         self._topics = [name for name in self._topics if not erased.quoted_in(name)]
-        self._speakers = [role for role in self._speakers if not erased.said_in(role)]
-        self._known.forget(
-            [place + 1 for place in places], ids={each.step.id for each in gone}, texts=texts, erased=erased
-        )
+        self._speakers = unsaid_of(self._speakers, erased)
+        self._known.forget([place + 1 for place in places], ids={each.step.id for each in gone}, erased=erased)
 
     def _said_without(
         self, gone: Sequence[int], *, steps: int, left: Callable[[int], Step], erased: ErasedText
@@ -210,6 +193,19 @@ class ReferenceResolver:
         resolver._speakers = list(data["speakers"])
         return resolver
 
+    @property
+    def _before(self) -> str:
+        """What the step before said."""
+        return self._said[-1].text if self._said else ""
+
+    def _meet(self, role: str) -> None:
+        if role not in self._speakers and len(self._speakers) < _MAX_SPEAKERS:
+            self._speakers.append(role)
+
+    def _asked_of(self, role: str) -> Ask | None:
+        """The question of somebody else that a step may answer."""
+        return self._ask if self._ask is not None and self._ask.role != role else None
+
     def _since(self, clock: int) -> str:
         """What the steps after this one said."""
         missing = min(self._known.clock - 1 - clock, len(self._said))
@@ -232,20 +228,46 @@ class ReferenceResolver:
                 found = known.find(name)
                 yield _Named(phrase.start, phrase.end, name, found.step if found else None, 0.8, True)
 
-    def _point(self, step: Step, text: str, *, named: Sequence[str]) -> Iterator[_Named]:
+    def _pointers(self, step: Step, text: str, *, names: Sequence[NameMention], until: int) -> list[_Named]:
         """What the turn points at of the things that its speaker raised, each to be put in where it is pointed at."""
+        named = [name.text for name in names if " " in name.text]
+        found = list[_Named]()
         for pointer, item, share in pointed_at(text, self.raised_by(step.role), named=named):
             self._known.speak_of(item)
-            yield _Named(pointer.at, pointer.at, item.name, item.step, round(share, 3), False)
+            found.append(_Named(pointer.at, pointer.at, item.name, item.step, round(share, 3), False))
+        # "it" and "the place" give way to the name: it need not stand beside them
+        return [] if len(found) == 1 and self._stands_for(found[0].name, text, until=until) else found
 
     def _stands_for(self, name: str, text: str, *, until: int) -> bool:
         """Whether a pronoun or a phrase of the text stands for the thing with this name."""
+        found: list[Stood | Pointed] = [*self._stood(text, until=until, skip=[])]
+        found += self._pointed(text, until=until, skip=[])
+        return name_key(name) in (name_key(each.referent.name) for each in found)
+
+    def _stood(self, text: str, *, until: int, skip: Sequence[tuple[int, int]]) -> list[Stood]:
+        return list(
+            resolve_pronouns(text, self._known, until=until, skip=skip, speakers=self._speakers, before=self._before)
+        )
+
+    def _pointed(self, text: str, *, until: int, skip: Sequence[tuple[int, int]]) -> list[Pointed]:
         known = self._known
-        before = self._said[-1].text if self._said else ""
-        stood = resolve_pronouns(text, known, until=until, skip=[], speakers=self._speakers, before=before)
-        pointed = resolve_definites(text, known, until=until, skip=[], since=self._since(known.topic_at))
-        found = [*(each.referent.name for each in stood), *(each.referent.name for each in pointed)]
-        return name_key(name) in map(name_key, found)
+        return resolve_definites(text, known, until=until, skip=skip, since=self._since(known.topic_at))
+
+    def _complete(
+        self,
+        step: Step,
+        text: str,
+        ask: Ask | None,
+        *,
+        names: Sequence[NameMention],
+        taken: Sequence[ReferenceRewrite],
+    ) -> list[ReferenceRewrite]:
+        """What a short step leaves out."""
+        known = self._known
+        best = choose(known.rank(), known, kind="thing", speakers=self._speakers)
+        focus = best[0] if best is not None and best[1] >= 0.5 else None
+        area = not known.is_placelike() or seeks_there(text)
+        return complete(text, step.role, ask=ask, said=self._said, names=names, focus=focus, taken=taken, area=area)
 
     def _context(self, step: Step, ask: Ask | None, resolved: str) -> str:
         """What is spoken of where the step does not name it, the question it answers, and how the step before ended."""
@@ -270,51 +292,72 @@ class ReferenceResolver:
         pointed: Sequence[Pointed],
         resolved: str,
     ) -> None:
-        # Complexity over 15 because the next step depends on the order in which all this is taken in.
-        known = self._known
+        # The next step depends on the order in which all this is taken in.
         self._turn_to_unit(text, speaks_of_nothing=not names and not counted)
         self._stand_for(stood, counted, pointed)
-        alone = len({mention.text for mention in names}) == 1
         beside = bool(stood or counted)
-        spoken, told = list[tuple[int, str]](), list[tuple[NameMention, Referent]]()
-        for mention in names:
-            referent = known.mention(mention, step=step.id, alone=alone, beside=beside)
-            spoken.append((mention.start, referent.name))  # a later mention may give the same thing a longer name
-            told.append((mention, referent))
-        observe(text, told, asked=self._said[-1].text if self._said and self._said[-1].role != step.role else "")
-        long = [mention for mention in names if " " in mention.text]  # in a plan, one beside people is put forward
-        raised = [
-            (name, _around(text, mention), mention.placed)
-            for (_, name), mention in zip(spoken, names, strict=True)
-            if mention.leads or alone or (known.part and long == [mention])
-        ]
-        known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
-        raised_alone = alone and not beside and bool(known.raised) and known.raised[-1].step == step.id
-        known.follow(
-            text[:_MAX_TOLD_CHARS],
-            by=step.role,
-            raised_alone=raised_alone,
-            pointed_at=self._pointed_at(step, counted, spoken),
-        )
+        alone = len({mention.text for mention in names}) == 1
+        spoken = self._mention(step, names, alone=alone, beside=beside)
+        goes_on = bool(self._said) and self._said[-1].role == step.role
+        observe(text, [(one.mention, one.referent) for one in spoken], asked="" if goes_on else self._before)
+        self._raise(step, text, scope, spoken)
+        self._follow(step, text, counted, spoken, alone=alone and not beside)
         about = [(phrase.start, phrase.name) for phrase in counted]
         about += [(found.start, found.referent.name) for found in stood]
         self._offer(text, spoken, counted=counted, about=about)
-        goes_on = bool(self._said) and self._said[-1].role == step.role
-        led = _led(text, names, spoken, alone=alone, goes_on=goes_on) or _compared(text, names, spoken)
-        pointed_at = [phrase.referent.name for phrase in pointed]
-        known.settle(
-            distinct([*led, *(name for _, name in about), *pointed_at]), passing=len(spoken) > len(led) and not goes_on
-        )
-        about += [place for place, mention in zip(spoken, names, strict=True) if mention.leads or alone]
-        self._topics = distinct(name for _, name in sorted(about))[:_MAX_TOPICS] or self._topics
+        self._settle(text, spoken, about=about, pointed=pointed, goes_on=goes_on)
         self._hear(step, resolved)
         spans = " ".join(text[phrase.start : phrase.end] for phrase in counted)
         self._said = remember(self._said, resolved, role=step.role, counted=spans)
 
-    def _pointed_at(self, step: Step, counted: Sequence[_Named], spoken: Sequence[tuple[int, str]]) -> Sequence[Raised]:
+    def _settle(
+        self,
+        text: str,
+        spoken: Sequence[_Spoken],
+        *,
+        about: Sequence[tuple[int, str]],
+        pointed: Sequence[Pointed],
+        goes_on: bool,
+    ) -> None:
+        """Take in what a step is about."""
+        led = _led(text, spoken, goes_on=goes_on) or _compared(text, spoken)
+        names = (*led, *(name for _, name in about), *(phrase.referent.name for phrase in pointed))
+        self._known.settle(distinct(names), passing=len(spoken) > len(led) and not goes_on)
+        led_by = sorted((*about, *(one.at for one in spoken if one.leads)))
+        self._topics = distinct(name for _, name in led_by)[:_MAX_TOPICS] or self._topics
+
+    def _mention(self, step: Step, names: Sequence[NameMention], *, alone: bool, beside: bool) -> list[_Spoken]:
+        """Take in what a step names."""
+        spoken = list[_Spoken]()
+        for mention in names:
+            referent = self._known.mention(mention, step=step.id, alone=alone, beside=beside)
+            spoken.append(_Spoken(mention, referent.name, referent, mention.leads or alone))
+        return spoken
+
+    def _raise(self, step: Step, text: str, scope: str, spoken: Sequence[_Spoken]) -> None:
+        """Take in what a step brings up; in a plan, a name of several words beside people is put forward, too."""
+        long = [one for one in spoken if " " in one.mention.text]
+        beside_people = long if self._known.part and len(long) == 1 else []
+        raised = [
+            (one.name, _around(text, one.mention), one.mention.placed)
+            for one in spoken
+            if one.leads or one in beside_people
+        ]
+        self._known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
+
+    def _follow(
+        self, step: Step, text: str, counted: Sequence[_Named], spoken: Sequence[_Spoken], *, alone: bool
+    ) -> None:
+        """Take in what a step answers to what was raised before, or that it raised one thing `alone`."""
+        known = self._known
+        raised_alone = alone and bool(known.raised) and known.raised[-1].step == step.id
+        pointed_at = self._pointed_at(step, counted, spoken)
+        known.follow(text[:_MAX_TOLD_CHARS], by=step.role, raised_alone=raised_alone, pointed_at=pointed_at)
+
+    def _pointed_at(self, step: Step, counted: Sequence[_Named], spoken: Sequence[_Spoken]) -> Sequence[Raised]:
         """The one or two things raised for the part of a plan that the step points at or names."""
         known = self._known
-        names = {phrase.name for phrase in counted} | {name for _, name in spoken}
+        names = {phrase.name for phrase in counted} | {one.name for one in spoken}
         if not known.part or len(names) > _MAX_COMPARED:
             return ()
         own = [item for item in known.raised if item.part == known.part and item.name in names and item.by == step.role]
@@ -356,7 +399,7 @@ class ReferenceResolver:
     def _offer(
         self,
         text: str,
-        spoken: Sequence[tuple[int, str]],
+        spoken: Sequence[_Spoken],
         *,
         counted: Sequence[_Named],
         about: Sequence[tuple[int, str]],
@@ -367,7 +410,7 @@ class ReferenceResolver:
             known.listed_at = known.clock
             return
         compared = [(phrase.start, phrase.name) for phrase in counted]
-        known.offer(text, sorted([*(compared if len(compared) > 1 else about), *spoken]))
+        known.offer(text, sorted([*(compared if len(compared) > 1 else about), *(one.at for one in spoken)]))
 
     def _hear(self, step: Step, resolved: str) -> None:
         """Note a question that waits for its answer; what somebody else answers waits no more."""
@@ -378,14 +421,12 @@ class ReferenceResolver:
             self._ask = None
 
 
-def _led(
-    text: str, names: Sequence[NameMention], spoken: Sequence[tuple[int, str]], *, alone: bool, goes_on: bool
-) -> list[str]:
+def _led(text: str, spoken: Sequence[_Spoken], *, goes_on: bool) -> list[str]:
     """The names of what a step is about."""
     return [
         name
-        for (_, name), mention in zip(spoken, names, strict=True)
-        if (mention.leads or alone) and not mention.titled
+        for mention, name, _, leads in spoken
+        if leads and not mention.titled
         if not _BRANCH.search(text, max(0, mention.start - 5), mention.start)
         if mention.presented or not goes_on or " " in name
     ]
@@ -406,13 +447,13 @@ def _is_heading(step: Step, text: str) -> bool:
     return len(text) < 200 and "\n" not in text.strip() and not text.rstrip().endswith((".", "?", "!"))
 
 
-def _compared(text: str, names: Sequence[NameMention], spoken: Sequence[tuple[int, str]]) -> list[str]:
+def _compared(text: str, spoken: Sequence[_Spoken]) -> list[str]:
     """The two things that are set side by side, and nothing else is named: "compare X with Y", "X or Y"."""
-    if len(names) != _MAX_COMPARED:
+    if len(spoken) != _MAX_COMPARED:
         return []
-    one, other = names
+    one, other = (each.mention for each in spoken)
     joined = _SET_BESIDE.search(text, one.end, other.start)
-    return [name for _, name in spoken] if joined is not None and joined.end() == other.start else []
+    return [each.name for each in spoken] if joined is not None and joined.end() == other.start else []
 
 
 def _around(text: str, mention: NameMention) -> list[str]:
@@ -431,6 +472,14 @@ def _around(text: str, mention: NameMention) -> list[str]:
 def _nth(items: Sequence[Any], number: int) -> Any:
     index = number - 1 if number > 0 else len(items) - 1
     return items[index] if 0 <= index < len(items) else None
+
+
+def _spans(rewrites: Iterable[ReferenceRewrite]) -> list[tuple[int, int]]:
+    return [(rewrite.start, rewrite.end) for rewrite in rewrites]
+
+
+def _in_order(rewrites: Iterable[ReferenceRewrite]) -> tuple[ReferenceRewrite, ...]:
+    return tuple(sorted(rewrites, key=lambda rewrite: rewrite.start))
 
 
 def _of_count(found: _Named) -> ReferenceRewrite:

@@ -116,32 +116,37 @@ class SoFar(NamedTuple):
 
 def hear(step: Step, so_far: SoFar) -> Turn | None:
     """Take a step apart if it belongs to a run; None if nothing has shown a run yet."""
-    # Complexity over 15 because calls, actions in words and results are three forms of one reading.
     text, role = read_part(step.content), step.role.lower()
     written = _written(step, role, so_far)
     kind = _kind(step, text, so_far, written=written)
     if not so_far.active and not _shows_run(step, text, so_far, kind=kind, written=written):
         return None
-    acts, tool, calls = tuple[Act, ...](), "", tuple[str, ...]()
     if step.tool_calls:
-        acts = tuple(dict.fromkeys(act for call in step.tool_calls for act in acts_of_call(call.name, call.arguments)))
-        tool = step.tool_calls[0].name
-        calls = tuple(call.id or call.name for call in step.tool_calls)
-        text = f"{text}\n" + "\n".join(_arguments_text(call.arguments) for call in step.tool_calls)
-    elif kind == CALLS and written is not None:
-        acts, tool, calls = written.acts, written.name, ("",)
-    answers: tuple[str, ...] = ()
-    if kind == RESULT:
-        tool = step.tool_name or ""
-        given = step.metadata.get("tool_call_id")
-        answers = tuple(filter(None, (str(given) if given else "", tool)))
+        text = "\n".join((text, *(_arguments_text(call.arguments) for call in step.tool_calls)))
+    acts, tool, calls = _done(step, kind, written)
     found = identifiers(text)
     known = dict.fromkeys(handle for one in found for handle in handles(one))
     said = [] if kind == RESULT else words(text[:_SAID_CHARS])
     stems = tuple(dict.fromkeys(stem(word) for word in said if _carries(word)))
     wants = kind == ASKS and _wants(text)
     closes = kind in (SAYS, ASKS) and _closes(text, by_user=role in _USERS)
+    answers = _answers(step) if kind == RESULT else ()
     return Turn(kind, tuple(known), stems, acts, tool, text, closes, calls, answers, found, wants)
+
+
+def _done(step: Step, kind: str, written: WrittenAction | None) -> tuple[tuple[Act, ...], str, tuple[str, ...]]:
+    """What a step does, by or about which tool, and what the results of its calls will name."""
+    if step.tool_calls:
+        acts = dict.fromkeys(act for call in step.tool_calls for act in acts_of_call(call.name, call.arguments))
+        return tuple(acts), step.tool_calls[0].name, tuple(call.id or call.name for call in step.tool_calls)
+    if kind == CALLS and written is not None:
+        return written.acts, written.name, ("",)
+    return (), (step.tool_name or "") if kind == RESULT else "", ()
+
+
+def _answers(result: Step) -> tuple[str, ...]:
+    given = result.metadata.get("tool_call_id")
+    return tuple(filter(None, (str(given) if given else "", result.tool_name or "")))
 
 
 def _written(step: Step, role: str, so_far: SoFar) -> WrittenAction | None:
@@ -154,26 +159,34 @@ def _written(step: Step, role: str, so_far: SoFar) -> WrittenAction | None:
 
 
 def _kind(step: Step, text: str, so_far: SoFar, *, written: WrittenAction | None) -> str:
-    # Complexity over 15 because each form of a run has its own sign, and the order of asking decides.
     role = step.role.lower()
+    by_user = role in _USERS
     if step.tool_calls:
         return CALLS
     if step.tool_name is not None or _is_of_results(role):
         return RESULT
-    if role in INSTRUCTING or (role in _USERS and _instructs(text, so_far)):
+    if role in INSTRUCTING or (by_user and _instructs(text, so_far)):
         return SETUP
-    opens = so_far.active and opens_like(text, so_far.openings)
-    if opens or (so_far.after_setup and role in _USERS):
+    if (so_far.active and opens_like(text, so_far.openings)) or (so_far.after_setup and by_user):
         return ASKS
-    if _RESULT_OPENS.match(text) or (so_far.active and "\n" in text and _LAST_LINE_PROMPTS.search(text)):
-        return RESULT
-    waits = so_far.active and so_far.waits and not so_far.after_setup
-    tells = role not in _USERS or so_far.waits_in_words
-    if waits and tells and role != so_far.caller and written is None and not NUDGES.match(text.lower()):
+    if _tells_result(text, role, so_far, written=written):
         return RESULT
     if written is not None:
         return CALLS
-    return ASKS if role in _USERS else SAYS
+    return ASKS if by_user else SAYS
+
+
+def _tells_result(text: str, role: str, so_far: SoFar, *, written: WrittenAction | None) -> bool:
+    """Whether a text is the result of a call: as it begins or ends, or because a call waits for whoever speaks next."""
+    if _RESULT_OPENS.match(text):
+        return True
+    if not so_far.active:
+        return False
+    if "\n" in text and _LAST_LINE_PROMPTS.search(text):
+        return True
+    waits = so_far.waits and not so_far.after_setup
+    may_tell = role not in _USERS or so_far.waits_in_words
+    return waits and may_tell and role != so_far.caller and written is None and not NUDGES.match(text.lower())
 
 
 @text_cache(maxsize=256)
