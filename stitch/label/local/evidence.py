@@ -459,4 +459,5 @@ def _share(part: int, whole: int) -> tuple[float, float, float]:
 
 
 def _log_odds(count: int, total: int) -> float:
+    count = min(count, total)  # of steps that were erased it is not known how often they switched
     return log((count + 0.5) / (total - count + 2.0))
