@@ -1,9 +1,10 @@
 """What a call does to the world (§2.2.2): reads, searches, writes, edits, runs, books, sends ..., whatever the tool.
 
 The name of a tool says it by its verb, in whatever words; where the name is that of a shell, an editor or a database,
-the command, the code or the query in its arguments does. Closed lists: verbs of English, programs of a shell,
-    key words
+the command, the code or the query in its arguments does. Closed lists: verbs of English, programs of a shell, key words
 of SQL and HTTP. No tool of anybody is named.
+
+More than 400 lines because these lists, which are data, stand beside the code that reads by them.
 """
 
 from __future__ import annotations

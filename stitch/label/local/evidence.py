@@ -392,6 +392,8 @@ def scope_evidence(
 def _of_shared(reading: Reading, scope: Scope, holders: Mapping[str, Sequence[int]]) -> tuple[float, float]:
     """The values of a step that a scope names: how many, and how few other scopes do."""
     shared = list(filter(scope.values.__contains__, reading.values))
+    if not shared:
+        return 0.0, 0.0
     rare = sum(1.0 / len(holders[value]) for value in shared if value in holders)
     return min(len(shared), 4) / 2, min(rare, 2.0)
 
@@ -410,14 +412,14 @@ def _of_calls(reading: Reading, scope: Scope, stream: Stream) -> tuple[float, fl
 
 def _of_voices(reading: Reading, scope: Scope, stream: Stream) -> tuple[float, ...]:
     """What who speaks, and to whom, has to do with a scope."""
-    role, addressees = reading.role, reading.addressees
+    role, addressees, where = reading.role, reading.addressees, stream.spoke.get
     return (
         float(role in scope.speakers),
-        float(stream.spoke.get(role) == scope.number),
+        float(where(role) == scope.number),
         float(scope.last_role == role),
-        float(any(stream.spoke.get(name) == scope.number for name in addressees)),
+        float(scope.number in map(where, addressees)),
         float(scope.last_role in addressees),
-        float(any(name in scope.speakers for name in addressees)),
+        float(any(map(scope.speakers.__contains__, addressees))),
         float(role in scope.addressed),
     )
 

@@ -1,4 +1,7 @@
-"""Which pronouns of a text stand for something named before."""
+"""Which pronouns of a text stand for something named before.
+
+More than 400 lines because the patterns of what speaks against it, which are data, stand beside what asks them.
+"""
 
 from __future__ import annotations
 
@@ -259,9 +262,8 @@ def choose(
 
 def _is_passed(referent: Referent, known: Antecedents, kind: str, gender: str) -> bool:
     """Whether it was spoken of too long ago, or is somebody for whom other pronouns stand."""
-    stands = referent.stands
-    central = referent.acted + stands.get("person", 0) >= 2
-    if known.clock - referent.last > (_MAX_AGE_CENTRAL if central else _MAX_AGE_STEPS):
+    age, stands = known.clock - referent.last, referent.stands
+    if age > _MAX_AGE_STEPS and (age > _MAX_AGE_CENTRAL or referent.acted + stands.get("person", 0) < 2):
         return True
     if kind != "person":
         # Each pronoun keeps a thing in mind: one that was read wrongly would draw the next ones after it.
