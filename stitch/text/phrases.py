@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, word_set
 
-_ADJECTIVES = word_set(
+ADJECTIVES = word_set(
     """able available bad best better big cheap cheaper cheapest clear close correct current different difficult early
     easy enough entire expensive extra fast favorite few final free full further glad good great happy hard high
     important interested interesting large late later latest little long low main major moderate new nice old open
@@ -48,7 +48,7 @@ def noun_phrases(text: str) -> list[NounPhrase]:
         if not named:
             _close(phrases, run, start)
             run = []
-            after_determiner = word in _DETERMINERS or (after_determiner and word in _ADJECTIVES)
+            after_determiner = word in _DETERMINERS or (after_determiner and word in ADJECTIVES)
             continue
         if not run:
             start = token.start()
@@ -65,7 +65,7 @@ def _ends_run(verb: str, *, determined: bool) -> bool:
 
 
 def _close(phrases: list[NounPhrase], run: list[str], start: int) -> None:
-    while run and (run[-1] in _ADJECTIVES or not run[-1][0].isalpha() or (run[1:] and run[-1].endswith(("ly", "ed")))):
+    while run and (run[-1] in ADJECTIVES or not run[-1][0].isalpha() or (run[1:] and run[-1].endswith(("ly", "ed")))):
         run.pop()
     if run and len(run[-1]) > 1:
         phrases.append(NounPhrase(" ".join(run), run[-1].removesuffix("'s"), start))

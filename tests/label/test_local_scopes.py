@@ -228,6 +228,15 @@ def test_many_terms_and_values_are_bounded():
         ("I need to find a bus", "bus"),
         ("Let's talk about 3 songs", "songs"),
         ("Hi there!", ""),
+        ("I need some tips for my cat Luna.", "cat Luna"),
+        ("I want to get a better handle on my expenses.", "expenses"),
+        ("I'm looking for some reliable sources on crop rotation.", "crop rotation"),
+        ("I'm having trouble understanding why the deploy failed.", "deploy"),
+        ("I'm struggling to calculate the interest on a loan.", "interest"),
+        ("We've budgeted $3,000 for relocation expenses.", "relocation expenses"),
+        ("Is it safe to use bleach on marble?", "bleach"),
+        ("She's pregnant, which vitamins are fine?", "vitamins"),
+        ("Any recommendations?", ""),
     ],
 )
 def test_a_name_is_what_the_step_asks_about(text, name):

@@ -14,7 +14,7 @@ from stitch.text.foreign_phrases import without_phrases
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import carrying, content_stems, is_foreign, phrases_in, words_in
 from stitch.text.numbers import ORDINAL_WORDS, ordinal
-from stitch.text.phrases import NounPhrase
+from stitch.text.phrases import ADJECTIVES, NounPhrase
 from stitch.text.words import FUNCTION_WORDS, fold_case, whole_words, word_set
 
 MAX_NAME_WORDS = 6
@@ -63,13 +63,32 @@ _VAGUE = word_set(
     "idea option options way ways help thing things stuff question questions lot bit kind sort type information info"
     " details detail moment minute second time day today tomorrow tonight morning afternoon evening number name list"
     " person people someone man guy guys something anything one two three pm am place places town looking going"
+    " forward thats"
+)
+_ABOUT = word_set(
+    "advice aspect aspects clarification con cons example examples explanation guidance guide guidelines handle ideas"
+    " insight insights issues overview pair piece problem problems pros recommendation recommendations resource"
+    " resources sense source sources suggestion suggestions summary thoughts tip tips track trouble understanding"
+)
+"""Nouns that say no more than that something is wanted: their subject is what follows ("tips for my cat")."""
+_PLAIN = ADJECTIVES | word_set(
+    "additional basic clean common detailed general healthy online popular quick related relevant reliable reputable"
+    " safe"
 )
 _LINK = re.compile(
     r"\s(to|from|in|for|of|at|with|near|about|between)\s(?:(?:the|a|an|my|our|your|this|that)\s)?", re.IGNORECASE
 )
 
-_OBJECT = re.compile(r" (?:the|an?|my|our|your|his|her|their) ")
+_OBJECT = re.compile(r" (?:the|an?|my|our|your|his|her|their|whether|why|how|what) ")
 """What follows a verb and no noun: "file my tax return", "tune the query"."""
+_STATE = re.compile(
+    r"""\b(?:(?:i|we|you|he|she|it|that|this|they)(?:'m|'re|'s|'ve|\ am|\ are|\ is|\ was|\ were)|have|has
+    |(?:is|are|was|were|am)\ (?:i|we|you|he|she|it|that|this|they))
+    (?:\ (?:a\ bit|been|not|also|just|still|so|too|very|kinda|really|currently|actually))*\ $""",
+    re.VERBOSE,
+)
+"""What stands before a word for how somebody is or fares: "I'm struggling", "is it safe"."""
+_STATE_CHARS = 40
 
 _BRACKETS = re.compile(r"\[[^\]]*\]")
 _WORD = re.compile(r"\w[\w.-]*")
@@ -281,26 +300,34 @@ def _chains(reading: Reading, start: int, end: int) -> Iterator[str]:
     """Noun phrases of a stretch with what hangs on them: "flight from Pittsburgh to Chicago"."""
     phrases = [p for p in reading.phrases if start <= p.start < end and p.head not in reading.addressees]
     for index, phrase in enumerate(phrases):
-        words = list(dropwhile(str.isdigit, (word for word in phrase.text.split() if word not in _ACTS)))
-        if _tells(reading, phrase, words):
-            parts = [_in_case(reading.text, phrase, words), *_linked(reading.text, phrases[index : index + 3])]
+        if words := _naming(reading.folded, phrase):
+            parts = [_in_case(reading.text, phrase, words), *_linked(reading, phrases[index : index + 3])]
             yield " ".join(parts)
 
 
-def _tells(reading: Reading, phrase: NounPhrase, words: Sequence[str]) -> bool:
-    """Whether these words of a phrase tell what it is about; those of one word may be a verb with its object."""
-    if not words or phrase.head in _VAGUE or all(word in _VAGUE for word in words):
-        return False
-    return len(words) > 1 or not _OBJECT.match(reading.folded, phrase.start + len(phrase.text))
+def _naming(folded: str, phrase: NounPhrase) -> list[str]:
+    """The words of a phrase that can name a subject; none if it only says that something is wanted, done or felt."""
+    words = list(dropwhile(str.isdigit, (word for word in phrase.text.split() if word not in _ACTS)))
+    if phrase.head in _VAGUE or all(word in _VAGUE or word in _ABOUT or word in _PLAIN for word in words):
+        return []
+    return [] if len(words) == 1 and _is_no_thing(words[0], folded, phrase.start) else words
 
 
-def _linked(text: str, phrases: Sequence[NounPhrase]) -> Iterator[str]:
+def _is_no_thing(word: str, folded: str, start: int) -> bool:
+    """Whether a phrase of one word is a participle, a verb with its object, or says how somebody is."""
+    if len(word) > 5 and word.endswith("ed") and not word.endswith("eed"):
+        return True
+    stated = _STATE.search(folded[max(0, start - _STATE_CHARS) : start])
+    return stated is not None or _OBJECT.match(folded, start + len(word)) is not None
+
+
+def _linked(reading: Reading, phrases: Sequence[NounPhrase]) -> Iterator[str]:
     """The phrases that hang on the first, each with what links it to the one before."""
     for before, phrase in pairwise(phrases):
-        link = _LINK.match(text, before.start + len(before.text))
-        if not link or link.end() != phrase.start or phrase.head in _VAGUE:
+        link = _LINK.match(reading.text, before.start + len(before.text))
+        if not link or link.end() != phrase.start or not _naming(reading.folded, phrase):
             return
-        yield from (link[1].lower(), _in_case(text, phrase, phrase.text.split()))
+        yield from (link[1].lower(), _in_case(reading.text, phrase, phrase.text.split()))
 
 
 def _in_case(text: str, phrase: NounPhrase, words: Sequence[str]) -> str:
