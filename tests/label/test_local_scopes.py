@@ -324,7 +324,10 @@ def test_a_long_answer_of_an_assistant_stays_with_the_turn_that_it_answers():
     assert of_a_third[5] != of_a_third[4]
 
 
-@pytest.mark.parametrize("cue", ["Separately, ", "Something else: ", "Another question: ", "By the way, "])
+@pytest.mark.parametrize(
+    "cue",
+    ["Separately, ", "Something else: ", "Another question: ", "By the way, ", "Perfect, thanks! On another note, "],
+)
 def test_what_breaks_off_at_once_opens_a_scope_or_goes_back_to_the_one_that_spoke_of_it(cue):
     named = scopes(
         *GARDEN_PARTY,

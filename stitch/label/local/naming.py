@@ -67,7 +67,7 @@ _VAGUE = word_set(
 )
 _ABOUT = word_set(
     "advice aspect aspects clarification con cons example examples explanation guidance guide guidelines handle ideas"
-    " insight insights issues overview pair piece problem problems pros recommendation recommendations resource"
+    " insight insights issues note overview pair piece problem problems pros recommendation recommendations resource"
     " resources sense source sources suggestion suggestions summary thoughts tip tips track trouble understanding"
 )
 """Nouns that say no more than that something is wanted: their subject is what follows ("tips for my cat")."""

@@ -28,14 +28,15 @@ _SWITCH = whole_words(
     |moving on|move on|let's (?:switch|move|turn|talk|discuss|focus|plan|work|look|start)
     |switch(?:ing)? (?:to|over|gears)
     |turn(?:ing)? to|on to|i also|also,? (?:can|could|i|please|what|is|do)|can you also|could you also|new topic
-    |different (?:topic|question|note|matter)|unrelated|meanwhile|separately|as for|regarding|speaking of|what about
-    |how about|now (?:i|let|can|could|for|that|please|on)
+    |another (?:note|subject)|different (?:topic|question|note|matter|subject)|unrelated|meanwhile|separately|as for
+    |regarding|speaking of|what about|how about|now (?:i|let|can|could|for|that|please|on)
     |(?:the )?next (?:task|bug|issue|item|topic|question|thing|step|part|phase)"""
 )
 # The plain ones of these, each of which is among them.
 _BREAK = whole_words(
     """another (?:thing|question|task|topic)|something else|by the way|btw|moving on|move on|new topic|unrelated
-    |switch(?:ing)? (?:to|over|gears)|turn(?:ing)? to|different (?:topic|question|note|matter)|separately
+    |switch(?:ing)? (?:to|over|gears)|turn(?:ing)? to|separately
+    |(?:on )?(?:another (?:note|subject)|(?:a )?different (?:topic|question|note|matter|subject))
     |let's (?:switch|move|turn)|(?:the )?next (?:task|bug|issue|topic|phase)"""
 )
 _RETURN = whole_words(
@@ -143,11 +144,20 @@ class Reading:
 
 _ASKING = (SentenceForm.REQUEST, SentenceForm.QUESTION)
 _NOBODY: Mapping[str, object] = {}
+_MOST_RECEIVING, _MOST_RECEIVING_CHARS = 3, 40
+"""So many short sentences may say that an answer was received before somebody breaks off."""
 
 
 def breaks_off_at_once(reading: Reading) -> bool:
-    """Whether a cue of breaking off is the first that a step says: "Separately, ...", "Something else: ..."."""
-    return reading.breaks_off and _BREAK.match(reading.folded) is not None
+    """Whether a cue of breaking off is the first that a step says, or the first after a "Great, thanks."."""
+    if not reading.breaks_off:
+        return False
+    for (start, end), form in zip(reading.spans[:_MOST_RECEIVING], reading.forms, strict=False):
+        if _BREAK.match(reading.folded, start):
+            return True
+        if end - start > _MOST_RECEIVING_CHARS or form in _ASKING:
+            return False
+    return False
 
 
 def read_step(
