@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stitch.core import MemorySnippet, Origin, ScoredSnippet
 from stitch.retrieve import PieceCounter, fit_context, shorten_long
-from stitch.retrieve.context.outputs import SHARE, SHOWN_CHARS, what_matters
+from stitch.retrieve.context.outputs import SHOWN_CHARS, most_chars, what_matters
 
 LOG = "\n".join(
     ["python check.py", *(f"loading part {n} of the plan, all is quiet" for n in range(200)), "the red valve is open",
@@ -50,7 +50,7 @@ def test_what_ranks_first_is_shown_at_greater_length() -> None:
 def test_short_steps_stay_whole_and_talk_does_where_it_takes_little_of_the_budget() -> None:
     talk = [hit(n, LOG, tool=False, trajectory="talk") for n in range(5)]
     hits = [hit(1, "quiet"), *talk]
-    assert shorten(hits, "Which valve?", budget_tokens=30_000) == hits
+    assert shorten(hits, "Which valve?", budget_tokens=1_000_000) == hits
 
 
 def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
@@ -61,7 +61,7 @@ def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
             each.snippet.resolved for each in shorten(talk, "What is the fence painted with?", budget_tokens=budget)
         ]
         assert all("linseed oil" in text for text in texts)
-        assert max(map(len, texts)) <= 4 * budget / SHARE * 1.5
+        assert max(map(len, texts)) <= most_chars(budget) * 1.5
         context = fit_context(
             shorten(talk, "What is the fence painted with?", budget_tokens=budget),
             budget_tokens=budget, counter=PieceCounter(),
@@ -71,7 +71,11 @@ def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
 
 def test_no_step_of_a_run_takes_more_than_its_share_of_a_small_budget() -> None:
     small, large = (shorten([hit(1, LOG)], "the part 3 or 4?", budget_tokens=budget) for budget in (600, 4096))
-    assert len(small[0].snippet.resolved) < 4 * 600 / SHARE * 1.3 < len(large[0].snippet.resolved)
+    assert len(small[0].snippet.resolved) < most_chars(600) * 1.3 < len(large[0].snippet.resolved)
+
+
+def test_of_a_large_budget_four_times_as_large_a_step_takes_half_the_share_and_of_a_small_one_a_sixth() -> None:
+    assert [most_chars(budget) for budget in (30, 600, 1_024, 4_096, 16_384)] == [20, 400, 640, 1_280, 2_560]
 
 
 def test_what_is_left_out_is_left_out_between_words_and_sentences_of_any_script() -> None:
@@ -111,6 +115,6 @@ def test_all_that_is_shown_stands_in_the_text_in_its_order(text: str, chars: int
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=6), st.booleans(), st.integers(64, 4096))
 def test_where_all_are_short_they_stay_as_they_are(lengths: list[int], tool: bool, budget_tokens: int) -> None:
     hits = [hit(n, ("word " * 100)[:length], tool=tool) for n, length in enumerate(lengths)]
-    least = min(budget_tokens * 4 // SHARE, SHOWN_CHARS[-1][1])
+    least = min(most_chars(budget_tokens), SHOWN_CHARS[-1][1])
     shown = shorten([one for one in hits if len(one.snippet.text) <= least], "word?", budget_tokens=budget_tokens)
     assert shown == [one for one in hits if len(one.snippet.text) <= least]

@@ -20,7 +20,10 @@ from stitch.text.languages import content_stems
 SHOWN_CHARS = ((5, 900), (15, 500), (math.inf, 280))
 """Up to which rank a step of a run is shown with how many characters; chosen on agent_runs."""
 SHARE = 6
-"""No step takes more than the sixth part of a budget; chosen by leaving sets out, see `bench/EXPERIMENTS.md`."""
+"""No step takes more than the sixth part of a budget."""
+CHARS_OF_ROOT = 20
+"""Nor more characters than so many times the root of the budget: where there is room for more, further steps tell more
+than more of each. Both were chosen by leaving sets out, see `bench/EXPERIMENTS.md`."""
 _CHARS_A_TOKEN = 4
 _SPARED = 1.3
 """What is so many times as long is not cut: little would be saved."""
@@ -74,8 +77,8 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
 
 
 def most_chars(budget_tokens: int) -> int:
-    """About how many characters of a step are shown at most."""
-    return budget_tokens * _CHARS_A_TOKEN // SHARE
+    """About how many characters of a step are shown at most: a sixth of up to 900 tokens, a thirteenth of 4,096."""
+    return min(budget_tokens * _CHARS_A_TOKEN // SHARE, int(CHARS_OF_ROOT * math.sqrt(budget_tokens)))
 
 
 _MOST_READ = 4_000
