@@ -37,7 +37,7 @@ BUDGET = 4096
 GRID: Mapping[str, Sequence[float]] = {
     "stop_share": (0.4, 0.5, 0.55, 0.6, 0.65),
     "stop_share_of_long": (0.5, 0.6, 0.7, 0.8),
-    "stop_tokens": (1024, 1536, 2048),
+    "stop_tokens": (1024, 1280, 1536, 2048),
 }
 _BEGINS = re.compile(r"(?<=\n)(?=<step |</memory>)")
 

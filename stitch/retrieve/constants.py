@@ -87,7 +87,7 @@ class Constants:
     """The same share for long steps, which cost more."""
     stop_long_chars: int = _chosen(1_000, _ALL)
     """Those of more characters than this."""
-    stop_tokens: int = _chosen(1024, _ALL)
+    stop_tokens: int = _chosen(1280, _ALL)
     """So many tokens of the first hits are shown in any case."""
     stop_similarity: float = _chosen(0.3, _ALL)
     """Where the best hit is less alike than this, scores tell nothing: of a question in another language, say."""
