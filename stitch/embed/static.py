@@ -59,7 +59,8 @@ class StaticEmbedder:
         import numpy as np
 
         vectors = self.sums(texts)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        # As `np.linalg.norm` does it, which looks at its arguments for longer than that takes for one vector.
+        lengths = np.sqrt(np.add.reduce(vectors * vectors, axis=1, keepdims=True))
         lengths[lengths == 0] = 1
         vectors /= lengths
         return vectors

@@ -57,7 +57,7 @@ def words_of(snippet: MemorySnippet, *, lexical: LexicalEncoder) -> dict[int, fl
 
 
 def _unit(vectors: Vectors) -> Vectors:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths = np.sqrt(np.add.reduce(vectors * vectors, axis=1, keepdims=True))  # `np.linalg.norm`, without its checks
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
 
 

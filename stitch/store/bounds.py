@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stitch.core.files import private
+from stitch.store.vectors import lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -145,7 +146,7 @@ class VectorBounds:
         scales = np.abs(units).max(axis=1, initial=0.0, keepdims=True) / np.float32(_STEPS)
         steps = np.rint(np.divide(units, scales, out=np.zeros_like(units), where=scales > 0))
         sketches["steps"], sketches["scale"] = steps, scales[:, 0]
-        sketches["error"] = np.linalg.norm(units - steps * scales, axis=1)
+        sketches["error"] = lengths(units - steps * scales)[:, 0]
         return sketches
 
 
@@ -196,5 +197,4 @@ class _Table:
 
 
 def _heads(units: Vectors) -> Vectors:
-    rest = np.linalg.norm(units[:, _HEAD:], axis=1, keepdims=True)
-    return np.concatenate([units[:, :_HEAD], rest], axis=1, dtype=np.float32)
+    return np.concatenate([units[:, :_HEAD], lengths(units[:, _HEAD:])], axis=1, dtype=np.float32)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import filterfalse, pairwise
@@ -142,23 +143,24 @@ def _signs_of(text: str) -> tuple[str | None, int, dict[str, float], str]:
         for language, script in _BY_SCRIPT:
             if 3 * len(script.findall(text)) > letters:
                 return language, len(different), {}, language
-    scores = _told_by(different)
+    scores = _told_by(different, is_ascii=text.isascii())
     best = max(scores, key=lambda language: (scores[language], _FIRST.get(language, -9)))
     return None, len(different), scores, best
 
 
-def _told_by(said: frozenset[str]) -> dict[str, float]:
+def _told_by(said: frozenset[str], *, is_ascii: bool) -> dict[str, float]:
     """How much words tell each language, by being its function words and by their letters."""
-    known, scores = _weights(), {ENGLISH: 0.0}
+    known, scores = _weights(), defaultdict(float, {ENGLISH: 0.0})
     telling = said & known.keys()
-    telling |= set(filterfalse(str.isascii, said))
+    if not is_ascii:
+        telling |= set(filterfalse(str.isascii, said))
     for word in sorted(telling):  # so that the sums are the same in each process
         for language, weight in known.get(word, ()):
-            scores[language] = scores.get(language, 0.0) + weight
-        if not word.isascii() and (written := _written_in(word)):
+            scores[language] += weight
+        if not is_ascii and not word.isascii() and (written := _written_in(word)):
             for language in written:
-                scores[language] = scores.get(language, 0.0) + len(written) ** -0.5
-    return scores
+                scores[language] += len(written) ** -0.5
+    return dict(scores)
 
 
 def is_foreign(language: str | None) -> bool:

@@ -147,6 +147,7 @@ _TRACES: Mapping[str, tuple[tuple[str, ...], str]] = {
     ),
     "phone": ((), r"\d\d\d(?:[ -]\d{3}|\d{7})"),
     "percentage": (("%", "percent"), ""),
+    "quantity": ((*NUMBER_WORDS, "a dozen"), r"\d[ -][a-z]"),
     "file": (("/",), r"\.[a-z]"),
 }
 """What stands in lower case in every match of a pattern, and takes less time to look for: one of some words, or what

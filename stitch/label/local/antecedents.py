@@ -150,25 +150,32 @@ class Antecedents:
     """What was raised, by scope; fields that begin so are not saved."""
     _by_part: dict[str, list[Raised]] = field(default_factory=dict)
     """The same by the part of a plan that was spoken of."""
+    _by_name: dict[str, list[Raised]] = field(default_factory=dict)
+    """The same by name, see `name_key`."""
     _ranked: list[tuple[float, Referent]] = field(default_factory=list)
     _ranked_at: int = -1
     """When `_ranked` was made, in steps."""
 
     def __post_init__(self) -> None:
         """Sort what was raised."""
-        self._by_scope, self._by_part = {}, {}
+        self._by_scope, self._by_part, self._by_name = {}, {}, {}
         for item in self.raised:
             self._sort(item)
 
+    def _sorted_by(self, item: Raised) -> tuple[tuple[dict[str, list[Raised]], str], ...]:
+        """Where a thing is sorted in, and under what."""
+        return (self._by_scope, item.scope), (self._by_part, item.part), (self._by_name, name_key(item.name))
+
     def _sort(self, item: Raised) -> None:
-        self._by_scope.setdefault(item.scope, []).append(item)
-        self._by_part.setdefault(item.part, []).append(item)
+        for sorted_by, key in self._sorted_by(item):
+            sorted_by.setdefault(key, []).append(item)
 
     def _drop(self, item: Raised) -> None:
         """Forget that something was raised: of all that is remembered, most likely the oldest."""
-        for items in (self.raised, self._by_scope[item.scope], self._by_part[item.part]):
+        groups = self._sorted_by(item)
+        for items in (self.raised, *(sorted_by[key] for sorted_by, key in groups)):
             del items[next(place for place, other in enumerate(items) if other is item)]
-        for sorted_by, key in ((self._by_scope, item.scope), (self._by_part, item.part)):
+        for sorted_by, key in groups:
             if not sorted_by[key]:
                 del sorted_by[key]
 
@@ -321,14 +328,18 @@ class Antecedents:
         if before and (not item.slot or any(_for_the_same(one, item.slot, item.meant) for one in before)):
             self.speak_of(before[-1])
             return
-        told = [one.answers for one in self.raised if name_key(one.name) == key]
-        item.answers = told[-1] if told else []
+        told = self._by_name.get(key)
+        item.answers = told[-1].answers if told else []
         self.raised.append(item)
         self._sort(item)
 
     def speak_of(self, item: Raised) -> None:
         """Record that who raised something speaks of it again."""
         item.spoken = self.clock
+
+    def raised_here(self, by: str) -> list[Raised]:
+        """Return all that somebody raised for the part of a plan that is spoken of, in order."""
+        return [item for item in self._by_part.get(self.part, ()) if item.by == by]
 
     def raised_by(self, by: str) -> list[Raised]:
         """Return what somebody raised for the part of a plan that is spoken of, in order.
@@ -373,10 +384,8 @@ class Antecedents:
         """Remember what is told of a thing: it is told of it wherever it is raised."""
         told = [word for word in fold_words(text) if word not in FUNCTION_WORDS]
         item.answers = list(dict.fromkeys((*item.answers, *told)))[:_MAX_TOLD_OF]
-        key = name_key(item.name)
-        for other in self.raised:
-            if name_key(other.name) == key:
-                other.answers = item.answers
+        for other in self._by_name[name_key(item.name)]:
+            other.answers = item.answers
 
     def forget(self, gone: Sequence[int], *, ids: Set[str | None], erased: ErasedText) -> None:
         """Forget what steps named, raised and listed, and what only they said.

@@ -24,10 +24,10 @@ _MAX_ASK_CHARS = 240
 
 _I = re.IGNORECASE
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?!\s)[^.!?\n]*)*[.!?\n]*")
-_REQUEST = re.compile(
-    r"\b(?:could|can|would|will) you\b|\b(?:tell|give|show|help|find|let) (?:me|us)\b|"
-    r"^(?:please|compare|show|find|list|what|how|which|who|where|when)\b"
-)
+_REQUEST = re.compile(r"\b(?:could|can|would|will) you\b|\b(?:tell|give|show|help|find|let) (?:me|us)\b")
+_REQUEST_SIGNS = (" you", " me", " us")
+"""One of these stands where the pattern before is found."""
+_REQUEST_BEGINS = re.compile(r"(?:please|compare|show|find|list|what|how|which|who|where|when)\b")
 _ASKED = re.compile(
     r"\b(?:(?:what|which) (?P<np>(?!(?:is|are|was|were|would)\b)[\w' /]+?) "
     r"(?:are|is|do|does|would|will|did|can|could|should|were|was|you|they)\b|"
@@ -163,7 +163,7 @@ def read_ask(text: str, *, role: str) -> Ask | None:
     if end:
         begin = max(text.rfind(mark, 0, end - 1) for mark in ".?!\n") + 1
         sentence = text[begin:end].strip()[-_MAX_ASK_CHARS:]
-    elif _REQUEST.search(text.lower()):
+    elif _requests(text.lower()):
         sentence = text.strip()[-_MAX_ASK_CHARS:]
     else:
         return None
@@ -171,6 +171,12 @@ def read_ask(text: str, *, role: str) -> Ask | None:
     for match in _ASKED.finditer(fold_case(sentence)):
         about = sentence[slice(*match.span(match.lastgroup or 0))].strip()
     return Ask(role, sentence, about)
+
+
+def _requests(lowered: str) -> bool:
+    """Whether a text without a question asks somebody to do something."""
+    may_ask = any(map(lowered.__contains__, _REQUEST_SIGNS))
+    return _REQUEST_BEGINS.match(lowered) is not None or (may_ask and _REQUEST.search(lowered) is not None)
 
 
 def remember(said: list[Said], text: str, *, role: str, counted: str = "") -> list[Said]:

@@ -33,13 +33,10 @@ _SYNONYMS = {
     "email address": "email", "exception": "error", "filename": "file", "file name": "file", "path": "file",
     "ids": "identifier", "location": "place", "source": "citation", "reference": "citation", "id": "identifier",
 }  # fmt: skip
-_ASKED_BY = (
-    (whole_words("how much|price|cost|costs|expensive|fare|fee"), "price"),
-    (whole_words("rate|rating|rated|ratings|reviewed|reviews?|stars"), "rating"),
-    (whole_words("when|what time"), "time"),
-    (whole_words("where"), "place"),
-    (whole_words("whom?"), "person"),
-    (whole_words("how many"), "quantity"),
+_ASKED_BY = whole_words(
+    """(?P<price>how much|price|cost|costs|expensive|fare|fee)
+    |(?P<rating>rate|rating|rated|ratings|reviewed|reviews?|stars)|(?P<time>when|what time)|(?P<place>where)
+    |(?P<person>whom?)|(?P<quantity>how many)"""
 )
 _ASKED = whole_words(
     r"""(?:what|which)(?:'s| is| are| was| were| will be| would be)? (?:the |your |my |its |their |a |an )?
@@ -224,10 +221,14 @@ def _asked_types(reading: Reading) -> list[str]:
                 continue
             if match["many"] or not is_verb(name.split()[-1], base=True):
                 asked[_neutral(counted(name) if match["many"] else name)] = None
-        for pattern, kind in _ASKED_BY:
-            if pattern.search(part):
-                asked[kind] = None
+        asked.update(dict.fromkeys(_asked_by_word(part)))
     return list(asked)[:4]
+
+
+def _asked_by_word(part: str) -> list[str]:
+    """The types that words of a question ask for: "how much", "when"."""
+    found = {match.lastgroup for match in _ASKED_BY.finditer(part)}
+    return [kind for kind in _ASKED_BY.groupindex if kind in found]
 
 
 def _neutral(name: str) -> str:

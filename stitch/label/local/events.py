@@ -7,7 +7,7 @@ of doing enter by evidence. Synonyms of the neutral acts are closed lists of the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Any
 
 from stitch.core.intent import GOAL_OPENED, LabelKind
@@ -138,6 +138,10 @@ _SEED = (
 _PLAIN_CUES = ("confirm", "offer help", "report success", "compare", "decide", "report error", "disagree")
 _LATE_CUES = ("offer help", "accept", "plan", "explain")
 """What is looked for after the plain cues and the forms of sentences."""
+_ANY_PLAIN, _ANY_LATE = (
+    re.compile(rf"(?<!\w)(?:{'|'.join(_CUES[name].pattern for name in names)})") for names in (_PLAIN_CUES, _LATE_CUES)
+)
+"""Finds whether one of these cues is in a text: most texts have none, and to look for each takes twice as long."""
 _OF_OPENER = ("offer help", "accept")
 """What of these only whoever opened the trajectory does."""
 _TOLD = ("report success", "report error")
@@ -217,11 +221,18 @@ def _plain_cue(reading: Reading, text: str, *, asks: bool, by_opener: bool) -> s
         return "plan"
     all_asked = set(reading.forms) == {SentenceForm.QUESTION}
     passed = (*(("offer help",) if by_opener else ()), *(_TOLD if all_asked else ()))
-    return next((name for name in _PLAIN_CUES if name not in passed and _has(name, text)), None)
+    return _first_cue(_PLAIN_CUES, text, any_of=_ANY_PLAIN, passed=passed)
 
 
 def _late_cue(text: str, *, by_opener: bool) -> str | None:
-    return next((name for name in _LATE_CUES if (by_opener or name not in _OF_OPENER) and _has(name, text)), None)
+    return _first_cue(_LATE_CUES, text, any_of=_ANY_LATE, passed=() if by_opener else _OF_OPENER)
+
+
+def _first_cue(cues: Iterable[str], text: str, *, any_of: re.Pattern[str], passed: Collection[str]) -> str | None:
+    """The first of some cues that a text has, but for those `passed` over; `any_of` finds whether it has any."""
+    if any_of.search(text) is None:
+        return None
+    return next((cue for cue in cues if cue not in passed and _has(cue, text)), None)
 
 
 def _of_question(reading: Reading, asked: Set[str], *, by_opener: bool) -> str:

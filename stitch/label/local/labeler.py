@@ -67,7 +67,7 @@ class _Naming(NamedTuple):
 
 
 class LocalLabeler:
-    """The default labeler: needs no model, no network and no training; about a third of a millisecond a step."""
+    """The default labeler: needs no model, no network and no training."""
 
     @property
     def name(self) -> str:

@@ -102,10 +102,12 @@ def _classes_near(text: str, weight: Callable[[int], float], *, passed: Collecti
     """What the words of a text mean, by class, but for those at places that are `passed` over."""
     classes: dict[str, float] = {}
     for match in _WORD.finditer(text):
-        if match.start() not in passed and not taken_back(text, match.start()):
+        # Most words mean nothing of the kind, and it is remembered which: the rest is asked of the others alone.
+        meaning = _meaning(match[0].lower())
+        if meaning and match.start() not in passed and not taken_back(text, match.start()):
             by_place = weight(match.start())
             by_place = _OTHER_WORD if by_place == _OTHER_SENTENCE else by_place
-            for name_of, alike in _meaning(match[0].lower()).items():
+            for name_of, alike in meaning.items():
                 _raise(classes, name_of, alike * by_place)
     return classes
 

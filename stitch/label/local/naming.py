@@ -28,6 +28,7 @@ _UNIT_WORDS = tuple(_UNITS.split("|"))
 _PARTS = "day|week|phase|stage|leg|chapter|milestone|sprint"
 """Units that a plan is made of, one after the other."""
 _PART_WORDS = tuple(_PARTS.split("|"))
+_PART_STARTS = tuple(f"{part} " for part in _PART_WORDS)
 _FRONT = re.compile(
     rf"""\W{{0,9}}(?:(?:ok(?:ay)?|and|so|now|then|next|oh|well|also|but|great|thanks|right|alright)\b\W{{1,9}}){{0,4}}
     (?:for\ (?:{_UNITS})\ ?\#?\w+\b|(?:{_UNITS})\ ?\#?\w+\ ?(?:[:,.!?;–—-]|$))""",
@@ -138,8 +139,7 @@ def turned_to(reading: Reading) -> str:
     text = reading.folded[:_MOST_TURNING_CHARS]
     if not any(map(text.__contains__, _UNIT_WORDS)):
         return ""
-    found = {_unit(match) for match in _UNIT.finditer(text)}
-    found |= {f"{match[2]} {ordinal(match[1])}" for match in _PART_COUNTED.finditer(text)}
+    found = {unit for _, unit in _units_in(text)}
     if len(found) != 1:
         return ""
     directs = reading.switches or reading.returns or reading.form in (SentenceForm.REQUEST, SentenceForm.QUESTION)
@@ -153,9 +153,7 @@ def part_of(text: str) -> str:
     folded = fold_case(text[:_MOST_TURNING_CHARS])
     if not any(map(folded.__contains__, _PART_WORDS)):
         return ""
-    found = [(match.start(), f"{match[2]} {ordinal(match[1])}") for match in _PART_COUNTED.finditer(folded)]
-    found += [(match.start(), _unit(match)) for match in _UNIT.finditer(folded) if match[1] in _PART_WORDS]
-    return max(found)[1] if found else ""
+    return max((found for found in _units_in(folded) if found[1].startswith(_PART_STARTS)), default=(0, ""))[1]
 
 
 def _names_nothing(reading: Reading) -> bool:
@@ -209,6 +207,13 @@ def topic_of(reading: Reading) -> list[str]:
 @text_cache(maxsize=_REMEMBERED_NAMES)
 def _stems_of(name: str) -> frozenset[str]:
     return frozenset(content_stems(name))
+
+
+@text_cache(maxsize=4)  # asked for the scope of a step, and again for its references
+def _units_in(folded: str) -> list[tuple[int, str]]:
+    """The units that a text in lower case names, counted ones first, each with its place."""
+    counted = [(match.start(), f"{match[2]} {ordinal(match[1])}") for match in _PART_COUNTED.finditer(folded)]
+    return counted + [(match.start(), _unit(match)) for match in _UNIT.finditer(folded)]
 
 
 def _unit(match: re.Match[str]) -> str:

@@ -98,11 +98,16 @@ class Reading(NamedTuple):
     numbers: Mapping[str, float]
 
 
-def find_pointers(text: str, items: Sequence[Raised] = ()) -> list[Pointer]:
-    """The pointers of a turn: what counts things, or what it sets side by side, at most two; else the whole turn."""
+def find_pointers(text: str, items: Sequence[Raised] = (), *, counting: bool = False) -> list[Pointer]:
+    """The pointers of a turn: what counts things, or what it sets side by side, at most two; else the whole turn.
+
+    With `counting`, none of a turn that counts nothing.
+    """
     own = {item.slot for item in items}
     parts = {item.part.split(" ")[0] for item in items}
     counted = _counted(text, own, parts, max(Counter(item.slot for item in items).values(), default=_MOST_CANDIDATES))
+    if counting and not counted:
+        return []
     pair = _side_by_side(text, own, counted[0].at if counted else None) if len(counted) < _MOST_POINTERS else []
     if pair:
         halves = [Pointer(end, None, meant, text[start:end]) for start, end, meant in pair]
@@ -332,7 +337,7 @@ def pointed_at(
     if keys and not keys <= {name_key(item.name) for item in items}:
         return  # something new is put forward
     spent = set(keys)
-    for pointer in find_pointers(text, items):
+    for pointer in find_pointers(text, items, counting=bool(keys)):
         if keys and pointer.place is None:
             continue
         found = readings(pointer, text, items)

@@ -266,7 +266,7 @@ class ReferenceResolver:
         known = self._known
         best = choose(known.rank(), known, kind="thing", speakers=self._speakers)
         focus = best[0] if best is not None and best[1] >= 0.5 else None
-        area = not known.is_placelike() or seeks_there(text)
+        area = " there" in text and (not known.is_placelike() or seeks_there(text))
         return complete(text, step.role, ask=ask, said=self._said, names=names, focus=focus, taken=taken, area=area)
 
     def _context(self, step: Step, ask: Ask | None, resolved: str) -> str:
@@ -358,9 +358,9 @@ class ReferenceResolver:
         """The one or two things raised for the part of a plan that the step points at or names."""
         known = self._known
         names = {phrase.name for phrase in counted} | {one.name for one in spoken}
-        if not known.part or len(names) > _MAX_COMPARED:
+        if not known.part or not 0 < len(names) <= _MAX_COMPARED:
             return ()
-        own = [item for item in known.raised if item.part == known.part and item.name in names and item.by == step.role]
+        own = [item for item in known.raised_here(step.role) if item.name in names]
         last = {item.name: item for item in sorted(own, key=lambda item: item.spoken)}
         return list(last.values()) if len(last) == len(names) else ()
 
