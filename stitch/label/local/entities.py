@@ -6,7 +6,7 @@ that say what a value is, and from the keys of tool calls and results. Their num
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stitch.core.intent import LabelKind, LabelMerge
@@ -84,9 +84,9 @@ class EntityTyper:
         told = [*_keyed(reading), *slotted]
         answered = self._asked if self._asked_by and self._asked_by != reading.role and not asked else []
         of_answer = answered[:3] if len(reading.stems) <= _ANSWER_STEMS else []
-        types = dict.fromkeys((*asked, *(kind for kind, _ in told), *of_answer))
-        types.update(dict.fromkeys(_shapes(reading, named={value for _, value in slotted})))
-        mentions = dict.fromkeys((*(pair for pair in told if pair[1]), *_named(reading, answered)))
+        shapes = _shapes(reading, named=[value for _, value in slotted])
+        types = dict.fromkeys((*asked, *[kind for kind, _ in told], *of_answer, *shapes))
+        mentions = dict.fromkeys((*[pair for pair in told if pair[1]], *_named(reading, answered)))
         admitted = self.vocabulary.admit(filter(None, types))[:ENTITY_TYPES_A_STEP]
         kept = tuple(
             EntityMention(entity_type=kind, value=value[:MAX_VALUE_CHARS])
@@ -182,27 +182,28 @@ class EntityTyper:
         return typer
 
 
-def _keyed(reading: Reading) -> Iterator[tuple[str, str]]:
+def _keyed(reading: Reading) -> list[tuple[str, str]]:
     """What stands in calls and results, with the type that its key names."""
-    for key, value in reading.data.pairs:
-        if kind := _key_type(key):
-            yield kind, value
+    return [(kind, value) for key, value in reading.data.pairs if (kind := _key_type(key))]
 
 
-def _shapes(reading: Reading, *, named: Container[str]) -> Iterator[str]:
+def _shapes(reading: Reading, *, named: Container[str]) -> list[str]:
     """The types of the values of a step; "2 stops" are stops: what is counted says more than that something is."""
-    for found in reading.found:
-        if found.entity_type != "number" and not (found.entity_type == "quantity" and found.value in named):
-            yield found.entity_type
+    return [
+        found.entity_type
+        for found in reading.found
+        if found.entity_type != "number" and not (found.entity_type == "quantity" and found.value in named)
+    ]
 
 
-def _named(reading: Reading, answered: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _named(reading: Reading, answered: Sequence[str]) -> list[tuple[str, str]]:
     """The values of a step with their types; the only one of a short answer is also of the type that was asked for."""
-    is_answer = bool(answered) and len(reading.found) == 1 and len(reading.stems) <= _SHORT_ANSWER_STEMS
-    for found in reading.found:
-        yield found.entity_type, found.value
-        if is_answer and found.entity_type in _SHAPES.get(answered[0], found.entity_type):
-            yield answered[0], found.value
+    pairs = [(found.entity_type, found.value) for found in reading.found]
+    if answered and len(pairs) == 1 and len(reading.stems) <= _SHORT_ANSWER_STEMS:
+        [(kind, value)] = pairs
+        if kind in _SHAPES.get(answered[0], kind):
+            pairs.append((answered[0], value))
+    return pairs
 
 
 def _asked_types(reading: Reading) -> list[str]:

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import filterfalse, islice
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -124,16 +125,17 @@ class ReferenceResolver:
         rewrites += map(_of_phrase, pointed)
         if short:
             rewrites += self._complete(step, text, ask, names=names, taken=rewrites)
-        resolved = apply_rewrites(text, _in_order(rewrites))
+        references = _in_order(rewrites)
+        resolved = apply_rewrites(text, references)
         if answered := self._answers_for(step, text, names=names, resolved=resolved):
-            rewrites += map(_of_pointer, answered)
-            resolved = apply_rewrites(text, _in_order(rewrites))
+            references = _in_order((*rewrites, *map(_of_pointer, answered)))
+            resolved = apply_rewrites(text, references)
         context = self._context(step, ask, resolved)
         counted += pointers
         self._remember(
             step, text, scope=scope, names=names, counted=counted, stood=stood, pointed=pointed, resolved=resolved
         )
-        return Resolution(_in_order(rewrites), context)
+        return Resolution(references, context)
 
     def raised_by(self, role: str) -> Sequence[Raised]:
         """What somebody raised for the part of a plan that is spoken of, in order."""
@@ -321,10 +323,10 @@ class ReferenceResolver:
     ) -> None:
         """Take in what a step is about."""
         led = _led(text, spoken, goes_on=goes_on) or _compared(text, spoken)
-        names = (*led, *(name for _, name in about), *(phrase.referent.name for phrase in pointed))
+        names = [*led, *[name for _, name in about], *[phrase.referent.name for phrase in pointed]]
         self._known.settle(distinct(names), passing=len(spoken) > len(led) and not goes_on)
-        led_by = sorted((*about, *(one.at for one in spoken if one.leads)))
-        self._topics = distinct(name for _, name in led_by)[:_MAX_TOPICS] or self._topics
+        led_by = sorted([*about, *[one.at for one in spoken if one.leads]])
+        self._topics = distinct([name for _, name in led_by])[:_MAX_TOPICS] or self._topics
 
     def _mention(self, step: Step, names: Sequence[NameMention], *, alone: bool, beside: bool) -> list[_Spoken]:
         """Take in what a step names."""
@@ -410,7 +412,7 @@ class ReferenceResolver:
             known.listed_at = known.clock
             return
         compared = [(phrase.start, phrase.name) for phrase in counted]
-        known.offer(text, sorted([*(compared if len(compared) > 1 else about), *(one.at for one in spoken)]))
+        known.offer(text, sorted([*(compared if len(compared) > 1 else about), *[one.at for one in spoken]]))
 
     def _hear(self, step: Step, resolved: str) -> None:
         """Note a question that waits for its answer; what somebody else answers waits no more."""
@@ -479,7 +481,7 @@ def _spans(rewrites: Iterable[ReferenceRewrite]) -> list[tuple[int, int]]:
 
 
 def _in_order(rewrites: Iterable[ReferenceRewrite]) -> tuple[ReferenceRewrite, ...]:
-    return tuple(sorted(rewrites, key=lambda rewrite: rewrite.start))
+    return tuple(sorted(rewrites, key=attrgetter("start")))
 
 
 def _of_count(found: _Named) -> ReferenceRewrite:

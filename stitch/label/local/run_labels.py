@@ -56,10 +56,10 @@ def kinds_in_run(step: Step, turn: Turn, *, values: Sequence[FoundMention]) -> t
         return [], []
     mentions = dict.fromkeys(_keyed(step, turn))
     keyed = {value for _, value in mentions}
-    identifiers = ((_KIND_OF.get(one.kind, ""), one.value) for one in turn.found if one.value not in keyed)
-    mentions.update(dict.fromkeys(each for each in identifiers if each[0]))
-    mentions.update(dict.fromkeys((one.entity_type, one.value) for one in values if one.entity_type in _OF_WORDS))
-    types = dict.fromkeys(kind for kind, _ in mentions)
+    identifiers = [one for one in turn.found if one.kind in _KIND_OF and one.value not in keyed]
+    mentions.update(dict.fromkeys([(_KIND_OF[one.kind], one.value) for one in identifiers]))
+    mentions.update(dict.fromkeys([(one.entity_type, one.value) for one in values if one.entity_type in _OF_WORDS]))
+    types = dict.fromkeys([kind for kind, _ in mentions])
     return list(types), [EntityMention(entity_type=kind, value=value) for kind, value in list(mentions)[:MAX_MENTIONS]]
 
 
