@@ -136,8 +136,7 @@ class Intake:
         following = self._memory.status().without_vectors if self._awaits_store or self._memory.uses_model else 0
         if following:
             on_vectors(following)
-        if following or self._awaits_store:
-            self._memory.flush()  # the store may be back
+        self._memory.flush()  # the store may be back, and a model may have to say what steps assert
         _count_new(self._memory, self.to_label, self._report)
         if self._memory.uses_model:
             self._report.repeated_with_other_labels = _count_other_labels(self._memory, self._repeated)

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, open_memory
+from stitch.core import SourcedStep
 from stitch.journal import SqliteJournal
 from stitch.lifecycle.selection import Selector
 from stitch.lm import read_ledger
+from stitch.pipelines.ingest import ingest
 from stitch.testing.model import LoopbackProvider, fields_of
 from stitch.themes.asking import WINDOW_STEPS
 from stitch.themes.told import Reading, Said, Told, digest_of
@@ -273,3 +275,11 @@ def test_of_windows_that_overlap_the_one_told_last_holds_after_another_is_erased
         told.drop("t", ["5"])
         for reader in (told, Told(journal, tenant="a")):
             assert [each.text for each in reader.said_by(entries["2"]) or ()] == ["last"]
+
+
+def test_a_model_has_read_the_steps_of_a_file_when_all_of_it_is_stored(tmp_path: Path) -> None:
+    steps = [Step(role=role, content=text, id=str(n)) for n, (role, text) in enumerate(PETS)]
+    items = [SourcedStep(source="talk", line=n, trajectory="talk", step=each) for n, each in enumerate(steps, 1)]
+    with opened(tmp_path) as (memory, _):
+        ingest(memory, items, on_rejection=lambda rejection: pytest.fail(rejection.reason))
+        assert f"Ada says: {PETS[0][1]}" in texts(memory)
