@@ -137,7 +137,7 @@ def test_whoever_asks_a_memory_sees_what_no_longer_holds(tmp_path: Path) -> None
 
     [hit] = [hit for hit in result.hits if hit.snippet.step == "s0"]
     assert hit.superseded_by == "s2"
-    assert 'superseded="budget for the bike is 700 at n=2"' in result.context()
+    assert 'superseded "budget for the bike is 700 at step 2"' in result.context()
     assert any("'500'" in sentence and "'700'" in sentence for sentence in why.sentences)
 
 
