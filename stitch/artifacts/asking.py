@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from stitch.retrieve.path import Forest, NodeSelection
     from stitch.retrieve.path.semantics import ScorerSemantics
 
+EPISODE, THEME, STATEMENT = "Episode", "Theme", "Statement"
+KINDS = ("Memory", "Trajectory", "Scope", "Step", EPISODE, THEME, STATEMENT)
+"""Types of what a memory of steps holds."""
+
 
 class SelectOptions(TypedDict, total=False):
     """How a path query is answered; see `VersionedTree.select`."""
@@ -120,7 +124,6 @@ class TreeAsker:
 
 def _asks_memory(query: str, forest: Forest) -> bool:
     """Whether a query names a type that trees do not have, and the memory of steps does."""
-    from stitch.artifacts.steps import KINDS
     from stitch.retrieve.path import parse_query
     from stitch.retrieve.path.syntax import types_in
 

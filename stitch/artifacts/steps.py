@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from typing_extensions import Unpack
 
-from stitch.artifacts.asking import SelectOptions, TreeAsker
+from stitch.artifacts.asking import EPISODE, KINDS, STATEMENT, THEME, SelectOptions, TreeAsker
 from stitch.core import Episode, Hierarchy, LabelInventory, LabelKind, LabelVocabulary, Statement, StepState
 from stitch.core.cancellation import check_canceled
 from stitch.trees.nodes import Node, Several, Tree
@@ -47,10 +47,6 @@ class RemembersSteps(Protocol):
     def hierarchy(self) -> Hierarchy:
         """Episodes, statements and themes."""
         ...
-
-
-EPISODE, THEME, STATEMENT = "Episode", "Theme", "Statement"
-KINDS = ("Memory", "Trajectory", "Scope", "Step", EPISODE, THEME, STATEMENT)
 
 
 def select_steps(

@@ -150,13 +150,11 @@ _MOST_RECEIVING, _MOST_RECEIVING_CHARS = 3, 40
 
 def breaks_off_at_once(reading: Reading) -> bool:
     """Whether a cue of breaking off is the first that a step says, or the first after a "Great, thanks."."""
-    if not reading.breaks_off:
-        return False
-    for (start, end), form in zip(reading.spans[:_MOST_RECEIVING], reading.forms, strict=False):
-        if _BREAK.match(reading.folded, start):
-            return True
-        if end - start > _MOST_RECEIVING_CHARS or form in _ASKING:
-            return False
+    spans = reading.spans[:_MOST_RECEIVING] if reading.breaks_off else ()
+    for (start, end), form in zip(spans, reading.forms, strict=False):
+        cue = _BREAK.match(reading.folded, start)
+        if cue or end - start > _MOST_RECEIVING_CHARS or form in _ASKING:
+            return cue is not None
     return False
 
 
