@@ -146,6 +146,12 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
             " `stitch relabel` with the same options does it later",
             err=True,
         )
+    if report.statements_failure:
+        click.echo(
+            f"stitch: the model did not read all steps for statements: {report.statements_failure};"
+            " the next `stitch ingest` goes on with them",
+            err=True,
+        )
     if report.repeated_with_other_labels:
         click.echo(
             f"stitch: {report.repeated_with_other_labels} steps were in the memory already and keep the labels they"

@@ -42,6 +42,8 @@ class IngestReport(BaseModel):
     """None if the price of the model is not known."""
     fallback_steps: int = 0
     """Steps that a model should have labeled and that have local labels instead."""
+    statements_failure: str = ""
+    """Why a model did not read all steps for statements; those that it did not read speak for themselves."""
     repeated_with_other_labels: int = 0
     """Steps known already whose labels are not those of the model that is to label."""
     redacted: dict[str, int] = {}  # pydantic copies it
@@ -137,6 +139,7 @@ class Intake:
         if following:
             on_vectors(following)
         self._memory.flush()  # the store may be back, and a model may have to say what steps assert
+        self._report.statements_failure = self._memory.statements_failure
         _count_new(self._memory, self.to_label, self._report)
         if self._memory.uses_model:
             self._report.repeated_with_other_labels = _count_other_labels(self._memory, self._repeated)

@@ -110,8 +110,9 @@ class Memory:
         """Whether a language model labels."""
         self.workers = max(1, parts.model_workers)
         """How many trajectories are best worked on side by side."""
-        self._parts, self._owns_parts = parts, owns_parts
-        self._defaults = parts.defaults
+        self.statements_failure = ""
+        """Why a model did not read all steps for statements when `flush` asked it last; empty if it did."""
+        self._parts, self._owns_parts, self._defaults = parts, owns_parts, parts.defaults
         self._chats: Chats | None = None
         self._trees: Trees | None = None
 
@@ -527,13 +528,11 @@ class Memory:
         reached, what waits for it survives in the journal.
         """
         self._ingestor.flush()
-        self._parts.themes.extract(self.tenant)
+        extracted = self._parts.themes.extract(self.tenant)
+        self.statements_failure = extracted.failure if extracted else ""
 
     def interrupt(self) -> None:
-        """Give up the calls of a model that labels wait for, at once and for good, before this is closed by an error.
-
-        Steps without labels go on waiting, and whoever opens the memory next goes on with them.
-        """
+        """Give up the calls of a model that labels wait for, for good; who opens it next goes on with them."""
         self._ingestor.interrupt()
 
     def close(self) -> None:

@@ -39,7 +39,7 @@ from stitch.api.listing_models import (
     TrajectoriesResponse,
     TrajectoryRow,
 )
-from stitch.api.models import MOST_PAGE_CHARS, PAGE_ITEMS, About, Done, Nothing
+from stitch.api.models import MOST_PAGE_CHARS, PAGE_ITEMS, About, FlushResponse, Nothing
 from stitch.api.naming import known_trajectory
 from stitch.api.spending import read_spending, totals_of
 from stitch.core import LabelKind, LabelVocabulary, Receipt, with_calls
@@ -259,10 +259,10 @@ def retry(memory: Memory, request: Nothing) -> RetryResponse:
     return RetryResponse(stored=memory.retry(), failed=memory.status().failed)
 
 
-def flush(memory: Memory, request: Nothing) -> Done:
+def flush(memory: Memory, request: Nothing) -> FlushResponse:
     """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
     memory.flush()
-    return Done(done=True)
+    return FlushResponse(done=True, statements_failure=memory.statements_failure)
 
 
 def finish(memory: Memory, request: FinishRequest) -> FinishResponse:

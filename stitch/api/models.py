@@ -97,6 +97,13 @@ class Done(Response):
     done: Literal[True] = True
 
 
+class FlushResponse(Done):
+    """Says that labels are made and kept, and whether a model read what it is to read."""
+
+    statements_failure: str = ""
+    """Why a model did not read all steps for statements; empty if it did."""
+
+
 # What is added.
 
 

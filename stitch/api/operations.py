@@ -259,7 +259,7 @@ OPERATIONS: Mapping[str, Operation] = _table(
         method="POST",
         path="/v1/flush",
         request=models.Nothing,
-        response=models.Done,
+        response=models.FlushResponse,
         run=listing.flush,
     ),
     Operation(

@@ -96,7 +96,7 @@ class RemoteMemory(Memory):
         self.labeler, self.uses_model, self.workers = welcome.labeler, welcome.uses_model, welcome.workers
         self.ledger = RemoteLedger(self)
         self.lifecycle = RemoteLifecycle(self, retention=retention)
-        self._trees = None
+        self._trees, self.statements_failure = None, ""
 
     def ask(self, operation: str, request: BaseModel, lines: Lines = ()) -> Any:
         """What is answered where the memory is, as `stitch.api.operations.ask` says."""
@@ -360,7 +360,7 @@ class RemoteMemory(Memory):
 
     @override
     def flush(self) -> None:
-        self.ask("flush", models.Nothing())
+        self.statements_failure = self.ask("flush", models.Nothing()).statements_failure
 
     @override
     def interrupt(self) -> None:

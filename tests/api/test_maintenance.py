@@ -117,7 +117,7 @@ def test_where_a_step_stands_is_told_whole(memory: Memory) -> None:
 def test_nothing_fails_waits_or_costs_here(memory: Memory) -> None:
     assert asked(memory, "retry").model_dump() == {"stored": 0, "failed": 0}
     assert asked(memory, "finish", trajectory="trip").steps == 0
-    assert asked(memory, "flush").model_dump(exclude_unset=True) == {"done": True}
+    assert asked(memory, "flush").model_dump(exclude_unset=True) == {"done": True, "statements_failure": ""}
     assert asked(memory, "totals").total.calls == 0
     assert asked(memory, "inventory").model_dump(exclude_unset=True) == memory.inventory().model_dump()
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from stitch.lifecycle.selection import Selector
 from stitch.lm import read_ledger
 from stitch.pipelines.ingest import ingest
 from stitch.testing.model import LoopbackProvider, fields_of
+from stitch.testing.servers import Reply
 from stitch.themes.asking import WINDOW_STEPS
 from stitch.themes.told import Reading, Said, Told, digest_of
 
@@ -283,3 +285,18 @@ def test_a_model_has_read_the_steps_of_a_file_when_all_of_it_is_stored(tmp_path:
     with opened(tmp_path) as (memory, _):
         ingest(memory, items, on_rejection=lambda rejection: pytest.fail(rejection.reason))
         assert f"Ada says: {PETS[0][1]}" in texts(memory)
+        assert memory.statements_failure == ""
+
+
+def test_a_file_is_stored_and_says_so_where_the_model_cannot_be_asked_for_statements(tmp_path: Path) -> None:
+    steps = [Step(role=role, content=text, id=str(n)) for n, (role, text) in enumerate(PETS)]
+    items = [SourcedStep(source="talk", line=n, trajectory="talk", step=each) for n, each in enumerate(steps, 1)]
+    refusals = repeat(Reply({"error": {"message": "no such key"}}, status=401))
+    with (
+        LoopbackProvider(said, faults=refusals) as provider,
+        open_memory(tmp_path, statements="model", filter="local", model="m", base_url=provider.base_url) as memory,
+    ):
+        report = ingest(memory, items, on_rejection=lambda rejection: pytest.fail(rejection.reason))
+        assert (report.stored, report.exit_status) == (len(PETS), 0)
+        assert "no such key" in report.statements_failure
+        assert PETS[0][1] in texts(memory)
