@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -9,6 +10,8 @@ from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
+
+_WORD = re.compile(r"\w+")
 
 
 class LazyGroup(click.Group):
@@ -40,10 +43,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand; one that is misspelled is told with those that are like it."""
+        """Find the subcommand; of a name that is none, those are told that do what it says, or are spelled like it."""
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in self._places and not ctx.resilient_parsing:
-            near = get_close_matches(name, self._places, n=3)
+            doing = [other for other, (_, summary) in self._places.items() if name in _WORD.findall(summary.lower())]
+            near = doing[:3] or get_close_matches(name, self._places, n=3)
             meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             ctx.fail(f"No such command {name!r}.{meant}")
         return super().resolve_command(ctx, args)

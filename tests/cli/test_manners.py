@@ -40,7 +40,9 @@ def test_the_package_is_run_as_the_command():
     assert (done.returncode, done.stdout.startswith("stitch, version")) == (0, True)
 
 
-@pytest.mark.parametrize(("name", "meant"), [("serch", "'search'"), ("stauts", "'status'"), ("ingset", "'ingest'")])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("serch", "'search'"), ("stauts", "'status'"), ("ingset", "'ingest'"), ("erase", "'forget'")]
+)
 def test_a_misspelled_command_is_told_with_the_one_that_is_meant(run, name, meant):
     status, _, err = run(name, "--memory", "m")
     assert (status, f"No such command {name!r}. Did you mean" in err, meant in err) == (2, True, True)
