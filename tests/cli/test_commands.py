@@ -64,7 +64,8 @@ def test_ingesting_reports_what_became_of_the_steps(run, trip):
     assert code == 0
     assert set(report) == {
         "trajectories", "steps", "stored", "failed", "waiting", "erased", "rejected", "model_calls", "model_tokens",
-        "model_cost_usd", "fallback_steps", "repeated", "repeated_with_other_labels", "redacted", "seconds", "labels",
+        "model_cost_usd", "fallback_steps", "statements_failure", "repeated", "repeated_with_other_labels", "redacted",
+        "seconds", "labels",
     }  # fmt: skip
     assert (report["trajectories"], report["steps"], report["stored"], report["failed"]) == (1, 6, 6, 0)
     assert set(report["labels"]) == {"scope", "event_type", "entity_type"}
