@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import ceil
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from pydantic import BaseModel
 
 from stitch.console.printing import print_json
 from stitch.core import Rejection, SourcedStep, Step
+from stitch.themes.asking import WINDOW_STEPS
 
 
 class LabelingEstimate(BaseModel):
@@ -21,12 +23,15 @@ class LabelingEstimate(BaseModel):
     model_tokens: int
     model_cost_usd: float | None = None
     """None if the price of the model is not known."""
+    statement_calls: int = 0
+    """So many calls at most read what steps assert, beside those; none of them for steps that assert nothing."""
 
 
 def estimate(
     items: Iterable[SourcedStep | Rejection], *, config: str | None = None, **settings: Any
 ) -> LabelingEstimate:
     """Say what labeling will cost by the settings; nothing is stored and no model is called."""
+    from stitch.config import load_settings
     from stitch.label.model import StepwiseLabeler, WindowedLabeler
     from stitch.parts import labeler_for
 
@@ -42,12 +47,14 @@ def estimate(
         for steps in trajectories.values():
             cost = labeler.estimate(steps)
             calls, asked, told = calls + cost.calls, asked + cost.prompt_tokens, told + cost.reply_tokens
+    reads = load_settings(config=config, **settings).settings.statements == "model"
     return LabelingEstimate(
         trajectories=len(trajectories),
         steps=sum(map(len, trajectories.values())),
         model_calls=calls,
         model_tokens=asked + told,
         model_cost_usd=None if price is None else round(price.of(asked, told), 6),
+        statement_calls=sum(ceil(len(steps) / WINDOW_STEPS) for steps in trajectories.values()) if reads else 0,
     )
 
 
@@ -61,3 +68,5 @@ def print_estimate(cost: LabelingEstimate, *, as_json: bool) -> None:
         f"{cost.steps} steps of {cost.trajectories} trajectories: about {cost.model_calls} calls of the model"
         f" and {cost.model_tokens} tokens{money}"
     )
+    if cost.statement_calls:
+        click.echo(f"beside these, at most {cost.statement_calls} calls that read what the steps assert")

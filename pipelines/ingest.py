@@ -45,6 +45,11 @@ _BLOCK_BYTES = 1 << 20
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @memory_options
 @labeling_options
+@click.option(
+    "--statements",
+    type=click.Choice(["local", "model"]),
+    help="Who says what steps assert, of which themes are made: rules, or the model.  [default: local]",
+)
 @click.option("--follow", is_flag=True, help="Go on reading what is appended to the FILEs, until Ctrl-C or SIGTERM.")
 @click.option("--again", is_flag=True, help="Take in also steps that were erased.")
 @click.option("--dry-run", is_flag=True, help="Say what a model would cost, and store nothing.")
@@ -80,6 +85,7 @@ def command(
     Example:
       stitch ingest trip.jsonl --memory trip.memory
       stitch ingest trip.jsonl --memory trip.memory --model openai/gpt-5-mini
+      stitch ingest trip.jsonl --memory trip.memory --model openai/gpt-5-mini --statements model --labels local
       some-agent | stitch ingest - --memory agent.memory
       stitch ingest --follow agent.jsonl --memory agent.memory
 

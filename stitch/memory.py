@@ -528,7 +528,8 @@ class Memory:
         reached, what waits for it survives in the journal.
         """
         self._ingestor.flush()
-        extracted = self._parts.themes.extract(self.tenant)
+        with charged_to(self.tenant):
+            extracted = self._parts.themes.extract(self.tenant)
         self.statements_failure = extracted.failure if extracted else ""
 
     def interrupt(self) -> None:

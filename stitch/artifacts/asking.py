@@ -38,10 +38,11 @@ class TreeAsker:
     Args:
         embedder: What the scorer `sentence-transformers` compares texts by.
         model: What the scorer `model` asks; None if no model is used.
+        tenant: Whose nodes it is shown, for the ledger.
     """
 
-    def __init__(self, embedder: Embedder, *, model: LanguageModel | None = None) -> None:
-        self._embedder, self._model = embedder, model
+    def __init__(self, embedder: Embedder, *, model: LanguageModel | None = None, tenant: str = "") -> None:
+        self._embedder, self._model, self._tenant = embedder, model, tenant
         self._asked: dict[str, ScorerSemantics] = {}
 
     def semantics(self, scorer: str | None) -> ScorerSemantics:
@@ -109,12 +110,14 @@ class TreeAsker:
         return self._select(query, forest, **options)
 
     def _select(self, query: str, forest: Forest, **options: Unpack[SelectOptions]) -> NodeSelection:
+        from stitch.lm import charged_to
         from stitch.retrieve.path import Cut, select
 
         cut = Cut(options.get("threshold"), options.get("margin"), options.get("k"))
         semantics = self.semantics(options.get("scorer"))
         try:
-            return select(query, forest=forest, semantics=semantics, cut=cut)
+            with charged_to(self._tenant):
+                return select(query, forest=forest, semantics=semantics, cut=cut)
         except InputError as error:
             if not _asks_memory(query, forest):
                 raise

@@ -5,13 +5,14 @@ right below its trajectory. Retired steps are left out. Of several values, one t
 
 A query that names them also finds what is derived from steps: `Theme` and its `Statement`s stand below the memory, and
 an `Episode` between a scope and those of its steps that follow each other: Memory > Theme > Statement, and
-Memory > Trajectory > Scope > Episode > Step. A query that does not name them costs nothing more, and `*` stands for
-none of them.
+Memory > Trajectory > Scope > Episode > Step. A query that names statements with what holds steps, and no theme, finds
+each below the step that says it: `//Episode//Statement`. A query that does not name them costs nothing more, and `*`
+stands for none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
@@ -21,11 +22,15 @@ from typing_extensions import Unpack
 from stitch.artifacts.asking import EPISODE, KINDS, STATEMENT, THEME, SelectOptions, TreeAsker
 from stitch.core import Episode, Hierarchy, LabelInventory, LabelKind, LabelVocabulary, Statement, StepState
 from stitch.core.cancellation import check_canceled
+from stitch.errors import InputError
 from stitch.trees.nodes import Node, Several, Tree
 
 if TYPE_CHECKING:
     from stitch.journal import Entry
     from stitch.retrieve.path import NodeSelection
+
+_OF_STEPS = frozenset({"Trajectory", "Scope", EPISODE, "Step"})
+"""What stands above a step, or is one: to no theme."""
 
 
 class RemembersSteps(Protocol):
@@ -55,31 +60,35 @@ def select_steps(
     """Ask the steps of one trajectory, or of all.
 
     Raises:
-        InputError: The query cannot be read, or names a type that is not there.
+        InputError: The query cannot be read, names a type that is not there, or both themes and what holds steps.
     """
     from stitch.retrieve.path import parse_query
     from stitch.retrieve.path.syntax import types_in
 
     named = frozenset(types_in(parse_query(query)))
+    if THEME in named and (others := sorted(_OF_STEPS & named)):
+        raise InputError(
+            f"a theme stands neither above nor below a {others[0]}: it groups statements of many trajectories",
+            hint="ask `//Theme/Statement`, whose fields `trajectory` and `step` tell the step, or `//Step/Statement`",
+        )
     asker.semantics(options.get("scorer"))  # what cannot be asked costs no tree of all steps
     return asker.select(query, steps_tree(memory, trajectory=trajectory, derived=named), kinds=KINDS, **options)
 
 
-def steps_tree(
-    memory: RemembersSteps, *, trajectory: str | None = None, derived: Collection[str] = frozenset()
-) -> Tree:
+def steps_tree(memory: RemembersSteps, *, trajectory: str | None = None, derived: frozenset[str] = frozenset()) -> Tree:
     """The steps of one trajectory, or of all, as a tree.
 
     Args:
         memory: Has them.
         trajectory: Which one.
-        derived: Whether `Episode`, `Theme` and `Statement` are asked for, too.
+        derived: The types that are asked for: whether `Episode`, `Theme` and `Statement` are among them.
     """
     names = [str(name) for name in memory.trajectories()] if trajectory is None else [trajectory]
     hierarchy = memory.hierarchy if not {EPISODE, THEME, STATEMENT}.isdisjoint(derived) else None
-    episodes = hierarchy if EPISODE in derived else None
-    children = [_trajectory(memory, name, hierarchy=episodes) for name in names]
-    if hierarchy is not None and (THEME in derived or STATEMENT in derived):
+    by_step = STATEMENT in derived and THEME not in derived and not _OF_STEPS.isdisjoint(derived)
+    episodes, said = hierarchy if EPISODE in derived else None, hierarchy if by_step else None
+    children = [_trajectory(memory, name, episodes_of=episodes, said_of=said) for name in names]
+    if hierarchy is not None and not by_step and not derived.isdisjoint({THEME, STATEMENT}):
         children += _themes(hierarchy, trajectory=trajectory)
     return Tree(Node("memory", "Memory", children=children))
 
@@ -105,8 +114,14 @@ def _statement(said: Statement) -> Node:
     return Node(said.id, STATEMENT, fields=fields)
 
 
-def _trajectory(memory: RemembersSteps, name: str, *, hierarchy: Hierarchy | None) -> Node:
-    episodes = {f"{name}/{step}": each for each in hierarchy.episodes(name) for step in each.steps} if hierarchy else {}
+def _trajectory(memory: RemembersSteps, name: str, *, episodes_of: Hierarchy | None, said_of: Hierarchy | None) -> Node:
+    found = episodes_of.episodes(name) if episodes_of else ()
+    episodes = {f"{name}/{step}": each for each in found for step in each.steps}
+
+    def said(step: str) -> list[Node]:
+        own = said_of.said_in([(name, step)])[0] if said_of else ()
+        return list(map(_statement, own))
+
     check_canceled()
     vocabulary = memory.inventory(name).vocabulary()
     children: list[Node | str] = []
@@ -115,7 +130,7 @@ def _trajectory(memory: RemembersSteps, name: str, *, hierarchy: Hierarchy | Non
         if entry.state is StepState.RETIRED:
             continue
         scope = _scope(entry, vocabulary)
-        step = _step(entry, vocabulary, trajectory=name)
+        step = _step(entry, vocabulary, trajectory=name, said=said(entry.id))
         if scope is None:
             children.append(step)
         elif scope in scopes:
@@ -158,7 +173,7 @@ def _scope(entry: Entry, vocabulary: LabelVocabulary) -> str | None:
     return vocabulary.canonical(LabelKind.SCOPE, said) if said else None
 
 
-def _step(entry: Entry, vocabulary: LabelVocabulary, *, trajectory: str) -> Node:
+def _step(entry: Entry, vocabulary: LabelVocabulary, *, trajectory: str, said: Sequence[Node]) -> Node:
     step, intent = entry.step, entry.labels.intent if entry.labels else None
     fields: dict[str, str] = {"text": step.content, "role": step.role, "position": str(entry.position)}
     if intent is not None:
@@ -168,7 +183,7 @@ def _step(entry: Entry, vocabulary: LabelVocabulary, *, trajectory: str) -> Node
         fields["tool"] = Several(dict.fromkeys(call.name for call in step.tool_calls))
     if step.timestamp is not None:
         fields["time"] = step.timestamp if isinstance(step.timestamp, str) else _moment(step.timestamp)
-    return Node(f"{trajectory}/{entry.id}", "Step", fields=fields)
+    return Node(f"{trajectory}/{entry.id}", "Step", fields=fields, children=said)
 
 
 def _moment(seconds: float) -> str:

@@ -75,7 +75,7 @@ class Trees:
     ) -> None:
         self._model, self._program = model, program
         self._opened, self._tenant, self._folder, self._process = ingestor, tenant, folder, process
-        self.asker = TreeAsker(ingestor.embedder, model=model)
+        self.asker = TreeAsker(ingestor.embedder, model=model, tenant=tenant)
         self._logs: OrderedDict[str, TreeLog] = OrderedDict()
         self._lock = threading.Lock()
 

@@ -55,7 +55,7 @@ def labeling_options(command: Command) -> Command:
         click.option(
             "--labels",
             type=click.Choice(["local", "model"]),
-            help="Who labels the steps.  [default: model if --model is given, else local]",
+            help="Who labels the steps.  [default: model if --model is given for them, else local]",
         ),
         model_options,
         click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),

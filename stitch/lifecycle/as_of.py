@@ -33,7 +33,8 @@ from stitch.journal import Entry, Journal
 from stitch.lifecycle.overlay import in_order, rank_beside
 from stitch.text.dates import read_timestamp
 
-_UNIX_SECONDS = re.compile(r"\d{9,11}(?:\.\d{1,9})?")
+_UNIX_SECONDS = re.compile(r"\d{9,11}|-?\d{1,17}\.\d+")
+"""In a text, as a number comes over HTTP; few digits alone may be a year."""
 
 
 def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: str | None) -> Moment:

@@ -301,7 +301,8 @@ class RemoteMemory(Memory):
     ) -> list[Theme]:
         check_limit(limit)
         size = models.MOST_PAGE_ITEMS if limit is None else min(limit, models.MOST_PAGE_ITEMS)
-        request = made(theme_models.ThemesRequest, limit=size, after=after, as_of=None if as_of is None else str(as_of))
+        moment = str(float(as_of)) if isinstance(as_of, int | float) else as_of  # few digits alone may be a year
+        request = made(theme_models.ThemesRequest, limit=size, after=after, as_of=moment)
         rows = (row for page in self.pages("themes", request) for row in page.themes)
         return [Theme(**row.model_dump()) for row in islice(rows, limit)]
 

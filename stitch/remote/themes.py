@@ -142,6 +142,8 @@ class RemoteThemes(Themes):
         )
 
     def _theme(self, name: str) -> ThemeResponse | None:
+        if number_of(name) is None:
+            return None
         try:
             told: ThemeResponse = self._memory.ask("theme", made(ThemeRequest, theme=name))
         except InputError:

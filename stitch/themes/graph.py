@@ -7,6 +7,8 @@ from heapq import nlargest
 from itertools import islice
 from typing import Generic, TypeVar
 
+from stitch.errors import InputError
+
 Node = TypeVar("Node", bound=Hashable)
 
 LINKS = 10
@@ -90,5 +92,11 @@ def name_of(theme: int) -> str:
 
 
 def number_of(name: str) -> int | None:
-    """The number of a theme, by its id; None if this is no such id."""
+    """The number of a theme, by its id; None if this is no such id.
+
+    Raises:
+        InputError: It is no text.
+    """
+    if not isinstance(name, str):
+        raise InputError(f"{name!r} is no id of a theme", hint="`themes()` lists those there are")
     return int(name[1:]) if name[:1] == "t" and name[1:].isascii() and name[1:].isdecimal() else None

@@ -56,8 +56,18 @@ def test_a_query_that_names_them_finds_themes_statements_and_episodes(folder, ru
     assert said["fields"]["step"] == ["0"]
     assert len(found("//Theme")) == 2
     assert sorted(node["id"] for node in found("//Episode/Step")) == ["home/0", "run/0"]
+    said = [sorted(node["id"] for node in found(f"//{above}//Statement")) for above in ("Episode", "Step", "Theme")]
+    assert said == [said[0]] * 3
+    assert len(said[0]) == 2
     [best] = found('(//Theme[node ~= "an error of a page"]/Statement)[1]')
     assert "login" in best["fields"]["text"]
+
+
+def test_a_query_for_steps_below_a_theme_says_where_these_stand(folder, run):
+    status, out, err = run("select", "//Theme//Step", "--memory", folder)
+    assert (status, out) == (2, "")
+    assert "neither above nor below a Step" in err
+    assert "//Theme/Statement" in err
 
 
 def test_a_query_that_names_none_of_them_derives_nothing(folder, run):

@@ -387,9 +387,18 @@ class MemoryContract:
         assert themes[0].medoid in {each.id for each in hierarchy.neighbors(near.id)}
         assert [hierarchy.theme("t999"), hierarchy.statement("x"), hierarchy.episode("x")] == [None, None, None]
 
-    def test_a_list_of_no_themes_is_refused(self, memory: Memory) -> None:
+    def test_a_list_of_no_themes_is_refused_and_so_is_what_is_no_id(self, memory: Memory) -> None:
         with pytest.raises(InputError, match="is none"):
             memory.themes(limit=0)
+        with pytest.raises(InputError, match="None is no id of a theme"):
+            memory.hierarchy.theme(None)  # type: ignore[arg-type]  # as a caller without types does
+
+    def test_there_were_no_themes_at_a_moment_before_all_and_what_is_no_moment_is_refused(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        assert memory.themes()
+        assert memory.themes(as_of=5) == memory.themes(as_of=5.5) == []
+        with pytest.raises(InputError, match="'5' is no time"):
+            memory.themes(as_of="5")
 
     def test_trees_that_are_asked_for_themes_say_where_these_are(self, memory: Memory) -> None:
         with pytest.raises(InputError, match="no node has the type 'Theme'") as refused:
