@@ -24,7 +24,9 @@ _MIDNIGHT = "00:00"
 """What a day is said with that is no more than a day."""
 
 
-def standing(snippet: MemorySnippet, above: MemorySnippet | None, *, others: Sequence[int] = ()) -> str:
+def standing(
+    snippet: MemorySnippet, above: MemorySnippet | None, *, others: Sequence[int] = (), clocks: bool = True
+) -> str:
     """On which step a line stands, who spoke, when and where, as far as the line above does not tell.
 
     Who spoke is told where another one did; when, if it is known: the day, and on the same day the clock where another
@@ -34,6 +36,7 @@ def standing(snippet: MemorySnippet, above: MemorySnippet | None, *, others: Seq
         snippet: The step.
         above: That of the line above; None at the beginning.
         others: The places of further steps of its trajectory on which the line stands.
+        clocks: Whether more than the day is told.
     """
     if elsewhere := above is None or above.trajectory != snippet.trajectory:
         above = None
@@ -41,10 +44,11 @@ def standing(snippet: MemorySnippet, above: MemorySnippet | None, *, others: Seq
     if above is None or above.role != snippet.role:
         shown += f" {named(snippet.role)}"
     if snippet.happened is not None:
-        shown += _when(snippet.happened, above.happened if above is not None else None, day_is="on", clock_is="at")
+        before = above.happened if above is not None else None
+        shown += _when(snippet.happened, before, day_is="on", clock_is="at" if clocks else None)
     else:
-        before = above.recorded if above is not None and above.happened is None else None
-        shown += _recorded(snippet.recorded, before)
+        taken = above.recorded if above is not None and above.happened is None else None
+        shown += _recorded(snippet.recorded, taken, clocks=clocks)
     return f"{shown} in {named(snippet.trajectory)}" if elsewhere else shown
 
 
@@ -55,20 +59,25 @@ def named(name: str) -> str:
     return quoted if _PLAIN.fullmatch(quoted) else f'"{quoted}"'
 
 
-def _recorded(moment: float, before: float | None) -> str:
+def _recorded(moment: float, before: float | None, *, clocks: bool) -> str:
     if day_of(clock(moment)) is None:
         return ""  # it is no moment
-    return _when(moment, before, day_is="recorded", clock_is="recorded")
+    return _when(moment, before, day_is="recorded", clock_is="recorded" if clocks else None)
 
 
-def _when(moment: float | str, before: float | str | None, *, day_is: str, clock_is: str) -> str:
-    """A moment, as far as the one before does not tell it; empty if that is the same, or in the same hour."""
+def _when(moment: float | str, before: float | str | None, *, day_is: str, clock_is: str | None) -> str:
+    """A moment, as far as the one before does not tell it; empty if that is the same, or in the same hour.
+
+    Without `clock_is`, its day alone.
+    """
     if moment == before:
         return ""
     day, time = _told(moment)
     if day is None:
         return f" {day_is} {named(clock(moment))}"
     day_before, time_before = (None, "") if before is None else _told(before)
+    if clock_is is None:
+        time = ""
     if day == day_before:
         return f" {clock_is} {time}" if time and time[:2] != time_before[:2] else ""
     said = date.fromordinal(day)

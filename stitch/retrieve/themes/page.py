@@ -2,16 +2,17 @@
 
 ```
 <memory>
-<step 52 Melanie on 27 Jun 2023 10:37 in conv-26>We went camping last week.
+<step 52 Melanie on 27 Jun 2023 in conv-26>We went camping last week.
 <theme adoption agencies>
-<step 25 Caroline on 25 May 13:14>Researching adoption agencies …
-<step 409 on 22 Oct 09:55>I passed the adoption agency interviews last Friday!
+<step 25 Caroline on 25 May>Researching adoption agencies …
+<step 409 on 22 Oct>I passed the adoption agency interviews last Friday!
 </memory>
 ```
-Lines begin as those of whole steps do (`context.lines`). Elements have no end, for the next one begins where they end,
-and no quoted text can begin one. What stands under no theme comes first; a theme of which one line is shown is not
-named. Of an answer that stands with its question, both steps are said, the one that says it last: `<step 12 13 Ada>`.
-What somebody said in the same words in several steps is one line: `<step 3 tool in run-1 and 5 and 8 in run-4>`.
+Lines begin as those of whole steps do (`context.lines`), with the day and no clock, which takes as much as three
+words. Elements have no end, for the next one begins where they end, and no quoted text can begin one. What stands under
+no theme comes first; a theme of which one line is shown is not named. Of an answer that stands with its question, both
+steps are said, the one that says it last: `<step 12 13 Ada>`. What somebody said in the same words in several steps is
+one line: `<step 3 tool in run-1 and 5 and 8 in run-4>`.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def _told_once(lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Line]]]:
 def _written(body: str, same: Sequence[_Line], above: MemorySnippet | None) -> str:
     stands = []
     for line in same:
-        stands.append(standing(line.snippet, above, others=line.others))
+        stands.append(standing(line.snippet, above, others=line.others, clocks=False))
         above = line.snippet
     shown = " and ".join(stands)
     if same[0].low:
