@@ -9,6 +9,7 @@ from stitch.label.local.candidates import FEATURES, shipped_weights
 from stitch.label.local.naming import distinct_name, named_scope, propose_name, topic_of, turned_to
 from stitch.label.local.reading import read_step
 from stitch.label.local.scopes import ScopeTracker
+from tests.label.test_local_antecedents import NoWords
 
 
 def steps(*turns):
@@ -337,18 +338,6 @@ def test_what_breaks_off_at_once_opens_a_scope_or_goes_back_to_the_one_that_spok
     )
     assert named[4] == named[5] == "dark theme"
     assert named[6] == named[0]
-
-
-class NoWords:
-    """Of steps that are erased others say all words."""
-
-    def said_in(self, text: str) -> bool:
-        return False
-
-    quoted_in = named_in = said_in
-
-    def renamed(self, scope: str) -> str:
-        return scope
 
 
 def test_who_switched_often_goes_on_talking_once_all_but_one_of_their_steps_are_forgotten():
