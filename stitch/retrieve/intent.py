@@ -43,6 +43,7 @@ from stitch.core import (
 )
 from stitch.core.cancellation import check_canceled
 from stitch.core.ranking import matcher
+from stitch.core.results import MOST_FILLING
 from stitch.core.text_cache import tell_of_erasures
 from stitch.errors import InputError
 from stitch.retrieve.constants import CONSTANTS, Constants
@@ -180,9 +181,13 @@ class IntentRetriever:
         check_canceled()
         rule = asked.rule
         stays = self._constants.stretch_first if wide else self._constants.beside_hits
+        size, depth = deep.k, request.depth
         if deep.k > stays and _lets_neighbors_in(asked):
-            rule, hits = beside_rule(rule), self._with_neighbors(asked, hits, wide=wide)
-        hits = hits[: deep.k]
+            if wide and request.fill_budget:
+                depth = max(depth, min(request.budget_tokens // self._constants.stretch_tokens, MOST_FILLING))
+                size = max(size, depth)
+            rule, hits = beside_rule(rule), self._with_neighbors(asked, hits, k=size, wide=wide)
+        hits = hits[:size]
         if asked.vocabulary.has_merges:
             hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
         tells = scores_tell(hits, request.query, rule=rule, constants=self._constants)
@@ -191,15 +196,15 @@ class IntentRetriever:
             answer, selection=asked.selection, rule=rule, mode=self.mode, started=started, stops_by=stops_by
         )
         ranked = bare(deep, asked.selection, hits, rule=rule, mode=self.mode, started=started)
-        return ranked, partial(making, request, hits=hits[: request.depth], counter=self._counter)
+        return ranked, partial(making, request, hits=hits[:depth], counter=self._counter)
 
-    def _with_neighbors(self, asked: _Asked, ranked: list[ScoredSnippet], *, wide: bool) -> list[ScoredSnippet]:
+    def _with_neighbors(self, asked: _Asked, ranked: list[ScoredSnippet], *, k: int, wide: bool) -> list[ScoredSnippet]:
         let_in = with_stretches if wide else with_neighbors
         return let_in(
             ranked,
             near=self._near(asked),
             rule=asked.rule,
-            k=asked.request.k,
+            k=k,
             constants=self._constants,
         )
 

@@ -69,6 +69,14 @@ def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
         assert len(context.ids) == 3
 
 
+def test_of_a_talk_the_later_hits_are_shown_shorter_and_of_more_of_them_all_where_there_is_more_room() -> None:
+    talk = [hit(n, LOG, tool=False, trajectory="talk") for n in range(20)]
+    for budget, first in ((512, 3), (1024, 4), (4096, 13)):
+        lengths = [len(each.snippet.resolved) for each in shorten(talk, "the part 3 or 4?", budget_tokens=budget)]
+        assert len(set(lengths[:first])) == len(set(lengths[first:])) == 1
+        assert lengths[first] < 0.8 * lengths[0]
+
+
 def test_no_step_of_a_run_takes_more_than_its_share_of_a_small_budget() -> None:
     small, large = (shorten([hit(1, LOG)], "the part 3 or 4?", budget_tokens=budget) for budget in (600, 4096))
     assert len(small[0].snippet.resolved) < most_chars(600) * 1.3 < len(large[0].snippet.resolved)

@@ -41,6 +41,7 @@ def search(
     query: str = SUMMARY,
     constants: Constants = FEW,
     min_trust: Trust | None = None,
+    fill_budget: bool = False,
 ) -> RetrievalResult:
     store = ListStore()
     store.put(make_records(steps, embedder=EMBEDDER, lexical=LEXICAL))
@@ -53,7 +54,7 @@ def search(
         counter=PieceCounter(),
         constants=constants,
     )
-    return retriever.search(SearchRequest(query=query, tenant="a", k=k, min_trust=min_trust))
+    return retriever.search(SearchRequest(query=query, tenant="a", k=k, min_trust=min_trust, fill_budget=fill_budget))
 
 
 def found(result: RetrievalResult) -> list[str]:
@@ -96,6 +97,13 @@ def test_the_order_is_that_of_the_rule_that_the_result_names() -> None:
     assert worth[0] == 1.0
     assert all(0.0 <= each <= 0.5 for each in worth[1:])
     assert worth[1] == 0.5
+
+
+def test_the_short_steps_of_stretches_fill_a_context_that_may_be_filled() -> None:
+    steps = [step(n, "the lighthouse keeper" if n % 9 == 4 else f"and then {n}") for n in range(400)]
+    filled = search(steps, fill_budget=True, constants=CONSTANTS)
+    assert len(filled.context_hits) > filled.request.depth > 100
+    assert len(search(steps, constants=CONSTANTS).hits) == 30
 
 
 def test_a_long_step_has_to_be_worth_its_length() -> None:

@@ -2,7 +2,7 @@
 
 A file that is listed, a page that is read, a traceback or an assistant's advice has thousands of characters, of which
 one line answers; shown whole, a few of them are the whole context. So no step takes more than its share of the budget,
-and those of runs, which are the longest, less than that, the later they stand among the hits. The whole step is in the
+and the less, the later it stands among the hits; those of runs, which are the longest, least. The whole step is in the
 hit (`ScoredSnippet.snippet`).
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from stitch.core import MemorySnippet, ScoredSnippet
@@ -17,13 +18,20 @@ from stitch.core.text_cache import text_cache
 from stitch.retrieve.kinds import Kind, kind_of
 from stitch.text.languages import content_stems
 
-SHOWN_CHARS = ((5, 900), (15, 500), (math.inf, 280))
-"""Up to which rank a step of a run is shown with how many characters; chosen on agent_runs."""
+SHOWN_CHARS = ((5, 900), (15, 500), (math.inf, 200))
+"""Up to which rank a step of a run is shown with how many characters where there is room for them; chosen on
+agent_runs."""
+_ROOM_TOKENS = 2_500
+"""A budget with such room; in a smaller one they are as many fewer as its root is."""
 SHARE = 6
 """No step takes more than the sixth part of a budget."""
 CHARS_OF_ROOT = 20
 """Nor more characters than so many times the root of the budget: where there is room for more, further steps tell more
 than more of each. Both were chosen by leaving sets out, see `bench/EXPERIMENTS.md`."""
+FIRST_TOKENS, LEAST_FIRST = 340, 3
+"""One hit for so many tokens of a budget, and at least so many hits, are shown at that length."""
+LATER = 0.7
+"""This share of it is shown of the others."""
 _CHARS_A_TOKEN = 4
 _SPARED = 1.3
 """What is so many times as long is not cut: little would be saved."""
@@ -57,23 +65,38 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
         budget_tokens: What the context may have in which they are shown.
     """
     ranked = list(hits)
-    most = most_chars(budget_tokens)
-    short = min(most, *(chars for _, chars in SHOWN_CHARS)) * _SPARED
-    if all(len(hit.snippet.resolved) <= short for hit in ranked):
+    lengths = _Lengths(budget_tokens)
+    if all(len(hit.snippet.resolved) <= lengths.least * _SPARED for hit in ranked):
         yield from ranked
         return
     running = _runs(ranked)
     terms = tuple(dict.fromkeys(content_stems(query[:_MOST_READ])))
     for rank, hit in enumerate(ranked):
-        chars, tail = most, 0
-        if hit.snippet.trajectory in running:
-            chars, tail = min(chars, next(chars for last, chars in SHOWN_CHARS if rank < last)), _TAIL
+        runs = hit.snippet.trajectory in running
+        chars = lengths.of(rank, runs=runs)
         text = hit.snippet.resolved
         if len(text) <= chars * _SPARED:
             yield hit
             continue
-        shown = what_matters(text, terms, chars=chars, tail=tail)
+        shown = what_matters(text, terms, chars=chars, tail=_TAIL if runs else 0)
         yield hit._replace(snippet=hit.snippet.model_copy(update={"resolved": shown}))
+
+
+class _Lengths:
+    """How many characters are shown at most of a hit in a budget, by its rank."""
+
+    def __init__(self, budget_tokens: int) -> None:
+        self._most = most_chars(budget_tokens)
+        self._first = max(LEAST_FIRST, budget_tokens / FIRST_TOKENS)
+        scale = min(1.0, math.sqrt(budget_tokens / _ROOM_TOKENS))
+        self._of_runs = [(last, int(min(self._most, chars * scale))) for last, chars in SHOWN_CHARS]
+        self.least = min(self.of(sys.maxsize, runs=True), self.of(sys.maxsize, runs=False))
+
+    def of(self, rank: int, *, runs: bool) -> int:
+        """So many at this rank."""
+        if runs:
+            return next(chars for last, chars in self._of_runs if rank < last)
+        return self._most if rank < self._first else int(LATER * self._most)
 
 
 def most_chars(budget_tokens: int) -> int:
