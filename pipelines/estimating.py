@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from stitch.console.printing import print_json
 from stitch.core import Rejection, SourcedStep, Step
-from stitch.themes.asking import WINDOW_STEPS
 
 
 class LabelingEstimate(BaseModel):
@@ -34,6 +33,7 @@ def estimate(
     from stitch.config import load_settings
     from stitch.label.model import StepwiseLabeler, WindowedLabeler
     from stitch.parts import labeler_for
+    from stitch.themes.asking import WINDOW_STEPS
 
     labeler = labeler_for(config=config, **settings)
     trajectories: dict[str, list[Step]] = {}

@@ -5,14 +5,15 @@
 <step 52 Melanie on 27 Jun 2023 in conv-26>We went camping last week.
 <theme adoption agencies>
 <step 25 Caroline on 25 May>Researching adoption agencies …
+<step 61 on 3 Jul>…
 <step 409 on 22 Oct>I passed the adoption agency interviews last Friday!
 </memory>
 ```
 Lines begin as those of whole steps do (`context.lines`), with the day and no clock, which takes as much as three
 words. Elements have no end, for the next one begins where they end, and no quoted text can begin one. What stands under
-no theme comes first; a theme of which one line is shown is not named. Of an answer that stands with its question, both
-steps are said, the one that says it last: `<step 12 13 Ada>`. What somebody said in the same words in several steps is
-one line: `<step 3 tool in run-1 and 5 and 8 in run-4>`.
+no theme comes first; a theme of which less than three steps are shown is not named. Of an answer that stands with its
+question, both steps are said, the one that says it last: `<step 12 13 Ada>`. What somebody said in the same words in
+several steps is one line: `<step 3 tool in run-1 and 5 and 8 in run-4>`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _OPEN, _CLOSE = "<memory>\n", "</memory>"
 _GAP = " … "
 _FULL = 0.97
 """A context that fills this share of its budget is full enough: to fill it to the last token takes many more looks."""
+_NAMED_FROM = 3
+"""Of fewer steps the name takes the place of a sentence, and parts what was said on one day."""
 _LINE_TOKENS = 8
 """About what a line takes beside its text."""
 
@@ -78,7 +81,7 @@ def fit_page(
         placed: Best first.
         budget_tokens: What the text may have.
         counter: Counts the tokens.
-        name_of: Tells the name of a theme; it is asked for those alone of which several steps are shown.
+        name_of: Tells the name of a theme; it is asked for those alone of which three steps or more are shown.
 
     Returns:
         The context, with the ids of the snippets of the steps of which something stands in it.
@@ -122,7 +125,9 @@ def _rendered(placed: Sequence[Placed], names: Mapping[str, str], counter: Token
     steps_of: dict[str, set[str]] = {}
     for each in placed:
         steps_of.setdefault(each.piece.theme or "", set()).add(each.piece.snippets[-1])
-    names = {theme: name for theme, own in steps_of.items() if theme and len(own) > 1 and (name := names[theme])}
+    names = {
+        theme: name for theme, own in steps_of.items() if theme and len(own) >= _NAMED_FROM and (name := names[theme])
+    }
     named: dict[str, list[_Line]] = {name: [] for name in names.values()}
     others: list[_Line] = []
     for (theme, *_), line in _lines(placed, names).items():
