@@ -25,6 +25,8 @@ _CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "n
 _TOLD = ("where", "special", "founder", "sound", "scent")
 _SAYS_NO_PURPOSE = 0.5
 """How often a turn for the same purpose as the one before does not say it."""
+_SAYS_WHOSE = 0.3
+"""How often a proposal is told to be somebody else's."""
 _BESIDE = 0.4
 """How often something beside the point is said before what is asked, and behind it."""
 
@@ -57,6 +59,7 @@ class _Traveler:
         self._told: dict[str, dict[str, str]] = {}
         self._days: set[int] = set()
         self._slot = ""
+        self._by: dict[tuple[int, str, str], str] = {}
 
     def turns(self) -> Iterator[tuple[str, str]]:
         for turn in self._trip.turns:
@@ -91,8 +94,7 @@ class _Traveler:
             self._slot = ""
             return self._sentence(self._deal(key, frames[key]).format(**day))
         scope = (op.day, op.slot)
-        if op.action == "PROPOSE":
-            self._proposed.setdefault(scope, []).append(op.objects[0])
+        who = self._propose(op) if op.action == "PROPOSE" else ""
         silent = op.action != "PROPOSE" and op.slot == self._slot and self._rng.random() < _SAYS_NO_PURPOSE
         slot = self._deal(f"slot {op.slot}", frames["slots"][op.slot])
         purpose = self._deal("purpose", frames["purpose"]).format(slot=slot)
@@ -103,15 +105,27 @@ class _Traveler:
             for name in op.objects
         ]
         acts = {"INQUIRE": " ".join(sorted(op.asked)), "DECIDE": "decide again" if scope in self._decided else "decide"}
-        act = acts.get(op.action, op.action.lower())
+        act = "propose by" if who else acts.get(op.action, op.action.lower())
         if op.action == "DECIDE":
             self._decided.setdefault(scope, []).append(op.objects[0])
         self._slot = op.slot
-        said = [self._sentence(self._deal(act, frames[act]).format(x=things[0], y=things[-1], slot=slot))]
+        said = [self._sentence(self._deal(act, frames[act]).format(x=things[0], y=things[-1], slot=slot, who=who))]
+        return " ".join(self._with_more(said))
+
+    def _with_more(self, said: list[str]) -> list[str]:
+        """What is said, with something beside the point before it and behind it, or not."""
         for place in (0, len(said)):
             if self._rng.random() < _BESIDE:
-                said.insert(place, self._sentence(self._deal("beside", frames["beside"])))
-        return " ".join(said)
+                said.insert(place, self._sentence(self._deal("beside", self._frames["beside"])))
+        return said
+
+    def _propose(self, op: Operation) -> str:
+        """Take in a proposal, and tell whose it is; empty if it is the traveler's own."""
+        name = op.objects[0]
+        self._proposed.setdefault((op.day, op.slot), []).append(name)
+        if self._rng.random() < _SAYS_WHOSE:
+            self._by[op.day, op.slot, name] = self._deal("people", self._frames["people"])
+        return self._by.get((op.day, op.slot, name), "")
 
     def _point(self, op: Operation, name: str, silent: bool) -> str:
         """What stands for a thing that was proposed."""
@@ -132,6 +146,8 @@ class _Traveler:
             "price": told.get("price", ""),
             "rating": told.get("rating", ""),
             "v": told.get(form, ""),
+            "head": _head(name),
+            "who": self._by.get((op.day, op.slot, name), ""),
             "for": "" if silent else self._deal("purpose", self._frames["purpose"]).format(slot=slot),
         }
         return self._deal(f"{form} {silent}", pool or self._frames["references"]["ord"][:1]).format(**fields)
@@ -147,6 +163,10 @@ class _Traveler:
         forms += ["of_two1" if at == 1 else "of_two2"] * 3 * (count == 2)
         forms += ["after"] * (at > 1 and count > 2)
         forms += self._unlike(("price", "rating"), name, proposed)
+        forms += self._by_price(name, proposed)
+        forms += ["named"] * 2 * all(_head(name) != _head(other) for other in proposed if other != name)
+        whose = [self._by.get((op.day, op.slot, other), "") for other in proposed]
+        forms += ["who"] * 3 * (bool(whose[at - 1]) and whose.count(whose[at - 1]) == 1)
         unlike = self._unlike(_TOLD, name, proposed)
         forms += [self._rng.choice(unlike)] * 2 if unlike else []
         decided = self._decided.get((op.day, op.slot), [])
@@ -154,6 +174,15 @@ class _Traveler:
             forms += ["chosen"] * 2 * (decided[-1] == name)
             forms += ["dropped"] * 2 * (decided[-1] != name and set(decided[:-1]) == {name})
         return forms
+
+    def _by_price(self, name: str, proposed: Sequence[str]) -> list[str]:
+        """Whether it is the dearest or the cheapest, where all their prices were told."""
+        told = [self._told.get(other, {}).get("price", "") for other in proposed]
+        prices = [float(price.lstrip("$").replace(",", "")) for price in told if price]
+        if not len(prices) == len(proposed) > 1:
+            return []
+        own = prices[proposed.index(name)]
+        return ["dear"] * 2 * (own == max(prices)) + ["cheap"] * 2 * (own == min(prices))
 
     def _unlike(self, forms: Iterable[str], name: str, proposed: Sequence[str]) -> list[str]:
         """What of these was told of a thing, and not the same of another one."""
@@ -163,3 +192,7 @@ class _Traveler:
 
     def _sentence(self, text: str) -> str:
         return text if text[-1] in ".?!:" else f"{text}{self._rng.choice(('.', '.', '', '?'))}"
+
+
+def _head(name: str) -> str:
+    return name.rsplit(" ", 1)[-1].lower()

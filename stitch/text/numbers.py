@@ -13,6 +13,7 @@ ORDINAL = rf"{ORDINAL_WORDS}|last|latest|most recent|latter|former"
 _ORDINAL_NUMBERS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
 _ORDINAL_DIGITS = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
 _FOLDED_WORD = re.compile(r"[a-z\d]+")
+_FIGURE = re.compile(r"[$\u20ac\u00a3]?\d+(?:[.,]\d+)+|[$\u20ac\u00a3]\d+")
 
 
 def number(said: str) -> int | None:
@@ -33,6 +34,11 @@ def ordinal(word: str) -> int | None:
         return -1
     digits = _ORDINAL_DIGITS.fullmatch(word)
     return int(digits.group(1)) if digits else _ORDINAL_NUMBERS.get(word)
+
+
+def figures(text: str) -> list[str]:
+    """Amounts and scores as they are written: "$65.70", "4.2"; no plain numbers."""
+    return _FIGURE.findall(text)
 
 
 def in_digits(number: int) -> str:

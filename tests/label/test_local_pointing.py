@@ -87,6 +87,48 @@ def test_what_is_described_in_words_that_were_told_of_it_alone_is_found() -> Non
     assert told == [0.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Is that tavern for lunch any good?", "Birch Tavern"),
+        ("We take the kitchen for lunch.", "Alder Kitchen"),
+        ("What does the cheaper one for lunch cost?", "Birch Tavern"),
+        ("We take the less expensive one for lunch.", "Birch Tavern"),
+        ("Is the pricey one for lunch any good?", "Alder Kitchen"),
+        ("Is the $34.70 place for lunch any good?", "Alder Kitchen"),
+        ("We take what Ruth wants for lunch.", "Alder Kitchen"),
+        ("I have such old shoes. How is Gil's pick for lunch rated?", "Birch Tavern"),
+    ],
+)
+def test_a_thing_is_found_by_its_name_its_price_and_whose_idea_it_was(text: str, name: str) -> None:
+    said = resolved(
+        "user: Ruth is all for Alder Kitchen, for lunch.",
+        "agent: A fine idea.",
+        "user: Birch Tavern for lunch? That is Gil talking.",
+        "agent: Many people like it.",
+        "user: How much is Alder Kitchen?",
+        "agent: It is $34.70 at Alder Kitchen. There are 70 seats.",
+        "user: How much is Birch Tavern?",
+        "agent: It is $9.50 at Birch Tavern.",
+        f"user: {text}",
+    )
+    names = [each for each in ("Alder Kitchen", "Birch Tavern") if each in said[-1]]
+    assert names == [name]
+
+
+def test_where_one_eats_is_no_sight_because_visitors_are_asked_about() -> None:
+    said = resolved(
+        "user: Alder River Kitchen for lunch?",
+        "agent: A fine idea.",
+        "user: Elm Park for the outing?",
+        "agent: It is by the canal.",
+        "user: How do visitors like Alder River Kitchen?",
+        "agent: They love it.",
+        "user: What does the last one for the outing cost?",
+    )
+    assert "Elm Park" in said[-1]
+
+
 def test_the_other_one_is_the_one_that_was_not_spoken_of_last() -> None:
     items = [raised("Alder Kitchen", "lunch", spoken=1), raised("Birch Tavern", "lunch", spoken=9)]
     (pointer,) = find_pointers("the other lunch place")
@@ -147,9 +189,10 @@ def test_names_are_put_in_where_a_plan_is_spoken_of_and_said_in_other_words() ->
 
 def resolved(*turns: str) -> list[str]:
     resolver, said = ReferenceResolver(), []
-    for turn in ("user: Let's plan the first day.", *turns):
+    for number, turn in enumerate(("user: Let's plan the first day.", *turns)):
         role, text = turn.split(": ", 1)
-        said.append(apply_rewrites(text, resolver.resolve(Step(role=role, content=text), scope="day 1").references))
+        step = Step(role=role, content=text, id=f"{number}")
+        said.append(apply_rewrites(text, resolver.resolve(step, scope="day 1").references))
     return said
 
 

@@ -18,8 +18,9 @@ from stitch.core.protocols import ErasedText
 from stitch.label.local.forgetting import unsaid, unsaid_of
 from stitch.label.local.hypernyms import nouns_for, told_kinds
 from stitch.label.local.meant import alike, likeliest, purposes_meant
+from stitch.label.local.purposes import said_purposes
 from stitch.text.names import NameMention, name_key
-from stitch.text.numbers import fold_words
+from stitch.text.numbers import figures, fold_words
 from stitch.text.words import FUNCTION_WORDS
 
 _MAX_REFERENTS = 64
@@ -27,6 +28,7 @@ _MAX_RAISED = 400
 _MAX_RAISED_PER_SCOPE = 60
 _MAX_TOLD_OF = 200
 _MAX_TOLD = 12
+_CAPITAL = re.compile(r"[A-Z][a-z]+\b")
 _LEAST_ALIKE = 0.25
 _SURE = 0.5
 
@@ -106,18 +108,21 @@ class Raised:
     slot: str
     """What it was raised for ("breakfast"); empty if nothing was said."""
     answers: list[str] = field(default_factory=list)
-    """Words that others answered with."""
+    """Words and figures that others answered with."""
     part: str = ""
     """The part of a plan that was being spoken of ("day 2")."""
     spoken: int = 0
     """When its speaker last spoke of it, in steps."""
     meant: dict[str, float] = field(default_factory=dict)
     """In a plan, how likely each purpose is; empty if nothing tells."""
+    whose: str = ""
+    """Whose idea it was, as who raised it told: the name nearest to it, folded; empty if nobody is named."""
 
     def forget(self, erased: ErasedText) -> None:
         """Forget words that only erased steps said."""
         self.answers = unsaid_of(self.answers, erased)
-        self.by, self.slot, self.part = (unsaid(text, erased) for text in (self.by, self.slot, self.part))
+        told = (self.by, self.slot, self.part, self.whose)
+        self.by, self.slot, self.part, self.whose = (unsaid(text, erased) for text in told)
         self.scope = erased.renamed(self.scope)
 
 
@@ -315,17 +320,24 @@ class Antecedents:
                 kinds = () if placed else told_kinds(name, sentences[0])
                 referent.told = sorted({*referent.told, *kinds, *filter(None, (slot,))})[:_MAX_TOLD]
             if self.part:
-                self._raise(Raised(name, by, scope, step, slot, part=self.part, spoken=self.clock, meant=meant), same)
+                raised = Raised(name, by, scope, step, slot, part=self.part, spoken=self.clock, meant=meant)
+                raised.whose = next(filter(None, (_whose(one.replace(name, " ")) for one in sentences[:2])), "")
+                self._raise(
+                    raised, same, sure=slot in (purpose for one in sentences for _, purpose in said_purposes(one))
+                )
         for item in same[: max(0, len(same) - _MAX_RAISED_PER_SCOPE)]:
             self._drop(item)
         for item in self.raised[: max(0, len(self.raised) - _MAX_RAISED)]:
             self._drop(item)
 
-    def _raise(self, item: Raised, same: Sequence[Raised]) -> None:
-        """Remember that something was raised, unless it was among `same` for the same; then it is spoken of again."""
+    def _raise(self, item: Raised, same: Sequence[Raised], *, sure: bool) -> None:
+        """Remember that something was raised, unless it was among `same` for the same; then it is spoken of again.
+
+        `sure` tells whether its purpose was said in so many words.
+        """
         key = name_key(item.name)
         before = [one for one in same if one.by == item.by and one.part == item.part and name_key(one.name) == key]
-        if before and (not item.slot or any(_for_the_same(one, item.slot, item.meant) for one in before)):
+        if before and (not item.slot or any(_for_the_same(one, item.slot, item.meant, sure=sure) for one in before)):
             self.speak_of(before[-1])
             return
         told = self._by_name.get(key)
@@ -366,24 +378,22 @@ class Antecedents:
     def follow(self, text: str, *, by: str, raised_alone: bool, pointed_at: Sequence[Raised] = ()) -> None:
         """Remember what others answer to a step that raised one thing alone, or pointed at one or two raised before."""
         item = self.raised[self.followed] if 0 <= self.followed < len(self.raised) else None
+        if item is not None and item.by != by and self.beside < 0:  # what answers two things tells of neither alone
+            self._tell(item, text, named=self.raised[-1:] if raised_alone else pointed_at)
         if raised_alone:
             self.followed, self.beside = len(self.raised) - 1, -1
         elif pointed_at:
             these = set(map(id, pointed_at))
             places = [at for at, one in enumerate(self.raised) if id(one) in these]
             self.followed, self.beside = (*places, -1)[:2]
-        elif self.beside >= 0:
-            if item is not None and item.by == by:
-                self.followed = self.beside = -1  # what answers two things tells of neither alone
-        elif item is not None and item.by != by:
-            self._tell(item, text)
-        elif item is not None:
-            self.followed = -1
+        elif item is not None and item.by == by:
+            self.followed = self.beside = -1
 
-    def _tell(self, item: Raised, text: str) -> None:
-        """Remember what is told of a thing: it is told of it wherever it is raised."""
-        told = [word for word in fold_words(text) if word not in FUNCTION_WORDS]
-        item.answers = list(dict.fromkeys((*item.answers, *told)))[:_MAX_TOLD_OF]
+    def _tell(self, item: Raised, text: str, *, named: Sequence[Raised]) -> None:
+        """Remember what is told of a thing, unless others are `named`: it is told of it wherever it is raised."""
+        if [name_key(one.name) for one in named] not in ([], [name_key(item.name)]):
+            return
+        item.answers = list(dict.fromkeys((*figures(text), *item.answers, *_words(text))))[:_MAX_TOLD_OF]
         for other in self._by_name[name_key(item.name)]:
             other.answers = item.answers
 
@@ -450,11 +460,21 @@ class Antecedents:
         )
 
 
-def _for_the_same(item: Raised, slot: str, meant: Mapping[str, float]) -> bool:
-    """Whether a name raised again is no new proposal: where either purpose is unsure, the same one is assumed."""
+def _for_the_same(item: Raised, slot: str, meant: Mapping[str, float], *, sure: bool) -> bool:
+    """Whether a name raised again is no new proposal: where either purpose is unsure, the same one is assumed.
+
+    Where one eats is no sight later on, unless it is said to be: "how many visitors ..." is about something else.
+    """
+    if not sure and item.slot and _kind(item.slot) != _kind(slot):
+        return True
     if item.slot in ("", slot) and max(item.meant.values(), default=1.0) >= _SURE:
         return True
     return alike(item.meant, meant) >= _LEAST_ALIKE and max(meant.values(), default=0.0) < _SURE
+
+
+def _kind(slot: str) -> str:
+    """What kind of thing is for this: one has a bed, is looked at, or serves meals."""
+    return slot if slot in ("stay", "outing") else "meal"
 
 
 def _meant(sentences: Sequence[str], name: str) -> dict[str, float]:
@@ -462,6 +482,15 @@ def _meant(sentences: Sequence[str], name: str) -> dict[str, float]:
     text = "\n".join(sentences)
     place = max(0, text.find(name))
     return purposes_meant(text, place, place + len(name), name=name, raises=True)
+
+
+def _whose(text: str) -> str:
+    """The first word that may name somebody."""
+    return next(iter(_words(" ".join(_CAPITAL.findall(text)))), "")
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in fold_words(text) if word not in FUNCTION_WORDS]
 
 
 def _remaining(names: Iterable[str], erased: ErasedText) -> list[str]:

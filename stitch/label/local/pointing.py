@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
-from itertools import repeat
+from itertools import chain, pairwise, repeat
 from math import exp, fsum, log
 from operator import mul
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from stitch.core.text_cache import text_cache
 from stitch.label.local.antecedents import Raised
 from stitch.label.local.meant import alike, likeliest, purposes_meant
 from stitch.text.names import last_unit, name_key
-from stitch.text.numbers import NUMBER_WORDS, ORDINAL_WORDS, fold_words, number, ordinal
+from stitch.text.numbers import NUMBER_WORDS, ORDINAL_WORDS, figures, fold_words, number, ordinal
 from stitch.text.words import FUNCTION_WORDS, fold_case, whole_words
 
 MOST_CHARS = 600
@@ -32,13 +32,14 @@ MOST_CHARS = 600
 _MOST_POINTERS = 2
 _MOST_CANDIDATES = 40
 _MOST_IN_COMMON = 4.0
+_CURRENCIES = "$\u20ac\u00a3"
 _DESCRIBING_CHARS = 30
 _SLIGHT = 0.05
 
 _NO_TIME = r"(?! (?:night|week|month|year|time|summer|evening|on)\b)"
 _THE = "(?:(?<=the )|(?<=my )|(?<=our ))"
 _COUNTED = re.compile(
-    rf"\b(?P<ordinal>{ORDINAL_WORDS})\b(?! (?:thoughts?|things?|time|day|night|week|of all|impulse|class|name"
+    rf"\b(?<!on )(?P<ordinal>{ORDINAL_WORDS})\b(?! (?:thoughts|things?|time|day|night|week|of all|impulse|class|name"
     r"|importance|[a-z]+ of the (?:day|morning|evening))\b)"
     rf"|(?:#|\b(?:number|numbered|no\.?|nr\.?|option) )(?P<number>\d{{1,2}}|{'|'.join(NUMBER_WORDS)})\b"
     rf"|\b(?:candidate|choice|entry|idea|item|option|pick|proposal|suggestion) (?P<word>{'|'.join(NUMBER_WORDS)})\b"
@@ -62,8 +63,8 @@ _EARLY = whole_words(
     |open(?:er|ing|ed)|beg[aiu]n\w*|start\w*|1st"""
 )
 _LATE = whole_words(
-    r"""late|later|latest|lately|latter|last|new|newer|newest|newcomer|younger|youngest|recent\w*|final|after\w*|thereafter
-    |behind|succe\w+|follow\w+|conclud\w+|subsequent\w*|ended|added|just|2nd"""
+    r"""late|later|latest|lately|latter|last|new|newer|newest|newcomer|younger|youngest|recent\w*|final|after\w*(?! all)
+    |thereafter|behind|succe\w+|follow\w+|conclud\w+|subsequent\w*|ended|added|just|2nd"""
 )
 _ASKS = re.compile(r"\?|\b(?:how|what|which|price|cost|rat(?:ing|ed)|score|stars|reviews?)\b", re.IGNORECASE)
 
@@ -74,7 +75,12 @@ _BESIDE = re.compile(
 )
 """Where a second thing is set beside a first: "my first vs. the one that ..."."""
 _SENTENCE_END = re.compile(r"[.!?\n]+(?=\s|$)")
-_FIGURE = re.compile(r"\d+[.,]\d+|[$\u20ac\u00a3]\d+")
+_PRICED = re.compile(
+    r"\b(?:the|that|this|our|my) (?:(?P<less>less|least) |(?:more|most) )?"
+    r"(?:(?P<dear>expensive|pric[ei]\w+|costl\w+|dear\w*|upscale|premium|luxur\w+|splurge)"
+    r"|(?P<cheap>cheap\w*|inexpensive|affordable|economical|thrift\w+|budget|modest))\b"
+)
+"""Which of two it is by their prices."""
 
 
 class Pointer(NamedTuple):
@@ -128,6 +134,13 @@ def _counted(text: str, own: Set[str], parts: Set[str], most: int) -> list[Point
 
 
 def _whole(text: str, own: Set[str]) -> Pointer:
+    """The turn, or of several sentences the one that tells best what its thing is for: the others say other things."""
+    starts = [0, *(end.end() for end in _SENTENCE_END.finditer(text))]
+    told = [(start, end, purposes_meant(text[start:end], own=own)) for start, end in pairwise([*starts, len(text)])]
+    told.sort(key=lambda one: -max(one[2].values(), default=0.0))
+    (start, end, meant), *others = told or [(0, 0, {})]
+    if meant and others and max(meant.values()) > max(others[0][2].values(), default=0.0):
+        return Pointer(start + len(text[start:end].rstrip(" .!?\n")), None, meant, text[start:end])
     ending = _SENTENCE_END.search(text)
     return Pointer(ending.start() if ending else len(text), None, purposes_meant(text, own=own), text)
 
@@ -178,20 +191,28 @@ def readings(pointer: Pointer, text: str, items: Sequence[Raised]) -> list[Readi
         "chose": _CHOSE.search(folded) is not None,
         "asks": _ASKS.search(text) is not None,
         "unit": bool(last_unit(text)),
-        "early": _EARLY.search(folded) is not None,
-        "late": _LATE.search(folded) is not None,
+        "early": _EARLY.search(pointer.words.lower()) is not None,
+        "late": _LATE.search(pointer.words.lower()) is not None,
     }
     told = _described(pointer.words, places)
-    figures, alone = _with_figures(pointer.words, places)
+    figure, alone = _with_figures(pointer.words, places)
+    counts = pointer.place is not None
+    words = set() if counts else {_folded(match[0]) for match in _WORD.finditer(pointer.words)} - {""}
+    named = _alone(words, [set(map(_folded, item.name.split())) for item in items], places)
+    whose = _alone(words, [{item.whose} for item in items], places)
+    priced = _by_price("" if counts else pointer.words, places)
     found = [
         Reading(
             item,
             {
                 **_of_item(pointer, places, place, cues),
-                "told": told[place] * (pointer.place is None),
-                "told, beside a count": told[place] * (pointer.place is not None),
-                "figure": figures[place],
+                "told": told[place] * (not counts),
+                "told, beside a count": told[place] * counts,
+                "figure": figure[place],
                 "figure of none else": alone[place],
+                "named": named[place],
+                "whose": whose[place],
+                "by price": priced[place],
             },
         )
         for place, item in enumerate(items)
@@ -253,7 +274,6 @@ def _of_item(pointer: Pointer, places: _Places, place: int, cues: Mapping[str, b
         "counted": 0.0 if count is None else places.stands(place, count, meant),
         "purpose": log(_SLIGHT + alike(pointer.meant, own)) - log(_SLIGHT),
         "near": 0.0 if pointer.meant else alike(places.meant[places.last], own),
-        "last of these": last and count is None and not cues["other"],
         "the other": cues["other"] and count is None and len(places.group(place)) == 2 and not last,
         "said early": places.stands(place, 1, meant) if cues["early"] and count is None else 0.0,
         "said late": places.stands(place, -1, meant) if cues["late"] and count is None else 0.0,
@@ -263,12 +283,50 @@ def _of_item(pointer: Pointer, places: _Places, place: int, cues: Mapping[str, b
 
 def _with_figures(text: str, places: _Places) -> tuple[list[float], list[float]]:
     """Whether a figure is said that was told of an item and of no other one for its purpose, and of no other at all."""
-    figures = [" ".join(fold_words(match[0])) for match in _FIGURE.finditer(text)]
-    if not figures:
+    said = {_bare(figure) for figure in figures(text)}
+    if not said:
         return [0.0] * len(places.items), [0.0] * len(places.items)
-    has = [any(f" {figure} " in f" {' '.join(item.answers)} " for figure in figures) for item in places.items]
+    has = [any(_bare(word) in said for word in item.answers) for item in places.items]
     of_these = [own and sum(has[other] for other in places.group(at)) == 1 for at, own in enumerate(has)]
     return [float(one) for one in of_these], [float(own and sum(has) == 1) for own in has]
+
+
+def _bare(figure: str) -> str:
+    return figure.lstrip(_CURRENCIES)
+
+
+def _by_price(text: str, places: _Places) -> list[float]:
+    """Whether an item is the dearest, or the cheapest, of those of a purpose with prices, if that is said."""
+    found = [0.0] * len(places.items)
+    said = _PRICED.search(text.lower())
+    if said is None:
+        return found
+    sign = 1.0 if bool(said["dear"]) != bool(said["less"]) else -1.0
+    for group in places.groups.values():
+        prices = {at: sign * price for at in group if (price := _price(places.items[at])) is not None}
+        if len({name_key(places.items[at].name) for at in prices}) > 1:
+            highest = max(prices.values())
+            for at, price in prices.items():
+                found[at] = float(price == highest)
+    return found
+
+
+def _price(item: Raised) -> float | None:
+    told = (_bare(word).replace(",", "") for word in item.answers if word[0] in _CURRENCIES)
+    return next((float(amount) for amount in told if amount.count(".") < 2), None)
+
+
+def _alone(said: Set[str], own: Sequence[Set[str]], places: _Places) -> list[float]:
+    """How many words are said that are an item's own, and of no other one for its purpose; common ones count less."""
+    shared = [said & words for words in own]
+    of_how_many = Counter(chain.from_iterable(shared))
+    found = [0.0] * len(own)
+    for group in places.groups.values():
+        by_name = {name_key(places.items[at].name): shared[at] for at in group}
+        here = Counter(chain.from_iterable(by_name.values()))
+        for at in group:
+            found[at] = fsum(of_how_many[word] ** -0.5 for word in shared[at] if here[word] == 1)
+    return found
 
 
 def _described(text: str, places: _Places) -> list[float]:

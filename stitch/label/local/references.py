@@ -127,7 +127,7 @@ class ReferenceResolver:
             rewrites += self._complete(step, text, ask, names=names, taken=rewrites)
         references = _in_order(rewrites)
         resolved = apply_rewrites(text, references)
-        if answered := self._answers_for(step, text, names=names, resolved=resolved):
+        if not pointers and (answered := self._answers_for(step, text, names=names, resolved=resolved)):
             references = _in_order((*rewrites, *map(_of_pointer, answered)))
             resolved = apply_rewrites(text, references)
         context = self._context(step, ask, resolved)
