@@ -106,7 +106,7 @@ class Constants:
     """The hit that comes so many places after the best one says half as much."""
     stretch_chars: float = _chosen(60.0, "QMSum, BEAM")
     """So many characters a step costs beside its own."""
-    stretch_tokens: int = _chosen(16, "QMSum, BEAM")
+    stretch_tokens: int = _chosen(16, "QMSum")
     """To fill a budget, as many steps come of a stretch as have room in it with so many tokens each: they are short."""
 
     described_scope: float = _chosen(0.2, _INTERLEAVED)
