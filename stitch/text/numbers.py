@@ -13,7 +13,7 @@ ORDINAL = rf"{ORDINAL_WORDS}|last|latest|most recent|latter|former"
 _ORDINAL_NUMBERS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
 _ORDINAL_DIGITS = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
 _FOLDED_WORD = re.compile(r"[a-z\d]+")
-_FIGURE = re.compile(r"[$\u20ac\u00a3]?\d+(?:[.,]\d+)+|[$\u20ac\u00a3]\d+")
+_FIGURE = re.compile(r"(?<!\d)(?:[$\u20ac\u00a3]\d{1,12}(?:[.,]\d{1,12}){0,4}|\d{1,12}(?:[.,]\d{1,12}){1,4})")
 
 
 def number(said: str) -> int | None:
