@@ -119,6 +119,9 @@ PARTS = [
     ("no", ""),
     ("Day 3, part 4", "day 3"),
     ("the 1st week", "week 1"),
+    ("In my day one simply turned up.", ""),
+    ("Any day two of us will do for.", ""),
+    ("my day 2", "day 2"),
 ]
 
 

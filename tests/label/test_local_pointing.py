@@ -206,6 +206,12 @@ RAISED = (
 )
 
 
+def test_what_somebody_puts_forward_is_raised_and_not_who_does() -> None:
+    asked = "user: Aunt Peg wants Elm Harbor Grill for lunch."
+
+    assert "(Elm Harbor Grill)" in resolved(*RAISED, asked, "agent: Good.", "user: What is #3 for lunch like?")[-1]
+
+
 def test_what_one_says_to_have_seen_is_called_by_its_name_alone() -> None:
     assert "(Alder River Kitchen)" in resolved(*RAISED, "user: how much is #1 for lunch?")[-1]
 
@@ -247,7 +253,8 @@ def test_parts_of_a_plan_are_named_by_number_or_by_word() -> None:
 
 
 def test_purposes_are_read_in_other_words_and_not_in_names() -> None:
-    assert [word for _, word in said_purposes("somewhere to sleep, and an evening meal")] == ["stay", "dinner"]
+    assert [word for _, word in said_purposes("somewhere to sleep, an evening meal")] == ["stay", "dinner"]
+    assert [word for _, word in said_purposes("something to see")] == ["outing"]
     assert said_purposes("a phone that stays switched off, in bed last night") == []
 
 
@@ -295,8 +302,11 @@ def test_a_price_that_was_told_of_one_thing_points_at_it() -> None:
 
 def test_two_things_set_side_by_side_are_both_found_where_one_is_not_counted() -> None:
     items = [*ITEMS, raised("Elm Grill", "dinner", spoken=5)]
-    found = pointed_at("How does the second one for lunch compare with the dinner place?", items)
-    assert [item.name for _, item, _ in found] == ["Birch Tavern", "Elm Grill"]
+    for said in (
+        "How does the second one for lunch compare with the dinner place?",
+        "second lunch item vs. dinner item",
+    ):
+        assert [item.name for _, item, _ in pointed_at(said, items)] == ["Birch Tavern", "Elm Grill"]
 
 
 def test_beside_a_thing_that_is_named_only_what_counts_points_at_another() -> None:

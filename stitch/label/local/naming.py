@@ -13,7 +13,7 @@ from stitch.label.local.reading import Reading
 from stitch.text.foreign_phrases import without_phrases
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import carrying, content_stems, is_foreign, phrases_in, words_in
-from stitch.text.numbers import ORDINAL_WORDS, ordinal
+from stitch.text.numbers import NUMBER_WORDS, ORDINAL_WORDS, number, ordinal
 from stitch.text.phrases import ADJECTIVES, NounPhrase
 from stitch.text.words import FUNCTION_WORDS, fold_case, whole_words, word_set
 
@@ -23,7 +23,9 @@ _UNITS = (
     "day|week|phase|stage|part|chapter|section|milestone|sprint|task|issue|bug|ticket|pr|project|experiment|leg|module"
     "|episode|scenario|case|act"
 )
-_UNIT = re.compile(rf"\b({_UNITS}) ?#?(\d{{1,6}}|one|two|three|four|five|six|seven|eight|nine|ten)\b")
+_ANY_UNIT = r"(?:(?<=\bmy )|(?<=\bsome )|(?<=\bany )|(?<=\beach )|(?<=\bevery ))[a-z]+ [a-z]"
+"""No number follows: "in my day one simply turned up"."""
+_UNIT = re.compile(rf"\b(?!{_ANY_UNIT})({_UNITS}) ?#?(\d{{1,6}}|{'|'.join(NUMBER_WORDS)})\b")
 _UNIT_WORDS = tuple(_UNITS.split("|"))
 _PARTS = "day|week|phase|stage|leg|chapter|milestone|sprint"
 """Units that a plan is made of, one after the other."""
@@ -36,10 +38,6 @@ _FRONT = re.compile(
 )
 """A sentence that has its unit as its topic: "now day 2: the hotel", "for day 2, book ..."."""
 _PART_COUNTED = re.compile(rf"\b(?:the|our|that|my|your) ({ORDINAL_WORDS}) ({_PARTS})\b")
-_NUMBERS = {
-    word: str(n)
-    for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)
-}
 _TURN = whole_words(
     """(?:let'?s|let us|we should|(?:i(?:'d| would) like|i want|i'll|i will)(?: us)? to|can we|shall we|time to
     |going to)[ ](?:now |also |first |then |just )?(?:focus on|work on|talk about|talk through|move on to|move to
@@ -183,14 +181,14 @@ def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
             continue
         said = set(content_stems(reading.text[turn.end() : end]))
         first = max(0, len(names) - _REMEMBERED_NAMES)
-        for number, name in enumerate(names[first:], first):
+        for place, name in enumerate(names[first:], first):
             wanted = _stems_of(name)
             shared = len(wanted & said)
             if shared < 2 and shared < len(wanted):
                 continue
             share = shared / len(wanted) if wanted else 0.0
             if share > 0.5 and (best is None or share >= best[0]):
-                best = (share, number)
+                best = (share, place)
     return best[1] if best else None
 
 
@@ -217,7 +215,7 @@ def _units_in(folded: str) -> list[tuple[int, str]]:
 
 
 def _unit(match: re.Match[str]) -> str:
-    return f"{match[1]} {_NUMBERS.get(match[2], match[2])}"
+    return f"{match[1]} {match[2] if match[2].isdecimal() else number(match[2])}"
 
 
 def propose_name(reading: Reading, *, unit: str = "", siblings: Sequence[str] = ()) -> ScopeName:

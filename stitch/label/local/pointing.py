@@ -38,7 +38,7 @@ _CURRENCIES = "$\u20ac\u00a3"
 _DESCRIBING_CHARS = 30
 _SLIGHT = 0.05
 
-_NO_TIME = r"(?! (?:night|week|month|year|time|summer|evening|on)\b)"
+_NO_TIME = r"(?! (?:night|week|month|year|time|spring|summer|autumn|fall|winter|evening|on)\b)"
 _THE = "(?:(?<=the )|(?<=my )|(?<=our ))"
 _COUNTED = re.compile(
     rf"\b(?<!on )(?P<ordinal>{ORDINAL_WORDS})\b(?! (?:thoughts|things?|time|day|night|week|of all|impulse|class|name"
@@ -72,8 +72,9 @@ _ASKS = re.compile(r"\?|\b(?:how|what|which|price|cost|rat(?:ing|ed)|score|stars
 
 
 _BESIDE = re.compile(
-    r"(?:[/;]|\b(?:vs\b\.?|(?:versus|or|and|against|beside|with|than|from|to|compared to|stands? (?:to|against))\b))"
-    r"(?= *(?:the|my|our|that|this|whatever|whichever|what|one|out|of|#|no\.?|[a-z]+ \d)(?:\b|\d))"
+    r"\bv(?:s\b\.?|ersus\b)"
+    r"|(?:[/;]|\b(?:or|and|against|beside|next to|with|than|from|to|compared to|stands? (?:to|against))\b)"
+    r"(?= *(?:the|my|our|that|this|whatever|whichever|what|one|out|of|#|no\.?|[a-z]+ \d|(?:[a-z]+ )?[a-z]+'s)(?:\b|\d))"
 )
 """Where a second thing is set beside a first: "my first vs. the one that ..."."""
 _SENTENCE_END = re.compile(r"[.!?\n]+(?=\s|$)")

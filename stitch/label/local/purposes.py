@@ -16,7 +16,7 @@ _SAID_PURPOSE = re.compile(
     r"|(?<!last )(?<!every )(?<!final )(?<!other )nights?|overnight|accommodations?|lodgings?|sleep(?:ing)?|hotels?"
     r"|(?<!dining )rooms?|(?<!\bin )beds?|kip\w*)"
     r"|(?P<outing>outings?|sightseeing|sights?|excursions?|attractions?|activit(?:y|ies)|visit(?:s|ing)?|tours?"
-    r"|(?:what|things?) to see))\b"
+    r"|(?:what|(?:some|any)?things?) to see))\b"
 )
 _NOT_THIS = re.compile(
     r"\b(?:not|no|instead of|rather than|typed|wrote)(?: (?:the|our|my|for|about|where we|a))* $", re.IGNORECASE

@@ -337,13 +337,14 @@ class ReferenceResolver:
         return spoken
 
     def _raise(self, step: Step, text: str, scope: str, spoken: Sequence[_Spoken]) -> None:
-        """Take in what a step brings up; in a plan, a name of several words beside people is put forward, too."""
-        long = [one for one in spoken if " " in one.mention.text]
-        beside_people = long if self._known.part and len(long) == 1 else []
+        """Take in what a step brings up; in a plan, what people put forward and not who does: "Aunt Peg wants X"."""
+        long = [one for one in spoken if " " in one.mention.text] if self._known.part else []
+        put_forward = [one for one in long if not one.mention.acts] or long
+        beside_people = put_forward if len(put_forward) == 1 else []
         raised = [
             (one.name, _around(text, one.mention), one.mention.placed)
             for one in spoken
-            if one.leads or one in beside_people
+            if (one.leads and (one in put_forward or one not in long)) or one in beside_people
         ]
         self._known.raise_names(raised[:_MAX_RAISED_AT_ONCE], by=step.role, scope=scope, step=step.id)
 
