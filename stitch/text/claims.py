@@ -1,8 +1,8 @@
 """What people say of themselves and their matters that may be said otherwise later: "my budget is 500", "make it 700".
 
 Read are sentences of closed forms alone, for a wrong mark on what somebody said is worse than none: what a thing of
-theirs comes to, where they live and work, what they like, are or do, and how any of these was changed. Questions,
-conditions and what others are told to do say nothing of what holds.
+theirs comes to or when it is, what they prefer, and how any of these was changed. Questions, conditions and what
+others are told to do say nothing of what holds.
 """
 
 from __future__ import annotations
@@ -47,9 +47,6 @@ _NUMBER_SIGNS = (
     "twelve", "dozen", "hundred", "thousand",
 )  # fmt: skip
 _UNIT_ENDS = re.compile(r"[,.;!?()]| (?:this|last|since|so far|already|now|and|but|so|which|who|that)\b", re.I)
-_BE = "be"
-_SO, _NO_MORE = "so", "not so"
-"""The values of what somebody is or does."""
 _NO_MATTER = frozenset(
     ("it", "it's", "this", "that", "there", "he", "she", "they", "i", "i'm", "we", "you", "what", "who", "one")
 )
@@ -73,8 +70,6 @@ _MARK_SIGNS = (
     "turns out", "turned out", "correction", "changed", "new", "already", "so far", "up to", "currently", "rather",
     "in the end", "as it happens", "sorry",
 )  # fmt: skip
-_OF_ONESELF = re.compile(r"\b(?:[Iiİı][ '’]|[Mm]y )")
-"""Somebody speaks of themselves, as in all that is read of places, favorites, switches, states and preferences."""
 _OWN = r"(?:(?:(?:my|our|the) |^(?!(?:it|that|this)\b))(?P<about>[a-z][\w'’-]*(?: [a-z][\w'’-]*){0,4}?))"
 _IS = r"(?: is|'s|’s| are| was| has to be| will be| should be|:)"
 _HEDGE = (
@@ -122,51 +117,12 @@ _LASTED = re.compile(
     re.IGNORECASE,
 )
 """Before how long something has lasted: what is said last holds, without a word that corrects."""
-_NAMED = r"(?P<value>(?:the )?[A-Z][\w'’.&-]*(?:[ -](?:[A-Z][\w'’.&-]*|of|de|la|and))*(?<! and)(?<! of))"
-_HOME = re.compile(
-    rf"\b(?:[Ii](?:'m|’m| am)? (?:now |currently |still )?(?P<lives>live|living|based)"
-    rf"|[Ii](?:'ve|’ve)? (?:just |recently |have |finally )*(?P<moved>moved|relocated))"
-    rf"(?: back| over)? (?:(?<=lived )in|in|to) {_NAMED}"
-)
-_WORK = re.compile(
-    rf"\b[Ii](?:'m|’m| am|'ve|’ve)? (?:(?:now|currently|just|recently|have) )*"
-    rf"(?:(?P<works>work(?:ing)?) (?:at|for)"
-    rf"|(?P<started>started(?: working| a new job| a job)?) (?:at|for|with)|joined) {_NAMED}"
-)
 _FAVORITE = re.compile(
     r"(?<!one of )\b(?:my|My) (?P<new>new |current )?"
     r"(?P<about>(?:favou?rite|preferred|go-to) (?:[\w'’-]+ ?){1,3}?)(?:is|are|'s|’s) "
     r"(?P<value>[^,.;!?()]{2,60})"
 )
-_AM = re.compile(
-    r"\b[Ii](?:'m|’m| am) (?P<not>(?:(?:now|actually|really|definitely) )*(?:not|no longer) )?"
-    r"(?:(?:actually|really|very|also|still|so|even) )*(?P<again>(?:now|again) )?(?P<about>[a-z][^,.;!?()]{2,60})"
-)
-_DO = (
-    r"(?P<verb>like|love|enjoy|eat|drink|use|own|smoke|drive|play|work|live|speak|trust|support|take|wear|hate"
-    r"|have|need|want|attend|practice)"
-)
-_DOES = re.compile(
-    rf"\b[Ii] (?:(?:really|also|actually|now|still|always|usually|mostly|only|just) )*{_DO}"
-    r" (?P<about>[^,.;!?()]{2,60})"
-)
 _PREFERS = re.compile(r"\b[Ii](?:'d)? (?:(?:now|actually|usually|generally|much) )*prefer (?P<about>[^,.;!?()]{2,60})")
-_NOT_DOING = re.compile(
-    rf"\b[Ii] (?:(?P<mark>no longer)|don't|don’t|do not) (?:(?:really|actually) )?{_DO} (?P<about>[^,.;!?()]{{2,60}})"
-)
-_STOPPED = re.compile(
-    r"\b[Ii](?:'ve|’ve)? (?:(?:have|just|finally|recently) )*(?:stopped|quit|gave up|given up)"
-    r" (?P<verb>[a-z]+ing)(?P<about> [^,.;!?()]{2,60})?"
-)
-_TURNED_OUT = re.compile(
-    r"\b(?:turn(?:s|ed) out|it seems|actually|apparently)(?: that)?,? (?:that )?i(?:'m|’m| am) not"
-    r"(?: (?:actually|really))?(?P<about> [^,.;!?()]{2,60})?",
-    re.IGNORECASE,
-)
-_SWITCHED = re.compile(
-    r"\b[Ii](?:'ve|’ve)? (?:(?:have|just|recently|finally) )*(?:switched|changed|went|gone|moved)(?: over)? from "
-    r"(?P<was>[^,.;!?()]{2,40}?) to (?P<value>[^,.;!?()]{2,40})"
-)
 _ENDS = re.compile(
     r" (?:and|but|so|because|since|as|which|that|who|when|while|though|although|if|after all|any ?more|now|lately"
     r"|right now|these days|too|either|anyway|instead|last (?:week|month|year)|yesterday|today"
@@ -175,10 +131,9 @@ _ENDS = re.compile(
 )
 """Where what is said of somebody ends, inside a sentence."""
 _CHANGE_SIGNS = (
-    *_MARK_SIGNS, "seems", "apparent", "make it", "make that", "change", "set ", "rais", "lower", "mov", "push",
-    "switch", "updat", "increas", "reduc", "extend", "bump", "schedul", "postpon", "shift", "decreas", "forward",
-    "delay", "upped", "cut ", "adjust", "revis", "current ", "i've ", "we've ", "i have ", "we have ", "relocat",
-    "started", "joined", "went", "gone", "again ", "stopped", "quit ", "gave up", "given up", '"', "“", "”", "ſ", "ı",
+    *_MARK_SIGNS, "make it", "make that", "change", "set ", "rais", "lower", "mov", "push", "switch", "updat",
+    "increas", "reduc", "extend", "bump", "schedul", "postpon", "shift", "decreas", "forward", "delay", "upped",
+    "cut ", "adjust", "revis", "current ", "i've ", "we've ", "i have ", "we have ", '"', "“", "”", "ſ", "ı",
 )  # fmt: skip
 """One of these stands wherever a claim says that something was otherwise: a part of each pattern above that tells so,
 quotes, which are taken out of what is read, and letters that are read as others where capitals make no difference."""
@@ -189,12 +144,6 @@ class Form(Enum):
 
     VALUE = "value"
     """What something comes to, or when it is."""
-    PLACE = "place"
-    """Where the one who speaks lives or works."""
-    STATE = "state"
-    """What the one who speaks is, likes or does; its value is "so" or "not so"."""
-    SWITCH = "switch"
-    """That one thing was left for another."""
     PREFERENCE = "preference"
     """What is preferred; another of the same kind takes its place."""
     MENTION = "mention"
@@ -247,11 +196,8 @@ def _of_sentence(sentence: str) -> Iterator[Claim]:
         else:
             told = list(_told(sentence, mention, kind, marked=marked)) if claims else []
             yield from told or _said_beside(sentence, mention, kind)
-    if claims and _OF_ONESELF.search(sentence):
-        yield from _places(sentence)
+    if claims:
         yield from _favorites(sentence, marked=marked)
-        yield from _switches(sentence)
-        yield from _states(sentence, marked=marked)
         yield from _preferences(sentence, marked=marked)
 
 
@@ -309,64 +255,11 @@ def _said_beside(sentence: str, mention: FoundMention, kind: str) -> Iterator[Cl
         yield Claim(Form.MENTION, about, "", mention.value, kind, False)
 
 
-def _places(sentence: str) -> Iterator[Claim]:
-    for match in _HOME.finditer(sentence):
-        place = match["value"].rstrip(".")
-        yield Claim(Form.PLACE, frozenset(("home",)), "home", place, "home", match["moved"] is not None)
-    for match in _WORK.finditer(sentence):
-        place = match["value"].rstrip(".")
-        yield Claim(Form.PLACE, frozenset(("work",)), "work", place, "work", match["works"] is None)
-
-
 def _favorites(sentence: str, *, marked: bool) -> Iterator[Claim]:
     for match in _FAVORITE.finditer(sentence):
         value, about = _cut(match["value"]), match["about"].strip()
         if value:
             yield Claim(Form.VALUE, _stems(about), about, value, "favorite", marked or match["new"] is not None)
-
-
-def _switches(sentence: str) -> Iterator[Claim]:
-    for match in _SWITCHED.finditer(sentence):
-        left = _stems(match["was"])
-        if left:
-            yield Claim(Form.SWITCH, left, match["was"], _cut(match["value"]), "switch", True)
-
-
-def _states(sentence: str, *, marked: bool) -> Iterator[Claim]:
-    if turned := _TURNED_OUT.search(sentence):
-        about = _cut(turned["about"] or "")
-        yield Claim(Form.STATE, _stems(about) | ({_BE} if about else set()), about, _NO_MORE, _BE, True)
-        return
-    yield from _being(sentence, marked=marked)
-    yield from _doing(sentence)
-    yield from _not_doing(sentence, marked=marked)
-
-
-def _being(sentence: str, *, marked: bool) -> Iterator[Claim]:
-    for match in _AM.finditer(sentence):
-        about = _cut(match["about"])
-        denied = match["not"] is not None
-        changes = marked if denied else match["again"] is not None
-        if about and about != "not":
-            yield Claim(Form.STATE, _stems(about) | {_BE}, about, _NO_MORE if denied else _SO, _BE, changes)
-
-
-def _doing(sentence: str) -> Iterator[Claim]:
-    for match in _DOES.finditer(sentence):
-        if about := _cut(match["about"]):
-            verb = stem(match["verb"].lower())
-            yield Claim(Form.STATE, _stems(about) | {verb}, f"{match['verb']} {about}", _SO, verb, False)
-
-
-def _not_doing(sentence: str, *, marked: bool) -> Iterator[Claim]:
-    for match in _NOT_DOING.finditer(sentence):
-        if (about := _cut(match["about"])) and _stems(about):
-            verb = stem(match["verb"].lower())
-            changes = marked or match["mark"] is not None
-            yield Claim(Form.STATE, _stems(about) | {verb}, f"{match['verb']} {about}", _NO_MORE, verb, changes)
-    for match in _STOPPED.finditer(sentence):
-        verb, about = stem(match["verb"].lower()), _cut(match["about"] or "")
-        yield Claim(Form.STATE, _stems(about) | {verb}, f"{match['verb']} {about}".strip(), _NO_MORE, verb, True)
 
 
 def _preferences(sentence: str, *, marked: bool) -> Iterator[Claim]:

