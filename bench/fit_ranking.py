@@ -8,18 +8,19 @@ Each constant of `retrieve/constants.py` is set to nothing, half, and twice what
 set, the value is taken that does best on all *other* sets, and what it gives on this one is told beside what the value
 in use gives. A constant is worth changing if most sets gain by what the others chose.
 
-With `--rounds`, steps are taken along one constant after the other, and again: once for all sets, and once for each set
-by all others. These begin without any weight that they do not miss, for it may have been chosen on the set left out.
-The table that comes of it says what each set has with the constants in use (shipped), with those that the others chose
-(left out), with those that all choose, and what labels bring there. What `--json` prints, saved in a file, gives
-`stitch bench results` its columns. With `--kept` the memories are kept, so that the next run finds them.
+With `--rounds`, the weights that are added to similarity (`bench/weighed.py`) are chosen anew, for all sets, and for
+each set by all others: beginning with every weight at nothing, steps are taken along one after the other, and again, as
+long as the mean of the sets that choose gains. So a part that does nothing for them is off. The table that comes of it
+says what each set has with the weights in use (shipped), with those that the others chose (left out), with those that
+all choose, the interval of shipped less left out, and which weights of the others cost it most. What `--json` prints,
+saved in a file, gives `stitch bench results` its columns. With `--kept` memories are kept for the next run.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, replace
 from functools import partial
@@ -35,8 +36,8 @@ from stitch.bench.figures import print_json, print_table
 from stitch.bench.generate.generation import SIZES, Size, generate
 from stitch.bench.generate.trajectory import write_release
 from stitch.bench.metrics.paired import PairedDifference, compare_paired
-from stitch.bench.metrics.scores import mean
-from stitch.bench.searched import Searched, taken_in
+from stitch.bench.searched import Searched, held, taken_in
+from stitch.bench.weighed import WEIGHTS, WeighedSet, weighed
 from stitch.errors import InputError
 from stitch.retrieve.constants import CHOSEN_ON, CONSTANTS, Constants
 from stitch.retrieve.themes import ThemeConstants
@@ -129,20 +130,20 @@ def climb(
 
 
 class Fitted(NamedTuple):
-    """What a set has before and after constants are fitted."""
+    """What a set has before and after weights are fitted."""
 
     set: str
     questions: int
     left_out: float
-    """With the constants that all other sets chose."""
+    """With the weights that all other sets chose."""
     shipped: float
     """With those in use."""
     all_choose: float
     """With those that all sets chose."""
-    over_off: PairedDifference
-    """With those in use, labels on minus labels off."""
-    acted: float
-    """In this share of the questions, labels changed the first hits."""
+    over_left_out: PairedDifference
+    """Those in use less those that the others chose."""
+    missed: dict[str, float]
+    """What each of the others' weights costs here that cost most: what the one in use in its place would give back."""
     chosen: dict[str, float]
     """In what the table that the others chose differs from the one in use."""
 
@@ -154,27 +155,27 @@ class Fit:
         sets: The sets.
     """
 
-    def __init__(self, sets: Sequence[Searched]) -> None:
+    def __init__(self, sets: Sequence[WeighedSet]) -> None:
         self.sets = sets
-        self._known: dict[tuple[Constants, int], float] = {}
+        self._weights = [sorted(own.weights) for own in sets]
+        self._known: dict[tuple[int, tuple[float, ...]], float] = {}
 
-    def goodness(self, table: Constants, number: int) -> float:
-        """The recall on a set; what labels cost there counts once more, for they must not."""
-        if (table, number) not in self._known:
-            own = self.sets[number]
-            on, off = (mean(own.scores(table, labels=labels)).value or 0.0 for labels in (True, False))
-            self._known[table, number] = on - max(0.0, off - on)
-        return self._known[table, number]
+    def recall(self, table: Constants, number: int) -> float:
+        """The recall on a set."""
+        key = number, tuple(getattr(table, name) for name in self._weights[number])
+        if key not in self._known:
+            self._known[key] = self.sets[number].recall(table)
+        return self._known[key]
 
     def choose(self, names: Sequence[str], *, rounds: int, left_out: int | None = None) -> Constants:
         """The constants that all sets choose, or all but one."""
         judging = [number for number in range(len(self.sets)) if number != left_out]
 
         def goodness(table: Constants) -> float:
-            return sum(self.goodness(table, number) for number in judging) / len(judging)
+            return sum(self.recall(table, number) for number in judging) / len(judging)
 
         return climb(
-            CONSTANTS if left_out is None else missed_alone(names, goodness),
+            replace(CONSTANTS, **dict.fromkeys(names, 0.0)),  # type: ignore[arg-type]
             names,
             goodness,
             rounds=rounds,
@@ -184,31 +185,32 @@ class Fit:
 
     def report(self, all_choose: Constants, left_out: Sequence[Constants]) -> Iterator[Fitted]:
         """What each set has, with one table for all and with the one that its others chose."""
-        for own, chosen_by_others in zip(self.sets, left_out, strict=True):
-            on, off = (own.scores(CONSTANTS, labels=labels) for labels in (True, False))
-            over_off = compare_paired(on, off)
-            if not isinstance(over_off, PairedDifference):
+        for number, (own, chosen_by_others) in enumerate(zip(self.sets, left_out, strict=True)):
+            over_left_out = compare_paired(own.scores(CONSTANTS), own.scores(chosen_by_others))
+            if not isinstance(over_left_out, PairedDifference):
                 raise InputError(f"no question of {own.name} names its evidence", hint="leave this --data out")
-            steps = zip(own.found(CONSTANTS), own.found(CONSTANTS, labels=False), strict=True)
-            acted = [with_labels != without for with_labels, without in steps]
             yield Fitted(
                 set=own.name,
-                questions=len(acted),
-                left_out=own.recall(chosen_by_others),
-                shipped=own.recall(CONSTANTS),
-                all_choose=own.recall(all_choose),
-                over_off=over_off,
-                acted=sum(acted) / len(acted),
+                questions=len(own.questions),
+                left_out=self.recall(chosen_by_others, number),
+                shipped=self.recall(CONSTANTS, number),
+                all_choose=self.recall(all_choose, number),
+                over_left_out=over_left_out,
+                missed=self._missed(chosen_by_others, number),
                 chosen=_told(chosen_by_others),
             )
 
+    def _missed(self, table: Constants, number: int) -> dict[str, float]:
+        held = self.recall(table, number)
+        gains = {
+            name: round(self.recall(with_value(table, name, getattr(CONSTANTS, name)), number) - held, 4)
+            for name in _told(table)
+        }
+        most = sorted(gains, key=lambda name: (-gains[name], name))[:_MOST_MISSED]
+        return {name: gains[name] for name in most if gains[name] > 0}
 
-def missed_alone(names: Iterable[str], goodness: Callable[[Constants], float]) -> Constants:
-    """The constants in use, without the weights of which none is missed when it alone is nothing."""
-    best = goodness(CONSTANTS)
-    weights = [name for name in names if isinstance(getattr(CONSTANTS, name), float)]
-    idle = [name for name in weights if goodness(with_value(CONSTANTS, name, 0.0)) >= best]
-    return replace(CONSTANTS, **dict.fromkeys(idle, 0.0))  # type: ignore[arg-type]
+
+_MOST_MISSED = 3
 
 
 LEAST_GAIN = 0.0003
@@ -226,12 +228,11 @@ def generated(seed: int, *, size: Size = SIZES["S"]) -> list[DataSet]:
     return sets
 
 
-def _constants(only: Sequence[str]) -> list[str]:
-    known = [field.name for field in fields(Constants)]
+def _constants(only: Sequence[str], *, of: Sequence[str]) -> list[str]:
     for name in only:
-        if name not in known:
-            raise InputError(f"no constant {name!r}", hint=f"one of {', '.join(known)}")
-    return list(only) or known
+        if name not in of:
+            raise InputError(f"no constant {name!r} is fitted so", hint=f"one of {', '.join(of)}")
+    return list(only or of)
 
 
 def _told(table: Constants) -> dict[str, float]:
@@ -263,7 +264,7 @@ def _show_values(sets: Sequence[Searched], names: Sequence[str], *, as_json: boo
             )
 
 
-def _show_fit(sets: Sequence[Searched], names: Sequence[str], *, rounds: int, as_json: bool) -> None:
+def _show_fit(sets: Sequence[WeighedSet], names: Sequence[str], *, rounds: int, as_json: bool) -> None:
     fit = Fit(sets)
     chosen = fit.choose(names, rounds=rounds)
     click.echo(f"stitch: all sets choose {_told(chosen)}", err=True)
@@ -273,20 +274,23 @@ def _show_fit(sets: Sequence[Searched], names: Sequence[str], *, rounds: int, as
         click.echo(f"stitch: without {own.name} they choose {_told(left_out[-1])}", err=True)
     rows = list(fit.report(chosen, left_out))
     if as_json:
-        told = [{**row._asdict(), "over_off": row.over_off._asdict()} for row in rows]
-        print_json({"constants": list(names), "all_choose": _told(chosen), "left_out": told})
+        told = [{**row._asdict(), "over_left_out": row.over_left_out._asdict()} for row in rows]
+        print_json({"weights": list(names), "all_choose": _told(chosen), "left_out": told})
         return
-    shown = {row.set: {**row._asdict(), "over_off": row.over_off.difference, "chosen": len(row.chosen)} for row in rows}
+    shown = {row.set: {**row._asdict(), "over_left_out": row.over_left_out.difference} for row in rows}
     for row in shown.values():
-        del row["set"]
-    print_table(shown, title="Constants by leaving sets out")
+        for name in ("set", "missed", "chosen"):
+            del row[name]
+    print_table(shown, title="Weights by leaving sets out")
 
 
 @click.command()
 @click.option("--data", "folders", multiple=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--only", multiple=True, help="A constant, by its name in retrieve/constants.py; all by default.")
 @click.option("--limit", type=click.IntRange(1), help="Use so many questions of a set.")
-@click.option("--rounds", type=click.IntRange(0), help="Step along the constants so many times; 0 only reports.")
+@click.option(
+    "--rounds", type=click.IntRange(0), help="Choose the weights anew, going through them at most so many times."
+)
 @click.option("--kept", type=click.Path(path_type=Path, file_okay=False), help="Keep the memories in this folder.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is generated where no data is named.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a constant, or a set.")
@@ -300,16 +304,21 @@ def main(
     as_json: bool,
 ) -> None:
     """Tell of each constant of the search what other values would give, each set judged by what the others chose."""
-    names = _constants(only)
+    names = _constants(only, of=tuple(each.name for each in fields(Constants)) if rounds is None else WEIGHTS)
     sets = [load_questions(folder) for folder in folders] or generated(seed)
     if len({data.name for data in sets}) < max(2, len(sets)):
         raise InputError("fitting needs sets of at least two names", hint="give --data once for each set")
-    with ExitStack() as stack:
-        searched = [stack.enter_context(taken_in(data.limited(limit), kept=kept)) for data in sets]
-        if rounds is None:
+    if rounds is None:
+        with ExitStack() as stack:
+            searched = [stack.enter_context(taken_in(data.limited(limit), kept=kept)) for data in sets]
             _show_values(searched, names, as_json=as_json)
-        else:
-            _show_fit(searched, names, rounds=rounds, as_json=as_json)
+        return
+    asked = []
+    for data in sets:
+        with held(data.limited(limit), kept=kept) as ingestor:
+            asked.append(weighed(data.limited(limit), ingestor))
+        click.echo(f"stitch: {data.name}, {len(asked[-1].questions)} questions", err=True)
+    _show_fit(asked, names, rounds=rounds, as_json=as_json)
 
 
 if __name__ == "__main__":

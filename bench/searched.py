@@ -14,7 +14,7 @@ from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.metrics.recall import recall_at
 from stitch.bench.metrics.scores import Score, mean
-from stitch.core import IntentFilter, SearchRequest
+from stitch.core import SearchRequest
 from stitch.embed import LexicalEncoder, StaticEmbedder
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
@@ -35,11 +35,11 @@ K = 10
 DEPTH = 200
 """So many hits are asked for, as `stitch bench retrieval` does: what is looked at may depend on it."""
 
-_NO_CONTEXT = 16
+NO_CONTEXT = 16
 """A budget of so few tokens makes no context: that takes as long as the ranking, and nobody reads it here."""
 
 
-class _Noting:
+class Noting:
     """A table of constants that notes which of them are read; the table can be exchanged."""
 
     def __init__(self, table: Constants) -> None:
@@ -51,7 +51,7 @@ class _Noting:
         return getattr(self.table, name)
 
 
-class _KeptRankings:
+class KeptRankings:
     """A store that answers the same query only once: with most tables of constants, questions ask it the same."""
 
     def __init__(self, store: SnippetStore) -> None:
@@ -93,16 +93,16 @@ class Searched:
     def __init__(self, data: DataSet, ingestor: Ingestor) -> None:
         self.name = data.name
         self._data, self._ingestor = data, ingestor
-        self._table = _Noting(CONSTANTS)
+        self._table = Noting(CONSTANTS)
         constants = cast("Constants", self._table)
         self._selector = LocalFilterSelector(constants=constants)
         self._constants = constants
-        self._store = cast("SnippetStore", _KeptRankings(ingestor.store))
+        self._store = cast("SnippetStore", KeptRankings(ingestor.store))
         self._tenants = {each.id: tenant for tenant, each in tenants_of(data)}
-        self._found: dict[tuple[int, bool], list[tuple[Mapping[str, float], tuple[str, ...]]]] = {}
+        self._found: dict[int, list[tuple[Mapping[str, float], tuple[str, ...]]]] = {}
 
-    def found(self, constants: Constants, *, labels: bool = True) -> list[tuple[str, ...]]:
-        """The first steps that each question finds, best first; with `labels` off, by similarity and what it says."""
+    def found(self, constants: Constants) -> list[tuple[str, ...]]:
+        """The first steps that each question finds, best first."""
         self._table.table = constants
         self._table.read.clear()
         ingestor = self._ingestor
@@ -117,13 +117,13 @@ class Searched:
         )
         at_first = frozenset(self._table.read)
         return [
-            self._steps(number, question, retriever, labels=labels, at_first=at_first)
+            self._steps(number, question, retriever, at_first=at_first)
             for number, question in enumerate(self._data.questions)
         ]
 
-    def scores(self, constants: Constants, *, labels: bool = True) -> list[Score]:
+    def scores(self, constants: Constants) -> list[Score]:
         """The share of each question's evidence among the first hits."""
-        every = zip(self._data.questions, self.found(constants, labels=labels), strict=True)
+        every = zip(self._data.questions, self.found(constants), strict=True)
         return [recall_at(steps, question.evidence, k=K) for question, steps in every]
 
     def recall(self, constants: Constants) -> float:
@@ -131,9 +131,9 @@ class Searched:
         return mean(self.scores(constants)).value or 0.0
 
     def _steps(
-        self, number: int, question: Question, retriever: IntentRetriever, *, labels: bool, at_first: frozenset[str]
+        self, number: int, question: Question, retriever: IntentRetriever, *, at_first: frozenset[str]
     ) -> tuple[str, ...]:
-        table, kept = self._table.table, self._found.setdefault((number, labels), [])
+        table, kept = self._table.table, self._found.setdefault(number, [])
         for read, steps in kept:
             if all(getattr(table, name) == value for name, value in read.items()):
                 return steps
@@ -144,8 +144,7 @@ class Searched:
             trajectory=asked.trajectory,
             asked_at=asked.asked_at,
             k=DEPTH,
-            budget_tokens=_NO_CONTEXT,
-            intent_filter=None if labels else IntentFilter(),
+            budget_tokens=NO_CONTEXT,
         )
         self._table.read.clear()
         steps = tuple(hit.snippet.step for hit in retriever.search(request).hits[:K])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.fit_ranking import LEAST_GAIN, Choice, choose, climb, main, missed_alone, recalls, values_of
-from stitch.bench.searched import taken_in
+from stitch.bench.fit_ranking import LEAST_GAIN, Choice, choose, climb, main, recalls, values_of
+from stitch.bench.searched import held, taken_in
+from stitch.bench.weighed import WEIGHTS, weighed
 from stitch.core import Step, Trajectory
 from stitch.errors import InputError
 from stitch.retrieve.constants import CONSTANTS, Constants
@@ -121,28 +122,34 @@ def test_what_a_question_found_is_found_again_by_any_table() -> None:
     assert found[0] == found[2] != found[1]
 
 
-def test_each_set_is_told_with_the_constants_that_the_others_chose_and_with_labels_off(folders: list[Path]) -> None:
+def test_each_set_is_told_with_the_weights_that_the_others_chose_beginning_with_none(folders: list[Path]) -> None:
     named = [part for folder in folders for part in ("--data", str(folder))]
     kept = ["--kept", str(folders[0] / "kept")]
-    done = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--rounds", "1", "--json"])
+    done = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--only", "time", "--rounds", "2", "--json"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    assert told["all_choose"] == {"speaker": 0.2}
+    assert told["all_choose"] == {"speaker": 0.2, "time": 0.0}  # nobody asks when: the weight stays off
     one, two = told["left_out"]
     assert (one["set"], one["questions"]) == ("one", 1)
     assert (one["left_out"], one["shipped"], one["all_choose"]) == (1.0, 0.0, 1.0)
-    assert one["chosen"] == two["chosen"] == {"speaker": 0.2}
-    assert two["over_off"]["difference"] == 0.0  # who speaks is said without labels, too
-    again = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--rounds", "0"])
-    assert "left out" in again.stdout
+    assert one["chosen"] == two["chosen"] == {"speaker": 0.2, "time": 0.0}
+    assert (one["over_left_out"]["difference"], one["missed"]) == (-1.0, {})
+    again = CliRunner().invoke(main, [*named, *kept, "--only", "speaker", "--rounds", "0", "--json"])
+    assert json.loads(again.stdout)["left_out"][0]["left_out"] == 0.0
 
 
-def test_a_weight_that_the_other_sets_do_not_miss_is_nothing_for_the_set_that_is_left_out() -> None:
-    needed = {"speaker": 1.0, "order": 0.0}
+def test_a_constant_that_is_no_weight_is_not_chosen_so(folders: list[Path]) -> None:
+    named = [part for folder in folders for part in ("--data", str(folder))]
+    done = CliRunner().invoke(main, [*named, "--only", "own_step", "--rounds", "1"])
+    assert isinstance(done.exception, InputError)
+    assert set(WEIGHTS) <= {each.name for each in fields(Constants)}
 
-    def goodness(table: Constants) -> float:
-        return sum(weight for name, weight in needed.items() if getattr(table, name))
 
-    begun = missed_alone(["speaker", "order", "own_step"], goodness)
-    assert begun == replace(CONSTANTS, order=0.0)
-    assert values_of("order", begun) == [0.0, CONSTANTS.order / 2, CONSTANTS.order * 2, CONSTANTS.order]
+@pytest.mark.parametrize("changed", [{}, {"speaker": 0.3}, {"speaker": 0.0, "hinted_nearness": 0.0, "time": 1.0}])
+def test_an_order_by_other_weights_is_that_of_a_search_with_them(changed: dict[str, float]) -> None:
+    data, table = gossip("one", who="Gina"), replace(CONSTANTS, **changed)  # type: ignore[arg-type]
+    with held(data) as ingestor:
+        [question] = weighed(data, ingestor).questions
+        assert question.weights >= {"speaker", "hinted_nearness"}
+    with taken_in(data) as searched:
+        assert [question.first(table)] == searched.found(table)

@@ -22,7 +22,7 @@ def goal(pool: Pool) -> Sequence[float] | None:
     found = pool.once(runs)
     if found is None or len(found.named) < 2 or found.asked.task:
         return None
-    strength = pool.once(goal_strength)
+    strength = goal_strength(pool)
     return [strength[own] if own >= 0 else 0.0 for own in found.goals]
 
 
@@ -69,7 +69,7 @@ def named_goals(pool: Pool) -> list[Goal]:
 
 def leading_goals(pool: Pool, *, most: int) -> list[Goal]:
     """The goals that the question may be about, those first that are so most; at most so many."""
-    found, strength = pool.once(runs), pool.once(goal_strength)
+    found, strength = pool.once(runs), goal_strength(pool)
     if found is None:
         return []
     order = sorted(range(len(strength)), key=lambda goal: (-strength[goal], found.named[goal]))
