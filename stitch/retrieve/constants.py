@@ -96,6 +96,8 @@ class Constants:
 
     stretch_hits: int = _chosen(40, "QMSum, BEAM")
     """So many hits say around where the matter of a summary was talked about."""
+    stretch_speakers: int = _chosen(3, "QMSum")
+    """Where so many talk, neither user nor assistant among them, all that is asked is told over a stretch."""
     stretch_first: int = _chosen(10, "QMSum, BEAM")
     """So many of them come first in any case."""
     stretch_reach: int = _chosen(8, "QMSum, BEAM")

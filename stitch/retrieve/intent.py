@@ -65,7 +65,7 @@ from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
 from stitch.retrieve.rank.runs import Goal, runs, without_things
 from stitch.retrieve.rank.scorers import LICENSED, RUNS, SCORERS, SURE, WEIGHED, rule_for
 from stitch.retrieve.rank.similarity import Similarity
-from stitch.retrieve.rank.stretches import with_stretches
+from stitch.retrieve.rank.stretches import among_many, with_stretches
 from stitch.retrieve.rank.telling import scores_tell
 from stitch.retrieve.rank.verbatim import repeater
 
@@ -175,11 +175,13 @@ class IntentRetriever:
         started = time.perf_counter()
         deep = request.model_copy(update={"k": max(k, request.depth)})
         asked = self._read(deep, self._inventories(request.tenant, request.trajectory))
-        # Of a plan in numbered parts "all that they thought of" is a list, and what stands around it another matter.
-        wide = form_of(request.query).wide and not is_plan_in_parts(asked.inventory)
-        asked, hits = self._rank(asked, k=max(deep.k, self._constants.stretch_hits if wide else 0))
+        stretches = self._constants.stretch_hits if deep.k > self._constants.stretch_first else 0
+        asked, hits = self._rank(asked, k=max(deep.k, stretches if _lets_neighbors_in(asked) else 0))
         check_canceled()
         rule = asked.rule
+        # Of a plan in numbered parts "all that they thought of" is a list, and what stands around it another matter.
+        over_a_stretch = form_of(request.query).wide or among_many(hits, constants=self._constants)
+        wide = over_a_stretch and not is_plan_in_parts(asked.inventory)
         stays = self._constants.stretch_first if wide else self._constants.beside_hits
         size, depth = deep.k, request.depth
         if deep.k > stays and _lets_neighbors_in(asked):

@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
+import pytest
+
 from stitch.core import LabelInventory, MemorySnippet, RetrievalResult, SearchRequest, Trust
 from stitch.embed import HashingEmbedder, LexicalEncoder
 from stitch.ingest.records import make_records
@@ -66,6 +68,34 @@ def test_what_stands_among_many_hits_comes_before_a_hit_that_stands_alone() -> N
     assert set(summary[:4]) == {"10", "11", "12", "13"}
     assert summary.index("14") < summary.index("40")
     assert fact.index("40") < fact.index("12")
+
+
+def spoken_by(*names: str) -> list[MemorySnippet]:
+    return [each.model_copy(update={"role": names[each.position % len(names)]}) for each in told()]
+
+
+FACT = "Which lighthouse has the keeper?"
+
+
+@pytest.mark.parametrize(
+    ("names", "among_many"),
+    [
+        (("Ann", "Ben", "Cem", "Ann"), True),
+        (("Ann", "Ben"), False),
+        (("user", "assistant", "tool", "system"), False),
+    ],
+)
+def test_where_three_or_more_talk_a_fact_is_asked_of_a_stretch_too(names: tuple[str, ...], among_many: bool) -> None:
+    order = found(search(spoken_by(*names), query=FACT))
+    assert (order.index("12") < order.index("40")) == among_many
+
+
+def test_those_of_another_talk_do_not_make_it_one_of_many() -> None:
+    others = [each.model_copy(update={"session": f"{each.position}"} if each.position >= 20 else {})
+              for each in spoken_by("Ann", "Ann", "Ben")]  # fmt: skip
+    steps = [each.model_copy(update={"role": "Cem"} if each.position >= 20 else {}) for each in others]
+    order = found(search(steps, query=FACT))
+    assert order.index("40") < order.index("12")
 
 
 def test_the_very_first_hits_stay_where_they_are() -> None:

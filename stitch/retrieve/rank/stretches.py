@@ -1,9 +1,10 @@
 """Stretches: where hits lie close together the matter was talked about, and what stands there answers as they do.
 
-A summary is asked of a stretch: most of its steps share no word with the question. Each of the first hits lends the
-places around it a part of its weight, the less the further away and the further down it stands; steps come in the order
-of what their place was lent for each character of theirs. (Lv and Zhai, *Positional Language Models for Information
-Retrieval*, 2009, spread words over a text in the same way.)
+A summary is asked of a stretch: most of its steps share no word with the question. Where many talk, in a meeting, so is
+all else that is asked, for one answers another. Each of the first hits lends the places around it a part of its weight,
+the less the further away and the further down it stands; steps come in the order of what their place was lent for each
+character of theirs. (Lv and Zhai, *Positional Language Models for Information Retrieval*, 2009, spread words over a
+text in the same way.)
 """
 
 from __future__ import annotations
@@ -14,10 +15,18 @@ from itertools import islice
 
 from stitch.core import MemorySnippet, RankingRule, ScoredSnippet, is_setup
 from stitch.retrieve.constants import Constants
+from stitch.retrieve.question.hints import REPLIES, USERS
 from stitch.retrieve.rank.beside import BESIDE, Near
 
 _Place = tuple[str, str | None, int]
 """A trajectory, a session, and a position."""
+
+
+def among_many(hits: Sequence[ScoredSnippet], *, constants: Constants) -> bool:
+    """Whether the best hit stands in a talk of many, as the first hits of that talk tell: nobody there is a user."""
+    first = [hit.snippet for hit in hits[: constants.stretch_hits]]
+    speakers = {one.role.casefold() for one in first if _talk(one) == _talk(first[0])}
+    return len(speakers - USERS - REPLIES) >= constants.stretch_speakers
 
 
 def with_stretches(
@@ -68,6 +77,10 @@ def _lent(telling: Sequence[ScoredSnippet], constants: Constants) -> dict[_Place
             place = (trajectory, session, position + offset)
             found[place] = found.get(place, 0.0) + share / (constants.stretch_rank + number)
     return found
+
+
+def _talk(one: MemorySnippet) -> tuple[str, str | None]:
+    return one.trajectory, one.session
 
 
 def _place(one: MemorySnippet) -> _Place:

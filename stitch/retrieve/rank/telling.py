@@ -8,6 +8,7 @@ from stitch.core import RankingRule, ScoredSnippet
 from stitch.retrieve.constants import Constants
 from stitch.retrieve.question.form import QuestionForm, form_of
 from stitch.retrieve.rank.scorers import RUNS
+from stitch.retrieve.rank.stretches import among_many
 from stitch.text.languages import is_foreign, language_of
 
 _WIDE = frozenset((QuestionForm.COMPARISON, QuestionForm.ORDER, QuestionForm.SUMMARY))
@@ -18,10 +19,12 @@ def scores_tell(hits: Sequence[ScoredSnippet], query: str, *, rule: RankingRule,
     """Whether a context may stop where hits lie far below the best one.
 
     Not where labels decide or an agent's runs are asked, for there the score alone is not what finds; nor where several
-    matters are asked about, where nothing is alike, and in languages of which the vectors know little.
+    matters are asked about, where many talk, where nothing is alike, and in languages of which the vectors know little.
     """
     if rule.summed == RUNS.summed or (rule.is_strict and any(hit.density for hit in hits)):
         return False
     if max((hit.similarity for hit in hits), default=0.0) < constants.stop_similarity:
+        return False
+    if among_many(hits, constants=constants):
         return False
     return form_of(query) not in _WIDE and not is_foreign(language_of(query))
