@@ -23,8 +23,10 @@ _UNSPACED = frozenset(("ja", "th", "zh"))
 _SUFFIXED = frozenset(("hi", "ko"))
 """Languages in which more of a word may follow, or signs that are no letters."""
 _READ_CHARS = 400
-_QUESTION_MARKS = ("?", "？", "؟", ";")
-_ENDS = "\"')”’»」 "
+_QUESTION_MARKS = ("?", "？", "؟")
+_ASKING_ENDS = {"el": (";",), "ja": ("か", "かな"), "ko": ("까",), "zh": ("吗",)}
+"""How else questions end: with another mark, or with a particle and no mark."""
+_ENDS = "\"')”’»」。 "
 _MOSTLY = 0.8
 """An opening that is so much of a question is all of it: "gracias, ¿eh?"."""
 
@@ -116,7 +118,7 @@ def resumes(folded: str, language: str) -> bool:
 
 def foreign_form(folded: str, language: str) -> SentenceForm:
     """What kind of move a sentence in lower case is."""
-    asks = folded.rstrip(_ENDS).endswith(_QUESTION_MARKS if language == "el" else _QUESTION_MARKS[:3])
+    asks = folded.rstrip(_ENDS).endswith((*_QUESTION_MARKS, *_ASKING_ENDS.get(language, ())))
     known = phrases_of(language)
     if known is None:
         return SentenceForm.QUESTION if asks else SentenceForm.STATEMENT

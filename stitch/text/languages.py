@@ -71,11 +71,23 @@ _STEMMERS = {
 _INFLECTED = ("bg", "cs", "pl", "uk")
 _TRUNCATED = 5
 """So many letters stand for a stem where there is no stemmer (McNamee and Mayfield 2004, n = 5)."""
+_ELIDING = ("fr", "it")
+"""Languages in which an article or a small word may stand before a word with an apostrophe: "l'eau", "dell'acqua"."""
+_KOREAN_PARTICLES = re.compile(
+    "(?<=..)(?:(?:에서|에게|으로|한테|께서|부터|까지)[는도]?|입니다|이에요|예요|이랑|하고|처럼|보다|마다|밖에|[은는이가을를에의로와과도만랑요])$"
+)
+"""What is written at the end of a Korean noun and says what part it has in its sentence."""
 _GRAMMAR_SIGNS = {
     "ja": re.compile(r"[\u3040-\u309f]+"),
     "zh": re.compile("[的了吗呢吧啊呀嘛我你他她它您们这那哪跟和或在是就也又很想去把被让帮]+"),
 }
 """What stands between the words that carry the subject, where words are written without spaces."""
+_CHINESE_CUTS = re.compile(
+    "[一二三四五六七八九十百千万两几半]{1,6}(?:个|家|张|次|月|日|号|岁|天|块|元|人|位|份|件|套|台|辆|条|间|年|周|些)"
+    "|[那这哪][边里个些]|怎么|什么|多少|最近|昨天|今天|明天|开始|总是|因为|所以|但是|如果|时候|知道|觉得|需要|应该|比较|非常|要不要|提前|可以"
+    "|(?<![^\\W])[给订从让买找问帮请对为](?=[^\\W]{2})"
+)
+"""Common words of Chinese that name no subject by themselves, numbers with their counters among them."""
 _local = threading.local()
 
 
@@ -180,9 +192,14 @@ def function_words(language: str | None) -> frozenset[str]:
 
 @text_cache(maxsize=65_536)
 def stem_in(word: str, language: str | None) -> str:
-    """The Snowball stem of a lower-case word; without a stemmer its first letters, or in some languages all of it."""
+    """The Snowball stem of a lower-case word; without a stemmer its first letters, or in some languages all of it.
+
+    A Korean word loses its particles.
+    """
     if language is None or language == ENGLISH:
         return stem(word)
+    if language == "ko":
+        return _KOREAN_PARTICLES.sub("", word)
     name = _STEMMERS.get(language)
     if name is None:
         return word[:_TRUNCATED] if language in _INFLECTED else word
@@ -226,17 +243,23 @@ def signs_in(text: str) -> Iterator[str]:
 
 def phrases_in(text: str, language: str | None) -> list[str]:
     """The words of a text; of Chinese and Japanese, the signs between two words of grammar."""
-    grammar = _GRAMMAR_SIGNS.get(language or "")
-    return words(text) if grammar is None else [part for word in words(text) for part in grammar.split(word) if part]
+    grammar, said = _GRAMMAR_SIGNS.get(language or ""), words(text)
+    if grammar is None:
+        return said
+    if language == "zh":
+        said = [part for word in said for part in _CHINESE_CUTS.split(word) if len(part) > 1]
+    return [part for word in said for part in grammar.split(word) if part]
 
 
 def carrying(said: Iterable[str], language: str | None) -> Iterator[str]:
     """The words that can carry subject matter in this language: no function words, no single letters.
 
-    Of the pairs of signs of Chinese those of two words are left out, of Japanese those of grammar alone.
+    What is elided before a word is left out. Of the pairs of signs of Chinese those of two words are left out, of
+    Japanese those of grammar alone.
     """
     light, grammar = function_words(language), _GRAMMAR_SIGNS.get(language or "")
-    for word in said:
+    for each in said:
+        word = each.rpartition("'")[2] if language in _ELIDING else each
         if word in light or (len(word) == 1 and word.isascii() and not word.isdigit()):
             continue
         if grammar is None or not (grammar.search(word) if language == "zh" else grammar.fullmatch(word)):

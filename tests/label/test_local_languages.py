@@ -100,6 +100,49 @@ TWO_GOALS = {
         "牙医周五有空。",
         "回到公寓，有阳台吗？",
     ),
+    "it": (
+        "Buongiorno, vorrei un tavolo in trattoria per venerdì.",
+        "La trattoria ha un tavolo per quattro persone.",
+        "Cambiamo argomento: il rubinetto in cucina perde acqua.",
+        "Basta cambiare la guarnizione del rubinetto.",
+        "Torniamo alla trattoria: hanno anche piatti vegetariani?",
+    ),
+    "nl": (
+        "Goedemorgen, ik zoek een oppas voor onze kat.",
+        "De oppas komt elke dag langs voor de kat.",
+        "Heel iets anders: de verwarming op zolder lekt.",
+        "De verwarming heeft een nieuwe kraan nodig.",
+        "Terug naar de oppas: krijgt zij een sleutel?",
+    ),
+    "ru": (
+        "Добрый день, ищу гитару для сына, ему десять лет.",
+        "Такая гитара стоит около шести тысяч.",
+        "Другой вопрос: соседи залили нам потолок на кухне.",
+        "Потолок пусть сначала осмотрит комиссия.",
+        "Вернёмся к гитаре: нужен ли чехол?",
+    ),
+    "sv": (
+        "Hej, jag söker en kurs i keramik på kvällstid.",
+        "Det finns en kurs i keramik på tisdagar.",
+        "En helt annan sak: mopeden startar inte när det är kallt.",
+        "Mopeden behöver nog ett nytt tändstift.",
+        "När det gäller keramik undrar jag om lera ingår i kursen.",
+    ),
+    "ja": (
+        "引っ越しの見積もりをお願いしたいです。",
+        "引っ越しの見積もりは無料です。",
+        "話は変わりますが、犬が足を痛めました。",
+        "犬は安静にしてください。",
+        "引っ越しの件ですが、日曜日でも大丈夫でしょうか。",
+    ),
+}
+GOES_BACK_UNMARKED = {
+    "zh": (*TWO_GOALS["zh"][:4], "公寓楼下好像正在修路，每天晚上都特别吵。"),
+    "ja": (
+        *TWO_GOALS["ja"][:4],
+        "引っ越しの荷物が思ったより多くて、トラックがもう一台必要かもしれません。",
+    ),
+    "fr": (*TWO_GOALS["fr"][:4], "Et pour l'appartement, mon cousin Hugo prêtera sa camionnette dimanche."),
 }
 COURTEOUS = {"hola", "quiero", "bonjour", "voudrais", "dzień", "dobry", "szukam", "你好"}
 
@@ -111,6 +154,38 @@ def test_a_mark_opens_a_scope_and_another_comes_back_to_the_first(texts):
     assert scopes[0] == scopes[1] == scopes[4]
     assert scopes[2] == scopes[3] != scopes[0]
     assert not {word for scope in scopes for word in (scope or "").split()} & COURTEOUS
+
+
+def scopes_of(texts):
+    return [each.intent.scope for each in labeled(texts)[1]]
+
+
+@pytest.mark.parametrize("texts", GOES_BACK_UNMARKED.values(), ids=GOES_BACK_UNMARKED)
+def test_words_that_no_scope_knows_do_not_keep_a_step_from_going_back(texts):
+    scopes = scopes_of(texts)
+    assert scopes[4] == scopes[0] != scopes[3]
+
+
+def test_an_assistant_answers_where_it_is_asked_though_another_scope_knows_its_words():
+    scopes = scopes_of((*TWO_GOALS["es"][:3], "Para el niño, pide cita en la plaza y aparca allí la furgoneta."))
+    assert scopes[3] == scopes[2] != scopes[0]
+
+
+def test_who_is_asked_answers_in_place_though_another_scope_knows_the_words():
+    asked = (*TWO_GOALS["es"][:3], "¿Qué día le viene bien al niño?", "El lunes, después de devolver la furgoneta.")
+    scopes = scopes_of(asked)
+    assert scopes[4] == scopes[2] != scopes[0]
+
+
+def test_who_comes_back_to_what_no_scope_knows_comes_back_to_the_last():
+    scopes = scopes_of((*TWO_GOALS["nl"][:4], "Nog even over het weekend: mogen wij haar ook bellen?"))
+    assert scopes[4] == scopes[0] != scopes[3]
+
+
+def test_chinese_scopes_are_named_by_things_and_not_by_clauses():
+    scopes = scopes_of(("我想给女儿订一张去成都的机票，八月五日早上。", "好的，机票1200元。"))
+    assert len(scopes[0] or "") < 12
+    assert "机票" in (scopes[0] or "")
 
 
 def test_a_step_goes_back_to_the_scope_that_knows_its_words():

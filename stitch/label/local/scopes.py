@@ -29,6 +29,7 @@ from stitch.label.local.evidence import (
     step_evidence,
 )
 from stitch.label.local.forgetting import close_up, drop, forget_speaker, return_to, scrub, uncount, without_place
+from stitch.label.local.known_words import goes_on, known_in
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.naming import NOTHING_SAID, InWords
 from stitch.label.local.reading import Reading
@@ -58,7 +59,7 @@ _HEARD_AGAIN = 4 * FADING_STEPS
 _MAX_RIVALS = 6
 _TOPIC_SHARE = 0.5  # So much of a topic's weight was said where it was spoken of.
 _RETURN_MARGIN = 0.2
-"""Of what the words of a step weigh, so much more must be known in another scope than in the current one."""
+"""Of what the known words of a step weigh, so much more must be another scope's than the current one's."""
 
 
 class ScopeTracker:
@@ -168,20 +169,16 @@ class ScopeTracker:
         return earlier[-1 - known.index(most)] if known and most >= least else None
 
     def _by_words(self, reading: Reading, current: Scope) -> Decision | None:
-        """The scope of a step of another language than English by its words alone; None where they say too little.
-
-        The weights were learned on English, where much is read that is not read here: they seldom go back to a scope
-        whose words return, nor leave one where a step says so.
-        """
-        weights = self._stream.weigh(sorted(reading.stem_set))
-        shared = {scope.number: known_weight(weights, scope.terms) for scope in self._shortlist(reading)}
-        here = shared.pop(current.number, 0.0)
-        back = max(shared, key=lambda number: (shared[number], -number), default=None)
-        if reading.returns:
-            here = margin = 0.0
-        else:
-            margin = 0.0 if reading.switches else _RETURN_MARGIN * sum(weights.values())
-        if back is not None and shared[back] - here > margin:
+        """The scope of a step of another language than English; None where its words say too little."""
+        if goes_on(reading, current, self._stream):
+            return Decision(current)
+        shares = known_in(reading, self._shortlist(reading), self._stream)
+        here = shares.pop(current.number, 0.0)
+        back = max(shares, key=lambda number: (shares[number], -number), default=None)
+        if back is not None and reading.returns and here == shares[back] == 0.0:
+            return Decision(max(map(self.scope, shares), key=lambda scope: scope.last))
+        least = 0.0 if reading.returns else here if reading.switches else here + _RETURN_MARGIN
+        if back is not None and shares[back] > least:
             return Decision(self.scope(back))
         return Decision(None) if reading.switches and not reading.returns else None
 
