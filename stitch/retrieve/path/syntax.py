@@ -229,7 +229,7 @@ class Top:
 
     count: int
     by: Operand
-    ascending: bool = False
+    ascending: bool
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,22 @@ def test_spellings_of_one_meaning_are_one_query():
         assert len({written(parse_query(spelling)) for spelling in spellings}) == 1, spellings
 
 
+CANONICAL = {
+    "//A[x = true()]": "//A[@x = true]",
+    "//A[@x != False]": "//A[@x != @False]",
+    "//A[@x = false]": "//A[@x = false]",
+    "//A[@x = 2.50]": "//A[@x = 2.5]",
+    "//A[@x = -2.0]": "//A[@x = -2]",
+    "//A | top(2, x)": "//A | top 2 by @x",
+    "//A | top 2 by x asc": "//A | top 2 by @x asc",
+}
+
+
+@pytest.mark.parametrize("query", CANONICAL)
+def test_a_query_is_written_in_its_canonical_form(query):
+    assert written(parse_query(query)) == CANONICAL[query]
+
+
 NAMES = st.from_regex(r"[^\W\d][\w]{0,5}", fullmatch=True) | st.sampled_from(["a b", "not", "node", "or", "x-y", "1st"])
 TEXTS = st.text(max_size=8).filter(lambda text: text.strip())
 
@@ -289,6 +305,34 @@ def test_an_error_points_at_the_character_and_says_what_is_wrong():
         assert "⟨here⟩" in refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("position", "expected", "said"),
+    [
+        (2, (), "at character 3: odd"),
+        (2, ("a name",), "at character 3: odd: expected a name, found 'Day['"),
+        (2, ("a name", "a star"), "at character 3: odd: expected a name or a star, found 'Day['"),
+        (2, ("a", "b", "c", "d"), "at character 3: odd: expected a, b, c or d, found 'Day['"),
+        (6, ("a name",), "at character 7: odd: expected a name, found the end"),
+    ],
+)
+def test_an_error_says_all_that_could_have_stood_there(position, expected, said):
+    error = PathSyntaxError("odd", query="//Day[", position=position, expected=expected)
+    assert error.message == f"cannot read the path query {said}"
+
+
+@pytest.mark.parametrize(
+    ("query", "position", "shown"),
+    [
+        ("//Day[", 6, "//Day[⟨here⟩"),
+        ("/" + "a" * 60, 30, "/" + "a" * 29 + "⟨here⟩" + "a" * 20 + "…"),
+        ("/" + "a" * 60, 31, "…" + "a" * 30 + "⟨here⟩" + "a" * 20 + "…"),
+        ("/" + "a" * 60, 41, "…" + "a" * 30 + "⟨here⟩" + "a" * 20),
+    ],
+)
+def test_an_error_shows_what_stands_around_the_character(query, position, shown):
+    assert PathSyntaxError("odd", query=query, position=position).hint.partition("   (")[0] == shown
+
+
 def test_an_error_can_be_written_whatever_the_query_holds():
     with pytest.raises(PathSyntaxError) as refused:
         parse_query('//A[node ~= "\ud800"]')
@@ -303,6 +347,17 @@ def test_an_unknown_type_is_named_with_near_ones():
     with pytest.raises(InputError) as refused:
         ask("//Xylophone")
     assert refused.value.hint == "there are Day, Meal, POI, Plan"
+
+
+def test_of_many_names_that_are_near_three_are_shown_and_of_those_that_are_not_eight():
+    trip = Tree(Node("r", "R", children=[stop(f"{n}", f"Day{n}") for n in range(9)]))
+    with pytest.raises(InputError) as refused:
+        ask("//Dya", tree=trip)
+    assert refused.value.hint.startswith("did you mean Day")
+    assert refused.value.hint.count(",") == 2
+    with pytest.raises(InputError, match=f"'{'x' * 60}'") as refused:
+        ask(f"//{'x' * 61}", tree=trip)
+    assert refused.value.hint == "there are " + ", ".join(f"Day{n}" for n in range(8))
 
 
 def test_an_unknown_field_is_told_in_the_trace_with_near_ones():
@@ -336,6 +391,43 @@ def test_a_node_reached_in_two_ways_stands_once_with_its_better_score():
     assert len(ask("//Day//POI | //POI")) == 7
 
 
+@pytest.mark.parametrize(
+    ("query", "scores"),
+    [
+        ('//POI[node ~= "fun"]/..', {"d3": 0.9, "d1": 0.6}),
+        ('//POI[node ~= "fun"]/ancestor::Plan', {"plan": 0.9}),
+        ('//POI[node ~= "fun"]/preceding-sibling::POI', {"p5": 0.9, "p6": 0.7, "p1": 0.6}),
+        ('//POI[node ~= "conference"]/../POI', {"p3": 0.9, "p4": 0.9}),
+    ],
+)
+def test_a_node_reached_from_several_has_the_score_of_the_best(query, scores):
+    assert {node.id: node.score for node in ask(query)} == pytest.approx(scores)
+
+
+LONG = Tree(
+    Node("r", "R", children=[
+        Node(f"d{n}", "Day", children=[stop(f"a{n}"), stop(f"m{n}", "Meal"), stop(f"b{n}")][: n % 4]) for n in range(90)
+    ])
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "kinds"),
+    [
+        ("/Day/POI", {1: "a", 2: "a", 3: "ab"}),
+        ("/Day/POI[1]", {1: "a", 2: "a", 3: "a"}),
+        ("/Day/POI[2]", {3: "b"}),
+        ("/Day/*[2]", {2: "m", 3: "m"}),
+        ("/Day/*[-1]", {1: "a", 2: "m", 3: "b"}),
+        ("//Day/Meal", {2: "m", 3: "m"}),
+        ("/Day//POI[2]", {3: "b"}),
+    ],
+)
+def test_children_of_many_nodes_are_those_of_each(query, kinds):
+    every = [f"{kind}{n}" for n in range(90) for kind in kinds.get(n % 4, "")]
+    assert list(ask(query, tree=LONG).ids) == every
+
+
 def test_scores_of_brackets_are_multiplied_and_each_has_to_be_enough():
     [best, *_] = ask('//POI[node ~= "conference"][node ~= "poster"]')
     assert (best.id, best.score) == ("p4", pytest.approx(0.72))
@@ -351,6 +443,15 @@ def test_what_costs_nothing_is_decided_first():
     told = Told()
     ask('//Day[avg(/POI[node ~= "conference"])]', semantics=told)
     assert told.asked == [("conference", 7)]
+
+
+def test_the_trace_tells_how_many_nodes_were_scored_for_each_condition():
+    told = [stage["scored"] for stage in ask('//POI[node ~= "fun"][node ~= "poster"]').as_json()["trace"]]
+    assert [each for each in told if each] == [{'node ~= "fun"': 7}, {'node ~= "poster"': 3}]
+    [twice] = [
+        stage.scored for stage in ask('//Day[POI[1][node ~= "fun"] or Meal[node ~= "fun"]]').trace if stage.scored
+    ]
+    assert twice == {'node ~= "fun"': 4}
 
 
 def test_an_empty_result_explains_itself():
@@ -378,6 +479,12 @@ def test_threshold_margin_and_k_are_settings():
     assert ask('//POI[node ~= "conference"]', Cut(threshold=0.3)).ids == ("p3", "p4", "p1")
     assert ask('//POI[node ~= "conference"]', Cut(threshold=0.3, margin=0.2)).ids == ("p3", "p4")
     assert ask('//POI[node ~= "conference"]', Cut(k=1)).ids == ("p3",)
+
+
+def test_without_a_threshold_a_condition_still_does_not_hold_where_nothing_speaks_for_it():
+    exact = ScorerSemantics(ExactScorer())
+    assert ask('//POI[name ~= "zoo"]', Cut(threshold=0.0), semantics=exact).ids == ("p7",)
+    assert ask("//POI[@rating = 5]", Cut(threshold=0.0)).ids == ("p4", "p5")
 
 
 def test_a_selection_is_a_sequence_that_tells_all_of_its_nodes():

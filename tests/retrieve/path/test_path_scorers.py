@@ -23,7 +23,7 @@ from stitch.retrieve.path.scorers import (
 )
 from stitch.retrieve.path.scorers.absence import denied
 from stitch.retrieve.path.scorers.protocol import best_cut
-from stitch.retrieve.path.scorers.reading import END, tokens_of
+from stitch.retrieve.path.scorers.reading import END, initials_of, tokens_of
 from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import Alike
 from stitch.testing.contracts.path_scorer import PathScorerContract
@@ -90,6 +90,20 @@ def test_initials_stand_for_a_name():
     places = [Passage(("Royal Ontario Museum",)), Passage(("Art Gallery of Ontario",)), Passage(("CN Tower",))]
     assert holding(static_scorer(), "ROM", places) == ["Royal Ontario Museum"]
     assert holding(static_scorer(), "AGO", places) == ["Art Gallery of Ontario"]
+
+
+@pytest.mark.parametrize(
+    ("text", "initials"),
+    [
+        ("Royal Ontario Museum", {"ro", "rom", "om"}),
+        ("Art Gallery of Ontario", {"ag", "ago", "agoo", "go", "goo"}),
+        ("Ann sings", set()),
+        ("in the Old Town", {"ot"}),
+        ("A B C D E F G", {"abcdefg"[a:b] for a in range(7) for b in range(a + 2, min(a + 6, 7) + 1)}),
+    ],
+)
+def test_initials_are_those_of_up_to_six_words_in_a_row_with_and_without_the_small_ones(text, initials):
+    assert initials_of(text) == initials
 
 
 def test_absence_is_decided_by_what_is_named_and_not_by_what_is_near():

@@ -193,8 +193,7 @@ def _lists(owner: Places, places: Places, *, count: int) -> Lists:
     counts = np.bincount(owner, minlength=count)
     none = np.flatnonzero(counts == 0)
     if len(none):
-        begins = np.cumsum(counts) - counts
-        places = np.insert(places, begins[none], 0)
+        places = np.insert(places, np.cumsum(counts)[none], 0)
         counts[none] = 1
     return Lists(places.astype(np.intp, copy=False), (np.cumsum(counts) - counts).astype(np.intp))
 
