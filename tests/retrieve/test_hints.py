@@ -198,6 +198,18 @@ def test_the_first_decision_on_the_matter_is_found_as_well() -> None:
     assert after_trip("What did we originally choose for dinner on day 1?")[0] == "1"
 
 
+def test_the_rarer_what_a_decision_says_of_the_matter_the_more_it_is_the_one_that_is_meant() -> None:
+    texts = ["We choose the pier for lunch.", *[f"We choose {place} for lunch." for place in ("A", "B", "C", "D")]]
+    texts += ["At the harbor we choose E."]
+    texts += ["We choose F for lunch."]
+    hits = [
+        one._replace(snippet=one.snippet.model_copy(update={"text": text, "resolved": text}))
+        for one, text in ((hit(str(number), 0.5), text) for number, text in enumerate(texts))
+    ]
+    assert ranked("What did we choose in the end for lunch at the harbor?", *hits)[0] == "5"
+    assert ranked("What did we choose in the end for lunch?", *hits)[0] == "6"
+
+
 def test_who_asks_for_every_decision_gets_the_late_ones_no_sooner() -> None:
     in_order = [str(number) for number in range(len(TRIP))]
     assert after_trip("Which restaurants were chosen for dinner on day 1 at any time, finally or not?") == in_order

@@ -198,6 +198,33 @@ def test_a_look_without_arguments_is_compared_with_itself() -> None:
     assert [(one.thing, one.field, one.now) for one in linked.superseded] == [("", "lamp", "on")]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "thing"),
+    [
+        ({"order_id": "W26"}, "w26"),
+        ({"order_id": "W26", "day": "May 19"}, "w26"),
+        ({"day": "May 19"}, "w26"),
+        ({}, "w26"),
+    ],
+)
+def test_a_thing_is_called_by_its_names_and_not_by_how_it_was_looked_for(arguments: dict[str, str], thing: str) -> None:
+    run = Run()
+    for status in ("pending", "sent"):
+        run.calls("find_order", arguments)
+        run.gets("find_order", order(status))
+
+    [told] = superseded(run.steps)[run.steps[1].id]
+    assert (told.thing, told.now) == (thing, "sent")
+
+
+def test_a_thing_in_another_is_called_by_both() -> None:
+    run = Run()
+    for price in (9, 5):
+        run.changes({"line_id": "1", "price": price}, tool="set_line", cart_id="C1", act=("write",))
+
+    assert [value.thing for value in superseded(run.steps)[run.steps[1].id]] == ["c1 / 1"]
+
+
 def test_fields_that_tell_of_the_call_are_no_state() -> None:
     run = Run()
     first = run.looks({"order_id": "W26", "status": "ok", "message": "found", "timestamp": 1})

@@ -82,6 +82,20 @@ def test_no_step_of_a_run_takes_more_than_its_share_of_a_small_budget() -> None:
     assert len(small[0].snippet.resolved) < most_chars(600) * 1.3 < len(large[0].snippet.resolved)
 
 
+def test_steps_of_a_run_are_shown_the_shorter_the_later_they_rank_and_by_the_root_of_a_budget() -> None:
+    run = [hit(n, LOG) for n in range(20)]
+
+    def lengths(budget: int) -> list[int]:
+        shown = [len(each.snippet.resolved) for each in shorten(run, "the part 3 or 4?", budget_tokens=budget)]
+        return [shown[0], shown[5], shown[15]]
+
+    for budget, root in ((10_000, 1.0), (2_500, 1.0), (1_600, 0.8), (900, 0.6)):
+        most = [min(chars * root, most_chars(budget)) for _, chars in SHOWN_CHARS]
+        assert all(
+            0.7 * at_most < length < 1.3 * at_most for length, at_most in zip(lengths(budget), most, strict=True)
+        )
+
+
 def test_of_a_large_budget_four_times_as_large_a_step_takes_half_the_share_and_of_a_small_one_a_sixth() -> None:
     assert [most_chars(budget) for budget in (30, 600, 1_024, 4_096, 16_384)] == [20, 400, 640, 1_280, 2_560]
 

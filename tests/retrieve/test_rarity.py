@@ -48,6 +48,12 @@ def test_a_word_that_no_step_has_weighs_as_the_others_on_average():
     assert weights(["kiln", "glaze"], count=counting(100)) == [1.0, 1.0]
 
 
+@pytest.mark.parametrize(("snippets", "having"), [(1, 1), (10, 1), (10, 9), (10, 10), (1_000, 3)])
+def test_a_word_weighs_a_power_of_its_inverse_document_frequency(snippets, having):
+    frequency = (having + 0.5) / (snippets - having + 0.5)
+    assert weights(["clay"], count=counting(snippets, clay=having)) == [pytest.approx(np.log(1 + 1 / frequency) ** 0.3)]
+
+
 def test_where_all_words_are_as_rare_the_vector_is_that_of_the_text():
     vector = rare_words_first("pottery kiln", embedder=EMBEDDER, count=counting(10, pottery=1, kiln=1))
     assert vector == pytest.approx(EMBEDDER.embed(["pottery kiln"])[0], abs=1e-6)

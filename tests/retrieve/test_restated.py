@@ -52,6 +52,16 @@ def test_what_was_said_first_is_marked_with_what_is_said_last(before: str, after
     assert marks(said(before, after)) == [("s0", value, now, "s1")]
 
 
+def test_a_change_of_the_same_matter_is_of_all_that_was_said_of_it_and_of_a_wider_one_of_what_stood_last() -> None:
+    moved = "The meeting was moved to Friday."
+    assert marks(said("The meeting is on Thursday.", "The meeting is on Monday.", moved)) == [
+        ("s0", "Thursday", "Friday", "s2"),
+        ("s1", "Monday", "Friday", "s2"),
+    ]
+    of_two = said("The meeting with Ana is on Thursday.", "The meeting with Bob is on Monday.", moved)
+    assert marks(of_two) == [("s1", "Monday", "Friday", "s2")]
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -203,6 +203,19 @@ def test_inside_a_goal_rare_words_tell_and_a_result_shares_those_of_its_call() -
     assert numbers[2] == numbers[3] > numbers.get(5, 0.0)
 
 
+def test_words_that_name_a_goal_tell_nothing_inside_of_it() -> None:
+    of = (
+        user(0, "Mend the lamp.", LAMP), call(1, "look(x)", LAMP), result(2, "The lamp is dark.", LAMP),
+        call(3, "turn(x)", LAMP), result(4, "It was refused.", LAMP),
+    )  # fmt: skip
+    of = (*of, user(5, "Paint the door.", DOOR), call(6, "paint(x)", DOOR), result(7, "The lamp fell.", DOOR))
+    told = SCORERS["inside"](pool_of("Was the lamp refused?", candidates(of=of))) or []
+    assert [place for place, number in enumerate(told) if number] == [3, 4, 6, 7]
+    assert (
+        told[3] == told[4] == pytest.approx(CONSTANTS.runs_inside)
+    )  # what one step of a goal says is worth most there
+
+
 def test_a_question_for_errors_lifts_what_failed_and_one_for_calls_what_changed_something() -> None:
     asked = parts("deed", "Which error came of it?")
     assert min(asked[3], asked[11]) > max(asked.get(6, 0.0), asked.get(9, 0.0))

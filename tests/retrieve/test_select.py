@@ -398,6 +398,24 @@ def test_of_a_decision_that_may_have_been_revised_only_the_scope_is_licensed() -
     assert (chosen.event_types, chosen.entity_types) == (("decide",), ("restaurant",))
 
 
+@pytest.mark.parametrize(
+    ("query", "chosen"),
+    [
+        ("which place did Ann see?", ("address", "name")),
+        ("which person did Ann see?", ("name",)),
+        ("which date did Ann choose?", ("date", "day")),
+        ("which boat did Ann choose?", ("name",)),
+        ("what was the number of breaks?", ("stops",)),
+    ],
+)
+def test_what_is_asked_for_may_be_carried_under_another_class(query: str, chosen: tuple[str, ...]) -> None:
+    types = {name: EntityTypeSummary(steps=3) for name in ("price", "address", "name", "day", "date")}
+    types |= {"stops": EntityTypeSummary(steps=3, values=("2 stops", "three stops", "none"))}
+    types |= {"seats": EntityTypeSummary(steps=3, values=("2 seats", "a2", "b7"))}
+    known = inventory(scope("a", "Oslo"), scope("b", "Bergen")).model_copy(update={"entity_types": types})
+    assert select(f"In the request where the city is Oslo, {query}", known).intent_filter.entity_types == chosen
+
+
 def test_of_many_classes_that_fit_what_is_asked_for_the_two_that_fit_best_are_chosen() -> None:
     known = inventory(scope("a"), scope("b"), entity_types=("total price", "room price", "price", "ticket price"))
     assert select("What was the price?", known).intent_filter.entity_types == ("price", "room price")

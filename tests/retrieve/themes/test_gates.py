@@ -34,6 +34,40 @@ def test_a_value_of_the_class_that_is_asked_for_lowers_uncertainty() -> None:
 
 
 @pytest.mark.parametrize(
+    ("context", "value"),
+    [
+        (["It rained."], 1.0),
+        (["It rained on May 5."], 0.8),  # a value of the class, and no clue
+        (["Ada adopted the dog."], 1 - 0.4 * 3 / 4 - 0.3 * 3 / 4 - 0.1),
+        (["Ada adopted the brown dog."], 0.2),
+        (["Ada adopted the brown dog on March 3."], 0.0),
+        (["It was on March 3.", "Ada adopted the brown dog."], 0.0),
+        (["Ada adopted the brown dog."] * 2, 0.3),  # neither leads
+        (["Ada adopted.", "The brown dog."], 1 - 0.4 / 2 - 0.3),
+        (["Ada adopted."] * 2 + ["It was on March 3."], 1 - 0.4 / 2 - 0.3 / 2 - 0.2),
+        (["Ada adopted."] * 3 + ["It was on March 3."], 1 - 0.4 / 2 - 0.3 / 2),  # read are the best three
+    ],
+)
+def test_uncertainty_is_told_by_clues_by_an_answer_and_by_what_leads(context: list[str], value: float) -> None:
+    assert ClueGate().uncertainty(QUESTION, context) == (pytest.approx(value), "clues")
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        ("The dog is big.", False),
+        ("The dog sleeps deep.", False),
+        ("The dog sleeps and feels Ada.", False),
+        ("The dog sleeps beside stoves.", True),
+    ],
+)
+def test_where_no_class_is_asked_for_three_further_words_may_answer(text: str, answers: bool) -> None:
+    said = sum(word in text for word in ("Ada", "feel", "dog")) / 3
+    found = ClueGate().uncertainty("How does Ada feel about the dog?", [text]).value
+    assert found == pytest.approx(1 - 0.7 * said - 0.2 * answers - 0.1)
+
+
+@pytest.mark.parametrize(
     ("replies", "least", "most"),
     [
         (["in March"] * 3, 0.0, 0.0),

@@ -218,6 +218,16 @@ def test_words_are_found_by_their_beginnings_and_rare_ones_tell_more() -> None:
     assert sleeps > 0
 
 
+def test_words_that_questions_are_built_with_tell_less_than_others_and_what_all_say_hardly_anything() -> None:
+    texts = [folded(text) for text in ("Was it you?", "A harbor.", "A boat.", "A boat.", "A boat.", "A boat.")]
+    built, harbor, boat = Wording("Was the harbor for a boat?", texts).each(texts)[:3]
+    assert 0 < built < harbor / 2
+    every = [folded(f"A boat {n}, harbor." if n else "A boat.") for n in range(10)]
+    rare, common = (Wording(f"The {word}?", [*every, folded("kiln")]).said(folded(word)) for word in ("kiln", "boat"))
+    assert 0 < common < rare / 10
+    assert harbor > boat
+
+
 def test_words_of_other_scripts_are_found_inside_longer_ones() -> None:
     texts = [folded("我喜欢绿茶和咖啡"), folded("今天下雨")]
     wording = Wording("绿茶", texts)
