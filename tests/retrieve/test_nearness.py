@@ -90,6 +90,19 @@ def test_dates_are_found_in_whatever_form_and_count_more_than_words() -> None:
     assert order(*hits, asked=asked)[0] in {"50", "51"}
 
 
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("In the order where the city is Oslo and the lamp is red, what was the price?", "51"),
+        ("In the order where the city is big and the lamp is red, what was the price?", "11"),
+        ("In the order where it is called Red Oak and the city is Oslo, what was the price?", "51"),
+    ],
+)
+def test_a_name_that_says_where_to_look_counts_more_than_a_word_and_only_as_a_whole(asked: str, first: str) -> None:
+    hits = [hit(n, text) for n, text in ((10, "Red."), (11, "It is $9."), (50, "Oslo."), (51, "It is $7."))]
+    assert next(step for step in order(*hits, asked=asked) if step in ("11", "51")) == first
+
+
 def test_a_matched_label_counts_and_two_of_a_kind_count_once() -> None:
     entity, scope = LabelKind.ENTITY_TYPE, LabelKind.SCOPE
     hits = weighed(
