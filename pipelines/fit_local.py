@@ -9,7 +9,7 @@
 
 A conditional logit: of the candidates of a step, those of the right scope are to win. First with gold history, then,
 so that it learns to live with its own mistakes, with the history its own choices make. Then, in the same form, whether
-a scope just left continues an earlier one. How well a step follows another is learned before (`fit_replies`), and for
+a scope in doubt continues an earlier one. How well a step follows another is learned before (`fit_replies`), and for
 the examples from the other half of the trajectories, so that it is trusted no more than on what it has not seen.
 Beside the sets, trajectories woven from their stretches teach kinds of talk that they lack (`weave`).
 """
@@ -34,7 +34,7 @@ from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES, Scope
 from stitch.label.local.reading import Reading, read_step
 from stitch.label.local.replies import Replies, as_data
 from stitch.label.local.scopes import ScopeTracker
-from stitch.label.local.threads import JOIN_FEATURES, JOIN_MARGIN
+from stitch.label.local.threads import JOIN_FEATURES
 from stitch.pipelines.conditional_logit import Choice, Example, Weights, fit_logit
 from stitch.pipelines.fit_replies import Talk, fit_replies
 from stitch.pipelines.weave import KINDS, Stretch, stretches
@@ -83,7 +83,7 @@ EVIDENCE = {
     "what was asked and told before": ("what it asked", "what it told", "of known classes", "of new classes"),
     "what is pointed at": ("pointed",),
     "replies": ("reply",),
-    "joins": ("join: ",),
+    "joins": ("join: ", "look: "),
 }  # fmt: skip
 """Kinds of evidence, by what the names of their weights contain."""
 
@@ -171,11 +171,11 @@ def step_examples(
     return follower.examples
 
 
-def join_examples(trajectory: LabeledTrajectory, *, replies: Replies, weights: Mapping[str, float]) -> list[Example]:
-    """What a tracker may join each scope to that it just left."""
+def join_examples(kind: str, trajectory: LabeledTrajectory, *, replies: Replies, weights: Weights) -> list[Example]:
+    """What a tracker may join each scope to that it just left (`kind` is "join"), or looks at again ("look")."""
     follower = _Follower(weights, replies)
     follower.follow(trajectory, trajectory.gold)
-    return follower.joins
+    return follower.joins[kind]
 
 
 class _Follower:
@@ -190,7 +190,7 @@ class _Follower:
         self._seen: dict[int, Counter[tuple[str, ...]]] = {}
         """The gold scopes of the steps of each scope."""
         self.examples: list[Example] = []
-        self.joins: list[Example] = []
+        self.joins: dict[str, list[Example]] = {"join": [], "look": []}
 
     def follow(self, trajectory: LabeledTrajectory, gold: Sequence[tuple[str, ...]]) -> list[int]:
         """Give each step a scope; return their numbers."""
@@ -202,8 +202,8 @@ class _Follower:
             numbers.append(scope.number)
             if wanted:
                 self._seen.setdefault(scope.number, Counter())[wanted] += 1
-            if not self._by_gold and tracker.left is not None:
-                self._join(tracker.left)
+            if not self._by_gold and tracker.doubtful is not None:
+                self._join(tracker.doubtful)
         return [tracker.scope(number).number for number in numbers]
 
     def _choose(self, reading: Reading, wanted: tuple[str, ...], *, learned: bool) -> Scope | None:
@@ -226,17 +226,17 @@ class _Follower:
         right[-1] = not any(right)
         return right
 
-    def _join(self, left: Scope) -> None:
-        """Join a scope that was just left to the one that it continues, if there is evidence of one."""
+    def _join(self, doubtful: Scope) -> None:
+        """Join a scope in doubt to the one that it continues, if there is evidence of one."""
         homes = self._tracker.homes()
-        if most := _most(self._seen.get(left.number)):
+        if most := _most(self._seen.get(doubtful.number)):
             right = [_most(self._seen.get(home.scope.number)) == most for home in homes]
             choices = [*(Choice(home.features) for home in homes), Choice([0.0] * len(JOIN_FEATURES))]
-            self.joins.append(Example(choices, [*right, not any(right)], [False] * len(choices)))
-        home = max(homes, key=lambda home: home.score, default=None)
-        if home is not None and home.score >= JOIN_MARGIN:
-            self._tracker.join(left, home.scope)
-            self._seen.setdefault(home.scope.number, Counter()).update(self._seen.pop(left.number, {}))
+            kind = "look" if self._tracker.looks else "join"
+            self.joins[kind].append(Example(choices, [*right, not any(right)], [False] * len(choices)))
+        if joined := self._tracker.reconsider():
+            left, home = joined
+            self._seen.setdefault(home.number, Counter()).update(self._seen.pop(left.number, {}))
 
 
 def _most(seen: Counter[tuple[str, ...]] | None) -> tuple[str, ...] | None:
@@ -277,8 +277,9 @@ def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, withou
     own = met(partial(step_examples, weights=weights, by_gold=False), per_set=STEPS_PER_SET)
     weights = fit_logit([(a + b, (x + y) / 4) for (a, x), (b, y) in zip(gold, own, strict=True)], FEATURES)
     for _ in range(0 if "join: " in without else 2):
-        joins = met(partial(join_examples, weights=weights), per_set=JOINS_PER_SET)
-        weights |= fit_logit(joins, [f"join: {name}" for name in JOIN_FEATURES])
+        for kind in ("join", "look"):
+            joins = met(partial(join_examples, kind, weights=weights), per_set=JOINS_PER_SET)
+            weights |= fit_logit(joins, [f"{kind}: {name}" for name in JOIN_FEATURES])
     return Fitted(weights, _replies(sets, keep=keep))
 
 

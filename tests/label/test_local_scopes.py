@@ -181,7 +181,7 @@ def test_a_candidate_has_one_number_for_each_name():
 
 def test_shipped_weights_name_only_what_is_known():
     rest = [name for name in shipped_weights() if name not in FEATURES]
-    assert all(name.startswith(("now: ", "pair: ", "turn: ", "join: ")) for name in rest)
+    assert all(name.startswith(("now: ", "pair: ", "turn: ", "join: ", "look: ")) for name in rest)
     assert len(shipped_weights()) - len(rest) > 100
 
 

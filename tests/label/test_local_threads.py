@@ -9,10 +9,21 @@ from stitch.label.local.moves import answers, stands, takes_up
 from stitch.label.local.naming import InWords
 from stitch.label.local.reading import read_step
 from stitch.label.local.scopes import ScopeTracker
-from stitch.label.local.threads import JOIN_FEATURES, JOIN_MARGIN, MAX_HOMES, MAX_JOINED_STEPS, join_evidence, take_over
+from stitch.label.local.threads import (
+    JOIN_FEATURES,
+    JOIN_MARGIN,
+    LOOK_MARGIN,
+    LOOK_STEPS,
+    MAX_HOMES,
+    MAX_JOINED_STEPS,
+    join_evidence,
+    take_over,
+)
 
 JOINING = {"join: always": JOIN_MARGIN}
 """Weights under which every scope that was weighed continues an earlier one."""
+LOOKING = {"look: always": LOOK_MARGIN}
+"""Weights under which every such scope does so at the first look, before it is left."""
 
 
 def read(content, role="user", **fields):
@@ -39,6 +50,28 @@ def test_a_scope_that_was_left_can_be_joined_to_an_earlier_one():
     assert tracker.scopes[0].values["boston"] == 2
     assert {"bus", "hotel"} <= set(tracker.scopes[0].terms)
     assert tracker.reconsider() is None
+
+
+@pytest.mark.parametrize("steps", range(1, 6))
+def test_a_scope_is_looked_at_again_soon_after_it_was_opened(steps):
+    tracker = tracked(("A bus.", None), *[("A hotel.", 1 if n else None) for n in range(steps)], weights=LOOKING)
+    joined = tracker.reconsider()
+    assert (joined is not None) == (steps in LOOK_STEPS)
+    assert tracker.current is tracker.scopes[0 if joined else 1]
+    assert tracker.reconsider() is None or not joined
+
+
+def test_what_a_look_does_not_join_stays_as_it_is():
+    turns = (("A bus.", None), ("A hotel.", None), ("A hotel.", 1))
+    assert tracked(*turns, weights={"look: always": LOOK_MARGIN - 0.01}).reconsider() is None
+    assert tracked(*turns, weights=JOINING).reconsider() is None
+
+
+def test_a_switch_that_a_look_takes_back_was_none():
+    tracker = tracked(("A bus.", None), ("A hotel.", None), ("A hotel.", 1), weights=LOOKING)
+    assert tracker.save()["stream"]["switches"] == 1
+    tracker.reconsider()
+    assert tracker.save()["stream"]["switches"] == 0
 
 
 def test_a_joined_scope_is_no_candidate_any_more():
@@ -68,7 +101,7 @@ def test_a_long_scope_stands_for_itself():
     tracker = tracked(
         ("A bus.", None), ("A hotel.", None), *[("It has rooms.", 1)] * MAX_JOINED_STEPS, ("Music.", None)
     )
-    assert tracker.left is None
+    assert tracker.doubtful is None
     assert tracker.homes() == []
 
 
@@ -126,6 +159,15 @@ def test_a_join_is_a_merge_that_the_inventory_records():
     assert [(scope.name, scope.steps) for scope in inventory.scopes] == [("bus to Boston", 2), ("music", 1)]
     saved = LocalLabeler().begin("t", session.save())
     assert saved.inventory() == inventory
+
+
+def test_after_a_look_the_talk_goes_on_in_the_earlier_scope():
+    session = LocalLabeler().begin("t")
+    session._scopes = ScopeTracker(LOOKING | {"new: request": 9.0})
+    said = ["I need a bus to Boston.", "I need a hotel.", "The hotel is fine.", "The hotel is fine."]
+    labels = session.label([Step(id=str(n), role="user", content=content) for n, content in enumerate(said)])
+    assert labels[1].intent.scope == labels[2].intent.scope != labels[0].intent.scope == labels[3].intent.scope
+    assert [(scope.name, scope.steps) for scope in session.inventory().scopes] == [("bus to Boston", 4)]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 The current scope, earlier ones and a new one are candidates; what speaks for each is in `evidence`, and a linear model
 weighs it. Its weights stand in `scope_weights.json`, made by `python -m stitch.pipelines.fit_local`. What the text says
-in so many words ("back to day 1") decides alone. A scope that turns out to continue an earlier one is joined to it when
-it is left (`threads`). More than 400 lines because choosing, assigning and joining share one memory of the trajectory.
+in so many words ("back to day 1") decides alone. A scope that turns out to continue an earlier one is joined to it
+soon, or when it is left (`threads`). More than 400 lines because choosing, assigning and joining share one
+memory of the trajectory.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from stitch.label.local.scope_counts import bounded, counted, restored, saved
 from stitch.label.local.threads import (
     JOIN_FEATURES,
     JOIN_MARGIN,
+    LOOK_MARGIN,
+    LOOK_STEPS,
     MAX_HOMES,
     MAX_JOINED_STEPS,
     Home,
@@ -67,7 +70,7 @@ class ScopeTracker:
 
     Args:
         weights: By name: those of `FEATURES`, "now: WORD", "pair: OPEN - GIVEN", "turn: LEFT - TAKEN",
-            and "join: NAME" for those of `JOIN_FEATURES`. The shipped ones if None.
+            and "join: NAME" and "look: NAME" for those of `JOIN_FEATURES`. The shipped ones if None.
         replies: What tells how well a step follows another. The shipped matrices if None.
     """
 
@@ -79,6 +82,7 @@ class ScopeTracker:
         self._of_current = [self._weight(f"continue: {name}") for name in SCOPE_FEATURES]
         self._of_earlier = [self._weight(f"return: {name}") for name in SCOPE_FEATURES]
         self._joining = [self._weight(f"join: {name}") for name in JOIN_FEATURES]
+        self._looking = [self._weight(f"look: {name}") for name in JOIN_FEATURES]
         self.scopes: list[Scope] = []
         self._stream = Stream()
         self._holders: dict[str, list[int]] = {}
@@ -490,36 +494,42 @@ class ScopeTracker:
         del scope.recent[:-_RECENT_STEPS]
 
     @property
-    def left(self) -> Scope | None:
-        """The scope that the last step left, if it may still turn out to continue an earlier one."""
-        scope = None if self._left is None else self.scopes[self._left]
+    def looks(self) -> bool:
+        """Whether the scope in doubt is looked at again, and not left."""
+        return self._left is None
+
+    @property
+    def doubtful(self) -> Scope | None:
+        """The scope that the last step left, or that it is time to look at again, if it may continue an earlier one."""
+        scope = self.current if self.looks else self.scopes[self._left or 0]
         if scope is None or not scope.rivals or scope.unit or scope.given or scope.steps > MAX_JOINED_STEPS:
             return None
-        return scope
+        is_due = scope.steps in LOOK_STEPS and scope.last == self._stream.position - 1
+        return scope if is_due or not self.looks else None
 
     def homes(self) -> list[Home]:
-        """The earlier scopes that the scope just left may continue."""
-        left = self.left
-        if left is None:
+        """The earlier scopes that the scope in doubt may continue."""
+        doubtful = self.doubtful
+        if doubtful is None:
             return []
-        numbers = [number for value in left.values for number in self._holders.get(value, ())[-2:]]
-        numbers = [int(n) for n in sorted(left.rivals, key=lambda n: -left.rivals[n].margin)[:_MAX_RIVALS]] + numbers
-        known = dict.fromkeys(self.scope(number).number for number in numbers if number < left.number)
-        fixed = (left.number, *(n for n in known if self.scopes[n].unit or self.scopes[n].given))
+        rivals = doubtful.rivals
+        numbers = [number for value in doubtful.values for number in self._holders.get(value, ())[-2:]]
+        numbers = [int(n) for n in sorted(rivals, key=lambda n: -rivals[n].margin)[:_MAX_RIVALS]] + numbers
+        known = dict.fromkeys(self.scope(number).number for number in numbers if number < doubtful.number)
+        fixed = (doubtful.number, *(n for n in known if self.scopes[n].unit or self.scopes[n].given))
         homes = [self.scopes[n] for n in known if n not in fixed][:MAX_HOMES]
-        found = join_evidence(left, homes, self._stream, holders=self._holders, scopes=len(self.scopes))
-        return [
-            Home(home, values, sum(map(mul, self._joining, values))) for home, values in zip(homes, found, strict=True)
-        ]
+        found = join_evidence(doubtful, homes, self._stream, holders=self._holders, scopes=len(self.scopes))
+        weights = self._looking if self.looks else self._joining
+        return [Home(home, values, sum(map(mul, weights, values))) for home, values in zip(homes, found, strict=True)]
 
     def reconsider(self) -> tuple[Scope, Scope] | None:
-        """Join the scope just left to an earlier one, if it turned out to continue it; return both."""
+        """Join the scope in doubt to an earlier one, if it turned out to continue it; return both."""
         best = max(self.homes(), key=lambda home: home.score, default=None)
-        left = self.left
-        if left is None or best is None or best.score < JOIN_MARGIN:
+        doubtful = self.doubtful
+        if doubtful is None or best is None or best.score < (LOOK_MARGIN if self.looks else JOIN_MARGIN):
             return None
-        self.join(left, best.scope)
-        return left, best.scope
+        self.join(doubtful, best.scope)
+        return doubtful, best.scope
 
     def join(self, left: Scope, home: Scope) -> None:
         """Take in that `left` continues `home`, an earlier scope."""
@@ -530,6 +540,11 @@ class ScopeTracker:
             self._holders[value] = [*holders, home.number]
         spoke = self._stream.spoke
         spoke.update({role: home.number for role, number in spoke.items() if number == left.number})
+        if self._stream.current == left.number:
+            self._stream.current = home.number
+            # A person who puts a step right may have led here without a switch.
+            taken_back = left.left is not None and self.scope(left.left) is home
+            self._stream.switches = max(0, self._stream.switches - taken_back)
         self._left = None
 
     def typical_terms(self, scope: Scope, *, most: int = 40) -> dict[str, float]:

@@ -1,8 +1,9 @@
 """Scopes that turn out to continue earlier ones, once more of them has been seen than their first step.
 
-"That sounds good." opens a scope where nothing tells whose offer is meant; the next steps name the car. When such a
-scope is left, what it has become is compared with the earlier scopes that came into question. A join is recorded and
-can be undone; the labels of its steps stay as they are and read as the earlier scope's from then on.
+"That sounds good." opens a scope where nothing tells whose offer is meant; the next steps name the car. What such a
+scope has become is compared with the earlier scopes that came into question: soon after it was opened, for the reply or
+the call tells what the turn before it was about, and when it is left. A join is recorded and can be undone; the labels
+of its steps stay as they are and read as the earlier scope's from then on.
 """
 
 from __future__ import annotations
@@ -21,10 +22,16 @@ JOIN_FEATURES = (
     "many speakers", "tools", "in service", "interleaved", "latest", "one step", "best cohesion", "best values",
     "margin by size", "many speakers: margin", "tools: cohesion", "interleaved: cohesion", "interleaved: between it",
 )  # fmt: skip
-"""What is said of a scope just left and an earlier one."""
+"""What is said of a scope just left, or looked at again, and an earlier one."""
 
 JOIN_MARGIN = 0.75
 """What must speak for a join: a wrong one makes one scope of two."""
+
+LOOK_STEPS = (2, 4)
+"""With how many steps a scope is looked at again before it is left."""
+
+LOOK_MARGIN = 0.3
+"""What must speak for a join then: what is left of the scope would go on as another."""
 
 MAX_JOINED_STEPS = 20
 """A scope longer than this stands for itself."""
