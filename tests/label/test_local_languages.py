@@ -182,6 +182,19 @@ def test_who_comes_back_to_what_no_scope_knows_comes_back_to_the_last():
     assert scopes[4] == scopes[0] != scopes[3]
 
 
+@pytest.mark.parametrize(
+    ("said", "goes_back"),
+    [
+        ("Apropos Garten: der Rasenmäher springt seit gestern nicht mehr an.", False),
+        ("Apropos Zimmer: gibt es in Gent auch eines mit Küche?", True),
+    ],
+)
+def test_speaking_of_a_thing_goes_back_where_it_is_known_and_opens_a_scope_where_it_is_not(said, goes_back):
+    scopes = scopes_of((*GERMAN[:4], said))
+    assert scopes[4] != scopes[3]
+    assert (scopes[4] == scopes[0]) is goes_back
+
+
 def test_chinese_scopes_are_named_by_things_and_not_by_clauses():
     scopes = scopes_of(("我想给女儿订一张去成都的机票，八月五日早上。", "好的，机票1200元。"))
     assert len(scopes[0] or "") < 12

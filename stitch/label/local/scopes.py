@@ -179,12 +179,13 @@ class ScopeTracker:
         shares = known_in(reading, self._shortlist(reading), self._stream)
         here = shares.pop(current.number, 0.0)
         back = max(shares, key=lambda number: (shares[number], -number), default=None)
-        if back is not None and reading.returns and here == shares[back] == 0.0:
+        comes_back = reading.returns and not reading.switches  # "apropos of ..." may do either
+        if back is not None and comes_back and here == shares[back] == 0.0:
             return Decision(max(map(self.scope, shares), key=lambda scope: scope.last))
         least = 0.0 if reading.returns else here if reading.switches else here + _RETURN_MARGIN
         if back is not None and shares[back] > least:
             return Decision(self.scope(back))
-        return Decision(None) if reading.switches and not reading.returns else None
+        return Decision(None) if reading.switches else None
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """What the step may belong to: the current scope first, earlier ones, a new one last."""
