@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.label.local import antecedents
-from stitch.label.local.antecedents import Antecedents
+from stitch.label.local.antecedents import Antecedents, Referent
+from stitch.text.names import find_names
 
 RAISING = st.tuples(
     st.sampled_from(["Alder Kitchen", "Birch Tavern", "Cedar Inn", "Dove House", "Elm"]),
@@ -70,3 +71,26 @@ def test_of_what_was_raised_the_oldest_of_a_goal_and_of_all_is_forgotten(monkeyp
 @given(st.from_regex(antecedents._ITEM) | st.from_regex(re.compile(r"(?:.|\n)*[\d*\u2022-][.)]? +\w{3}")))
 def test_a_text_with_an_item_of_a_list_has_the_sign_of_one(text: str) -> None:
     assert not antecedents._ITEM.search(text) or antecedents._MAY_LIST.search(text)
+
+
+def in_mind(known: Antecedents, *texts: str) -> list[Referent]:
+    """What is named in texts, each of the next step, as it is known in the end."""
+    for text in texts:
+        known.clock += 1
+        for found in find_names(text):
+            known.mention(found, step=None, alone=False, beside=False)
+    return list(known.referents.values())
+
+
+def test_what_is_named_again_or_stood_for_is_stronger_and_fades_with_every_step() -> None:
+    named = ["we met Ann Bell and Bo Carr there"]
+    once, twice = Antecedents(), Antecedents()
+    [ann, bo] = in_mind(once, *named)
+    assert once.strength(ann) == once.strength(bo) > 0
+    [again, _] = in_mind(twice, *named, "then came Ann Bell")
+    once.clock += 1
+    assert twice.strength(again) > once.strength(ann) > 0
+    before = once.strength(bo)
+    once.stand_for(bo, kind="thing")
+    assert once.strength(bo) > before
+    assert [each for _, each in once.rank()] == [bo, ann]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stitch.label.local.counting import find_counting
-from stitch.label.local.naming import part_of
+from stitch.label.local.naming import part_of, turns
 from stitch.label.local.outcomes import outcome_of
 from stitch.label.local.titles import goal_title
 
@@ -84,6 +84,40 @@ TITLES = [
     ("I want to know where my parcel is, as it has not come for weeks", "know where my parcel is, as it has not come"),
     ("Please help me to book a flight to Rome on May 3rd, thanks", "book a flight to Rome on May 3rd, thanks"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("summary", "outcome"),
+    [
+        ("2 passed, 1 failed, 1 error in 2s", "partial"), ("1 failed, 1 error in 2s", "failure"),
+        ("3 passed, 1 error in 2s", "partial"), ("4 passed, 2 errors in 2s", "partial"),
+        ("1 failed in 2s", "failure"), ("0 failed, 3 passed", "success"), ("3 passed, 2 warnings", "success"),
+    ],
+)  # fmt: skip
+def test_a_summary_of_tests_is_partial_where_some_are_good_and_some_are_bad(summary: str, outcome: str) -> None:
+    assert outcome_of(f"==== {summary} ====", act="run") == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Hi\n\n## Task\nFix\nMend the lamp on the desk\n", "Mend the lamp on the desk"),
+        ("Hello all\n\nIssue:\nabc\nKeyError when reading", "KeyError when reading"),
+        ("Hello all\n\nOf this lamp the task\nMend it in the hall", "Of this lamp the task"),
+        ("Hello all\n\nThe lamp task\nMend it in the hall", "Mend it in the hall"),
+    ],
+)
+def test_a_heading_is_short_and_what_stands_below_it_is_more_than_a_word(text: str, title: str) -> None:
+    assert goal_title(text) == title
+
+
+@pytest.mark.parametrize(
+    ("text", "turning"),
+    [("Let's move on to day 2.", True), ("Turning to the roof.", True), ("LET\u2019S TALK ABOUT the roof", True),
+     ("It rains.", False), ("", False)],
+)  # fmt: skip
+def test_who_turns_to_a_subject_says_so(text: str, turning: bool) -> None:
+    assert turns(text) is turning
 
 
 @pytest.mark.parametrize(("text", "title"), TITLES)

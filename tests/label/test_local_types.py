@@ -141,6 +141,36 @@ def test_keys_of_data_are_classes():
     assert ("departure city", "Boston") in [(m.entity_type, m.value) for m in kinds.mentions]
 
 
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("address_2", "address"), ("2", None), ("items.0.price", "items price"), ("hotel-names", "hotel name"),
+     ("of_the", None), ("a.b.c.d.phone numbers", "c d phone number")],
+)  # fmt: skip
+def test_a_key_is_a_class_without_its_numbers_and_of_one_thing(key, kind):
+    assert EntityTyper().type(read(f'{{"{key}": "Boston"}}', role="tool")).types == ([kind] if kind else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("Exit code: 0\nall fine", "report result"), ("Exit code: 1\nbad", "report error"),
+        ("[exit status 0]", "report result"), ("return code = -9", "report error"), ("Then exit code: 0", "inform"),
+    ],
+)  # fmt: skip
+def test_how_a_program_ended_is_a_result_or_an_error(text, event):
+    assert EventTyper().type(read(text))[0] == event
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "found"),
+    [(0, 0, True), (8, 8, True), (0, 40, True), (40, 0, True), (20, 20, False), (40, 40, False)],
+)
+def test_of_a_long_turn_the_beginning_and_the_end_tell_what_it_does(before, behind, found):
+    fill = "It is raining in the hills again. "
+    events = EventTyper().type(read(f"{fill * before}The build failed with an error. {fill * behind}"))
+    assert ("report error" in events) is found
+
+
 def test_an_answer_of_another_shape_does_not_take_the_class_that_was_asked_for():
     typer = EntityTyper()
     question = read("When do you leave, and how many are you?", role="agent")

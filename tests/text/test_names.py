@@ -312,3 +312,13 @@ def test_a_text_with_a_name_without_capitals_has_one_of_the_signs_by_which_it_is
         assert any(sign in text for sign in stitch.text.names._TYPED_SIGNS) or (
             stitch.text.names._SAYS_WHAT_AFTER.search(text)
         )
+
+
+@pytest.mark.parametrize("verb", ["Visit", "Visiting", "Luckily", "Saw"])
+@pytest.mark.parametrize(
+    ("before", "opens"),
+    [("", True), ("It rained. ", True), ("It rained\n", True), ("- ", True), ("of this: ", True), ("so we ", False),
+     ("so we,\tonce, ", False)],
+)  # fmt: skip
+def test_what_only_opens_a_sentence_is_no_part_of_a_name(verb: str, before: str, opens: bool) -> None:
+    assert names(f"{before}{verb} Rome") == ["Rome" if opens else f"{verb} Rome"]

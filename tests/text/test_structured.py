@@ -64,3 +64,11 @@ def test_the_text_beside_data_is_not_read_where_the_data_say_it() -> None:
     assert [(one.entity_type, one.value) for one in words] == [("price", "$5")]
     many = find_entity_mentions(Step(role="tool", content=json.dumps({f"k {n}": n for n in range(60)})))
     assert [one.value for one in many] == [str(n) for n in range(len(many))]
+
+
+@pytest.mark.parametrize("count", [1, 64, 65, 200])
+def test_at_most_sixty_four_values_are_read(count: int) -> None:
+    flat = {f"k {number}": number for number in range(count)}
+    nested = {"a": {f"k {number}": number for number in range(count // 2)}, "b": list(range(count - count // 2))}
+    listed = [{"a": number} for number in range(count)]
+    assert [len(said(data).results) for data in (flat, nested, listed)] == [min(count, 64)] * 3

@@ -49,6 +49,47 @@ def test_a_key_that_is_an_identifier_names_what_it_holds() -> None:
     )
 
 
+def test_what_is_held_is_told_down_to_the_eighth_level() -> None:
+    lists: dict[str, object] = {"id": "v", "n": 1}
+    for level in "wxyz":  # each is an object in a list in another object
+        lists = {"id": level, "parts": [lists]}
+    assert [fact.thing for fact in told_in(json.dumps(lists))] == [tuple("zyxw"[: n + 1]) for n in range(4)]
+    objects: object = 1
+    for level, key in enumerate("abcdefghij", 1):
+        objects = {key: objects}
+        whole = told_in(json.dumps({"id": "w", "in": objects}))
+        assert [fact.value for fact in whole] == (["1"] if level < 8 else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[oops\n{"id": "a", "n": 1}', [("a", "n", "1")]),
+        ('Result: {oops}\n\n  Result: {"id": "a", "n": 1} and so on', [("a", "n", "1")]),
+        ('{"id": "a", "n": 1}\n{"id": "b", "n": 2}', [("a", "n", "1"), ("b", "n", "2")]),
+        ('[{"id": "a", "n": 1}, {"id": "b", ', []),
+        ('x{"id": "a", "n": 1}', []),
+    ],
+)
+def test_json_is_read_where_a_line_begins_with_it_or_announces_it(text: str, told: list[tuple[str, str, str]]) -> None:
+    assert told_in(text) == tuple(Told((thing,), field, value) for thing, field, value in told)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Order id: 12\nStatus: sent", [("12", "status", "sent")]),
+        ("Status: sent\nOrder: ORD-12", [("ord-12", "status", "sent")]),
+        ("Order id: 12\nLine id: 7\nStatus: sent", []),
+        ("Order id: the last\nStatus: sent", []),
+        ("Status: sent\nWeather: fine", []),
+        ("Order id: 12", []),
+    ],
+)
+def test_lines_are_told_of_the_one_thing_that_they_name(text: str, told: list[tuple[str, str, str]]) -> None:
+    assert told_in(text) == tuple(Told((thing,), field, value) for thing, field, value in told)
+
+
 def test_the_name_that_is_called_as_its_holder_comes_before_others() -> None:
     text = '{"order_id": "W26", "payments": [{"card_id": "c1", "payment_id": "p1", "amount": 9}]}'
 

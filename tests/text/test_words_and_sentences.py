@@ -183,3 +183,26 @@ def test_sentences_of_other_scripts_end_with_their_own_signs():
     assert sentences("好的。几点出发？我去。") == ["好的。", "几点出发？", "我去。"]
     assert sentences("मैं आऊँगा। कब?") == ["मैं आऊँगा।", "कब?"]
     assert sentences("他说：「好。」然后走了。") == ["他说：「好。", "然后走了。"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "form"),
+    [
+        ("Sounds good?", "AGREEMENT"), ("Sounds good, but when does it start?", "QUESTION"), ("Thank you?", "THANKS"),
+        ("Great, thanks?", "THANKS"), ("Thanks, but why?", "QUESTION"), ("Yes, sounds good.", "AGREEMENT"),
+        ("Sure, what time?", "QUESTION"), ("Sure, at noon.", "AGREEMENT"), ("OK, can you book it?", "REQUEST"),
+    ],
+)  # fmt: skip
+def test_an_opening_decides_unless_most_of_a_question_follows(sentence, form):
+    assert sentence_form(sentence).name == form
+
+
+@pytest.mark.parametrize(
+    ("text", "heads"),
+    [
+        ("the big red barn", ["barn"]), ("a big red", []), ("plan b", []), ("a nearby spot", ["spot"]),
+        ("the old boat landed", ["boat"]), ("an x", []), ("an ax", ["ax"]),
+    ],
+)  # fmt: skip
+def test_a_phrase_ends_in_its_thing(text, heads):
+    assert [phrase.head for phrase in noun_phrases(text)] == heads
