@@ -36,7 +36,7 @@ class Constants:
     asked_share: float = _chosen(0.4, _INTERLEAVED)
     """How much the part of a question that says what is asked for counts once more beside the whole."""
     pool: int = _chosen(400, _INTERLEAVED)
-    """How many of the best hits are looked at where a question describes its scope, or says when or which decision."""
+    """How many of the best hits are looked at where a question describes its scope, or says when or in which order."""
     pool_of_facts: int = _chosen(150, _CAME)
     """As many where a fact is asked and no scope is named."""
     pool_of_hints: int = _chosen(100, _CHATS)
@@ -67,10 +67,6 @@ class Constants:
     """How much the last turn counts once more beside all, where the turns of a conversation are the query."""
     order: float = _chosen(0.03, _CHATS)
     """What the last step gains over the first where the question asks for the last, or the first over the last."""
-    decision: float = _chosen(0.4, _CAME)
-    """What the last (or first) decision on the matter gains; an earlier one, the half."""
-    on_the_matter: float = _chosen(0.75, _CAME)
-    """A decision that says less than this share of what the best one says of the matter is about another one."""
     named: float = _chosen(1.0, _CAME)
     """What it counts beside labels to name the thing of which a fact is asked."""
 

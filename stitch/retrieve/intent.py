@@ -58,7 +58,6 @@ from stitch.retrieve.question.reading import Question, read_question
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.question.turns import last_turn
 from stitch.retrieve.rank.beside import beside_rule, with_neighbors
-from stitch.retrieve.rank.decisions import DECIDE
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
 from stitch.retrieve.rank.goals import leading_goals, named_goals
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
@@ -404,8 +403,7 @@ class IntentRetriever:
             return 0
         if asked.rule is WEIGHED:
             return constants.pool if asked.question.context or asked.hints else constants.pool_of_hints
-        deciding = asked.rule is LICENSED and asked.vocabulary.canonical_label(DECIDE) in asked.labels
-        if asked.hints or deciding:
+        if asked.hints:
             return constants.pool
         # To read many hits takes long: in a scope, or without a class, what names the thing is among the first.
         unplaced = asked.question.facts and asked.labels and not asked.selection.intent_filter.scopes

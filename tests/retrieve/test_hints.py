@@ -2,7 +2,7 @@
 
 import pytest
 
-from stitch.core import ContextualIntent, Label, LabelKind, MemorySnippet, Origin, SearchRequest
+from stitch.core import Label, LabelKind, MemorySnippet, Origin, SearchRequest
 from stitch.retrieve.question.hints import asks_of_own_matters, named_speakers, read_hints
 from stitch.retrieve.rank.hinted import asking, speaker
 from stitch.retrieve.rank.pool import Candidate, rank
@@ -158,68 +158,6 @@ def test_among_long_replies_what_the_user_said_answers_a_question_of_their_own_m
     assert parts("Where did I park?", reply=long, roles=("ann", "bo")) == []
     assert parts("Where did I park?", reply=long, roles=("user", "user")) == []
     assert parts("Where is the car?", reply=long) == []
-
-
-TRIP = (
-    ("Would Cedar Hall be something for our dinner on day 1?", "propose"),
-    ("We take Cedar Hall for dinner on day 1.", "inform"),
-    ("Blue Oak for dinner on day 1, then.", "decide"),
-    ("Let's go with Elm House for lunch on day 1.", "decide"),
-    ("Forget my last decision about dinner on day 1, the third one I raised is better.", "answer"),
-    ("I will take the tram on day 2.", "decide"),
-    ("Is there music at dinner on day 1?", "ask"),
-)
-
-
-def after_trip(query: str) -> list[str]:
-    hits = [
-        hit(str(number), 0.5)._replace(
-            snippet=hit(str(number), 0.5).snippet.model_copy(
-                update={"text": text, "resolved": text, "intent": ContextualIntent(scope="trip", event_types=(act,))}
-            )
-        )
-        for number, (text, act) in enumerate(TRIP)
-    ]
-    return ranked(query, *hits)
-
-
-def test_the_last_decision_on_the_matter_stands_before_later_steps_and_other_decisions() -> None:
-    for query in (
-        "Which restaurant did the user settle on in the end for dinner on day 1?",
-        "What did we finally choose for dinner on day 1?",
-        "Where did we end up deciding to have dinner on day 1?",
-    ):
-        first, *others = after_trip(query)
-        assert first == "4"
-        assert set(others[:2]) == {"1", "2"}
-
-
-def test_the_first_decision_on_the_matter_is_found_as_well() -> None:
-    assert after_trip("What did we originally choose for dinner on day 1?")[0] == "1"
-
-
-def test_the_rarer_what_a_decision_says_of_the_matter_the_more_it_is_the_one_that_is_meant() -> None:
-    texts = ["We choose the pier for lunch.", *[f"We choose {place} for lunch." for place in ("A", "B", "C", "D")]]
-    texts += ["At the harbor we choose E."]
-    texts += ["We choose F for lunch."]
-    hits = [
-        one._replace(snippet=one.snippet.model_copy(update={"text": text, "resolved": text}))
-        for one, text in ((hit(str(number), 0.5), text) for number, text in enumerate(texts))
-    ]
-    assert ranked("What did we choose in the end for lunch at the harbor?", *hits)[0] == "5"
-    assert ranked("What did we choose in the end for lunch?", *hits)[0] == "6"
-
-
-def test_who_asks_for_every_decision_gets_the_late_ones_no_sooner() -> None:
-    in_order = [str(number) for number in range(len(TRIP))]
-    assert after_trip("Which restaurants were chosen for dinner on day 1 at any time, finally or not?") == in_order
-    assert after_trip("Which restaurants were chosen for dinner on day 1?") == in_order
-
-
-def test_what_is_said_of_no_decision_stays_with_the_order_of_time() -> None:
-    hits = (hit("1", 0.5), hit("2", 0.5))
-    assert order("Which hotel did we choose in the end?", *hits) == "21"
-    assert not read_hints(SearchRequest(query="What did Ann end up playing?", tenant="a")).decision
 
 
 def test_a_question_hints_at_something_by_time_or_by_order() -> None:

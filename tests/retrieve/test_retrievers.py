@@ -1,6 +1,5 @@
 """The retrieval modes over the plainest store: what each ranks by, and that an empty filter costs nothing."""
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -399,33 +398,6 @@ def test_a_fact_is_found_in_the_answer_to_the_question_that_names_the_thing() ->
     assert steps(rated, SearchRequest(query="How is Blue Door Inn rated?", tenant="a", k=2)) == ["1", "2"]
     plain = intent_retriever(stored(kept), choosing=IntentFilter())
     assert steps(plain, SearchRequest(query="How old is Blue Door Inn?", tenant="a", k=9))[:2] == ["1", "2"]
-
-
-@pytest.mark.parametrize(("informative", "more"), [(False, 1.0), (True, 1.0 - math.log(2) / math.log(6))])
-def test_a_step_that_decides_in_so_many_words_counts_as_a_decision_without_the_label(
-    informative: bool, more: float
-) -> None:
-    day = ContextualIntent(scope="day 1 itinerary")
-    kept = [
-        snippet("Which inn is nearest?", step="1", intent=day),
-        snippet("My choice is now the Blue Inn.", step="2", intent=day),
-        snippet("The Red Inn it is.", step="3", intent=day.model_copy(update={"event_types": ("decide",)})),
-    ]
-    known = INVENTORY.model_copy(update={"event_types": {"decide": 2}})
-    asked = SearchRequest(query="Which inn did we choose for day 1?", tenant="a")
-    hits = intent_retriever(stored(kept), inventory=known, informative=informative).search(asked).hits
-    densities = {hit.snippet.step: hit.density + hit.parts["decides"] for hit in hits}
-    assert densities["2"] == densities["3"] == pytest.approx(densities["1"] + more)
-    assert [hit.parts["decides"] for hit in sorted(hits, key=lambda hit: hit.snippet.step)] == [
-        0,
-        pytest.approx(more),
-        0,
-    ]
-    brought = asked.model_copy(update={"intent_filter": IntentFilter(event_types=("decide",))})
-    given = {
-        hit.snippet.step: hit.density for hit in intent_retriever(stored(kept), inventory=known).search(brought).hits
-    }
-    assert given == {"1": 0.0, "2": 0.0, "3": 1.0}
 
 
 def test_a_filter_that_comes_along_as_likely_only_is_weighed_and_decides_nothing() -> None:

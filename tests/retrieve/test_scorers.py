@@ -31,7 +31,6 @@ from stitch.text.words import words
 DAY, DECIDE = Label(LabelKind.SCOPE, "day 1"), Label(LabelKind.EVENT_TYPE, "decide")
 QUERIES = {
     "verbatim": "we took the blue door inn",
-    "decides": "Which inn did we choose for day 1?",
     "named": "How is Blue Door Inn rated?",
     "exchange_labels": "How is Blue Door Inn rated?",
     "exchange_similarity": "How is Blue Door Inn rated?",
@@ -41,7 +40,6 @@ QUERIES = {
     "asking": "Which inn was good?",
     "standing": "Which inn should we take?",
     "order": "What was said last?",
-    "decision": "Which inn did we choose in the end?",
 }
 
 

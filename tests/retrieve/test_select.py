@@ -387,17 +387,6 @@ def test_a_few_words_that_scopes_have_in_common_license_none_of_them() -> None:
     assert select(asked, kitchen).intent_filter.scopes == ()
 
 
-def test_of_a_decision_that_may_have_been_revised_only_the_scope_is_licensed() -> None:
-    days = inventory(
-        scope("day 1 plan", "Oslo"), scope("day 2 plan", "Bergen"), entity_types=("restaurant",),
-        event_types=("decide",),
-    )  # fmt: skip
-    settled = select("Which restaurant did we settle on in the end for dinner on day 1?", days).intent_filter
-    assert (settled.scopes, settled.event_types, settled.entity_types) == (("day 1 plan",), (), ())
-    chosen = select("Which restaurant did we choose for dinner on day 1?", days).intent_filter
-    assert (chosen.event_types, chosen.entity_types) == (("decide",), ("restaurant",))
-
-
 @pytest.mark.parametrize(
     ("query", "chosen"),
     [

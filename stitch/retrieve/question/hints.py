@@ -29,12 +29,6 @@ _EVERY = re.compile(
     re.IGNORECASE,
 )
 """Ways to ask for the earlier ones too."""
-_ASKS_FOR_DECISION = re.compile(
-    r"\b(?:settled? on|end(?:ed)? up(?! (?!choos|pick|decid|tak|book|go)\w+ing)"
-    r"|decid(?:e|es|ed|ing)|decisions?|cho(?:ose|oses|osing|se|sen|ices?)"
-    r"|picked|selected|selection|agreed|go with (?:in the end|finally|at last)|went (?:with|for)|booked|final plan)\b",
-    re.IGNORECASE,
-)
 _PART = re.compile(r"[^\W_]+")
 _AGENT = (
     r"(?:\b(?:did|does|do|has|have|had|was|were|could|would|should|by|from)|^)"
@@ -52,8 +46,6 @@ class Hints:
     spans: tuple[Span, ...]
     order: int
     """1 if it asks for the last of something, -1 for the first, 0 for neither."""
-    decision: bool
-    """Whether that is a decision."""
 
     def __bool__(self) -> bool:
         return bool(self.spans or self.order)
@@ -67,7 +59,6 @@ def read_hints(request: SearchRequest) -> Hints:
         text=" ".join(words(request.query)),
         spans=tuple(spans_of(request.query, asked=day_of(request.asked_at))),
         order=order,
-        decision=order != 0 and _ASKS_FOR_DECISION.search(request.query) is not None,
     )
 
 

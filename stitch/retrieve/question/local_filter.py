@@ -26,7 +26,6 @@ from stitch.core import (
 )
 from stitch.core.text_cache import tell_of_erasures
 from stitch.retrieve.constants import CONSTANTS, Constants
-from stitch.retrieve.question.hints import read_hints
 from stitch.retrieve.question.label_space import LabelSpace
 from stitch.retrieve.question.reading import NAMES, Question, read_question
 from stitch.text.numbers import NUMBER_WORDS
@@ -113,12 +112,10 @@ class LocalFilterSelector:
         named = _named_scopes(question, index)
         if question.context and not named:
             return _likely(question, index, constants)
-        # Who revises a choice seldom says what is chosen: inside the scope, the last decision is found by its words.
-        searched = bool(named) and not read_hints(request).decision
         lists = question.lists or (bool(named) and question.several)
-        asked = _entity_types(question, index, constants) if searched or lists else _facts(question, index)
+        asked = _entity_types(question, index, constants) if named or lists else _facts(question, index)
         entity_types, event_types = dict(asked), dict(_event_types(question, index))
-        if not searched:
+        if not named:
             acts = _acts(question, inventory, listed=lists and bool(entity_types), constants=constants)
             event_types = {name: reason for name, reason in event_types.items() if name in acts}
         if not any((named, event_types, entity_types, question.subjects)):

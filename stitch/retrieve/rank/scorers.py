@@ -15,7 +15,6 @@ from stitch.core import (
     RankingRule,
     Selection,
 )
-from stitch.retrieve.rank.decisions import decides, decision
 from stitch.retrieve.rank.deeds import deed, exchange, opening, place
 from stitch.retrieve.rank.exchanges import exchange_labels, exchange_similarity, named
 from stitch.retrieve.rank.goals import goal, inside, newest
@@ -52,7 +51,6 @@ def labels(pool: Pool) -> Sequence[float] | None:
 SCORERS: Mapping[str, Scorer] = {
     "verbatim": verbatim,
     DENSITY: density,
-    "decides": decides,
     "named": named,
     "exchange_labels": exchange_labels,
     SIMILARITY: similarity,
@@ -64,7 +62,6 @@ SCORERS: Mapping[str, Scorer] = {
     "asking": asking,
     "standing": standing,
     "order": order,
-    "decision": decision,
     "exchange": exchange,
     "goal": goal,
     "inside": inside,
@@ -76,14 +73,14 @@ SCORERS: Mapping[str, Scorer] = {
 }
 """All scorers by the names of their parts. `IntentRetriever(scorers=...)` takes fewer, or further ones."""
 
-_AMONG_EQUALS = (SIMILARITY, "exchange_similarity", SPEAKER, "time", "standing", "order", "decision")
+_AMONG_EQUALS = (SIMILARITY, "exchange_similarity", SPEAKER, "time", "standing", "order")
 
 SURE = RankingRule(((DENSITY,), ("named",)), (*_AMONG_EQUALS, "asking"))
 """A person or a model chose the labels: density first, as in the paper; equals are told apart by more."""
-LICENSED = RankingRule((("verbatim",), (DENSITY, "decides", "named", "exchange_labels")), _AMONG_EQUALS)
+LICENSED = RankingRule((("verbatim",), (DENSITY, "named", "exchange_labels")), _AMONG_EQUALS)
 """Words named a scope, or ask for a list or a fact: what a text shows counts as a label where labels miss it."""
 WEIGHED = RankingRule(
-    (("verbatim",),), (SIMILARITY, LABELS, "nearness", SPEAKER, "time", "asking", "standing", "order", "decision")
+    (("verbatim",),), (SIMILARITY, LABELS, "nearness", SPEAKER, "time", "asking", "standing", "order")
 )
 """Words only hint at labels: they are evidence beside similarity and nearness to what the question says."""
 

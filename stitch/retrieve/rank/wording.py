@@ -7,7 +7,6 @@ from collections.abc import Mapping
 _PHRASES = {
     "verbatim": "the question's own words",
     "density": "matched labels",
-    "decides": "a decision in so many words",
     "named": "names what is asked about",
     "exchange_labels": "labels of the other step of its exchange",
     "similarity": "similarity",
@@ -19,7 +18,6 @@ _PHRASES = {
     "asking": "asks and tells nothing",
     "standing": "an instruction or preference that stands",
     "order": "early or late, as asked for",
-    "decision": "a decision on the matter",
     "exchange": "similarity of its call, its result or what follows",
     "goal": "the goal that is asked about",
     "inside": "what else is asked, inside its goal",
