@@ -11,12 +11,14 @@ from stitch import open_memory
 from stitch.lifecycle.selection import Selector
 
 SAID = {
+    "fr": ("Bonjour, je dois réparer l'horlogerie de l'escalier.", "D'accord, quand faut-il venir ?"),
     "hi": ("नमस्ते, मुझे जयपुर की यात्रा की योजना बनानी है।", "ठीक है, यात्रा कब है?"),
     "ja": ("金沢への出張を計画したいです。", "出張はいつですか？"),
+    "ko": ("안녕하세요, 세탁기를 수리하고 싶어요. 세탁기에서 물이 새요.", "네, 언제가 좋으세요?"),
     "tr": ("Merhaba, İstanbul otelini arıyorum.", "Otel bulundu, tamam."),
     "zh": ("你好，我想安排去上海的会议。", "好的，会议几点开始？"),
 }
-ONLY = {"hi": "जयपुर", "ja": "金沢", "tr": "istanbul", "zh": "上海"}
+ONLY = {"fr": "horlogerie", "hi": "जयपुर", "ja": "金沢", "ko": "세탁기", "tr": "istanbul", "zh": "上海"}
 
 
 @pytest.mark.parametrize("language", SAID)
