@@ -60,6 +60,7 @@ from stitch.retrieve.question.turns import last_turn
 from stitch.retrieve.rank.beside import beside_rule, with_neighbors
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
 from stitch.retrieve.rank.goals import leading_goals, named_goals
+from stitch.retrieve.rank.nearness import strength_of_hints
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
 from stitch.retrieve.rank.runs import Goal, runs, without_things
 from stitch.retrieve.rank.scorers import LICENSED, RUNS, SCORERS, SURE, WEIGHED, rule_for
@@ -307,8 +308,11 @@ class IntentRetriever:
             roles = {one.snippet.role for one in candidates}
             if named_speakers(asked.hints.text, roles):  # which is known only when the roles are
                 candidates = self._candidates(asked, replace(query, k=widest))
-        if words and self._pool(asked, candidates).once(runs) is not None:
+        pool = self._pool(asked, candidates)
+        if words and pool.once(runs) is not None:
             return self._rank_runs(asked, query, k=k)
+        if _clause_counts_nothing(asked, pool):
+            candidates = self._candidates(asked, replace(self._query(asked, apart=False), k=size))
         if query.labels and "verbatim" in asked.rule.parts and len(candidates) >= size:
             candidates += self._repeating(asked, query, known=candidates)
         ranked = rank(self._pool(asked, candidates), self._scorers, asked.rule, k=k)
@@ -376,14 +380,15 @@ class IntentRetriever:
             constants=self._constants,
         )
 
-    def _query(self, asked: _Asked) -> DensityQuery:
+    def _query(self, asked: _Asked, *, apart: bool = True) -> DensityQuery:
+        """What the store is asked; with `apart`, what a question asks for counts once more beside its clauses."""
         selection, weighed = asked.selection, asked.rule is WEIGHED
         remainder = None if weighed else selection.remainder
         scoped = bool(selection.intent_filter.scopes) and remainder is None
         # Where labels are only hinted at, those that carry them must not crowd out the most similar.
         hinted = weighed and not asked.question.context
         used = not hinted and not self._scorers.keys().isdisjoint({DENSITY, LABELS}.intersection(asked.rule.parts))
-        part, share = asked.question.asked_beside_context if weighed or scoped else "", None
+        part, share = asked.question.asked_beside_context if apart and (weighed or scoped) else "", None
         if asked.turns:
             remainder, part, share = asked.turns, remainder or asked.request.query, self._constants.last_turn_share
         return self._similarity.query(
@@ -442,6 +447,11 @@ class IntentRetriever:
 
     def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:
         return {label: informativeness(label, inventory) for label in labels} if self._informative else None
+
+
+def _clause_counts_nothing(asked: _Asked, pool: Pool) -> bool:
+    """Whether steps are so long that they say themselves what a clause says of where to look."""
+    return asked.rule is WEIGHED and bool(asked.question.context) and not pool.once(strength_of_hints)
 
 
 def _lets_neighbors_in(asked: _Asked) -> bool:
