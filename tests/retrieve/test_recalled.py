@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.core import MemorySnippet, ScoredSnippet
+from stitch.core import MemorySnippet, ScoredSnippet, Step, ToolCall
 from stitch.retrieve import PieceCounter, fit_context
-from stitch.retrieve.context.recalled import is_recalled, without_recalled
+from stitch.retrieve.context.recalled import is_recalled, step_without_recalled, without_recalled
 
 
 def context(*texts: str) -> str:
@@ -58,3 +58,16 @@ def test_other_texts_stay_as_they_are(text):
 
 def test_many_openings_without_an_end_are_read_in_one_pass():
     assert without_recalled("<memory>\n<step>" * 20_000) == "[recalled: 20000 steps]"
+
+
+@pytest.mark.parametrize(
+    "of", [lambda text: text, lambda text: {"a": [1, text]}, lambda text: [{"b": {"c": text}}, None]]
+)
+def test_what_a_step_gives_to_tools_is_without_what_was_recalled_wherever_it_stands(of):
+    def step(text):
+        call = ToolCall(name="note", arguments={"text": of(text), "more": 3})
+        return Step(role="assistant", content=text, tool_calls=(call, ToolCall(name="go", arguments={})))
+
+    assert step_without_recalled(step(f"Known: {context('one')}")) == step("Known: [recalled: 1 step]")
+    plain = step("Known.")
+    assert step_without_recalled(plain) is plain

@@ -1,5 +1,6 @@
 """What path queries mean, on a small trip: both surface syntaxes, positions, aggregates, types, versions, errors."""
 
+import json
 from importlib.resources import files
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.errors import InputError
-from stitch.retrieve.path import Cut, Forest, PathSyntaxError, parse_query, select, written
+from stitch.retrieve.path import Cut, Forest, PathSyntaxError, parse_query, select, selection_of, written
 from stitch.retrieve.path.scorers import ExactScorer, static_scorer
 from stitch.retrieve.path.semantics import Scored, ScorerSemantics
 from stitch.retrieve.path.versions import Version, version_forest
@@ -113,6 +114,9 @@ MEANS = {
     "//Meal/parent::Day": "d2",
     "//Meal/ancestor::*": "plan d2",
     "//Meal/following-sibling::*": "p4",
+    "//Day[2]/*[1]/following-sibling::*": "r1 p4",
+    "//Day[2]/*[3]/preceding-sibling::*": "p3 r1",
+    "//Day[2]/*[3]/preceding-sibling::*[1]": "r1",
     "//Meal/preceding-sibling::POI[1]": "p3",
     "/Plan/desc::Meal": "r1",
     "//Day[4]/*": "",
@@ -479,6 +483,17 @@ def test_threshold_margin_and_k_are_settings():
     assert ask('//POI[node ~= "conference"]', Cut(threshold=0.3)).ids == ("p3", "p4", "p1")
     assert ask('//POI[node ~= "conference"]', Cut(threshold=0.3, margin=0.2)).ids == ("p3", "p4")
     assert ask('//POI[node ~= "conference"]', Cut(k=1)).ids == ("p3",)
+
+
+@pytest.mark.parametrize(
+    "query", ["//POI[@tags]", "//Day[9]", '//POI[node ~= "fun"][node ~= "poster"]', "//Day | top 1 by @date"]
+)
+def test_a_selection_is_made_again_of_what_was_written_of_it(query):
+    found = ask(query)
+    again = selection_of(json.loads(json.dumps(found.as_json())))
+    assert again.as_json() == found.as_json()
+    assert (again.ids, again.explain()) == (found.ids, found.explain())
+    assert [node.fields for node in again] == [node.fields for node in found]
 
 
 def test_without_a_threshold_a_condition_still_does_not_hold_where_nothing_speaks_for_it():
