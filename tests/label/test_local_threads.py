@@ -12,7 +12,6 @@ from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.threads import (
     JOIN_FEATURES,
     JOIN_MARGIN,
-    LOOK_MARGIN,
     LOOK_STEPS,
     MAX_HOMES,
     MAX_JOINED_STEPS,
@@ -22,7 +21,7 @@ from stitch.label.local.threads import (
 
 JOINING = {"join: always": JOIN_MARGIN}
 """Weights under which every scope that was weighed continues an earlier one."""
-LOOKING = {"look: always": LOOK_MARGIN}
+LOOKING = {"look: always": JOIN_MARGIN}
 """Weights under which every such scope does so at the first look, before it is left."""
 
 
@@ -63,7 +62,7 @@ def test_a_scope_is_looked_at_again_soon_after_it_was_opened(steps):
 
 def test_what_a_look_does_not_join_stays_as_it_is():
     turns = (("A bus.", None), ("A hotel.", None), ("A hotel.", 1))
-    assert tracked(*turns, weights={"look: always": LOOK_MARGIN - 0.01}).reconsider() is None
+    assert tracked(*turns, weights={"look: always": JOIN_MARGIN - 0.01}).reconsider() is None
     assert tracked(*turns, weights=JOINING).reconsider() is None
 
 

@@ -39,7 +39,6 @@ from stitch.label.local.scope_counts import bounded, counted, restored, saved
 from stitch.label.local.threads import (
     JOIN_FEATURES,
     JOIN_MARGIN,
-    LOOK_MARGIN,
     LOOK_STEPS,
     MAX_HOMES,
     MAX_JOINED_STEPS,
@@ -527,7 +526,7 @@ class ScopeTracker:
         """Join the scope in doubt to an earlier one, if it turned out to continue it; return both."""
         best = max(self.homes(), key=lambda home: home.score, default=None)
         doubtful = self.doubtful
-        if doubtful is None or best is None or best.score < (LOOK_MARGIN if self.looks else JOIN_MARGIN):
+        if doubtful is None or best is None or best.score < JOIN_MARGIN:
             return None
         self.join(doubtful, best.scope)
         return doubtful, best.scope

@@ -30,9 +30,6 @@ JOIN_MARGIN = 0.75
 LOOK_STEPS = (2, 4)
 """With how many steps a scope is looked at again before it is left."""
 
-LOOK_MARGIN = 0.3
-"""What must speak for a join then: what is left of the scope would go on as another."""
-
 MAX_JOINED_STEPS = 20
 """A scope longer than this stands for itself."""
 
