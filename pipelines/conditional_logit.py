@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.label.local.candidates import Candidate
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Weights = dict[str, float]
+_NOTHING: Mapping[str, float] = {}
 OPENING_WEIGHT, RETURN_WEIGHT = 1.3, 2.0
 """What a step that opens a scope, or returns to one, counts beside one that continues: both are rare."""
 RIDGE, CUE_RIDGE, MIN_CUE_COUNT = 5.0, 20.0, 25
@@ -33,25 +34,29 @@ class Example(NamedTuple):
     """Which of the candidates leave the current scope."""
 
 
-def fit_logit(groups: Sequence[tuple[Sequence[Example], float]], features: Sequence[str]) -> Weights:
+def fit_logit(
+    groups: Sequence[tuple[Sequence[Example], float]], features: Sequence[str], *, near: Mapping[str, float] = _NOTHING
+) -> Weights:
     """The weights of features, and of the cues that are frequent.
 
     Args:
         groups: Examples, and what each of them counts.
         features: The names of the numbers of a candidate.
+        near: Weights from which the examples have to speak for departing; 0 where there is none.
     """
     import numpy as np
     from scipy.optimize import minimize
 
     examples = [(example, weight) for group, weight in groups for example in group]
     if not examples:
-        return {}
-    cues = _frequent_cues([example for example, _ in examples])
+        return dict(near)
+    cues = sorted({*_frequent_cues([example for example, _ in examples]), *near} - {*features})
     rows = _Rows([*features, *cues])
     for example, weight in examples:
         rows.add(example, weight=weight)
     ridge = np.array([RIDGE] * len(features) + [CUE_RIDGE] * len(cues))
-    found = minimize(rows.loss(ridge), np.zeros(len(rows.names)), jac=True, method="L-BFGS-B", options={"maxiter": 120})
+    start = np.array([near.get(name, 0.0) for name in rows.names])
+    found = minimize(rows.loss(ridge, start), start, jac=True, method="L-BFGS-B", options={"maxiter": 120})
     return dict(zip(rows.names, map(float, found.x), strict=True))
 
 
@@ -100,8 +105,8 @@ class _Rows:
             self._data += [numbers[index] for index in present] + [1.0] * len(cues)
             self._ends.append(len(self._columns))
 
-    def loss(self, ridge: NDArray[Any]) -> Callable[[NDArray[Any]], tuple[float, NDArray[Any]]]:
-        """How improbable weights make the right candidates, plus the `ridge` of each weight; and its slope."""
+    def loss(self, ridge: NDArray[Any], start: NDArray[Any]) -> Callable[[NDArray[Any]], tuple[float, NDArray[Any]]]:
+        """How improbable weights make the right candidates, plus what departing from `start` costs; and its slope."""
         import numpy as np
         from scipy.sparse import csr_matrix
 
@@ -115,7 +120,8 @@ class _Rows:
             powers = np.exp(scores - np.maximum.reduceat(scores, first)[group])
             all_of, right_of = np.add.reduceat(powers, first), np.add.reduceat(powers * right, first) + 1e-12
             slope = weigh[group] * (powers / all_of[group] - powers * right / right_of[group])
-            value = (weigh * (np.log(all_of) - np.log(right_of))).sum() + 0.5 * (ridge * weights * weights).sum()
-            return float(value), transposed @ slope + ridge * weights
+            away = weights - start
+            value = (weigh * (np.log(all_of) - np.log(right_of))).sum() + 0.5 * (ridge * away * away).sum()
+            return float(value), transposed @ slope + ridge * away
 
         return at

@@ -11,7 +11,9 @@ A conditional logit: of the candidates of a step, those of the right scope are t
 so that it learns to live with its own mistakes, with the history its own choices make. Then, in the same form, whether
 a scope in doubt continues an earlier one. How well a step follows another is learned before (`fit_replies`), and for
 the examples from the other half of the trajectories, so that it is trusted no more than on what it has not seen.
-Beside the sets, trajectories woven from their stretches teach kinds of talk that they lack (`weave`).
+Beside the sets, trajectories woven from their stretches teach kinds of talk that they lack (`weave`). Chats with an
+assistant who answers at length have weights of their own, near to the others, learned from sessions that are woven.
+More than 400 lines because what is read, followed, fitted and reported stands beside each other.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +40,7 @@ from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.threads import JOIN_FEATURES
 from stitch.pipelines.conditional_logit import Choice, Example, Weights, fit_logit
 from stitch.pipelines.fit_replies import Talk, fit_replies
-from stitch.pipelines.weave import KINDS, Stretch, stretches
+from stitch.pipelines.weave import KINDS, Stretch, chat, stretches
 
 Keep = Callable[[str, int], bool]
 """Whether a trajectory, given by its set and number, is used."""
@@ -65,6 +68,11 @@ WOVEN_FROM, WOVEN = ("star", "sgd", "tiage", "dialseg711"), 20
 """From the stretches of which sets trajectories are woven, and how many of each kind."""
 WOVEN_WEIGHTS = {"chain": 0.15, "weave": 0.15, "room": 0.3}
 """What a kind of woven trajectories counts for each set it is woven from."""
+
+CHATS = "chats"
+"""The name of the sessions with an assistant among the sets."""
+CHATS_FROM, MOST_CHATS, WOVEN_CHATS = "memory_qa/longmemeval_s/trajectories.jsonl.gz", 800, 320
+"""The file that has them, how many are read, and how many trajectories are woven from them."""
 
 EVIDENCE = {
     "cohesion": ("cohesion", "novelty"),
@@ -102,12 +110,32 @@ class Fitted(NamedTuple):
 
     weights: Weights
     replies: Replies
+    chats: Weights
+    """Those of chats with who answers at length."""
 
 
 def read_set(path: Path) -> list[LabeledTrajectory]:
     """The trajectories of a file of labeled trajectories, gzip."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [_labeled(json.loads(line)["steps"]) for line in lines]
+
+
+def read_chats(path: Path, *, most: int = MOST_CHATS) -> list[LabeledTrajectory]:
+    """The distinct sessions of a file of trajectories, gzip, in which two speak in turn, each as a trajectory."""
+    found: dict[str, LabeledTrajectory] = {}
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for steps in (json.loads(line)["steps"] for line in lines):
+            for _, session in groupby(steps, key=itemgetter("session")):
+                said = list(session)
+                in_turn = len({step["role"] for step in said}) == 2 and all(
+                    a["role"] != b["role"] for a, b in pairwise(said)
+                )
+                if in_turn and said[0]["content"] not in found:
+                    gold = {"scope": ["chat"], "event_types": []}
+                    found[said[0]["content"]] = _labeled([{**step, "gold": gold} for step in said])
+                if len(found) >= most:
+                    return list(found.values())
+    return list(found.values())
 
 
 def _labeled(steps: Sequence[Mapping[str, Any]]) -> LabeledTrajectory:
@@ -157,9 +185,23 @@ def woven(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> dic
     return made
 
 
-def follow(trajectory: LabeledTrajectory, weights: Mapping[str, float], *, replies: Replies | None = None) -> list[int]:
+def woven_chats(chats: Sequence[LabeledTrajectory], *, keep: Keep, count: int) -> list[LabeledTrajectory]:
+    """Trajectories woven from the sessions that `keep` lets through; see `weave`."""
+    pool = [s for n, each in enumerate(chats) if keep(CHATS, n) for s in stretches(each.readings, each.gold)]
+    rng = random.Random(CHATS)  # training data
+    drawn = [chat(rng, pool) for _ in range(count if pool else 0)]
+    return [LabeledTrajectory(_read(w.steps), [(f"chat {n}",) for n in w.scopes], frozenset()) for w in drawn]
+
+
+def follow(
+    trajectory: LabeledTrajectory,
+    weights: Mapping[str, float],
+    *,
+    replies: Replies | None = None,
+    chats: Mapping[str, float] | None = None,
+) -> list[int]:
     """The scopes that a tracker with these weights gives the steps, by number."""
-    return _Follower(weights, replies).follow(trajectory, trajectory.gold)
+    return _Follower(weights, replies, chats=chats).follow(trajectory, trajectory.gold)
 
 
 def step_examples(
@@ -184,8 +226,15 @@ class _Follower:
     Where it goes by gold, nothing is joined.
     """
 
-    def __init__(self, weights: Mapping[str, float], replies: Replies | None, *, by_gold: bool = False) -> None:
-        self._tracker = ScopeTracker(weights, replies=replies)
+    def __init__(
+        self,
+        weights: Mapping[str, float],
+        replies: Replies | None,
+        *,
+        chats: Mapping[str, float] | None = None,
+        by_gold: bool = False,
+    ) -> None:
+        self._tracker = ScopeTracker(weights, chats=chats, replies=replies)
         self._by_gold = by_gold
         self._seen: dict[int, Counter[tuple[str, ...]]] = {}
         """The gold scopes of the steps of each scope."""
@@ -254,6 +303,14 @@ def _targets(gold: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, without: Sequence[str] = ()) -> Fitted:
     """What is learned from the trajectories that `keep` lets through, names that contain one of `without` left out."""
+    chats = sets.get(CHATS, ())
+    sets = {name: trajectories for name, trajectories in sets.items() if name != CHATS}
+    weights, replies = _train_talk(sets, keep=keep, without=without), _replies(sets, keep=keep)
+    return Fitted(weights, replies, train_chats(chats, weights, replies, keep=keep, without=without))
+
+
+def _train_talk(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, without: Sequence[str]) -> Weights:
+    """The weights of all talk, those of chats apart."""
     more = woven(sets, keep=keep)
     kept = {
         name: [(number, each) for number, each in enumerate(trajectories) if name in more or keep(name, number)]
@@ -280,7 +337,32 @@ def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, withou
         for kind in ("join", "look"):
             joins = met(partial(join_examples, kind, weights=weights), per_set=JOINS_PER_SET)
             weights |= fit_logit(joins, [f"{kind}: {name}" for name in JOIN_FEATURES])
-    return Fitted(weights, _replies(sets, keep=keep))
+    return weights
+
+
+def train_chats(
+    chats: Sequence[LabeledTrajectory],
+    weights: Weights,
+    replies: Replies | None = None,
+    *,
+    keep: Keep,
+    without: Sequence[str] = (),
+) -> Weights:
+    """The weights of chats with who answers at length, near to those of all talk; these where there are no sessions.
+
+    How well a step follows another is not learned from chats.
+    """
+    trajectories = woven_chats(chats, keep=keep, count=WOVEN_CHATS)
+
+    def met(weights: Weights, *, by_gold: bool) -> list[Example]:
+        followers = [_Follower(weights, replies, by_gold=by_gold) for _ in trajectories]
+        for follower, trajectory in zip(followers, trajectories, strict=True):
+            follower.follow(trajectory, trajectory.gold)
+        return _without([example for follower in followers for example in follower.examples], without)
+
+    gold = met(weights, by_gold=True)
+    found = fit_logit([(gold, 1.0)], FEATURES, near=weights)
+    return fit_logit([(gold, 0.5), (met(found, by_gold=False), 0.5)], FEATURES, near=weights)
 
 
 def _weight(name: str) -> float:
@@ -320,13 +402,16 @@ def _without(examples: list[Example], parts: Sequence[str]) -> list[Example]:
 
 
 def measure(
-    trajectories: Iterable[LabeledTrajectory], weights: Mapping[str, float], replies: Replies | None = None
+    trajectories: Iterable[LabeledTrajectory],
+    weights: Mapping[str, float],
+    replies: Replies | None = None,
+    chats: Mapping[str, float] | None = None,
 ) -> tuple[float, float]:
     """B-cubed F1 (mean over trajectories) and switch F1 (pooled) of the scopes of a tracker."""
     scores = []
     hits = wanted = made = 0
     for trajectory in trajectories:
-        numbers = follow(trajectory, weights, replies=replies)
+        numbers = follow(trajectory, weights, replies=replies, chats=chats)
         pairs = [(gold, number) for gold, number in zip(trajectory.gold, numbers, strict=True) if gold]
         if not pairs:
             continue
@@ -365,6 +450,8 @@ def _held_out(sets: Mapping[str, Sequence[LabeledTrajectory]], *, kind: str) -> 
 
 
 def _measured(name: str, trajectories: Sequence[LabeledTrajectory], fitted: Fitted) -> str:
+    if name == CHATS:
+        trajectories = woven_chats(trajectories, keep=lambda *_: True, count=WOVEN_CHATS // 4)
     score, switch = measure(trajectories, *fitted)
     return f"{name} {score:.3f} / {switch:.3f}"
 
@@ -382,13 +469,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, help="use at most this many trajectories of a set")
     options = parser.parse_args(arguments)
     sets = {name: read_set(options.data / labeled.path)[: options.limit] for name, labeled in SETS.items()}
+    sets[CHATS] = read_chats(options.data / CHATS_FROM)[: options.limit]
     if options.report:
         _report(options.report, sets)
     if options.out:
         fitted = train(sets, keep=lambda *_: True)
-        kept = {name: round(weight, 3) for name, weight in sorted(fitted.weights.items()) if abs(weight) >= 0.02}
-        text = json.dumps({"made_by": _MADE_BY, "weights": kept}, indent=1)
-        (options.out / "scope_weights.json").write_text(text + "\n", encoding="utf-8")
+        pairs = {n: [round(w.get(n, 0.0), 3) for w in (fitted.weights, fitted.chats)] for n in sorted(fitted.chats)}
+        told = [f"{json.dumps(name)}: {pair}" for name, pair in pairs.items() if max(map(abs, pair)) >= 0.02]
+        text = f'{{"made_by": "{_MADE_BY}", "weights": {{\n' + ",\n".join(told) + "}}\n"
+        (options.out / "scope_weights.json").write_text(text, encoding="utf-8")
         rows = {name: json.dumps(value) for name, value in as_data(fitted.replies).items()}
         lines = [f'"{name}": {text.replace("], [", f"],{chr(10)}[")}' for name, text in rows.items()]
         text = ",\n".join([f'"made_by": "{_MADE_BY}"', *lines])

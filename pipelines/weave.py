@@ -3,6 +3,7 @@
 One set hardly ever switches, another at every step; one has many speakers, another tools. A model fitted to a few sets
 takes such habits for laws. Here the same stretches are woven at many rates: in turn and cut short (`chain`), left and
 taken up again (`weave`), among many speakers who name each other or do not (`room`); some with calls of made-up tools.
+Sessions with an assistant are woven apart (`chat`).
 """
 
 from __future__ import annotations
@@ -100,6 +101,12 @@ def room(rng: random.Random, pool: Sequence[Stretch]) -> Woven:
     return _interleave(rng, threads, run=_between(rng, 1.15, 3.5), live=rng.randint(2, 6), opener="")
 
 
+def chat(rng: random.Random, pool: Sequence[Stretch]) -> Woven:
+    """Stretches in turn, or left and taken up again, each where an exchange ends: an assistant answers at once."""
+    chosen = [list(_exchanges(stretch)) for stretch in rng.sample(pool, min(len(pool), rng.randint(1, 6)))]
+    return _interleave(rng, chosen, run=_between(rng, 1.2, 30.0), live=rng.randint(2, 4), opener="")
+
+
 KINDS: dict[str, Callable[[random.Random, Sequence[Stretch]], Woven]] = {"chain": chain, "weave": weave, "room": room}
 
 
@@ -117,6 +124,12 @@ def _spoken(
                 parts[0] = rng.choice((f"{other}: {parts[0]}", f"{other}, {parts[0]}", f"{parts[0]} {other}"))
             seen.add(speaker)
             yield from ([Step(role=speaker, content=part)] for part in parts)
+
+
+def _exchanges(stretch: Stretch) -> Iterator[list[Step]]:
+    """What is asked, in one bundle with what answers it."""
+    for first in range(0, len(stretch), 2):
+        yield [step for bundle in stretch[first : first + 2] for step in bundle]
 
 
 def _next(rng: random.Random, waiting: list[int], others: list[int], *, full: bool, current: int) -> int:

@@ -18,6 +18,7 @@ def data(tmp_path, monkeypatch):
     some = {name: fit_local.SETS[name] for name in ("star", "irc", "sgd_interleaved")}
     monkeypatch.setattr(fit_local, "SETS", some)
     monkeypatch.setattr(fit_local, "WOVEN", 4)
+    monkeypatch.setattr(fit_local, "WOVEN_CHATS", 12)
     talk = [
         ("user", "I need a hotel in Boston.", "goal hotel"),
         ("agent", "For how many nights?", "goal hotel"),
@@ -35,12 +36,27 @@ def data(tmp_path, monkeypatch):
         path = tmp_path / labeled.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress("\n".join([line] * 2).encode()))
+    chats = tmp_path / fit_local.CHATS_FROM
+    chats.parent.mkdir(parents=True, exist_ok=True)
+    chats.write_bytes(gzip.compress(json.dumps({"id": "t", "steps": sessions()}).encode()))
     return tmp_path
+
+
+def sessions():
+    """Sessions about a few matters with an assistant who answers at length, one of them begun twice."""
+    steps = []
+    for number, matter in enumerate([*["tulips", "bread", "chess", "taxes", "sailing", "mushrooms"], "tulips"]):
+        for question in (f"How do I begin with {matter}?", f"What do {matter} cost?", f"Do many people like {matter}?"):
+            steps.append({"role": "user", "content": question, "session": str(number)})
+            answer = " ".join(f"Here is what matters with {matter}, point {point}." for point in range(12))
+            steps.append({"role": "assistant", "content": answer, "session": str(number)})
+    return steps
 
 
 def test_fitted_weights_follow_what_they_were_fitted_on(data, tmp_path):
     assert fit_local.main(["--data", str(data), "--out", str(tmp_path)]) == 0
-    weights = json.loads((tmp_path / "scope_weights.json").read_bytes())["weights"]
+    pairs = json.loads((tmp_path / "scope_weights.json").read_bytes())["weights"]
+    weights, chats = ({name: pair[place] for name, pair in pairs.items()} for place in range(2))
     replies = replies_from(json.loads((tmp_path / "reply_weights.json").read_bytes()))
     trajectories = fit_local.read_set(data / fit_local.SETS["star"].path)
     assert ScopeTracker(weights).scopes == []
@@ -48,6 +64,16 @@ def test_fitted_weights_follow_what_they_were_fitted_on(data, tmp_path):
     untrained, _ = fit_local.measure(trajectories, {})
     assert score > untrained
     assert switch > 0
+    woven = fit_local.woven_chats(fit_local.read_chats(data / fit_local.CHATS_FROM), keep=lambda *_: True, count=8)
+    as_talk, _ = fit_local.measure(woven, weights, replies)
+    as_chats, _ = fit_local.measure(woven, weights, replies, chats)
+    assert as_chats > as_talk
+
+
+def test_of_chats_each_session_of_two_in_turn_is_read_once(data):
+    chats = fit_local.read_chats(data / fit_local.CHATS_FROM)
+    assert [len(chat.gold) for chat in chats] == [6] * 6
+    assert len(fit_local.read_chats(data / fit_local.CHATS_FROM, most=2)) == 2
 
 
 def test_steps_that_open_something_inside_a_goal_are_not_learned_from(data):
@@ -55,7 +81,7 @@ def test_steps_that_open_something_inside_a_goal_are_not_learned_from(data):
     assert trajectory.coarse == {5}
 
 
-@pytest.mark.parametrize(("kind", "lines"), [("fold", 1), ("leave-one-out", 3), ("silence", 18)])
+@pytest.mark.parametrize(("kind", "lines"), [("fold", 1), ("leave-one-out", 4), ("silence", 18)])
 def test_reports_say_how_good_the_weights_are(data, capsys, kind, lines):
     assert fit_local.main(["--data", str(data), "--report", kind, "--limit", "2"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == lines
@@ -63,7 +89,7 @@ def test_reports_say_how_good_the_weights_are(data, capsys, kind, lines):
 
 def test_evidence_can_be_left_out(data):
     sets = {"star": fit_local.read_set(data / fit_local.SETS["star"].path)}
-    weights, _ = fit_local.train(sets, keep=lambda *_: True, without=("cohesion", "now: "))
+    weights, _, _ = fit_local.train(sets, keep=lambda *_: True, without=("cohesion", "now: "))
     assert not any(weight for name, weight in weights.items() if "cohesion" in name)
 
 

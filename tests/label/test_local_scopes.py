@@ -179,10 +179,29 @@ def test_a_candidate_has_one_number_for_each_name():
         assert candidate.score == pytest.approx(weighed)
 
 
-def test_shipped_weights_name_only_what_is_known():
-    rest = [name for name in shipped_weights() if name not in FEATURES]
+@pytest.mark.parametrize("of_chats", [False, True])
+def test_shipped_weights_name_only_what_is_known(of_chats):
+    weights = shipped_weights(of_chats=of_chats)
+    rest = [name for name in weights if name not in FEATURES]
     assert all(name.startswith(("now: ", "pair: ", "turn: ", "join: ", "look: ")) for name in rest)
-    assert len(shipped_weights()) - len(rest) > 100
+    assert len(weights) - len(rest) > 100
+
+
+@pytest.mark.parametrize(
+    ("turns", "is_chat"),
+    [
+        ([("user", "How do tulips grow?"), ("assistant", "From bulbs. " * 40)], True),
+        ([("user", "How do tulips grow?"), ("assistant", "From bulbs.")], False),
+        ([("assistant", "Hello. " * 80), ("user", "How do tulips grow?")], False),
+        ([("ann", "How do tulips grow?"), ("bob", "From bulbs. " * 40)], False),
+        ([("user", "Hello"), ("assistant", "From bulbs. " * 40), ("ann", "Hello"), ("user", "Hello")], False),
+    ],
+)
+def test_chats_with_an_assistant_that_answers_at_length_are_weighed_apart(turns, is_chat):
+    tracker = ScopeTracker({"new: always": -9.0}, chats={"new: always": 9.0})
+    for turn, (role, content) in enumerate(turns):
+        tracker.assign(read(content, role), tracker.scopes[0] if turn else None)
+    assert (tracker.choose(read("Which bread is best?")) is None) is is_chat
 
 
 def test_interleaved_threads_of_several_speakers_are_told_apart():

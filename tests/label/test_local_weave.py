@@ -6,7 +6,7 @@ import pytest
 
 from stitch.core import Step
 from stitch.label.local.reading import read_step
-from stitch.pipelines.weave import KINDS, chain, room, stretches, weave
+from stitch.pipelines.weave import KINDS, chain, chat, room, stretches, weave
 
 
 def talk(number):
@@ -88,3 +88,15 @@ def test_a_room_has_many_speakers_who_name_each_other(pool):
     names = {step.role for step in steps}
     assert len(names) > 6
     assert any(name in step.content for step in steps for name in names if name != step.role)
+
+
+def test_sessions_with_an_assistant_are_left_where_an_exchange_ends(pool):
+    even = [[*stretch, [Step(role="agent", content="See you then.")]] for stretch in pool]
+    taken_up = 0
+    for seed in range(40):
+        steps, scopes = chat(random.Random(seed), even)
+        assert [step.role for step in steps] == ["user", "agent"] * (len(steps) // 2)
+        assert scopes[::2] == scopes[1::2]
+        assert all(scopes.count(number) == 6 for number in set(scopes))
+        taken_up += scopes != sorted(scopes)
+    assert 0 < taken_up < 40

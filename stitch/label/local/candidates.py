@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -54,8 +54,30 @@ class Decision(NamedTuple):
     """None: a new one."""
 
 
-@lru_cache(maxsize=1)
-def shipped_weights() -> Mapping[str, float]:
-    """The weights made by `stitch.pipelines.fit_local`."""
+class Weighing(NamedTuple):
+    """What the numbers of a candidate count."""
+
+    by_name: Mapping[str, float]
+    when_returning: list[float]
+    """Of `STEP_FEATURES`."""
+    when_opening: list[float]
+    of_current: list[float]
+    """Of `SCOPE_FEATURES`."""
+    of_earlier: list[float]
+
+    @classmethod
+    def of(cls, weights: Mapping[str, float]) -> Weighing:
+        """In the order of the numbers, by what their weights are called in `FEATURES`; 0 where there is none."""
+
+        def listed(kind: str, names: Sequence[str]) -> list[float]:
+            return [weights.get(f"{kind}: {name}", 0.0) for name in names]
+
+        returning, opening = listed("return", STEP_FEATURES), listed("new", STEP_FEATURES)
+        return cls(weights, returning, opening, listed("continue", SCOPE_FEATURES), listed("return", SCOPE_FEATURES))
+
+
+@lru_cache(maxsize=2)
+def shipped_weights(*, of_chats: bool = False) -> Mapping[str, float]:
+    """The weights made by `stitch.pipelines.fit_local`: of all talk, or of chats with who answers at length."""
     data = files("stitch.label.local").joinpath("scope_weights.json").read_bytes()
-    return {str(name): float(weight) for name, weight in orjson.loads(data)["weights"].items()}
+    return {str(name): float(pair[of_chats]) for name, pair in orjson.loads(data)["weights"].items()}

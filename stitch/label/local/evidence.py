@@ -152,6 +152,8 @@ class Stream:
     """Whether a tool was called."""
     service: int = 0
     """How many steps ask somebody to do something, or offer to."""
+    at_length: bool = False
+    """Whether an assistant answered somebody at length."""
     opener: str = ""
     """Who spoke first."""
     last_role: str = ""
@@ -165,6 +167,11 @@ class Stream:
     def interleaved(self) -> float:
         """How much subjects are left unfinished and taken up again, from 0 to 1."""
         return min(1.0, 6.0 * (self.returns + self.interruptions) / (self.position + 16))
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether one talks with an assistant that answers at length."""
+        return self.at_length and len(self.voices.keys() - INSTRUCTING) <= 2
 
     def leads(self, role: str) -> bool:
         """Whether a role, folded, spoke first, after instructions; so does the first to speak."""

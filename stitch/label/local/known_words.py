@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from stitch.label.local.evidence import Scope, Stream
-from stitch.label.local.reading import Reading
-from stitch.label.local.turns import AGENTS
+from stitch.label.local.reading import AGENTS, Reading
 from stitch.text.forms import SentenceForm
 
 _FEW_WORDS = 3

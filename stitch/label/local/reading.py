@@ -52,8 +52,8 @@ _CLOSING = whole_words(
 _ANAPHORA = word_set(
     "it it's its that that's this these those they they're them their he he's she she's his her him there"
 )
-INSTRUCTING = word_set("system developer")
-"""Roles that say beforehand what the others are to do."""
+INSTRUCTING, AGENTS = word_set("system developer"), word_set("assistant agent ai bot model gpt")
+"""Roles that say beforehand what the others are to do, and those of assistants."""
 _TOOL_ROLES = word_set("tool function environment observation api ipython execution")
 
 

@@ -25,10 +25,10 @@ from stitch.label.local.forgetting import drop, uncount, unsaid, unsaid_of
 from stitch.label.local.naming import distinct_name
 from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of
 from stitch.label.local.phases import Phase, is_repair, phase_after
+from stitch.label.local.reading import AGENTS
 from stitch.label.local.titles import goal_title
 from stitch.label.local.turns import (
     ACKNOWLEDGES,
-    AGENTS,
     ASKS,
     CALLS,
     MIN_OPENING_CHARS,

@@ -18,10 +18,8 @@ import orjson
 
 from stitch.core.protocols import ErasedText
 from stitch.label.local import chains
-from stitch.label.local.candidates import Candidate, Decision, shipped_weights
+from stitch.label.local.candidates import Candidate, Decision, Weighing, shipped_weights
 from stitch.label.local.evidence import (
-    SCOPE_FEATURES,
-    STEP_FEATURES,
     Rival,
     Scope,
     Stream,
@@ -33,7 +31,7 @@ from stitch.label.local.forgetting import close_up, drop, forget_speaker, return
 from stitch.label.local.known_words import goes_on, known_in
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.naming import NOTHING_SAID, InWords
-from stitch.label.local.reading import Reading
+from stitch.label.local.reading import AGENTS, Reading
 from stitch.label.local.replies import FADING_STEPS, Heard, Replies, blend, fit, shipped_replies, vector, vectors
 from stitch.label.local.scope_counts import bounded, counted, restored, saved
 from stitch.label.local.threads import (
@@ -70,18 +68,23 @@ class ScopeTracker:
     Args:
         weights: By name: those of `FEATURES`, "now: WORD", "pair: OPEN - GIVEN", "turn: LEFT - TAKEN",
             and "join: NAME" and "look: NAME" for those of `JOIN_FEATURES`. The shipped ones if None.
+        chats: The same in chats (`Stream.is_chat`). `weights` if None, the shipped ones if both are.
         replies: What tells how well a step follows another. The shipped matrices if None.
     """
 
-    def __init__(self, weights: Mapping[str, float] | None = None, *, replies: Replies | None = None) -> None:
+    def __init__(
+        self,
+        weights: Mapping[str, float] | None = None,
+        *,
+        chats: Mapping[str, float] | None = None,
+        replies: Replies | None = None,
+    ) -> None:
         self._replies = shipped_replies() if replies is None else replies
-        self._by_name = shipped_weights() if weights is None else weights
-        self._when_returning = [self._weight(f"return: {name}") for name in STEP_FEATURES]
-        self._when_opening = [self._weight(f"new: {name}") for name in STEP_FEATURES]
-        self._of_current = [self._weight(f"continue: {name}") for name in SCOPE_FEATURES]
-        self._of_earlier = [self._weight(f"return: {name}") for name in SCOPE_FEATURES]
-        self._joining = [self._weight(f"join: {name}") for name in JOIN_FEATURES]
-        self._looking = [self._weight(f"look: {name}") for name in JOIN_FEATURES]
+        by_name = shipped_weights() if weights is None else weights
+        self._in_talk = Weighing.of(by_name)
+        self._in_chats = Weighing.of(chats or (shipped_weights(of_chats=True) if weights is None else by_name))
+        self._joining = [by_name.get(f"join: {name}", 0.0) for name in JOIN_FEATURES]
+        self._looking = [by_name.get(f"look: {name}", 0.0) for name in JOIN_FEATURES]
         self.scopes: list[Scope] = []
         self._stream = Stream()
         self._holders: dict[str, list[int]] = {}
@@ -200,9 +203,10 @@ class ScopeTracker:
         best_reply, next_reply = sorted([to_nothing, *replies], reverse=True)[:2] if replies else (to_nothing, 0.0)
         of_step = self._of_step(reading, weights, cohesions, replies, to_nothing)
         leaving = self._particles(reading)
-        weight, nothing = self._by_name.get, repeat(0.0)
+        weighing = self._in_chats if stream.is_chat else self._in_talk
+        weight, nothing = weighing.by_name.get, repeat(0.0)
         left = sum(map(weight, leaving, nothing))
-        returning = left + sum(map(mul, self._when_returning, of_step))
+        returning = left + sum(map(mul, weighing.when_returning, of_step))
         latest, latest_open = _latest([scope for scope in shortlist if scope is not current])
         found: list[Candidate] = []
         for scope, cohesion, reply in zip(shortlist, cohesions, replies, strict=True):
@@ -223,12 +227,12 @@ class ScopeTracker:
             pairs = self._pairs(reading, scope)
             score = sum(map(weight, pairs, nothing))
             if scope is current:
-                score += sum(map(mul, self._of_current, of_scope))
+                score += sum(map(mul, weighing.of_current, of_scope))
                 found.append(Candidate(scope, [], of_scope, pairs, score))
             else:
-                score += returning + sum(map(mul, self._of_earlier, of_scope))
+                score += returning + sum(map(mul, weighing.of_earlier, of_scope))
                 found.append(Candidate(scope, of_step, of_scope, leaving + pairs, score))
-        opening = left + sum(map(mul, self._when_opening, of_step))
+        opening = left + sum(map(mul, weighing.when_opening, of_step))
         self._rivals = {
             str(scope.number): Rival(candidate.score - opening, scope.last, scope.closed)
             for scope, candidate in zip(shortlist, found, strict=True)
@@ -271,9 +275,6 @@ class ScopeTracker:
             row = self._ahead.get(text)
             self._heard = text, self._replies.hear(vector(text) if row is None else row)
         return self._heard[1]
-
-    def _weight(self, name: str) -> float:
-        return self._by_name.get(name, 0.0)
 
     def _particles(self, reading: Reading) -> tuple[str, ...]:
         return tuple(f"now: {word}" for word in sorted(reading.particles))
@@ -331,6 +332,7 @@ class ScopeTracker:
     def _go_on(self, reading: Reading, scope: Scope, *, is_new: bool) -> None:
         """Count what a step of a scope says of how the talk goes: who speaks, and whether it goes over to the scope."""
         stream = self._stream
+        stream.at_length = stream.at_length or (reading.role in AGENTS and stream.is_answered_at_length(reading))
         switched = stream.current is not None and scope.number != stream.current
         turns = stream.turns.setdefault(reading.role, [0, 0])
         turns[0] += 1

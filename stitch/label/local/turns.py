@@ -36,7 +36,6 @@ _RESULT_ROLES = word_set(
     " console computer sandbox interpreter browser runtime"
 )
 _USERS = word_set("user human customer client operator")
-AGENTS = word_set("assistant agent ai bot model gpt")
 _SPEAKS_OF_TOOLS = whole_words(
     """tools?|functions?|commands?|command line|shell|terminal|api|apis|environment|actions?|interface|sandbox|policy
     |interact with|execute|workspace|repository|agent"""
