@@ -94,3 +94,7 @@ def test_what_is_named_again_or_stood_for_is_stronger_and_fades_with_every_step(
     once.stand_for(bo, kind="thing")
     assert once.strength(bo) > before
     assert [each for _, each in once.rank()] == [bo, ann]
+    once.clock += 1
+    faded = once.strength(bo)
+    once.mention(find_names("then came Bo Carr")[0], step=None, alone=False, beside=False)
+    assert once.strength(bo) > faded  # although to be named is less than what is left of having been stood for
