@@ -108,6 +108,18 @@ def test_a_verb_before_its_object_names_no_scope():
     assert propose_name(read("Can you tune the query on the orders table?")).text.startswith("query")
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Different topic: I have a job interview on Tuesday.", "job interview"),
+        ("Let's change the subject: the piano needs tuning.", "piano"),
+        ("How often do I water the ferns?", "ferns"),
+    ],
+)
+def test_what_says_that_there_is_a_subject_is_none(text, name):
+    assert propose_name(read(text)).text == name
+
+
 def test_a_scope_is_returned_to_by_name():
     named = scopes(
         ("user", "Let's look at the login timeout bug first."),

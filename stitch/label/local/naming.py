@@ -62,7 +62,7 @@ _VAGUE = word_set(
     "idea option options way ways help thing things stuff question questions lot bit kind sort type information info"
     " details detail moment minute second time day today tomorrow tonight morning afternoon evening number name list"
     " person people someone man guy guys something anything one two three pm am place places town looking going"
-    " forward thats"
+    " forward thats topic topics subject subjects matter often"
 )
 _ABOUT = word_set(
     "advice aspect aspects clarification con cons example examples explanation guidance guide guidelines handle ideas"
