@@ -205,5 +205,6 @@ def test_an_action_is_read_as_it_is_written(
 )  # fmt: skip
 def test_what_stands_in_a_fence_of_a_shell_is_run_whatever_it_is_called(code, act, on):
     action = written_action(f"I do:\n```bash\n{code}\n```", fences=True)
+    assert action is not None
     assert list(action.acts) == [(act, on)]
     assert written_action(f"I do:\n```bash\n{code}\n```", fences=False) is None

@@ -207,8 +207,8 @@ def test_words_that_name_a_goal_tell_nothing_inside_of_it() -> None:
     of = (
         user(0, "Mend the lamp.", LAMP), call(1, "look(x)", LAMP), result(2, "The lamp is dark.", LAMP),
         call(3, "turn(x)", LAMP), result(4, "It was refused.", LAMP),
+        user(5, "Paint the door.", DOOR), call(6, "paint(x)", DOOR), result(7, "The lamp fell.", DOOR),
     )  # fmt: skip
-    of = (*of, user(5, "Paint the door.", DOOR), call(6, "paint(x)", DOOR), result(7, "The lamp fell.", DOOR))
     told = SCORERS["inside"](pool_of("Was the lamp refused?", candidates(of=of))) or []
     assert [place for place, number in enumerate(told) if number] == [3, 4, 6, 7]
     assert (

@@ -55,10 +55,10 @@ def test_what_is_held_is_told_down_to_the_eighth_level() -> None:
         lists = {"id": level, "parts": [lists]}
     assert [fact.thing for fact in told_in(json.dumps(lists))] == [tuple("zyxw"[: n + 1]) for n in range(4)]
     objects: object = 1
-    for level, key in enumerate("abcdefghij", 1):
+    for depth, key in enumerate("abcdefghij", 1):
         objects = {key: objects}
         whole = told_in(json.dumps({"id": "w", "in": objects}))
-        assert [fact.value for fact in whole] == (["1"] if level < 8 else [])
+        assert [fact.value for fact in whole] == (["1"] if depth < 8 else [])
 
 
 @pytest.mark.parametrize(
