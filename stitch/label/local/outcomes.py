@@ -70,6 +70,8 @@ _LINTED = re.compile(r"^\S+:\d+(?::\d+)?: (?:fatal )?error\b", re.MULTILINE)
 _TESTS = re.compile(
     r"\b(?P<count>\d+) (?P<what>passed|failed|errors?|failures?|skipped|passing|failing)\b", re.IGNORECASE
 )
+_COLLECTED = re.compile(r"\b[1-9]\d* errors? in \d+(?:\.\d+)? ?s\b")
+"""What pytest says where tests could not be read, and none ran."""
 _UNITTEST = re.compile(r"^(?:FAILED \(|OK\b)", re.MULTILINE)
 _FIELD = re.compile(
     r'"(?:error|errors|exception|error_message)"\s*:\s*(?P<error>"[^"]|\{|\[\s*[^\]\s]|true)'
@@ -161,6 +163,8 @@ def _tests(text: str) -> str | None:
     good, bad = counts.get("pass", 0), counts.get("fail", 0) + counts.get("erro", 0)
     if "pass" in counts or "fail" in counts:
         return SUCCESS if not bad else PARTIAL if good else FAILURE
+    if bad and _COLLECTED.search(text):
+        return FAILURE
     unit = _UNITTEST.search(text) if "Ran " in text else None
     return None if unit is None else SUCCESS if unit.group() == "OK" else FAILURE
 
