@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stitch.assemble import open_memory
-from stitch.core import Step
+from stitch.core import LabelKind, Step
 from stitch.errors import SettingsError
 from stitch.label.local import LocalLabeler
 from stitch.label.model import DraftedLabeler, WindowedLabeler
@@ -50,6 +50,20 @@ def test_what_is_left_as_it_is_stands_as_the_models_word() -> None:
     assert shown[0]["scope"] == local[0].intent.scope
     assert "scope" not in shown[1]  # told where it changes
     assert shown[0]["events"] == list(local[0].intent.event_types)
+
+
+def test_a_scope_that_turns_out_to_continue_another_is_drafted_as_that_one() -> None:
+    said = (
+        "What does the Zephyr Mill cost?", "It costs $41.80.",
+        "Two tickets for the museum, please.", "They are booked.",
+    )  # fmt: skip
+    steps = [Step(id=str(n), role=("user", "assistant")[n % 2], content=f"{said[n % 4]} ({n // 4})") for n in range(28)]
+    local = LocalLabeler().begin("t")
+    names, vocabulary = [made.intent.scope for made in local.label(steps)], local.inventory().vocabulary()
+    joined = [vocabulary.canonical(LabelKind.SCOPE, name or "") for name in names]
+    assert joined != names
+    drafted = labeler_of(lambda system, user: {"changes": []}, window_steps=28)[0].begin("t").label(steps)
+    assert [made.intent.scope for made in drafted] == joined
 
 
 def test_only_what_is_written_is_changed() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 
-from stitch.core import Labeler, ReferenceRewrite, Step, StepLabels, annotate_rewrites
+from stitch.core import Labeler, LabelKind, LabelVocabulary, ReferenceRewrite, Step, StepLabels, annotate_rewrites
 from stitch.label.model.quoting import quote_window, shown_text
 from stitch.label.model.session import Estimate, ModelSession
 from stitch.label.model.windowed import WindowedLabeler, WindowedSession
@@ -61,8 +61,10 @@ class DraftedSession(WindowedSession):
 
     def _quoted(self, window: Sequence[Step], *, session: str | None, time: str) -> str:
         # A copy makes the draft: what the local session takes in is what the model says in the end.
-        labels = self._drafter.begin(self._trajectory, self._local.save()).label(window)
-        self._drafts = [_reading(n, *pair) for n, pair in enumerate(zip(window, labels, strict=True), start=1)]
+        copy = self._drafter.begin(self._trajectory, self._local.save())
+        labels = copy.label(window)
+        joined = copy.inventory().vocabulary()  # a scope may turn out inside the window to continue an earlier one
+        self._drafts = [_reading(n, *pair, joined) for n, pair in enumerate(zip(window, labels, strict=True), start=1)]
         self._resolved = [made.references for made in labels]
         scope, shown = "", list[tuple[Mapping[str, Any], str]]()
         for draft, step, made in zip(self._drafts, window, labels, strict=True):
@@ -131,13 +133,13 @@ def _written(change: StepChange) -> list[tuple[str, Any]]:
     return [(name, getattr(change, name)) for name in ("events", "entities", "references", "summary")]
 
 
-def _reading(n: int, step: Step, labels: StepLabels) -> StepReading:
+def _reading(n: int, step: Step, labels: StepLabels, joined: LabelVocabulary) -> StepReading:
     """Local labels as a model would have written them."""
     intent, text = labels.intent, step.content
     said = next((text[start:end] for start, end in sentence_spans(text[:_SAID_CHARS])), "")
     return StepReading(
         n=n,
-        scope=intent.scope or "",
+        scope=joined.canonical(LabelKind.SCOPE, intent.scope) if intent.scope else "",
         events=list(intent.event_types),
         entities=list(intent.entity_types),
         summary=" ".join(f"{step.role}: {said}".split()) if said else "",
