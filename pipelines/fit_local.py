@@ -444,8 +444,11 @@ def _held_out(sets: Mapping[str, Sequence[LabeledTrajectory]], *, kind: str) -> 
     for label, parts in {"all": (), **({} if kind == "fold" else EVIDENCE)}.items():
         if parts and kind == "ablation":
             fitted = train(sets, keep=_in_the_fold, without=parts)
-        weights = {name: weight for name, weight in fitted.weights.items() if not any(part in name for part in parts)}
-        used = fitted._replace(weights=weights)
+        weights, chats = (
+            {name: weight for name, weight in each.items() if not any(part in name for part in parts)}
+            for each in (fitted.weights, fitted.chats)
+        )
+        used = fitted._replace(weights=weights, chats=chats)
         yield f"{label}: " + "; ".join(_measured(name, each[1::5], used) for name, each in sets.items())
 
 
