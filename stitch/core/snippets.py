@@ -86,6 +86,17 @@ class EntityMention(BaseModel):
     value: str
 
 
+MAX_ASKS = 10
+"""How many questions and search words a step may have at most; those beyond are left out."""
+MAX_ASK_CHARS = 200
+"""How long each may be; what is longer is left out, not cut."""
+
+
+def _bounded(asks: tuple[str, ...]) -> tuple[str, ...]:
+    said = dict.fromkeys(" ".join(each.split()) for each in asks)
+    return tuple(each for each in said if 0 < len(each) <= MAX_ASK_CHARS)[:MAX_ASKS]
+
+
 class StepLabels(BaseModel):
     """What a labeler says of one step."""
 
@@ -104,6 +115,11 @@ class StepLabels(BaseModel):
     """Words of earlier steps without which this one cannot be found, such as the question that a bare answer answers.
 
     Indexed with the step, at a lower weight; not part of its text.
+    """
+    asks: Annotated[tuple[str, ...], AfterValidator(_bounded)] = ()
+    """Questions that the step answers and words to search it by, in other words than its own.
+
+    Indexed with the step and never shown in a context. At most `MAX_ASKS`, of at most `MAX_ASK_CHARS` characters.
     """
     trust: Trust | None = None
     """The lowest trust of the steps whose words the rewriting and summarizing took in; the ingestor finds it.
@@ -130,6 +146,8 @@ class MemorySnippet(BaseModel):
     summary: str = ""
     context: str = ""
     """See `StepLabels.context`."""
+    asks: tuple[str, ...] = ()
+    """See `StepLabels.asks`."""
     intent: ContextualIntent = Field(default_factory=ContextualIntent)
     references: tuple[ReferenceRewrite, ...] = ()
     session: str | None = None

@@ -98,6 +98,7 @@ class Entry(NamedTuple):
             resolved=with_calls(resolved, step.tool_calls),
             summary=labels.summary,
             context=labels.context,
+            asks=labels.asks,
             intent=labels.intent,
             references=labels.references,
             session=step.session,

@@ -63,6 +63,8 @@ def to_payload(snippet: MemorySnippet, *, embedder_name: str) -> Payload:
             payload[name] = list(values)
     if snippet.references:
         payload["references"] = [reference.model_dump() for reference in snippet.references]
+    if snippet.asks:
+        payload["asks"] = list(snippet.asks)
     if snippet.tools:
         payload["tools"] = list(snippet.tools)
     if snippet.metadata:

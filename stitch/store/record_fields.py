@@ -17,7 +17,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 FIELDS = (
     "tenant", "trajectory", "step", "position", "recorded", "schema_version", "origin", "trust", "role", "text",
     "scope", "event_types", "entity_types", "labeled_by", "summary", "context", "references", "resolved", "happened",
-    "tools", "session", "targets", "metadata",
+    "tools", "session", "targets", "metadata", "asks",
 )  # fmt: skip
 """The fields of a payload in the order in which a record has their values; nulls at the end are left out."""
 
@@ -79,7 +79,7 @@ def snippet_of(values: Sequence[Any]) -> MemorySnippet:
     every: Sequence[Any] = (*values, *_NOTHING[len(values) :])
     (
         tenant, trajectory, step, position, recorded, version, origin, trust, role, text, scope, events, entities,
-        labeled_by, summary, context, references, resolved, happened, tools, session, targets, metadata,
+        labeled_by, summary, context, references, resolved, happened, tools, session, targets, metadata, asks,
     ) = every  # fmt: skip
     if version != SCHEMA_VERSION or trust is None or metadata is not None or text is None:
         return from_payload(from_values(values))
@@ -97,6 +97,7 @@ def snippet_of(values: Sequence[Any]) -> MemorySnippet:
         "resolved": text if resolved is None else resolved,
         "summary": summary or "",
         "context": context or "",
+        "asks": _tuple(asks),
         "intent": stored_intent(*map(_tuple, (scope, events, entities, targets))),
         "references": tuple(map(_reference, _tuple(references))),
         "session": session,

@@ -37,6 +37,7 @@ LABELS = st.builds(
     summary=st.just("") | TEXTS,
     mentions=st.lists(st.builds(EntityMention, entity_type=TEXTS, value=TEXTS), max_size=3).map(tuple),
     context=st.just("") | TEXTS,
+    asks=st.lists(TEXTS, max_size=3).map(tuple),
     trust=st.none() | st.sampled_from(Trust),
 )  # fmt: skip
 

@@ -2,7 +2,8 @@
 
 More than half of labels as JSON are names, and a sentence that stands in the step beside them. A row is a JSON list:
 
-    [scope, event types, entity types, targets, made by, trust, summary, context, references, mentions]
+    [scope, event types, entity types, targets, made by, trust, summary, context, references, mentions,
+     asks]
 
 What is not there is null, or left out at the end. A summary that says who did what in which scope, and then words of
 the step, is where these words begin and end in its content. A reference is a list of its fields, of which the last may
@@ -20,9 +21,10 @@ import orjson
 from stitch.core.summaries import place_of, summary_at
 
 _REFERENCE = ("start", "end", "replacement", "antecedent", "confidence")
-_TEXTS = {"made_by": 4, "context": 7, "trust": 5}
+_AS_IT_IS = {"made_by": 4, "context": 7, "asks": 10, "trust": 5}
 _INTENT = ("scope", "event_types", "entity_types", "targets")
 _SUMMARY, _REFERENCES, _MENTIONS = 6, 8, 9
+_LENGTH = 11
 
 SCOPE = "coalesce(json_extract({0}, '$[0]'), json_extract({0}, '$.intent.scope'))"
 EVENT_TYPES = "json_each({0}, iif(json_type({0}) = 'array', '$[1]', '$.intent.event_types'))"
@@ -58,8 +60,8 @@ def expand(row: bytes | None, step: bytes) -> bytes | None:
 
 
 def _row(labels: dict[str, Any], step: dict[str, Any]) -> list[Any]:
-    row: list[Any] = [labels["intent"].get(name) for name in _INTENT] + [None] * 6
-    for name, place in _TEXTS.items():
+    row: list[Any] = [labels["intent"].get(name) for name in _INTENT] + [None] * (_LENGTH - len(_INTENT))
+    for name, place in _AS_IT_IS.items():
         row[place] = labels.get(name)
     if "summary" in labels:
         row[_SUMMARY] = place_of(labels["summary"], **_beside(row, step))
@@ -72,10 +74,10 @@ def _row(labels: dict[str, Any], step: dict[str, Any]) -> list[Any]:
 
 
 def _labels(row: list[Any], step: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    row += [None] * (_MENTIONS + 1 - len(row))
+    row += [None] * (_LENGTH - len(row))
     made: dict[str, Any] = {
         "intent": {name: value for name, value in zip(_INTENT, row, strict=False) if value is not None},
-        "made_by": row[_TEXTS["made_by"]],
+        "made_by": row[_AS_IT_IS["made_by"]],
     }
     if (references := row[_REFERENCES]) is not None:
         named = (zip(_REFERENCE, values, strict=False) for values in references)
@@ -85,8 +87,8 @@ def _labels(row: list[Any], step: Callable[[], dict[str, Any]]) -> dict[str, Any
     if (mentions := row[_MENTIONS]) is not None:
         pairs = zip(mentions[::2], mentions[1::2], strict=True)
         made["mentions"] = [{"entity_type": kind, "value": value} for kind, value in pairs]
-    for name in ("context", "trust"):
-        if (value := row[_TEXTS[name]]) is not None:
+    for name in ("context", "asks", "trust"):
+        if (value := row[_AS_IT_IS[name]]) is not None:
             made[name] = value
     return made
 

@@ -378,6 +378,7 @@ class SnippetStoreContract:
             resolved="The Olympus Summit is priced at $76.22",
             summary="price",
             context="how much is it",
+            asks=("What does a night there come to?", "tariff"),
             intent=ContextualIntent(
                 scope="day 1", event_types=("answer", "inform"), entity_types=("price",), targets=("Olympus Summit",)
             ),
