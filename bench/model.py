@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import get_context
 from pathlib import Path
@@ -60,8 +60,6 @@ def reply_to(prompt: str) -> dict[str, Any]:
         quoted = prompt.rpartition("[[ ## steps ## ]]\n")[2].partition("\n\nRespond with")[0]
         steps = [json.loads(line) for line in quoted.splitlines()]
         return {"readings": [{"n": step["n"], **_reading(step["text"]), "references": []} for step in steps]}
-    if "`changes`" in prompt.rpartition("Respond with")[2]:
-        return {"changes": list(_changes(prompt))}
     if "`statements`" in prompt.rpartition("Respond with")[2]:
         quoted = prompt.rpartition("[[ ## steps ## ]]\n")[2].partition("\n\nRespond with")[0]
         steps = [json.loads(line) for line in quoted.splitlines()]
@@ -87,28 +85,6 @@ def reply_to(prompt: str) -> dict[str, Any]:
     }
 
 
-def _changes(prompt: str) -> Iterator[dict[str, Any]]:
-    """What the rules say otherwise than the draft of a window."""
-    quoted = prompt.rpartition("[[ ## steps ## ]]\n")[2].partition("\n\nRespond with")[0]
-    told = ""
-    for line in quoted.splitlines():
-        step = json.loads(line)
-        right = _reading(_BRACKETS.sub("", step["text"]))
-        if "scope" in step:
-            told = step["scope"]
-        change = {} if right["scope"] == told else {"scope": right["scope"]}
-        told = right["scope"]
-        for name in ("events", "entities"):
-            if right[name] and right[name] != step.get(name, []):
-                change[name] = right[name]
-        if change:
-            yield {"n": step["n"], **change}
-
-
-_BRACKETS = re.compile(r" \[[^\[\]]{1,160}\]")
-"""What references were read as in a draft."""
-
-
 def _reading(text: str) -> dict[str, Any]:
     named = re.findall(r"\bday \d+", text)
     return {
@@ -131,21 +107,6 @@ def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Any) -> 
         "own_tokens_per_step": round(sum(len(step.content) for step in steps) / 4 / count, 1),
         "cpu_ms_per_step": round(1_000 * cpu_s / count, 3),
     }
-
-
-def _same_scope(steps: Sequence[Step]) -> float:
-    """Of how many steps the corrected draft has the scope that the same rules give without a draft."""
-    from stitch.label.local import LocalLabeler
-    from stitch.label.model import DraftedLabeler, WindowedLabeler
-    from stitch.lm import LanguageModel
-
-    scopes = [
-        [made.intent.scope for made in labeler.begin("trip").label(list(steps))]
-        for way in (WindowedLabeler, DraftedLabeler)
-        for labeler in [way(LanguageModel("rules", completion=RuleCompletion()), fallback=LocalLabeler())]
-    ]
-    same: int = sum(one == other for one, other in zip(*scopes, strict=True))
-    return same / len(steps)
 
 
 def measure_statements(steps: Sequence[Step], *, model: LanguageModel) -> dict[str, float]:
@@ -286,17 +247,13 @@ def command(latency_s: float, concurrency: int, as_json: bool) -> None:
     """
     from stitch.embed import StaticEmbedder
     from stitch.label.local import LocalLabeler
-    from stitch.label.model import DraftedLabeler, StepwiseLabeler, WindowedLabeler
+    from stitch.label.model import StepwiseLabeler, WindowedLabeler
     from stitch.lm import LanguageModel
 
     steps = came_steps()
-    windowed, drafted, stepwise = (LanguageModel("rules", completion=RuleCompletion()) for _ in range(3))
+    windowed, stepwise = (LanguageModel("rules", completion=RuleCompletion()) for _ in range(2))
     result: dict[str, Any] = {
         "windowed": measure_labeler(WindowedLabeler(windowed, fallback=LocalLabeler()), steps, ledger=windowed.ledger),
-        "drafted": {
-            **measure_labeler(DraftedLabeler(drafted, fallback=LocalLabeler()), steps, ledger=drafted.ledger),
-            "same_scope": round(_same_scope(steps), 3),
-        },
         "stepwise": measure_labeler(
             StepwiseLabeler(stepwise, embedder=StaticEmbedder(), fallback=LocalLabeler()), steps, ledger=stepwise.ledger
         ),
@@ -308,7 +265,7 @@ def command(latency_s: float, concurrency: int, as_json: bool) -> None:
     if as_json:
         print_json(result)
         return
-    for name in ("windowed", "drafted", "stepwise", "statements", "filter", "answers", "judges"):
+    for name in ("windowed", "stepwise", "statements", "filter", "answers", "judges"):
         click.echo(f"{name}: " + ", ".join(f"{value} {what.replace('_', ' ')}" for what, value in result[name].items()))
     click.echo(f"throughput of labels: {result['throughput_ratio']:.2f} of the ideal")
     click.echo(f"memory: {result['rss_growth_mb']} MB more after {LONG_STEPS} steps")

@@ -21,9 +21,6 @@ _FORMATS = ("neutral", "openai")
 _model = click.option(
     "--model", metavar="NAME", help="Who labels: a model, or any name if a person does. The same in both commands."
 )
-_draft = click.option(
-    "--draft", is_flag=True, default=None, help="Show local labels; replies say only what is wrong. The same in both."
-)
 
 
 @click.group()
@@ -43,7 +40,6 @@ def group() -> None:
 @group.command("export")
 @memory_options
 @_model
-@_draft
 @click.option("--window", metavar="auto|N", help="How many steps a request has at most.  [default: auto]")
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="neutral", show_default=True,
               help="Of the lines: of our own, or of OpenAI's batches.")  # fmt: skip
@@ -81,15 +77,14 @@ def export_command(*, form: Any, out: Path | None, as_json: bool, **settings: An
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @memory_options
 @_model
-@_draft
 @json_option
 @click.pass_context
 def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json: bool, **settings: Any) -> None:
     """Store the labels in the replies of FILEs (`-` for standard input), one line of JSON each.
 
-    A line is {"id", "reply": {"readings": [...]}, "usage"?: {"prompt_tokens", "reply_tokens"}} (with --draft "changes"
-    for "readings"), or as a batch of OpenAI returns it. What cannot be used is named with its line, and its window is
-    exported again; everything else is stored, and the exit status is 3. The same file twice changes nothing.
+    A line is {"id", "reply": {"readings": [...]}, "usage"?: {"prompt_tokens", "reply_tokens"}}, or as a batch of
+    OpenAI returns it. What cannot be used is named with its line, and its window is exported again; everything else is
+    stored, and the exit status is 3. The same file twice changes nothing.
 
     \b
     Example:
@@ -125,7 +120,7 @@ def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json
 
 
 def _of_labeler(settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: settings.get(name) for name in ("config", "model", "window", "draft")}
+    return {name: settings.get(name) for name in ("config", "model", "window")}
 
 
 def _of_memory(settings: dict[str, Any]) -> dict[str, Any]:

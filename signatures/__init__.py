@@ -12,7 +12,6 @@ from stitch.signatures.realizations import RealizeOperation
 from stitch.signatures.replies import (
     Reference,
     StatementReading,
-    StepChange,
     StepReading,
     Synonym,
     ThemeName,
@@ -29,14 +28,14 @@ from stitch.signatures.trees import (
     ScoreTreeNodes,
     VerifyTreeNodes,
 )
-from stitch.signatures.windows import ConsolidateLabels, CorrectDraft, LabelWindow
+from stitch.signatures.windows import ConsolidateLabels, LabelWindow
 
 __all__ = [
     "AnswerDebate", "AnswerFromTree", "AnswerQuestion", "DiagnoseLabels", "ExtendEventTypes", "InduceScope",
     "JudgeAnswer", "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MendPathQuery", "ProposeTreeEdits",
     "RouteTreeRequest", "ScoreTreeNodes", "TreeTask", "VerifyTreeNodes", "MergeEntityTypes", "MergeEventTypes",
-    "ConsolidateLabels", "CorrectDraft", "ExtractStatements", "NameThemes", "StatementReading", "ThemeName",
+    "ConsolidateLabels", "ExtractStatements", "NameThemes", "StatementReading", "ThemeName",
     "RealizeOperation", "Reference", "RewriteReferences", "SeedEntityTypes",
     "SeedEventTypes", "SelectEventTypes", "SelectFilter", "SelectFilterEntityTypes", "SelectFilterEvents",
-    "SelectScopes", "StepChange", "StepReading", "SummarizeScope", "SummarizeStep", "Synonym",
+    "SelectScopes", "StepReading", "SummarizeScope", "SummarizeStep", "Synonym",
 ]  # fmt: skip

@@ -183,14 +183,6 @@ def names_of(item: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-class StepChange(StepReading):
-    """What is wrong in the draft of a step."""
-
-    scope: Annotated[str, BeforeValidator(_as_text)] = ""
-    events: Annotated[list[str], BeforeValidator(_as_names)] = Field(default_factory=list)
-    entities: Annotated[list[str], BeforeValidator(_as_names)] = Field(default_factory=list)
-
-
 _NUMBER = re.compile(r"\b\d{1,6}\b")
 
 

@@ -156,8 +156,6 @@ class Settings(BaseModel):
     """Of the model's provider; its own environment variable is read if there is none here."""
     stepwise: bool = False
     """Label with a model step by step, as in the paper, at about four calls a step."""
-    draft: bool = False
-    """Show the model the local labels of a window, and let it write only what is wrong in them: shorter replies."""
     window: Annotated[int, Field(ge=1, le=200)] | Literal["auto"] = "auto"
     """How many steps one call of a model labels."""
     label_program: str | GivenModule | None = None

@@ -129,7 +129,6 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
         raise SettingsError(
             "no model is named", hint="name one with --model; any name, such as yours, if a person labels"
         )
-    _check_draft(loaded)
     window = WindowProgram()
     if loaded.label_program is not None:
         load_program(loaded.label_program, window, target="windowed")
@@ -140,16 +139,7 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
         program=window,
         window_steps=steps,
         price=_price(loaded),
-        draft=loaded.draft,
     )
-
-
-def _check_draft(settings: Settings) -> None:
-    if settings.draft and (settings.stepwise or settings.label_program is not None):
-        raise SettingsError(
-            "drafts are corrected in windows, by a prompt that nobody compiles",
-            hint="leave out --draft, or --stepwise and --program",
-        )
 
 
 def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
@@ -239,15 +229,12 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
 
     if settings.labels == "local" or model is None:
         return LocalLabeler()
-    from stitch.label.model import DraftedLabeler, StepwiseLabeler, WindowedLabeler
+    from stitch.label.model import StepwiseLabeler, WindowedLabeler
     from stitch.label.model.compiled import load_program
     from stitch.label.model.windowed import WINDOW_STEPS
     from stitch.signatures.programs import StepProgram, WindowProgram
 
     window_steps = WINDOW_STEPS if settings.window == "auto" else settings.window
-    _check_draft(settings)
-    if settings.draft:
-        return DraftedLabeler(model, fallback=LocalLabeler(), window_steps=window_steps)
     if settings.stepwise:
         steps = StepProgram()
         if settings.label_program is not None:

@@ -58,7 +58,6 @@ def about_labeler(labeler: OfflineLabeler) -> dict[str, Any]:
         "model": labeler.model.name,
         "window_steps": labeler.window_steps,
         "program": program,
-        "draft": labeler.draft,
         "price": None if price is None else LabelPrice(**price._asdict()),
     }
 
@@ -91,6 +90,5 @@ def _handover(memory: Memory, request: ElsewhereRequest) -> Handover:
         program=program,
         window_steps=request.window_steps,
         price=None if request.price is None else Price(**request.price.model_dump()),
-        draft=request.draft,
     )
     return memory.lifecycle.handover(labeler)

@@ -39,8 +39,6 @@ class ElsewhereRequest(Request):
     """The prompts, if they were compiled."""
     price: LabelPrice | None = None
     """If it is known."""
-    draft: bool = False
-    """Whether local labels are shown, and only what is wrong in them is answered."""
 
 
 class LabelWindowsRequest(ElsewhereRequest):

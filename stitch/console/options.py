@@ -59,7 +59,6 @@ def labeling_options(command: Command) -> Command:
         ),
         model_options,
         click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),
-        click.option("--draft", is_flag=True, default=None, help="Let it correct local labels: shorter replies."),
         click.option("--stepwise", is_flag=True, default=None, help="Label step by step, as in the paper."),
         click.option("--program", "label_program", metavar="FILE", help="Prompts compiled by `stitch optimize`."),
     )

@@ -47,7 +47,6 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
     report = json.loads(result.stdout)
     assert set(report) == {
         "windowed",
-        "drafted",
         "stepwise",
         "statements",
         "throughput_ratio",

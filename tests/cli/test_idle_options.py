@@ -19,7 +19,6 @@ def memory(run, tmp_path):
     ("line", "option"),
     [
         ("relabel --memory m --model x --labels local", "--model"),
-        ("relabel --memory m --draft --labels local", "--draft"),
         ("ingest steps.jsonl --memory m --window 4 --labels local", "--window"),
         ("relabel --memory m --model x --stepwise --window 4", "--window"),
         ("query cost --memory m --program p.json", "--program"),

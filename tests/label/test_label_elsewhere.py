@@ -112,32 +112,6 @@ def test_a_window_behind_a_checkpoint_is_asked_for_as_if_all_before_it_were_read
         assert exported(memory) == [second]
 
 
-def test_drafts_go_out_and_what_is_wrong_in_them_comes_in(tmp_path: Path) -> None:
-    changes = {"changes": [{"n": 1, "scope": "hotels of the trip", "events": ["ask hotel"]}]}
-    with filled(tmp_path / "a", trajectories=1) as memory:
-        local = [entry.labels for entry in memory.steps("t0")]
-        [request] = exported(memory, "m", draft=True)
-        shown = [json.loads(line) for line in fields_of(request["messages"][-1]["content"])["steps"].splitlines()]
-        assert shown[0]["scope"] == (local[0].intent.scope if local[0] else "")
-        assert "changes" in request["schema"]["properties"]
-        [whole] = exported(memory, "m")
-        assert whole["id"] != request["id"]
-        wrong = imported(memory, [{"id": request["id"], "reply": changes}], "m").rejections
-        assert len(wrong) == 1  # made for another way of labeling
-        assert imported(memory, [{"id": request["id"], "reply": changes}], "m", draft=True).steps == 24
-        made = [entry.labels for entry in memory.steps("t0")]
-    first = made[0]
-    assert first is not None
-    assert (first.intent.scope, first.intent.event_types) == ("hotels of the trip", ("ask hotel",))
-    assert [own.made_by for own in made if own] == ["m drafted-1"] * 24 + [LOCAL] * 16
-    with (
-        LoopbackProvider(lambda system, user: {"changes": []}) as provider,
-        open_memory(tmp_path / "a", labels="model", model="m", base_url=provider.base_url, draft=True) as memory,
-    ):
-        assert memory.lifecycle.relabel().steps == 16
-        assert set(makers(memory)) == {"m drafted-1"}
-
-
 def test_the_model_goes_on_where_the_batches_stopped(tmp_path: Path) -> None:
     with filled(tmp_path / "a", number=60) as memory:
         imported(memory, [replied(request) for request in exported(memory, "m")], "m")

@@ -92,12 +92,6 @@ REPLIES: dict[tuple[str, str], list[tuple[Any, Any]]] = {
         ("No references.", []),
         ("No references are needed because every step of this log names all that it is about.", AGAIN),
     ],
-    ("CorrectDraft", "changes"): [
-        ("No changes needed.", []),
-        ({"2": {"scope": "hotel"}}, [{"n": 2, "scope": "hotel"}]),
-        ({"changes": {"step_2": {"scope": "hotel"}}}, [{"n": 2, "scope": "hotel"}]),
-        ("The draft looks good.", AGAIN),
-    ],
     ("NameThemes", "names"): [
         ({"names": ["the Mill", "trains"]}, [{"n": 1, "name": "the Mill"}, {"n": 2, "name": "trains"}]),
         ({"names": {"2": "trains"}}, [{"n": 2, "name": "trains"}]),

@@ -6,19 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stitch.label.model.drafted import DraftedLabeler
     from stitch.label.model.session import Estimate
     from stitch.label.model.stepwise import StepwiseLabeler
     from stitch.label.model.windowed import WindowedLabeler
 
 _HOME = {
-    "DraftedLabeler": "stitch.label.model.drafted",
     "Estimate": "stitch.label.model.session",
     "StepwiseLabeler": "stitch.label.model.stepwise",
     "WindowedLabeler": "stitch.label.model.windowed",
 }
 
-__all__ = ["DraftedLabeler", "Estimate", "StepwiseLabeler", "WindowedLabeler"]
+__all__ = ["Estimate", "StepwiseLabeler", "WindowedLabeler"]
 
 
 def __getattr__(name: str) -> object:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.core import Labeler, LabelSession, Step, StepLabels
 from stitch.errors import ReplyError
-from stitch.label.model.drafted import DraftedSession, drafted_by
 from stitch.label.model.session import ModelSession
 from stitch.label.model.windowed import WINDOW_STEPS, WindowedLabeler, WindowedSession
 from stitch.lm import Charge, LanguageModel, Ledger, Price
@@ -45,8 +44,8 @@ class WindowReply(NamedTuple):
 class OfflineLabeler(WindowedLabeler):
     """Labels a window from a reply that was made elsewhere, to the request that this made.
 
-    It has the name of the `WindowedLabeler`, or `DraftedLabeler`, of the same model, shows the same prompts and holds
-    replies to the same checks: either goes on where the other stopped.
+    It has the name of the `WindowedLabeler` of the same model, shows the same prompts and holds replies to the same
+    checks: either goes on where the other stopped.
 
     Args:
         model: Its name; when a person labels, any name.
@@ -54,7 +53,6 @@ class OfflineLabeler(WindowedLabeler):
         program: The prompt, if it was compiled.
         window_steps: How many steps a request has at most.
         price: What the model costs.
-        draft: Whether local labels are shown, and only what is wrong in them is answered, as by the `DraftedLabeler`.
     """
 
     consolidates = False
@@ -67,9 +65,7 @@ class OfflineLabeler(WindowedLabeler):
         program: WindowProgram | None = None,
         window_steps: int = WINDOW_STEPS,
         price: Price | None = None,
-        draft: bool = False,
     ) -> None:
-        self.draft = draft
         self._desk = _Desk()
         self._spent = _LastCharge()
         self._lock = threading.Lock()
@@ -77,15 +73,9 @@ class OfflineLabeler(WindowedLabeler):
         engine = LanguageModel(model, completion=self._desk, ledger=self._spent, price=price)
         super().__init__(engine, fallback=fallback, program=program, window_steps=window_steps)
 
-    @property
-    def name(self) -> str:
-        """That of the labeler that calls the same model in the same way."""
-        return drafted_by(self.model) if self.draft else super().name
-
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session; its `label` raises what `accept` raises."""
-        kind = _OfflineDraftedSession if self.draft else _OfflineWindowedSession
-        return kind(self, self._fallback, trajectory, saved)
+        return _OfflineSession(self, self._fallback, trajectory, saved)
 
     def request(self, session: LabelSession, steps: Sequence[Step]) -> WindowRequest:
         """What to ask about the next steps of a trajectory; the session stays where it is."""
@@ -122,14 +112,6 @@ class _OfflineSession(WindowedSession):
     def _label(self, steps: list[Step]) -> list[StepLabels]:
         readings = self.read(steps)
         return [self.accept(step, reading) for step, reading in zip(steps, readings, strict=True)]
-
-
-class _OfflineWindowedSession(_OfflineSession):
-    """Of whole labels."""
-
-
-class _OfflineDraftedSession(_OfflineSession, DraftedSession):
-    """Of what is wrong in a draft."""
 
 
 class _LastCharge(Ledger):

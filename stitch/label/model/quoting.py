@@ -51,32 +51,24 @@ def shown_time(step: Step) -> str:
     return (step.timestamp or "")[:_TIME_CHARS]
 
 
-def quote_window(
-    steps: Sequence[Step],
-    *,
-    session: str | None = None,
-    time: str = "",
-    drafts: Sequence[tuple[Mapping[str, Any], str]] = (),
-) -> str:
+def quote_window(steps: Sequence[Step], *, session: str | None = None, time: str = "") -> str:
     """Steps to be labeled, numbered; session and hour are shown where they change.
 
     Args:
         steps: Of the window.
         session: Of the step before.
         time: Of the step before, as `shown_time` gives it.
-        drafts: What is told of each beside it, and its text in another form; nothing if empty.
     """
     lines = []
     for n, step in enumerate(steps, start=1):
-        more, text = drafts[n - 1] if drafts else ({}, None)
-        told: dict[str, Any] = {"n": n, **more}
+        told: dict[str, Any] = {"n": n}
         if step.session is not None and step.session != session:
             told["session"] = step.session
         now = shown_time(step)
         if now[:_HOUR_CHARS] != time[:_HOUR_CHARS] and now:
             told["time"] = now
         session, time = step.session, now or time
-        lines.append(quote_step(step, told=told, text=text))
+        lines.append(quote_step(step, told=told))
     return "\n".join(lines)
 
 
