@@ -16,7 +16,6 @@ import click
 
 from stitch.bench.data.files import read_json
 from stitch.bench.figures import shown
-from stitch.bench.goals import goal_rows
 from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.bench.metrics.scores import mean
 from stitch.bench.registry import METHODS
@@ -63,9 +62,6 @@ def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = (), *, part
     if rows := list(_differences(runs, saved)):
         lines += ["", "## Do labels help?", "", _HELP, ""]
         lines += _table(_HELP_HEAD, rows)
-    if rows := list(goal_rows(runs, saved)):
-        lines += ["", "## Against the goals", "", _GOALS, ""]
-        lines += _table(["set", "measure", "trivial", "goal", "`stitch`", ""], rows)
     if runs:
         shown_methods = [name for name in METHODS if any(name in run.records for run in runs)]
         lines += ["", "## Every method", "", _EVERY, ""]
@@ -136,12 +132,6 @@ these words, drawn at random. *Left out*: recall@10 with the weights of the sear
 beginning with none, and *shipped*: with those in use (`left_out.csv` has the intervals); a dash where there is none to
 leave out, for weights are fitted to evidence among the first hits, not to answers in a context, and longmemeval_s asks
 what longmemeval_oracle does."""
-
-_GOALS = """\
-Local labels, no model. The weights of the scope tracker are fitted on parts of star, sgd, irc, tiage, dialseg711 and
-sgd_interleaved, so those rows flatter; rules for runs were made with agent_runs and experience in view, those for other
-languages with multilingual. `stitch/label/local/README.md` says where they fail. Names of the sets are those of their
-files."""
 
 _EVERY = """\
 The measure of the first table, for every method. `stitch-no-…` leaves out one kind of label or the resolved

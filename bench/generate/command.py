@@ -100,7 +100,7 @@ def came(
     \b
     Example:
       stitch generate came --domain travel --size S --seed 1 --out came-travel-s
-      stitch generate came --domain travel --size S --seed 1 --wording letter --out came-travel-letter
+      stitch generate came --domain travel --size S --seed 1 --wording chat --out came-travel-chat
     """
     require_free(out)
     if by_model and wording != PLAIN.name:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from stitch.bench.generate import names
-from stitch.bench.generate.motions import MOTIONS, THEMES, Motion, Theme
+from stitch.bench.generate.wordings import PARTS
 
 NAMESPACE = uuid.UUID("5b0e8a3e-6f5d-5d0e-8f6e-1f2f6a1f9c11")
 """Under which the ids of generated trajectories and evidence are made."""
@@ -21,6 +20,36 @@ PRICES = {"hotel": (90.0, 420.0), "restaurant": (18.0, 190.0), "attraction": (8.
 
 RATINGS = (1.5, 4.9)
 CONTENTIONS_PER_SIDE = 5
+
+
+class Motion(NamedTuple):
+    """A motion with the words that sentences about it need."""
+
+    text: str
+    policy: str
+    """What is proposed, as the subject of a sentence."""
+    place: str
+    people: str
+
+    def fill(self, template: str) -> str:
+        """The template with the motion's words in it."""
+        filled = template.format(policy=self.policy, place=self.place, people=self.people)
+        return filled[0].upper() + filled[1:]
+
+
+class Theme(NamedTuple):
+    """One aspect under which a motion can be judged."""
+
+    name: str
+    claims: dict[str, str]
+    """By side: the contention."""
+    reasons: dict[str, tuple[str, ...]]
+    """By side: sentences that argue for its claim."""
+    measures: tuple[str, ...]
+
+
+MOTIONS = tuple(Motion(**motion) for motion in PARTS["motions"])
+THEMES = tuple(Theme(**theme) for theme in PARTS["themes"])
 
 
 class Place(NamedTuple):
@@ -51,7 +80,7 @@ class TravelWorld(NamedTuple):
 
 def build_travel_world(rng: Random) -> TravelWorld:
     """Make a hundred places of each kind; every name begins with another invented word, so none contains another."""
-    stems = [begin + end for begin in names.NAME_BEGINNINGS for end in names.NAME_ENDINGS]
+    stems = [begin + end for begin in PARTS["name_beginnings"] for end in PARTS["name_endings"]]
     rng.shuffle(stems)
     stem = iter(stems)
     prices: set[str] = set()
@@ -61,17 +90,17 @@ def build_travel_world(rng: Random) -> TravelWorld:
 
 
 def _place(rng: Random, kind: str, stem: str, prices: set[str]) -> Place:
-    name = f"{stem} {rng.choice(names.MIDDLE_WORDS)} {rng.choice(names.PLACE_NOUNS[kind])}"
+    name = f"{stem} {rng.choice(PARTS['middle_words'])} {rng.choice(PARTS['place_nouns'][kind])}"
     price = next(price for price in _prices(rng, kind) if price not in prices)
     prices.add(price)
     traits = {
-        "where": rng.choice(names.NEIGHBORHOODS),
-        "founder": rng.choice(names.FOUNDERS),
-        "custom": rng.choice(names.CUSTOMS),
-        "scent": rng.choice(names.SCENTS),
-        "sound": rng.choice(names.SOUNDS),
-        "special": rng.choice(names.SPECIALTIES[kind]),
-        "crowd": rng.choice(names.CROWDS),
+        "where": rng.choice(PARTS["neighborhoods"]),
+        "founder": rng.choice(PARTS["founders"]),
+        "custom": rng.choice(PARTS["customs"]),
+        "scent": rng.choice(PARTS["scents"]),
+        "sound": rng.choice(PARTS["sounds"]),
+        "special": rng.choice(PARTS["specialties"][kind]),
+        "crowd": rng.choice(PARTS["crowds"]),
     }
     return Place(name, kind, price, f"{rng.uniform(*RATINGS):.1f}", traits)
 
@@ -128,9 +157,9 @@ def build_debate_world(rng: Random, *, evidence: int) -> DebateWorld:
             contentions[name] = Contention(name, side, number, statement, theme)
     citations = [
         f"{begin}{end} ({year})"
-        for begin in names.AUTHOR_BEGINNINGS
+        for begin in PARTS["author_beginnings"]
         for end, year in zip(
-            names.AUTHOR_ENDINGS, rng.sample(range(1996, 2025), len(names.AUTHOR_ENDINGS)), strict=True
+            PARTS["author_endings"], rng.sample(range(1996, 2025), len(PARTS["author_endings"])), strict=True
         )
     ]
     rng.shuffle(citations)
@@ -143,8 +172,8 @@ def build_debate_world(rng: Random, *, evidence: int) -> DebateWorld:
 
 def _evidence(rng: Random, *, citation: str, theme: Theme, motion: Motion) -> Evidence:
     subject = rng.choice(theme.measures)
-    title = f"{theme.name.capitalize()} in {rng.choice(_SETTINGS)}: {rng.choice(_METHODS)} of {subject}"
-    finding = rng.choice(_FINDINGS).format(
+    title = f"{theme.name.capitalize()} in {rng.choice(PARTS['settings'])}: {rng.choice(PARTS['methods'])} of {subject}"
+    finding = rng.choice(PARTS["findings"]).format(
         measure=subject,
         moved=rng.choice(("rose", "fell")),
         percent=rng.randint(3, 41),
@@ -153,29 +182,3 @@ def _evidence(rng: Random, *, citation: str, theme: Theme, motion: Motion) -> Ev
         place=motion.place,
     )
     return Evidence(str(uuid.uuid5(NAMESPACE, citation + title)), title, citation, finding, theme)
-
-
-_SETTINGS = (
-    "border districts", "harbor towns", "mountain valleys", "twin cities", "former mill towns", "island communities",
-    "commuter belts", "market towns", "garden suburbs", "river provinces",
-)  # fmt: skip
-_METHODS = (
-    "a panel study",
-    "a ten-year record",
-    "a survey",
-    "a natural experiment",
-    "a comparison",
-    "a long view",
-    "an audit",
-)
-_FINDINGS = (
-    "in {places} municipalities {measure} {moved} by {percent} percent within {years} years",
-    "over {years} years, {measure} {moved} by {percent} percent where a comparable rule was tried",
-    (
-        "{measure} {moved} by about {percent} percent in {places} districts, and the change outlasted the {years} "
-        "years of study"
-    ),
-    "of {places} comparable places, most saw {measure} move by {percent} percent or more inside {years} years",
-    "after {years} years the gap in {measure} between {places} matched towns had changed by {percent} percent",
-    "{percent} percent of the change in {measure} across {places} communities came in the first {years} years",
-)

@@ -11,9 +11,8 @@ from random import Random
 from typing import NamedTuple
 
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
-from stitch.bench.generate.phrases_traveler import ORDINALS
 from stitch.bench.generate.storyboard import Operation
-from stitch.bench.generate.wordings import PLAIN, Wording
+from stitch.bench.generate.wordings import ORDINALS, PLAIN, Wording
 
 
 class RealizationRequest(NamedTuple):

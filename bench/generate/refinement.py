@@ -12,11 +12,9 @@ from typing import NamedTuple
 
 from stitch.bench.generate.environment import DebateWorld
 from stitch.bench.generate.focus import Scene
-from stitch.bench.generate.phrases_debate import ADVERBS
-from stitch.bench.generate.phrases_traveler import ORDINALS
 from stitch.bench.generate.realization import claim_of, title_of
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation
-from stitch.bench.generate.wordings import PLAIN, DebateWording, TravelWording, Wording
+from stitch.bench.generate.wordings import ORDINALS, PLAIN, DebateWording, TravelWording, Wording
 
 NAMED_SHARE = 0.04
 """How often a name is left standing. In the authors' example a name is said when it is proposed, then nearly never."""
@@ -163,7 +161,7 @@ def refer_in_debate(
         contention = world.contentions[operation.target]
         forms = wording.own if operation.role.startswith(contention.side) else wording.other
         kind = "content" if "content" in forms and rng.random() < CONTENT_SHARE else "ordinal"
-        word = ADVERBS[contention.number - 1]
+        word = ORDINALS[contention.number - 1]
         said = rng.choice(forms[kind]).format(
             ordinal=word,
             adverb=word,

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
 from stitch.bench.generate.focus import Focus, Scene
-from stitch.bench.generate.phrases_traveler import ORDINALS
 from stitch.bench.generate.refinement import CARDINALS, Refined
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, Storyboard
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Question, Turn
-from stitch.bench.generate.wordings import PLAIN
+from stitch.bench.generate.wordings import ORDINALS, PLAIN
 from stitch.errors import StitchError
 
 

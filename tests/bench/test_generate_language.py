@@ -11,20 +11,23 @@ from hypothesis import strategies as st
 from stitch.bench.generate import SIZES, GeneratedTrajectory, Size, generate
 from stitch.bench.generate.environment import DebateWorld
 from stitch.bench.generate.focus import Scene
-from stitch.bench.generate.phrases_debate import CITING, OPENINGS
-from stitch.bench.generate.phrases_travel_agent import AGENT
-from stitch.bench.generate.phrases_traveler import USER
 from stitch.bench.generate.realization import Decks
 from stitch.bench.generate.refinement import refer_in_travel, segment
 from stitch.bench.generate.storyboard import Operation
 from stitch.bench.generate.verify import resolve
+from stitch.bench.generate.wordings import PLAIN
 
 TRIP = generate("travel", SIZES["M"], seed="language")
 DEBATE = generate("debate", SIZES["M"], seed="language")
 BESIDE_THE_POINT = re.compile(r"rest|more|close|where|special|crowd|senses|custom|founder|reason|talk|correction")
 ACTION_POOLS = {
     f"{speaker} {name}": pool
-    for speaker, pools in {"user": USER, "agent": AGENT, "debater": OPENINGS, "citing": CITING}.items()
+    for speaker, pools in {
+        "user": PLAIN.travel.user,
+        "agent": PLAIN.travel.agent,
+        "debater": PLAIN.debate.openings,
+        "citing": PLAIN.debate.citing,
+    }.items()
     for name, pool in pools.items()
     if not BESIDE_THE_POINT.search(name)
 }

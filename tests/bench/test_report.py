@@ -6,7 +6,6 @@ import csv
 import importlib.util
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from stitch.bench.commands import group
-from stitch.bench.goals import goal_rows
 from stitch.bench.manifest import RunSettings, claim, new_manifest
 from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.bench.page import table
@@ -259,33 +257,3 @@ def test_only_one_figure_of_a_column_is_the_best() -> None:
     assert html.count('class="best"') == 1
     assert '<tr class="first"><th scope="row">b</th><td class="best">0.9</td>' in html
     assert 'class="best"' not in table(["m", "x"], [["a", "0.1"]], best=True)
-
-
-def test_goals_are_compared_with_what_was_run(tmp_path: Path) -> None:
-    run = read_run(make_run(tmp_path / "r", name="sgd_interleaved"))
-    types = dict(zip(("q1", "q2", "q3"), ("S-hard", "M", "L-hard"), strict=True))
-    records = {m: [r.model_copy(update={"type": types[r.question]}) for r in own] for m, own in run.records.items()}
-    run = replace(run, records=records)
-    saved: list[dict[str, Any]] = [
-        {"set": "gecor", "bleu": 70.04, "copy_bleu": 57.7},
-        {"set": "star", "scope": {"bcubed_f1": 0.8}},
-    ]
-    rows = {(row[0], row[1]): row[3:] for row in goal_rows([run], saved)}
-    assert rows["sgd_interleaved", "recall@10"] == ["0.75", "1.000", "reached"]
-    assert rows["sgd_interleaved", "recall@10, hard"] == ["0.60", "1.000", "reached"]
-    assert rows["sgd_interleaved", "recall@10, S / M / L"][1:] == ["1.000 / 1.000 / 1.000", "reached"]
-    assert rows["gecor", "bleu"] == ["70.0", "70.0", "reached"]
-    assert rows["star", "scope bcubed_f1"] == ["0.85", "0.800", "**not reached**"]
-    assert len(rows) == 5
-    runs = replace(
-        run,
-        manifest=run.manifest.model_copy(
-            update={"settings": run.manifest.settings.model_copy(update={"set": "agent_runs"})}
-        ),
-    )
-    labels = {"set": "agent_runs", "scope": {"bcubed_f1": 0.71}}
-    reached = {(row[0], row[1]): row[4] for row in goal_rows([runs], [labels])}
-    assert reached["agent_runs", "recall in 1024"] == "1.000"
-    assert reached["agent_runs", "scope bcubed_f1"] == "0.710"
-    assert ("agent_runs", "event_type v_measure") not in reached
-    assert list(goal_rows([], [])) == []
