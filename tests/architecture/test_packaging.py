@@ -73,7 +73,7 @@ def test_the_wheel_holds_every_file(tmp_path):
             if file.is_file() and "__pycache__" not in file.parts and not file.name.startswith("."):
                 inner = file.relative_to(ROOT).parts
                 wanted.add("/".join(inner if folder == "stitch" else ("stitch", *inner)))
-    assert wanted - held == set()
+    assert wanted - held == {"stitch/bench/EXPERIMENTS.md"}  # a page for who maintains the project
     assert held - wanted == set()
     assert wheel.stat().st_size < 12_500_000  # 11 MB of it are tables of words, compressed
 
