@@ -65,7 +65,7 @@ class KeptRankings:
         key = (
             query.tenant, query.trajectory, query.k, query.count, query.lexical_share, query.required_words,
             None if vector is None else vector.tobytes(), None if words is None else tuple(words.items()),
-            frozenset(labels.items()), frozenset((query.weights or {}).items()),
+            frozenset(labels.items()),
         )  # fmt: skip
         if key not in self._kept:
             once = self._snippets.setdefault

@@ -354,7 +354,6 @@ def _open(
             inventories=ingestor.inventory,
             counter=counter,
             count=settings.density,
-            informative=settings.density_weights == "informative",
         )
         covering = ThemesRetriever(
             steps=intent,

@@ -94,8 +94,6 @@ class Settings(BaseModel):
     """How labels rank: `strict` (label density first, the paper), `weighed` (added to similarity), or `auto`."""
     density: DensityCount = DensityCount.VALUES
     """What label density counts: matched values (the paper), or kinds (its authors' code)."""
-    density_weights: Literal["equal", "informative"] = "equal"
-    """Whether a label that few steps carry counts more than one that most carry."""
 
     embedder: str = "static"
     """`static`, `minilm` (through ONNX Runtime, without torch), a Sentence Transformers model

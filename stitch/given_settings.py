@@ -34,7 +34,6 @@ class GivenSettings(TypedDict, total=False):
     budget_tokens: int | None
     ranking: Ranking | Literal["auto", "strict", "weighed"] | None
     density: DensityCount | Literal["values", "kinds"] | None
-    density_weights: Literal["equal", "informative"] | None
     embedder: str | None
     embedder_model: str | None
     embedder_precision: Literal["float", "int8"] | None

@@ -91,7 +91,6 @@ class DensityQuery:
     lexical_share: float = 0.5
     """How much of the similarity is lexical when both parts are there, from 0 to 1."""
     count: DensityCount = DensityCount.VALUES
-    weights: Mapping[Label, float] | None = None
     k: int = 40
     min_trust: Trust | None = None
     """Only snippets of this trust or more are ranked."""

@@ -88,7 +88,7 @@ class ScoredSnippet(NamedTuple):
 
     @property
     def density(self) -> float:
-        """Number of matched labels, or with weights their sum; 0 where density is no part of the ranking."""
+        """Number of matched labels; 0 where density is no part of the ranking."""
         return self.parts.get(DENSITY, 0.0)
 
     @property
@@ -196,20 +196,14 @@ def density(
     matched: frozenset[Label],
     *,
     count: DensityCount = DensityCount.VALUES,
-    weights: Mapping[Label, float] | None = None,
 ) -> float:
     """How much of the filter is matched.
 
     Args:
         matched: What `match` returned.
         count: Whether values or kinds are counted.
-        weights: What each label counts, 1 where it is not named. Ignored for `DensityCount.KINDS`.
     """
-    if count is DensityCount.KINDS:
-        return float(len({label.kind for label in matched}))
-    if weights is None:
-        return float(len(matched))
-    return math.fsum(weights.get(label, 1.0) for label in matched)  # a plain sum would depend on the order of the set
+    return float(len({label.kind for label in matched} if count is DensityCount.KINDS else matched))
 
 
 def rank_by_label_density(
@@ -218,7 +212,6 @@ def rank_by_label_density(
     *,
     vocabulary: LabelVocabulary = _NO_MERGES,
     count: DensityCount = DensityCount.VALUES,
-    weights: Mapping[Label, float] | None = None,
     k: int | None = None,
 ) -> list[ScoredSnippet]:
     """Rank snippets strictly by how many labels they share with the filter, and only then by similarity.
@@ -230,7 +223,6 @@ def rank_by_label_density(
         intent_filter: F_q. If it is empty, similarity alone decides.
         vocabulary: Merges under which labels are compared; labels of the filter are read through it too.
         count: Whether values or kinds are counted.
-        weights: See `density`.
         k: How many to return; all if None.
 
     Returns:
@@ -241,7 +233,7 @@ def rank_by_label_density(
     scored = []
     for snippet, similarity in candidates:
         matched = match(snippet.intent, labels, vocabulary)
-        parts = {DENSITY: density(matched, count=count, weights=weights), SIMILARITY: similarity}
+        parts = {DENSITY: density(matched, count=count), SIMILARITY: similarity}
         scored.append(ScoredSnippet(snippet, matched, parts, similarity))
     scored.sort(key=LABEL_DENSITY.key)
     return scored if k is None else scored[:k]

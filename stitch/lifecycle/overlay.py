@@ -56,7 +56,7 @@ def _density(query: DensityQuery, snippet: MemorySnippet) -> float:
         for label, aliases in query.labels.items()
         if any(Label(label.kind, alias) in carried for alias in aliases)
     )
-    return density(matched, count=query.count, weights=query.weights)
+    return density(matched, count=query.count)
 
 
 def _similarity(similarity: Similarity, record: SnippetRecord, rarity: dict[int, float]) -> float:

@@ -9,7 +9,6 @@ an order and neighbors. What each of these is stands in a room beside it.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -94,13 +93,12 @@ class _Asked:
     """Those of the selection, in canonical form."""
     vocabulary: LabelVocabulary
     count: DensityCount
-    weights: Mapping[Label, float] | None
     rule: RankingRule
     inventory: LabelInventory
 
     def density_of(self, matched: frozenset[Label]) -> float:
         """How much matched labels count."""
-        return density(matched, count=self.count, weights=self.weights)
+        return density(matched, count=self.count)
 
 
 class IntentRetriever:
@@ -114,8 +112,6 @@ class IntentRetriever:
         inventories: Tells the label space of a tenant and trajectory.
         counter: Counts the tokens of the context.
         count: What density counts.
-        informative: Whether a label counts the more, the fewer steps carry it. Then density is a sum of weights
-            between 0 and 1, and no longer the number of labels of the paper.
         scorers: Make the parts of the scores; a part that is left out counts nothing.
         constants: What counts how much.
     """
@@ -133,7 +129,6 @@ class IntentRetriever:
         inventories: Inventories,
         counter: TokenCounter,
         count: DensityCount = DensityCount.VALUES,
-        informative: bool = False,
         scorers: Mapping[str, Scorer] = SCORERS,
         constants: Constants = CONSTANTS,
     ) -> None:
@@ -141,7 +136,7 @@ class IntentRetriever:
         self._embedder, self._lexical = embedder, lexical
         self._similarity = Similarity(embedder=embedder, lexical=lexical, asked_share=constants.asked_share)
         self._lexical = lexical
-        self._counter, self._density, self._informative = counter, count, informative
+        self._counter, self._density = counter, count
         self._scorers, self._constants = scorers, constants
         self._read_through = LabelInventory(), LabelVocabulary()
         """The last inventory, and what applies its merges."""
@@ -161,7 +156,6 @@ class IntentRetriever:
             inventories=inventories,
             counter=self._counter,
             count=self._density,
-            informative=self._informative,
             scorers=self._scorers,
             constants=self._constants,
         )
@@ -250,7 +244,6 @@ class IntentRetriever:
             target = next((hit.snippet for hit in ranking if hit.snippet.id == wanted), None)
         if target is None:
             raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
-        own = frozenset(map(asked.vocabulary.canonical_label, target.intent.labels()))
         return explain_rank(
             wanted,
             link_one(wanted, ranking, runs=asked.rule is RUNS),
@@ -259,7 +252,6 @@ class IntentRetriever:
             k=max(request.k, returned),
             vocabulary=asked.vocabulary,
             count=asked.count,
-            weights=self._weights(asked.labels | own, inventory),
         )
 
     def _read(self, request: SearchRequest, inventory: LabelInventory) -> _Asked:
@@ -282,7 +274,6 @@ class IntentRetriever:
             labels=labels,
             vocabulary=vocabulary,
             count=DensityCount.KINDS if selection.lists_names else self._density,
-            weights=self._weights(labels, inventory),
             rule=rule,
             inventory=inventory,
         )
@@ -398,7 +389,6 @@ class IntentRetriever:
             asked_share=share,
             labels=asked.vocabulary.readings(asked.labels) if used else {},
             count=asked.count,
-            weights=asked.weights,
         )
 
     def _pool_size(self, asked: _Asked) -> int:
@@ -445,9 +435,6 @@ class IntentRetriever:
         ids = {one.snippet.id for one in known} if repeating else set()
         return [one._replace(density=asked.density_of(one.matched)) for one in repeating if one.snippet.id not in ids]
 
-    def _weights(self, labels: Iterable[Label], inventory: LabelInventory) -> Mapping[Label, float] | None:
-        return {label: informativeness(label, inventory) for label in labels} if self._informative else None
-
 
 def _clause_counts_nothing(asked: _Asked, pool: Pool) -> bool:
     """Whether steps are so long that they say themselves what a clause says of where to look."""
@@ -464,14 +451,6 @@ _MOST_NAMES, _SAYING_A_NAME = 4, 40
 _MOST_SETUP = 1_000
 """So many more candidates are asked for at most, so that instructions that are left out take no place."""
 _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"
-
-
-def informativeness(label: Label, inventory: LabelInventory) -> float:
-    """How much a label tells, from 0 (every step carries it) to 1 (one step does)."""
-    if inventory.steps < 2:
-        return 1.0
-    carried = min(max(inventory.count(label), 1), inventory.steps)
-    return 1.0 - math.log(carried) / math.log(inventory.steps)
 
 
 def _as_matched(hit: ScoredSnippet, vocabulary: LabelVocabulary) -> ScoredSnippet:

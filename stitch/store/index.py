@@ -14,7 +14,7 @@ import numpy as np
 from stitch.core.intent import Label, LabelKind
 from stitch.core.moment import Moment
 from stitch.core.protocols import DensityQuery
-from stitch.core.ranking import DensityCount, density
+from stitch.core.ranking import DensityCount
 from stitch.core.trust import Trust
 from stitch.store.columns import Column, Ids, Texts, narrowed, with_gaps, without_gaps
 from stitch.store.words import PackedWords, TenantWords
@@ -35,9 +35,6 @@ _FEW_LEVELS = 16
 
 _FIRST_POSITION, _LAST_POSITION = -(2**63), 2**63 - 1
 """No step stands before or behind them: a store refuses it."""
-
-_PATTERNS = 256
-"""How many sets of matched labels are told apart before those that do not occur are dropped."""
 
 
 class Held(NamedTuple):
@@ -354,24 +351,17 @@ class TenantLabels:
         carried = {label: slots for label, slots in carried.items() if len(slots)}
         if not carried:
             return np.zeros(size, dtype=np.uint8), np.zeros(1)
-        if query.count is DensityCount.VALUES and not query.weights:
-            matches = np.zeros(size, dtype=np.min_scalar_type(len(carried)))  # the fewer bytes, the sooner it is read
-            for slots in carried.values():
-                matches[slots] += 1
-            return matches, np.arange(len(carried) + 1, dtype=np.float64)
-        # One number per distinct set of matched labels, so that `density` itself says what each set counts.
-        pattern = np.zeros(size, dtype=np.int64)
-        matched: list[tuple[Label, ...]] = [()]
-        for label, slots in carried.items():
-            pattern[slots] += len(matched)
-            matched += [(*labels, label) for labels in matched]
-            if len(matched) > _PATTERNS:  # most sets occur nowhere: number those anew that do
-                occurs = np.bincount(pattern, minlength=len(matched)) > 0
-                pattern = (np.cumsum(occurs) - 1)[pattern]
-                matched = [labels for labels, there in zip(matched, occurs.tolist(), strict=True) if there]
-        counts = [density(labels, count=query.count, weights=query.weights) for labels in map(frozenset, matched)]
-        densities, place = np.unique(np.array(counts), return_inverse=True)
-        return place[pattern], densities
+        groups = list(carried.values())
+        if query.count is DensityCount.KINDS:
+            kinds = sorted({label.kind for label in carried})
+            groups = [
+                np.unique(np.concatenate([slots for label, slots in carried.items() if label.kind is kind]))
+                for kind in kinds
+            ]
+        matches = np.zeros(size, dtype=np.min_scalar_type(len(groups)))  # the fewer bytes, the sooner it is read
+        for slots in groups:
+            matches[slots] += 1
+        return matches, np.arange(len(groups) + 1, dtype=np.float64)
 
     def _carrying(self, label: Label, aliases: frozenset[str]) -> Slots:
         lists = (self._postings.get(Label(label.kind, value)) for value in aliases)

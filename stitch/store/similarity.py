@@ -72,9 +72,6 @@ class Similarity:
 def _check(query: DensityQuery, *, dimension: int) -> None:
     if not 0.0 <= query.lexical_share <= 1.0:
         raise StoreError(f"the lexical share must be from 0 to 1, not {query.lexical_share!r}")
-    for label, weight in (query.weights or {}).items():
-        if not (math.isfinite(weight) and weight >= 0):
-            raise StoreError(f"the weight of {label.value!r} must be 0 or more, not {weight!r}")
     if query.vector is not None:
         check_vector(query.vector, dimension=dimension, what="the query")
     if query.words is not None:

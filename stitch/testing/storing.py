@@ -103,7 +103,6 @@ class ListStore:
             intent_filter,
             vocabulary=vocabulary,
             count=query.count,
-            weights=query.weights,
             k=max(query.k, 0),
         )
         return [StoreHit(scored.snippet, scored.density, scored.similarity) for scored in ranking]

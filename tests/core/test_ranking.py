@@ -12,7 +12,6 @@ from stitch.core import (
     ContextualIntent,
     DensityCount,
     IntentFilter,
-    Label,
     LabelKind,
     LabelMerge,
     LabelVocabulary,
@@ -97,15 +96,6 @@ def test_an_empty_filter_leaves_the_ranking_to_similarity_and_then_to_time():
     candidates = [(snippet(ContextualIntent(), 2), 0.5), (snippet(ContextualIntent(), 1), 0.5)]
     ranked = rank_by_label_density([*candidates, (snippet(ContextualIntent(), 0), 0.1)], IntentFilter())
     assert [hit.snippet.position for hit in ranked] == [1, 2, 0]
-
-
-def test_weights_let_a_rare_label_outrank_two_common_ones():
-    rare = snippet(ContextualIntent(entity_types=("citation",)), 0)
-    common = snippet(ContextualIntent(event_types=("say", "ask")), 1)
-    intent_filter = IntentFilter(event_types=("say", "ask"), entity_types=("citation",))
-    weights = {Label(LabelKind.ENTITY_TYPE, "citation"): 3.0}
-    ranked = rank_by_label_density([(rare, 0.0), (common, 0.0)], intent_filter, weights=weights)
-    assert [(hit.snippet.position, hit.density) for hit in ranked] == [(0, 3.0), (1, 2.0)]
 
 
 def test_two_aliases_of_one_label_on_a_snippet_count_once():

@@ -32,7 +32,6 @@ from stitch.retrieve import (
     LocalFilterSelector,
     PieceCounter,
 )
-from stitch.retrieve.intent import informativeness
 from stitch.retrieve.rank.similarity import Similarity
 from stitch.testing.contracts.retriever import (
     EMBEDDER,
@@ -80,7 +79,6 @@ def intent_retriever(
     choosing: IntentFilter | None = None,
     remainder: str | None = None,
     inventory: LabelInventory = INVENTORY,
-    informative: bool = False,
     likely: bool = False,
 ) -> IntentRetriever:
     return IntentRetriever(
@@ -90,7 +88,6 @@ def intent_retriever(
         lexical=LEXICAL,
         inventories=lambda tenant, trajectory: inventory,
         counter=COUNTER,
-        informative=informative,
     )
 
 
@@ -241,24 +238,6 @@ def test_what_is_asked_for_counts_beside_the_whole_question_by_its_share_in_vect
     plain = Similarity(embedder=EMBEDDER).query(request)
     assert plain.words is None
     assert plain.vector == pytest.approx(whole)
-
-
-def test_with_weights_a_rare_label_outranks_a_frequent_one() -> None:
-    choosing = IntentFilter(entity_types=("price", "name"))
-    plain = intent_retriever(choosing=choosing).search(ASKED)
-    weighted = intent_retriever(choosing=choosing, informative=True).search(ASKED)
-    assert plain.hits[0].density == 1
-    assert weighted.hits[0].snippet.step == "1"
-    assert weighted.hits[0].density == pytest.approx(1.0)
-    assert weighted.hits[1].density < 1
-
-
-def test_a_label_tells_the_less_the_more_steps_carry_it() -> None:
-    everywhere = LabelInventory(event_types={"ask": 10, "pay": 1, "go": 0}, steps=10)
-    assert informativeness(Label(LabelKind.EVENT_TYPE, "ask"), everywhere) == pytest.approx(0)
-    assert informativeness(Label(LabelKind.EVENT_TYPE, "pay"), everywhere) == 1
-    assert informativeness(Label(LabelKind.EVENT_TYPE, "go"), everywhere) == 1
-    assert informativeness(Label(LabelKind.EVENT_TYPE, "ask"), LabelInventory(steps=1)) == 1
 
 
 def test_why_not_names_the_lacking_label_and_the_change_that_admits_the_step() -> None:

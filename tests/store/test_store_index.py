@@ -33,7 +33,6 @@ def add(index: LabelIndex, row: int, entry: IndexEntry) -> None:
     changes=st.lists(st.tuples(st.integers(0, 8), st.none() | SETS, st.sampled_from("xy")), max_size=30),
     asked=st.frozensets(st.sampled_from(LABELS), max_size=14),
     count=st.sampled_from(DensityCount),
-    weighted=st.booleans(),
     trajectory=st.sampled_from([None, "x", "z"]),
     k=st.integers(1, 9),
 )
@@ -41,7 +40,6 @@ def test_a_cut_parts_snippets_as_their_densities_do(
     changes: list[tuple[int, frozenset[Label] | None, str]],
     asked: frozenset[Label],
     count: DensityCount,
-    weighted: bool,
     trajectory: str | None,
     k: int,
 ) -> None:
@@ -54,12 +52,10 @@ def test_a_cut_parts_snippets_as_their_densities_do(
             index.remove("t", {name(snippet): NOTHING})
             del rows[snippet]
     assert len(index) == len(rows)
-    weights = {label: 0.1 * (number % 4) for number, label in enumerate(LABELS)} if weighted else None
     query = DensityQuery(
         tenant="t",
         labels={label: frozenset({label.value}) for label in asked},
         count=count,
-        weights=weights,
         trajectory=trajectory,
         k=k,
     )
@@ -68,9 +64,7 @@ def test_a_cut_parts_snippets_as_their_densities_do(
     certain = {tenant.rows.values[slot] for slot in cut.certain.tolist()}
     tier = {tenant.rows.values[slot] for slot in cut.tier.tolist()}
     expected = {
-        row: density(labels & asked, count=count, weights=weights)
-        for row, (labels, trip) in rows.items()
-        if trajectory in (None, trip)
+        row: density(labels & asked, count=count) for row, (labels, trip) in rows.items() if trajectory in (None, trip)
     }
     for slot in [*cut.certain.tolist(), *cut.tier.tolist()]:
         assert cut.densities[cut.level[slot]] == expected[tenant.rows.values[slot]]
@@ -95,18 +89,6 @@ def test_the_deciding_density_is_found_among_few_and_among_many() -> None:
         assert cut.densities[cut.level[cut.tier]].tolist() == [counts[29]] * counts.count(counts[29])
         assert sorted(cut.densities[cut.level[cut.certain]], reverse=True) == counts[: len(cut.certain)]
         assert len(cut.certain) < 30 <= len(cut.certain) + len(cut.tier)
-
-
-def test_more_label_sets_than_are_told_apart_at_once_are_counted_right() -> None:
-    labels = [Label(LabelKind.ENTITY_TYPE, f"{number}") for number in range(30)]
-    index = LabelIndex()
-    carried = [frozenset(labels[number % 7 :: 1 + number % 5]) for number in range(200)]
-    for row, carries in enumerate(carried):
-        add(index, row, entry(row, carries))
-    weights = {label: 1.0 + number / 64 for number, label in enumerate(labels)}
-    query = DensityQuery(tenant="t", labels={label: frozenset({label.value}) for label in labels}, weights=weights)
-    cut = index.of("t").cut(query)
-    assert [cut.densities[cut.level[row]] for row in range(200)] == [density(c, weights=weights) for c in carried]
 
 
 def test_dead_slots_are_buried_and_nothing_changes() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -102,7 +102,6 @@ def explain_rank(
     k: int,
     vocabulary: LabelVocabulary,
     count: DensityCount = DensityCount.VALUES,
-    weights: Mapping[Label, float] | None = None,
 ) -> WhyNot:
     """Explain the rank of one snippet.
 
@@ -114,7 +113,6 @@ def explain_rank(
         k: How many count as hits.
         vocabulary: Merges under which labels are compared.
         count: What density counted.
-        weights: What each label counts, those that the snippet carries included.
     """
     place = next(i for i, hit in enumerate(ranking) if hit.snippet.id == wanted)
     hit, last = ranking[place], ranking[min(k, len(ranking)) - 1]
@@ -126,10 +124,10 @@ def explain_rank(
     above, beside, _ = _around_density(hit, rule)
 
     def beaten_by(chosen: frozenset[Label]) -> int:
-        mine = above, density(own & chosen, count=count, weights=weights) + beside
+        mine = above, density(own & chosen, count=count) + beside
         better = 0
         for rival, (all_of_them, winning) in rivals.items():
-            theirs = rival.above, density(rival.carried & chosen, count=count, weights=weights) + rival.beside
+            theirs = rival.above, density(rival.carried & chosen, count=count) + rival.beside
             better += all_of_them if theirs > mine else winning if theirs == mine else 0
         return better
 

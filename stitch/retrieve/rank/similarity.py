@@ -52,7 +52,6 @@ class Similarity:
         asked_share: float | None = None,
         labels: Mapping[Label, frozenset[str]] | None = None,
         count: DensityCount = DensityCount.VALUES,
-        weights: Mapping[Label, float] | None = None,
         k: int | None = None,
     ) -> DensityQuery:
         """What to ask a store for; without labels, similarity alone decides.
@@ -64,7 +63,6 @@ class Similarity:
             asked_share: How much more; by default as much as it was made with.
             labels: See `DensityQuery`, as for the others.
             count: What density counts.
-            weights: What each label counts.
             k: How many to return.
         """
         text = request.query if text is None else text
@@ -78,7 +76,6 @@ class Similarity:
             words=_sum(map(self.lexical.query, texts), shares) if self.lexical else None,
             lexical_share=self.lexical_share,
             count=count,
-            weights=weights,
             k=request.k if k is None else k,
             min_trust=request.min_trust,
             as_of=request.as_of,

@@ -453,19 +453,6 @@ class SnippetStoreContract:
                     store.put([good, broken])
             assert store.count() == 0
 
-    @pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf])
-    def test_a_negative_weight_is_refused(self, make_store: MakeStore, weight: float) -> None:
-        label = Label(LabelKind.SCOPE, "day 1")
-        with _closing(make_store()) as store, pytest.raises(StoreError, match="weight of 'day 1'"):
-            store.rank(DensityQuery(tenant="t", labels={label: frozenset({"day 1"})}, weights={label: weight}))
-
-    def test_a_label_without_weight_does_not_count(self, make_store: MakeStore) -> None:
-        label = Label(LabelKind.SCOPE, "day 1")
-        with _closing(make_store()) as store:
-            store.put([make_record("b", intent=ContextualIntent(scope="day 1")), make_record("a")])
-            hits = store.rank(DensityQuery(tenant="t", labels={label: frozenset({"day 1"})}, weights={label: 0.0}, k=2))
-        assert [(hit.snippet.step, hit.density) for hit in hits] == [("a", 0.0), ("b", 0.0)]
-
     @pytest.mark.parametrize("share", [-0.1, 1.1, math.nan])
     def test_a_share_outside_of_zero_to_one_is_refused(self, make_store: MakeStore, share: float) -> None:
         with _closing(make_store()) as store, pytest.raises(StoreError, match="lexical share"):

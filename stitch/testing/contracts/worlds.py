@@ -120,7 +120,6 @@ def random_query(rng: random.Random, *, tenants: Sequence[str] = ("t", "u")) -> 
         for value in rng.sample(values, rng.randrange(min(4, len(values)))):
             canonical = vocabulary.canonical_label(Label(kind, value))
             labels[canonical] = vocabulary.aliases(canonical)
-    weights = {label: rng.choice([0.1, 0.2, 0.3, 0.6, 2.0]) for label in labels if rng.random() < 0.7}
     numbers = np.random.default_rng(rng.randrange(2**32))
     query = DensityQuery(
         tenant=rng.choice(tenants),
@@ -130,7 +129,6 @@ def random_query(rng: random.Random, *, tenants: Sequence[str] = ("t", "u")) -> 
         words=None if rng.random() < 0.3 else {rng.randrange(14) * 300_000_000: 1.0 for _ in range(rng.randrange(5))},
         lexical_share=rng.choice([0.0, 0.3, 0.5, 1.0]),
         count=DensityCount.KINDS if rng.random() < 0.2 else DensityCount.VALUES,
-        weights=weights if rng.random() < 0.2 else None,
         k=rng.choice([1, 3, 10, 40, 1000]),
         min_trust=rng.choice(list(Trust)) if rng.random() < 0.25 else None,
         as_of=_random_moment(rng) if rng.random() < 0.25 else None,
@@ -172,7 +170,6 @@ def expected_ranking(
         ),
         vocabulary=vocabulary or LabelVocabulary(),
         count=query.count,
-        weights=query.weights,
     )
 
 
