@@ -6,7 +6,7 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs examples tests
 
-.PHONY: demo test coverage test-adapters test-adapters-installed test-neural test-long test-drawn test-kills test-erased test-doors mutants check format mirror clean
+.PHONY: demo test gates coverage test-adapters test-adapters-installed test-neural test-long test-drawn test-kills test-erased test-doors mutants check format mirror clean
 
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
@@ -23,6 +23,10 @@ test: $(STAMP)
 # The same tests, with the share of branches that they take; counting them doubles the time.
 coverage:
 	$(MAKE) test COVERAGE=1
+
+# Figures of the development sets beside the floors that they may not fall under: ten minutes, QUICK=1 one; ONLY=a,b some.
+gates: $(STAMP)
+	$(BIN)/python -m stitch.bench.gates $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)')
 
 # The neural embedders for real, with a small model that a package carries: through ONNX Runtime in an environment without
 # torch, then through torch, which weighs 1 GB.

@@ -19,6 +19,7 @@ from typing import Any
 
 import click
 
+from stitch.bench.bare_engine import measure_bare_engine
 from stitch.bench.figures import plain
 from stitch.bench.trees.speed import measure_trees
 from stitch.core import Step
@@ -74,6 +75,7 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
 
     Searches go over all trajectories, embedding of the question and choice of labels included; the questions name a
     scope, those of `search_unnamed_*` do not and have more hits weighed. `rank_*` is the store's share of the first.
+    `engine_p50_ms` is what the engine takes for three searches of its own (`bare_engine.py`).
     `numpy_floor_p50_ms` is what a scan of all vectors and the choice of the best 40 cost without any index, labels or
     payload. `rss_mb` is what a process holds that has opened the memory and searched it, with pages of mapped files;
     the engine maps every vector twice, and `pss_mb` (on Linux) counts such a page once. `disk_mb` is what the folder
@@ -100,7 +102,18 @@ def measure_performance(steps: int = 50_000, *, folder: Path | None = None, seed
         figures["disk_mb"] = sum(path.stat().st_blocks for path in Path(memory).rglob("*")) * 512 / 1e6
         for further in (_measure_floors, _measure_erasing, _measure_long, _measure_tenants):
             figures |= _in_a_process(further, memory, steps, seed)
+        figures |= _in_a_process(measure_bare_engine, steps, min(QUESTIONS, steps))
         return figures | _in_a_process(measure_trees, seed)
+
+
+def measure_searches(steps: int, *, seed: int = 0) -> dict[str, float]:
+    """Ingest and searches of a memory of so many steps, beside the engine's own searches in the same run."""
+    with tempfile.TemporaryDirectory(prefix="stitch-perf-") as temporary:
+        memory = str(Path(temporary) / "perf.memory")
+        figures: dict[str, float] = {}
+        for part in (_measure_ingest, _measure_search):
+            figures |= _in_a_process(part, memory, steps, seed, _NONE)
+        return figures | _in_a_process(measure_bare_engine, steps, min(QUESTIONS, steps))
 
 
 def measure_on_server(server: str, *, steps: int, folder: Path, seed: int = 0) -> dict[str, float]:
@@ -207,6 +220,7 @@ def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any])
         trips = [f"trip-{number}" for number in range(-(-steps // TRAJECTORY_STEPS))]
         of_one = [_ms(opened.search, sample_question(rng), trajectory=rng.choice(trips)) for _ in searches]
         unnamed = [_ms(opened.search, sample_question(rng, named=False)) for _ in searches]
+        few = [_ms(opened.search, sample_question(rng), k=10, budget_tokens=2_000) for _ in searches]
         resident = _resident_mb()
     return {
         "open_s": open_s,
@@ -215,6 +229,7 @@ def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any])
         "search_p50_ms": _percentile(searches, 50),
         "search_p95_ms": _percentile(searches, 95),
         "search_requests": len(requests) / len(searches),
+        "search_k10_p50_ms": _percentile(few, 50),
         "search_trajectory_p50_ms": _percentile(of_one, 50),
         "search_trajectory_p95_ms": _percentile(of_one, 95),
         "search_unnamed_p50_ms": _percentile(unnamed, 50),

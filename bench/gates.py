@@ -1,0 +1,235 @@
+"""`python -m stitch.bench.gates`: figures of the development sets, each beside the floor that it may not fall under.
+
+`FLOORS` is the table; each line names a source of `SOURCES`, which is run once and tells all its figures. Nothing needs
+a model or the network. A set that is not there is skipped and named.
+
+    make gates                 everything: ten minutes on two quiet cores
+    make gates QUICK=1         four sets: a minute
+    make gates ONLY=qmsum,perf
+
+Exit status: 0 all hold, 1 a figure fell under its floor, 2 nothing was measured.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import click
+
+from stitch.bench.data.came import load_came
+from stitch.bench.data.sets import load_labels, load_questions
+
+DATA = Path("../shared/data")
+
+
+class Floor(NamedTuple):
+    """A figure and how far it may fall."""
+
+    source: str
+    """Where it is measured: a key of `SOURCES`."""
+    figure: str
+    floor: float
+    most: bool = False
+    """Whether it is a ceiling: the figure may not rise over it."""
+
+
+FLOORS = (
+    Floor("sgd_interleaved", "recall@10", 0.720),
+    Floor("agent_runs", "recall@10", 0.730),
+    Floor("agent_runs", "inside 4096", 0.930),
+    Floor("experience", "recall@10", 0.400),
+    Floor("strangers", "recall@10", 0.540),
+    Floor("strangers_reworded", "recall@10", 0.300),
+    Floor("multilingual", "recall@10", 0.570),
+    Floor("ikat", "recall@10", 0.965),
+    Floor("locomo", "recall@10", 0.770),
+    Floor("beam", "recall@10", 0.600),
+    Floor("qmsum", "inside 4096", 0.680),
+    Floor("longmemeval_s", "all@10", 0.865),
+    Floor("came example", "answers in context", 0.950),
+    Floor("labels of star", "scope B-cubed", 0.840),
+    Floor("labels of sgd", "event V-measure", 0.550),
+    Floor("labels of irc", "scope B-cubed", 0.780),
+    Floor("scripted model", "steps labeled by it", 1.0),
+    Floor("scripted model", "calls a step", 0.20, most=True),
+    Floor("scripted model", "recall@10", 0.080),
+    Floor("perf", "search p50 by engine", 8.0, most=True),
+)
+QUICK = ("sgd_interleaved", "agent_runs", "experience", "strangers", "strangers_reworded")
+
+
+class AbsentError(Exception):
+    """The data of a source is not there."""
+
+
+Figures = Mapping[str, float]
+
+
+def _retrieval(name: str, *, limit: int | None = None) -> Callable[[Path], Figures]:
+    """Evidence found in a set of questions, or in so many of them, spread over their types."""
+
+    def measure(data: Path) -> Figures:
+        from stitch.bench.suites.retrieval import measure_retrieval
+
+        folder = _there(data / "memory_qa" / name)
+        row = measure_retrieval(load_questions(folder), _options(limit))["methods"]["stitch"]
+        return {
+            "recall@5": row["recall@5"],
+            "recall@10": row["recall@10"],
+            "all@10": row["all@10"],
+            "inside 4096": row["recall_in"]["4096"],
+        }
+
+    return measure
+
+
+def _came_example(data: Path) -> Figures:
+    """The authors' published trip and debate."""
+    from stitch.bench.suites.came import measure_came
+
+    folder = _there(data / "came" / "example")
+    row = measure_came(load_came(folder), _options(None))["methods"]["stitch"]
+    return {"answers in context": row["answer_in_context"]}
+
+
+def _labels(name: str) -> Callable[[Path], Figures]:
+    """Labels without a model against a person's."""
+
+    def measure(data: Path) -> Figures:
+        from stitch.bench.suites.labels import label_trajectory, labeler_named, score_intents
+
+        labeled = load_labels(_there(data / "labels" / f"{name}.jsonl.gz"))
+        labeler = labeler_named("local")
+        made = score_intents(labeled, [label_trajectory(labeler, own) for own in labeled.trajectories])
+        figures = {}
+        if made["scope"]:
+            figures["scope B-cubed"] = made["scope"]["bcubed_f1"]
+        if made["event_type"]:
+            figures["event V-measure"] = made["event_type"]["v_measure"]
+        return figures
+
+    return measure
+
+
+def _scripted_model(data: Path) -> Figures:
+    """The path with a model from end to end: a generated trip, labeled and asked over HTTP, replies by rule."""
+    del data
+    from stitch import Step, open_memory
+    from stitch.bench.generate.generation import SIZES, generate
+    from stitch.bench.metrics.recall import recall_at
+    from stitch.bench.model import SlowProvider
+
+    trip = generate("travel", SIZES["S"], seed="gates")
+    steps = [Step(id=turn.id, role=turn.role, content=turn.content) for turn in trip.turns]
+    with (
+        SlowProvider(0.0) as provider,
+        TemporaryDirectory(prefix="stitch-gates-") as folder,
+        open_memory(Path(folder), labels="model", model="rules", base_url=provider.base_url) as memory,
+    ):
+        memory.add_many(steps, trajectory="trip")
+        memory.flush()
+        calls, by_model = memory.ledger.total().calls, memory.status().labeled_by.get(memory.labeler, 0)
+        recalls = [
+            recall_at([hit.snippet.step for hit in memory.search(asked.text, k=10).hits], asked.turns, k=10)
+            for asked in trip.questions
+        ]
+    return {
+        "steps labeled by it": by_model / len(steps),
+        "calls a step": calls / len(steps),
+        "recall@10": sum(recalls) / len(recalls),
+    }
+
+
+def _perf(data: Path) -> Figures:
+    """Searches of 20,000 steps for ten hits in 2,000 tokens, beside three of the engine alone in the same run."""
+    del data
+    from stitch.bench.perf import measure_searches
+
+    made = measure_searches(20_000)
+    return {"search p50 by engine": made["search_k10_p50_ms"] / made["engine_p50_ms"]}
+
+
+SOURCES: Mapping[str, Callable[[Path], Figures]] = {
+    **{name: _retrieval(name) for name in (*QUICK, "multilingual", "ikat", "locomo", "beam", "qmsum", "longmemeval_s")},
+    "came example": _came_example,
+    **{f"labels of {name}": _labels(name) for name in ("star", "sgd", "irc")},
+    "scripted model": _scripted_model,
+    "perf": _perf,
+}
+
+
+def _options(limit: int | None) -> Any:
+    from stitch.bench.suites.running import BUDGET_TOKENS, Options
+
+    return Options(
+        methods="stitch", limit=limit, budget=BUDGET_TOKENS, labels="local", out=None, workers=2, as_json=True
+    )
+
+
+def _there(path: Path) -> Path:
+    if not path.exists():
+        raise AbsentError(str(path))
+    return path
+
+
+class Outcome(NamedTuple):
+    """A line of what was found."""
+
+    floor: Floor
+    value: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the figure is where it may be."""
+        return self.value <= self.floor.floor if self.floor.most else self.value >= self.floor.floor
+
+    def line(self) -> str:
+        """What is printed."""
+        bound = f"{'at most' if self.floor.most else 'at least':8} {self.floor.floor:5.3f}"
+        verdict = "" if self.holds else "  FELL"
+        return f"{self.floor.source:20} {self.floor.figure:22} {self.value:7.3f}   {bound}{verdict}"
+
+
+def measure(sources: Sequence[str], *, data: Path = DATA) -> tuple[list[Outcome], dict[str, str]]:
+    """The figures of these sources, each printed as it comes, and why others were left out."""
+    outcomes: list[Outcome] = []
+    skipped: dict[str, str] = {}
+    for source in sources:
+        began = time.perf_counter()
+        try:
+            figures = SOURCES[source](data)
+        except AbsentError as absent:
+            skipped[source] = str(absent)
+            continue
+        took = time.perf_counter() - began
+        for floor in (own for own in FLOORS if own.source == source):
+            outcomes.append(Outcome(floor, figures[floor.figure]))
+            click.echo(f"{outcomes[-1].line()}   {took:4.0f} s")
+    return outcomes, skipped
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help=f"Only {', '.join(QUICK)}.")
+@click.option("--only", metavar="A,B", default="", help=f"Only these of {', '.join(SOURCES)}.")
+@click.option("--data", type=click.Path(path_type=Path), default=DATA, show_default=True, help="Where the sets are.")
+def command(quick: bool, only: str, data: Path) -> None:
+    """Print the figures of the development sets beside their floors."""
+    names = [name.strip() for name in only.split(",") if name.strip()] or list(QUICK if quick else SOURCES)
+    if unknown := sorted(set(names) - set(SOURCES)):
+        raise click.BadParameter(f"no source {unknown[0]!r}; there are {', '.join(SOURCES)}")
+    began = time.perf_counter()
+    outcomes, skipped = measure(names, data=data)
+    for source, why in skipped.items():
+        click.echo(f"{source:20} skipped: {why} is not there")
+    fallen = [own for own in outcomes if not own.holds]
+    click.echo(f"{len(outcomes)} figures, {len(fallen)} fell, {time.perf_counter() - began:.0f} s")
+    sys.exit(2 if not outcomes else 1 if fallen else 0)
+
+
+if __name__ == "__main__":
+    command()

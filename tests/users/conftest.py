@@ -1,0 +1,194 @@
+"""What tests at user level share: a short trip, the command in this process, a served memory, a model by rule.
+
+Only what the pages tell users is named here, so that the tests hold whatever is behind it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from contextlib import closing, contextmanager
+from importlib.metadata import entry_points
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from stitch import Step, open_memory
+
+TRIP = (
+    {"id": "ask", "role": "user", "content": "Let's plan day 1 in Porto. Which hotel do you propose?"},
+    {"id": "hotel", "role": "assistant", "content": "The Casa Azul, for 80 euros a night."},
+    {"id": "take", "role": "user", "content": "Good, I take the Casa Azul."},
+    {"id": "boat-ask", "role": "user", "content": "Now day 2: how do we get to Faro?"},
+    {"id": "boat", "role": "assistant", "content": "The boat to Faro leaves at nine and costs 35 euros."},
+    {"id": "nuts", "role": "user", "content": "By the way, my daughter is allergic to nuts."},
+    {"id": "run", "role": "assistant", "content": "I look up the ferry.",
+     "tool_calls": [{"id": "c1", "name": "timetable", "arguments": {"line": "Faro"}}]},
+    {"id": "seen", "role": "tool", "content": "departure 09:00, pier 4", "tool_name": "timetable"},
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(tmp_path, monkeypatch):
+    """The current folder is empty, and no setting stands in the environment."""
+    import os
+
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("STITCH_") and not name.startswith("STITCH_TEST")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """An open memory of the trip."""
+    with open_memory(tmp_path / "trip.memory") as opened:
+        opened.add_many([Step.model_validate(step) for step in TRIP], trajectory="trip")
+        yield opened
+
+
+@pytest.fixture
+def stitch(monkeypatch, capfd):
+    """Runs the command in this process; gives exit status, standard output and standard error."""
+    [command] = [each.load() for each in entry_points(group="console_scripts") if each.name == "stitch"]
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["stitch", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            command()
+        out, err = capfd.readouterr()
+        return ended.value.code or 0, out, err
+
+    return call
+
+
+@pytest.fixture
+def told(stitch):
+    """What a command that succeeds prints as JSON."""
+
+    def call(*arguments):
+        status, out, err = stitch(*arguments, "--json")
+        assert status == 0, err
+        return json.loads(out)
+
+    return call
+
+
+@pytest.fixture
+def trip_file(tmp_path):
+    """The trip as a file of steps."""
+    path = tmp_path / "trip.jsonl"
+    path.write_text("".join(json.dumps(step) + "\n" for step in TRIP), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def kept(stitch, trip_file):
+    """The name of a folder into which the trip was ingested by the command."""
+    assert stitch("ingest", trip_file, "--memory", "trip.memory")[0] == 0
+    return "trip.memory"
+
+
+class Answer:
+    """What a server answered."""
+
+    def __init__(self, response):
+        self.status, self.headers, self.body = response.status, response.headers, response.read()
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Client:
+    """Speaks HTTP with a server; `key` goes with every request."""
+
+    def __init__(self, url, key=None):
+        self.url, self.key = url, key
+
+    def ask(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=120)
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        if isinstance(body, dict):
+            body, headers["Content-Type"] = json.dumps(body), "application/json"
+        with closing(connection):
+            connection.request(method, path, body=body, headers=headers)
+            return Answer(connection.getresponse())
+
+    def get(self, path):
+        return self.ask("GET", path)
+
+    def post(self, path, /, **body):
+        return self.ask("POST", path, body)
+
+    def events(self):
+        """The names of events, as they come, each with its data."""
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=120)
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        connection.request("GET", "/v1/events", headers=headers)
+        response = connection.getresponse()
+        try:
+            name, data = "", ""
+            for line in iter(response.readline, b""):
+                field, _, value = line.decode().strip().partition(":")
+                if field == "event":
+                    name = value.strip()
+                elif field == "data":
+                    data = value.strip()
+                elif not field and name:
+                    yield name, json.loads(data or "{}")
+                    name, data = "", ""
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _served(*arguments):
+    program = str(Path(sys.executable).parent / "stitch")
+    command = [program, "serve", "--port", "0", "--json", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    """A client of one server without keys, for the whole run: each test has trajectories of its own."""
+    pytest.importorskip("fastapi")
+    with _served("--memory", tmp_path_factory.mktemp("served") / "m") as url:
+        yield Client(url)
+
+
+@pytest.fixture(scope="session")
+def keyed(tmp_path_factory):
+    """Clients of one server with keys: ann and bea do everything but read each other, eve only reads."""
+    pytest.importorskip("fastapi")
+    folder = tmp_path_factory.mktemp("keyed")
+    from click.testing import CliRunner
+
+    from stitch.cli.main import cli
+
+    keys = {}
+    for tenant, actions in (("ann", "read write forget"), ("bea", "read write forget"), ("eve", "read")):
+        allowed = [word for action in actions.split() for word in ("--action", action)]
+        made = ["keys", "add", "--keys", str(folder / "keys.json"), "--tenant", tenant, *allowed, "--json"]
+        done = CliRunner().invoke(cli, made)
+        assert done.exit_code == 0, done.output
+        keys[tenant] = json.loads(done.stdout)["key"]
+    with _served("--memory", folder / "m", "--keys", folder / "keys.json") as url:
+        yield {tenant: Client(url, key) for tenant, key in keys.items()} | {"nobody": Client(url)}
+
+
+@pytest.fixture
+def model():
+    """The options of a model that answers by rule, over HTTP on this machine."""
+    from stitch.bench.model import reply_to
+    from stitch.testing.model import LoopbackProvider
+
+    with LoopbackProvider(lambda system, user: reply_to(user)) as provider:
+        yield {"model": "rules", "base_url": provider.base_url}

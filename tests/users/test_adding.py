@@ -1,0 +1,172 @@
+"""A user adds steps and messages, and reads them again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from stitch import Step, StitchError, open_memory
+
+TALK = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Which museum is open on Monday?"},
+    {"role": "assistant", "content": None, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "hours", "arguments": '{"day": "Monday"}'}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "The Serralves museum opens at ten."},
+    {"role": "assistant", "content": "The Serralves, from ten on."},
+]  # fmt: skip
+
+
+def test_a_step_is_stored_and_found_when_add_returns(memory):
+    receipt = memory.add(Step(role="user", content="The passport is in the blue drawer."), trajectory="home")
+    assert (receipt.state, receipt.trajectory, receipt.repeated) == ("stored", "home", False)
+    assert "blue drawer" in memory.search("Where is the passport?", k=3).hits[0].snippet.text
+
+
+def test_a_step_may_be_a_mapping(memory):
+    receipt = memory.add({"role": "user", "content": "hello", "id": "greeting"}, trajectory="home")
+    assert receipt.step == "greeting"
+    assert memory.get("home", "greeting").step.content == "hello"
+
+
+def test_many_steps_are_stored_in_order(memory):
+    receipts = memory.add_many([{"role": "user", "content": f"note {n}"} for n in range(5)], trajectory="notes")
+    assert [receipt.position for receipt in receipts] == [0, 1, 2, 3, 4]
+    assert [entry.step.content for entry in memory.steps("notes", start=1, stop=3)] == ["note 1", "note 2"]
+
+
+def test_the_same_step_twice_is_stored_once(memory):
+    step = {"id": "1", "role": "user", "content": "The key is under the mat."}
+    first, second = (memory.add(step, trajectory="home") for _ in range(2))
+    assert (first.repeated, second.repeated) == (False, True)
+    assert len(list(memory.steps("home"))) == 1
+
+
+def test_an_id_that_is_taken_by_other_words_is_refused(memory):
+    with pytest.raises(StitchError):
+        memory.add({"id": "hotel", "role": "user", "content": "Something else."}, trajectory="trip")
+    assert "Casa Azul" in memory.get("trip", "hotel").step.content
+
+
+def test_one_bad_step_of_many_stores_none(memory):
+    with pytest.raises(StitchError):
+        memory.add_many([{"role": "user", "content": "fine"}, {"role": "user"}], trajectory="new")
+    assert "new" not in memory.trajectories()
+
+
+def test_each_step_may_be_taken_or_refused_on_its_own(memory):
+    given = [{"role": "user", "content": "fine"}, {"role": "user"}, {"role": "user", "content": "fine, too"}]
+    stored, refused, also = memory.add_each(given, trajectory="new")
+    assert (stored.state, also.state) == ("stored", "stored")
+    assert isinstance(refused, StitchError)
+
+
+def test_steps_stream_in_with_a_receipt_each(memory):
+    receipts = list(memory.stream(({"role": "user", "content": f"line {n}"} for n in range(20)), trajectory="log"))
+    assert [receipt.state for receipt in receipts] == ["stored"] * 20
+
+
+def test_a_conversation_is_handed_over_as_it_grows(memory):
+    first = memory.add_messages(TALK[:2], trajectory="talk")
+    whole = memory.add_messages(TALK, trajectory="talk")
+    assert [receipt.repeated for receipt in first] == [False, False]
+    assert [receipt.repeated for receipt in whole] == [True, True, False, False, False]
+    assert len(list(memory.steps("talk"))) == 5
+
+
+def test_calls_and_results_of_messages_are_kept(memory):
+    memory.add_messages(TALK, trajectory="talk")
+    steps = [entry.step for entry in memory.steps("talk")]
+    assert [call.name for step in steps for call in step.tool_calls] == ["hours"]
+    assert "ten" in memory.search("When does the museum open?", trajectory="talk", k=2).context()
+
+
+def test_a_message_that_was_edited_is_refused_kept_or_revised(memory):
+    memory.add_messages(TALK[1:2], trajectory="talk")
+    edited = [{"role": "user", "content": "Which museum is open on Tuesday?"}]
+    with pytest.raises(StitchError):
+        memory.add_messages(edited, trajectory="talk", start=0)
+    memory.add_messages(edited, trajectory="talk", start=0, edited="keep")
+    assert "Monday" in next(memory.steps("talk")).step.content
+    memory.add_messages(edited, trajectory="talk", start=0, edited="revise")
+    assert "Tuesday" in next(memory.steps("talk")).step.content
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": [{"type": "text", "text": "The ferry leaves at nine."}]},
+        {"role": "user", "parts": [{"text": "The ferry leaves at nine."}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "The ferry leaves at nine."}]},
+    ],
+    ids=["anthropic", "gemini", "openai responses"],
+)
+def test_messages_of_any_provider_are_taken(memory, message):
+    memory.add_messages([message], trajectory="talk")
+    assert next(memory.steps("talk")).step.content == "The ferry leaves at nine."
+
+
+def test_what_was_stored_is_there_when_it_is_opened_again(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        memory.add({"role": "user", "content": "The cat is called Mog."}, trajectory="home")
+    with open_memory(tmp_path / "m") as memory:
+        assert memory.status().stored == 1
+        assert "Mog" in memory.search("the name of the cat").context()
+
+
+def test_trajectories_are_listed_with_what_they_hold(memory):
+    memory.add({"role": "user", "content": "hello"}, trajectory="later")
+    listed = memory.trajectories()
+    assert list(map(str, listed)) == ["trip", "later"]
+
+
+def test_labels_say_what_steps_are_for(memory):
+    entry = memory.get("trip", "boat-ask")
+    assert "2" in (entry.snippet().intent.scope or "")
+    inventory = memory.inventory("trip")
+    assert inventory.event_types
+    assert sum(scope.steps for scope in inventory.scopes) <= 8
+
+
+def test_labels_may_follow_later(memory):
+    receipt = memory.add({"role": "user", "content": "The zoo is closed."}, trajectory="trip", wait=False)
+    memory.flush()
+    assert receipt.state in ("accepted", "stored")
+    assert memory.status().waiting == 0
+    assert "zoo" in memory.search("Is the zoo closed?", k=5).context()
+
+
+def test_asyncio_does_the_same(tmp_path):
+    async def use():
+        async with open_memory(tmp_path / "m") as memory:
+            await memory.aadd({"role": "user", "content": "The train leaves at six."}, trajectory="t")
+            await memory.aadd_many([{"role": "user", "content": "Platform four."}], trajectory="t")
+            stored = [
+                receipt.state async for receipt in memory.astream([{"role": "user", "content": "x"}], trajectory="t")
+            ]
+            return stored, await memory.asearch("When does the train leave?")
+
+    stored, found = asyncio.run(use())
+    assert stored == ["stored"]
+    assert "six" in found.context()
+
+
+def test_secrets_are_taken_out_before_anything_is_written(memory):
+    key = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"[:36]
+    receipt = memory.add({"role": "user", "content": f"My token is {key}."}, trajectory="trip")
+    assert receipt.redacted
+    assert memory.status().redacted
+    written = b"".join(path.read_bytes() for path in memory.folder.rglob("*") if path.is_file())
+    assert key.encode() not in written
+
+
+def test_a_code_that_is_no_secret_stays(memory):
+    memory.add({"role": "assistant", "content": "self.password = password  # line 14"}, trajectory="code")
+    assert "self.password = password" in next(memory.steps("code")).step.content
+
+
+def test_instructions_before_a_run_may_be_asked_for(memory):
+    memory.add_messages([{"role": "system", "content": "You sell flowers in Braga."}, *TALK[1:]], trajectory="talk")
+    found = memory.search("Who sells flowers in Braga?", trajectory="talk", include_setup=True)
+    assert "Braga" in found.context()

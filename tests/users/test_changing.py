@@ -1,0 +1,150 @@
+"""A user corrects, retires and erases steps, and keeps copies."""
+
+from __future__ import annotations
+
+import pytest
+
+from stitch import StitchError, open_memory
+from stitch.lifecycle.selection import Selector
+
+BOAT = Selector(trajectory="trip", step="boat")
+
+
+def bytes_of(folder):
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_corrected_text_is_found_and_the_old_one_is_history(memory):
+    memory.lifecycle.correct("boat", trajectory="trip", text="The boat to Faro leaves at eleven.", by="ann")
+    assert "eleven" in memory.search("When does the boat to Faro leave?").context()
+    [revision] = memory.lifecycle.history("boat", trajectory="trip")
+    assert "nine" in revision.step.content
+
+
+def test_a_corrected_scope_is_what_searches_and_labels_say(memory):
+    memory.lifecycle.correct("nuts", trajectory="trip", labels={"scope": "allergies"})
+    assert memory.get("trip", "nuts").snippet().intent.scope == "allergies"
+    assert "allergies" in {scope.name for scope in memory.inventory("trip").scopes}
+    assert len(list(memory.lifecycle.corrections())) == 1
+
+
+def test_a_correction_of_nothing_is_refused(memory):
+    with pytest.raises(StitchError):
+        memory.lifecycle.correct("nothing", trajectory="trip", text="x")
+
+
+def test_what_was_corrected_is_as_it_was_in_the_past(memory):
+    memory.lifecycle.correct("boat", trajectory="trip", text="The boat to Faro leaves at eleven.")
+    recorded = memory.get("trip", "seen").recorded
+    assert "nine" in memory.search("When does the boat to Faro leave?", as_of=recorded, k=8).context()
+
+
+def test_retired_steps_are_not_found_and_not_gone(memory):
+    assert memory.lifecycle.retire(BOAT, reason="sold out") == 1
+    assert "boat" not in [hit.snippet.step for hit in memory.search("the boat to Faro", k=8).hits]
+    assert memory.get("trip", "boat") is not None
+    assert memory.lifecycle.retire(BOAT) == 0
+
+
+def test_erased_steps_are_gone_from_every_file_with_proof(memory):
+    memory.add({"id": "s", "role": "user", "content": "The word is Quetzalina Swordfish."}, trajectory="trip")
+    memory.flush()
+    erased = memory.lifecycle.erase(Selector(trajectory="trip", step="s"))
+    assert (erased.steps, list(erased.proof.found)) == (1, [])
+    assert memory.get("trip", "s") is None
+    memory.close()
+    assert b"Quetzalina" not in bytes_of(memory.folder)
+
+
+def test_a_whole_trajectory_is_erased(memory):
+    memory.add({"role": "user", "content": "The lamp is green."}, trajectory="home")
+    assert memory.lifecycle.count(Selector(trajectory="trip")) == 8
+    memory.lifecycle.erase(Selector(trajectory="trip"))
+    assert list(map(str, memory.trajectories())) == ["home"]
+    assert "lamp" in memory.search("the lamp").context()
+
+
+def test_a_scope_is_erased(memory):
+    scope = memory.get("trip", "boat").snippet().intent.scope
+    erased = memory.lifecycle.erase(Selector(scope=scope))
+    assert erased.steps >= 1
+    assert memory.get("trip", "boat") is None
+    assert memory.get("trip", "hotel") is not None
+
+
+def test_what_was_erased_is_not_taken_in_again_unless_told_to(memory):
+    step = memory.get("trip", "boat").step
+    memory.lifecycle.erase(BOAT)
+    assert memory.add(step, trajectory="trip").state == "erased"
+    assert memory.get("trip", "boat") is None
+    assert memory.add(step, trajectory="trip", again=True).state == "stored"
+
+
+def test_erasing_everything_leaves_nothing_of_the_tenant(memory):
+    memory.lifecycle.erase(Selector(everything=True))
+    assert memory.trajectories() == []
+    memory.close()
+    assert b"Casa Azul" not in bytes_of(memory.folder)
+
+
+def test_a_selection_that_says_nothing_is_refused(memory):
+    with pytest.raises(StitchError):
+        memory.lifecycle.erase(Selector())
+    assert memory.status().stored == 8
+
+
+def test_what_takes_its_words_from_an_erased_step_loses_them(memory):
+    memory.lifecycle.erase(Selector(trajectory="trip", step="hotel"))
+    memory.lifecycle.erase(Selector(trajectory="trip", step="take"))
+    memory.close()
+    assert b"Casa Azul" not in bytes_of(memory.folder)
+
+
+def test_a_memory_agrees_with_itself(memory):
+    assert not memory.lifecycle.verify().disagreements
+
+
+def test_a_store_is_built_anew_of_the_journal(memory):
+    before = [hit.snippet.step for hit in memory.search("the boat to Faro", k=8).hits]
+    memory.lifecycle.reindex()
+    assert [hit.snippet.step for hit in memory.search("the boat to Faro", k=8).hits] == before
+
+
+def test_an_export_is_taken_in_without_loss(memory, tmp_path):
+    memory.lifecycle.correct("boat", trajectory="trip", text="The boat to Faro leaves at eleven.")
+    lines = list(memory.lifecycle.export())
+    with open_memory(tmp_path / "copy") as copy:
+        taken = copy.lifecycle.import_lines(lines)
+        assert (taken.steps, len(taken.rejections)) == (8, 0)
+        again = copy.lifecycle.import_lines(lines)
+        assert again.steps == 0
+        for entry in memory.steps("trip"):
+            other = copy.get("trip", str(entry.step.id))
+            assert (other.step, other.snippet().intent) == (entry.step, entry.snippet().intent)
+        assert len(copy.lifecycle.history("boat", trajectory="trip")) == 1
+
+
+def test_a_backup_is_made_while_it_runs_and_restored(memory, tmp_path, stitch):
+    made = memory.lifecycle.backup(tmp_path / "monday")
+    assert made.steps == 8
+    memory.add({"role": "user", "content": "Said afterwards."}, trajectory="trip")
+    assert stitch("restore", tmp_path / "monday", "--memory", tmp_path / "other")[0] == 0
+    with open_memory(tmp_path / "other") as other:
+        assert other.status().stored == 8
+        assert "35 euros" in other.search("What does the boat to Faro cost?").context()
+
+
+def test_retention_rules_are_applied_when_asked(tmp_path):
+    rules = [{"event_type": "greet", "older_than_days": 30, "action": "erase"}]
+    with open_memory(tmp_path / "m", retention=rules) as memory:
+        memory.add({"role": "user", "content": "Hello there!"}, trajectory="t")
+        memory.lifecycle.expire(dry_run=True)
+        memory.lifecycle.expire()
+        assert memory.status().stored == 1, "it is not old enough"
+
+
+def test_steps_are_labeled_anew_in_place(memory):
+    before = memory.get("trip", "boat").snippet().intent
+    memory.lifecycle.relabel()
+    assert memory.get("trip", "boat").snippet().intent == before
+    assert memory.status().stored == 8

@@ -1,0 +1,268 @@
+"""The command, as the pages show it: results on standard output, all else on standard error, exit statuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from stitch import open_memory
+
+M = ("--memory", "trip.memory")
+COMMANDS = """\
+ingest add query search why recalls show labels themes select tree chat status receipts retry verify reindex relabel
+label correct history optimize ledger forget export import backup restore serve keys mcp config completion bench
+generate demo"""
+
+
+@pytest.mark.parametrize("group", COMMANDS.splitlines())
+def test_every_command_has_help(stitch, group):
+    listed = stitch("--help")[1]
+    for name in group.split():
+        assert f"  {name} " in listed
+        status, out, _ = stitch(name, "--help")
+        assert (status, "Usage: stitch" in out) == (0, True), name
+
+
+def test_the_version_is_told(stitch):
+    assert stitch("--version")[0] == 0
+
+
+def test_ingesting_counts_and_twice_changes_nothing(told, trip_file):
+    first, second = (told("ingest", trip_file, *M) for _ in range(2))
+    assert (first["stored"], first["failed"], first["rejected"], first["trajectories"]) == (8, 0, 0, 1)
+    assert second["repeated"] == 8
+    assert told("status", *M)["stored"] == 8
+
+
+def test_lines_that_cannot_be_read_are_named_counted_and_kept(stitch, trip_file):
+    with trip_file.open("a") as file:
+        file.write('{"role": "user"}\nnonsense\n')
+    status, _, err = stitch("ingest", trip_file, *M, "--rejects", "bad.jsonl")
+    assert status == 3
+    assert "trip.jsonl" in err
+    assert len(Path("bad.jsonl").read_text().splitlines()) == 2
+    assert stitch("status", *M)[0] == 0
+
+
+def test_standard_input_is_stored_as_it_comes(stitch, told, monkeypatch):
+    lines = b'{"role": "user", "content": "The lamp is green."}\n'
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines))))
+    assert stitch("ingest", "-", *M)[0] == 0
+    assert told("query", "the lamp", *M)["hits"]
+
+
+def test_a_step_is_added_as_it_is_typed(stitch, told):
+    assert stitch("add", "The lamp is green.", "--trajectory", "home", *M)[0] == 0
+    assert "lamp" in told("query", "the lamp", *M)["hits"][0]["text"]
+
+
+@pytest.mark.parametrize("name", ["query", "search"])
+def test_a_query_prints_what_it_found(stitch, kept, name):
+    status, out, err = stitch(name, "What does the boat to Faro cost?", *M, "-k", "3")
+    assert (status, "35 euros" in out, err) == (0, True, "")
+
+
+def test_a_query_as_json_has_hits_with_ranks_labels_and_parts(told, kept):
+    found = told("query", "What does the boat to Faro cost?", *M, "-k", "3")
+    assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3]
+    assert set(found["filter"]) == {"scopes", "event_types", "entity_types"}
+    for hit in found["hits"]:
+        assert set(hit) >= {"trajectory", "step", "position", "role", "density", "similarity", "scope", "event_types",
+                            "entity_types", "text"}  # fmt: skip
+
+
+def test_a_query_gives_a_context_for_a_prompt(stitch, kept):
+    status, out, _ = stitch("query", "What does the boat to Faro cost?", *M, "--context", "--context-tokens", "300")
+    assert (status, "35 euros" in out) == (0, True)
+
+
+def test_a_query_asks_the_past_and_only_the_trusted(told, kept):
+    past = told("query", "Faro", *M, "--as-of", "2001-01-01")
+    assert past["hits"] == []
+    trusted = told("query", "the pier", *M, "--min-trust", "high")
+    assert {hit["role"] for hit in trusted["hits"]} <= {"user"}
+
+
+def test_why_explains_and_names_a_step_that_there_is_not(stitch, kept):
+    assert stitch("why", "the boat to Faro", "boat", "--trajectory", "trip", *M)[0] == 0
+    assert stitch("why", "the boat to Faro", "nothing", "--trajectory", "trip", *M)[0] == 2
+
+
+def test_lanes_steps_and_labels_are_shown(stitch, kept):
+    assert "trip" in stitch("show", *M)[1]
+    assert "Casa Azul" in stitch("show", "--steps", *M)[1]
+    assert stitch("labels", *M)[1].strip()
+    assert stitch("select", "//Step[@role = 'tool']", *M)[1].strip()
+
+
+def test_receipts_tell_of_each_step(told, kept):
+    receipts = told("receipts", *M)["receipts"]
+    assert [receipt["state"] for receipt in receipts] == ["stored"] * 8
+    assert told("receipts", "--failed", *M)["receipts"] == []
+
+
+def test_a_correction_has_a_history(stitch, told, kept):
+    assert stitch("correct", "boat", "--trajectory", "trip", "--scope", "day 9", "--by", "ann", *M)[0] == 0
+    [revision] = told("history", "boat", "--trajectory", "trip", *M)["revisions"]
+    assert revision["corrected_by"] == "ann"
+    assert "day 9" in stitch("labels", *M)[1]
+
+
+def test_forgetting_counts_first_and_prints_a_proof(stitch, told, kept):
+    selected = ("--trajectory", "trip", "--step", "boat", *M)
+    assert told("forget", "erase", "--dry-run", *selected) == {"steps": 1, "dry_run": True}
+    status, out, _ = stitch("forget", "erase", *selected)
+    assert (status, "proof" in out) == (0, True)
+    assert told("status", *M)["stored"] == 7
+    assert b"boat to Faro leaves" not in b"".join(p.read_bytes() for p in Path(kept).rglob("*") if p.is_file())
+
+
+def test_a_copy_that_still_holds_the_words_is_named(stitch, kept):
+    Path(kept, "copy.txt").write_text("The boat to Faro leaves at nine and costs 35 euros.")
+    assert stitch("forget", "erase", "--trajectory", "trip", "--step", "boat", *M)[0] == 5
+
+
+def test_retiring_takes_steps_out_of_answers(stitch, told, kept):
+    assert stitch("forget", "retire", "--trajectory", "trip", "--step", "boat", *M)[0] == 0
+    assert "boat" not in [hit["step"] for hit in told("query", "the boat to Faro", *M)["hits"]]
+
+
+def test_exporting_and_importing_loses_nothing(stitch, told, kept):
+    assert stitch("export", *M, "--out", "trip.export")[0] == 0
+    taken = told("import", "trip.export", "--memory", "copy.memory")
+    assert taken["steps"] == 8
+    assert (
+        told("query", "Faro", *M)["hits"][0]["text"]
+        == told("query", "Faro", "--memory", "copy.memory")["hits"][0]["text"]
+    )
+
+
+def test_backing_up_and_restoring_loses_nothing(stitch, told, kept):
+    assert stitch("backup", *M, "--to", "monday")[0] == 0
+    assert stitch("restore", "monday", "--memory", "other.memory")[0] == 0
+    assert told("status", "--memory", "other.memory")["stored"] == 8
+    assert stitch("restore", "monday", "--memory", "other.memory")[0] != 0, "it is not overwritten"
+
+
+def test_verifying_retrying_and_reindexing_end_well(stitch, kept):
+    for command in (("verify",), ("verify", "--repair"), ("retry",), ("reindex",), ("relabel",)):
+        assert stitch(*command, *M)[0] == 0, command
+    assert stitch("status", *M)[0] == 0
+
+
+def test_a_store_that_lost_its_files_is_told_and_repaired(stitch, kept):
+    import shutil
+
+    shutil.rmtree(Path(kept, "store"))
+    stitch("verify", "--repair", *M)
+    stitch("reindex", *M)
+    assert "35 euros" in stitch("query", "What does the boat to Faro cost?", *M)[1]
+
+
+def test_tenants_of_one_folder_are_apart(stitch, told):
+    stitch("add", "The violin is in the attic.", "--trajectory", "t", "--tenant", "ann", *M)
+    stitch("add", "The tuba is in the cellar.", "--trajectory", "t", "--tenant", "bea", *M)
+    found = told("query", "the violin", "--tenant", "bea", *M)
+    assert "violin" not in json.dumps([hit["text"] for hit in found["hits"]])
+
+
+def test_settings_are_listed_with_where_they_come_from(stitch, monkeypatch):
+    monkeypatch.setenv("STITCH_BUDGET_TOKENS", "512")
+    _, out, _ = stitch("config")
+    assert "512" in out
+    assert "budget_tokens" in out
+
+
+def test_shells_are_told_how_to_complete(stitch):
+    assert "stitch" in stitch("completion", "bash")[1]
+
+
+def test_the_demo_shows_what_it_does_and_keeps_what_it_made(stitch):
+    status, out, _ = stitch("demo", "--keep", "demo")
+    assert (status, bool(out.strip())) == (0, True)
+    assert stitch("show", "--trajectory", "bugs", "--memory", "demo/demo.memory")[0] == 0
+
+
+def test_a_measurement_runs_on_a_set_of_ones_own(told, kept):
+    Path("set").mkdir()
+    steps = [{"id": str(n), "role": "user", "content": f"The price of lamp {n} is {n} euros."} for n in range(12)]
+    Path("set/trajectories.jsonl").write_text(json.dumps({"id": "t", "steps": steps}) + "\n")
+    question = {
+        "id": "q",
+        "trajectory": "t",
+        "type": "fact",
+        "question": "What is the price of lamp 7?",
+        "evidence": ["7"],
+    }
+    Path("set/questions.jsonl").write_text(json.dumps(question) + "\n")
+    figures = told("bench", "retrieval", "--data", "set", "--methods", "stitch")
+    assert figures["methods"]["stitch"]["recall@10"] == 1.0
+
+
+def test_a_benchmark_is_generated(stitch):
+    assert stitch("generate", "came", "--domain", "travel", "--size", "S", "--seed", "1", "--out", "trip-s")[0] == 0
+    assert Path("trip-s/benchmark_meta.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("status", "arguments", "named"),
+    [
+        (2, ("remember",), "remember"),
+        (2, ("query", "x", "--memory", "none"), "none"),
+        (2, ("query", "x", "--memory", "none", "--sideways"), "sideways"),
+        (2, ("ingest", "no-such-file.jsonl", "--memory", "m"), "no-such-file"),
+        (2, ("query", "x", "--trajectory", "nowhere", *M), "nowhere"),
+        (2, ("correct", "nothing", "--trajectory", "trip", "--scope", "x", *M), "nothing"),
+        (2, ("import", "trip.jsonl", "--memory", "m"), "no export"),
+        (2, ("restore", "nowhere", "--memory", "m"), "nowhere"),
+        (2, ("status", "--config", "none.yaml", *M), "none.yaml"),
+        (2, ("forget", "erase", *M), "selected"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_what_is_wrong_ends_with_its_status_and_is_named(stitch, kept, status, arguments, named):
+    ended, out, err = stitch(*arguments)
+    assert (ended, out) == (status, "")
+    assert named in err
+
+
+def test_a_wrong_setting_in_a_file_is_named(stitch, kept):
+    Path("s.yaml").write_text("colour: red\n")
+    status, _, err = stitch("status", "--config", "s.yaml", *M)
+    assert (status, "colour" in err) == (2, True)
+
+
+def test_a_journal_that_is_damaged_ends_with_5(stitch, kept):
+    Path(kept, "journal.sqlite").write_bytes(b"no database " * 1000)
+    status, _, err = stitch("status", *M)
+    assert (status, bool(err)) == (5, True)
+
+
+def test_quiet_prints_results_alone(stitch, trip_file):
+    status, _, err = stitch("-q", "ingest", trip_file, *M)
+    assert (status, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        {"messages": [{"role": "user", "content": "Is the lamp green?"}]},
+        {"type": "user", "message": {"role": "user", "content": "Is the lamp green?"}, "sessionId": "s", "uuid": "u",
+         "timestamp": "2026-03-01T12:00:00Z", "cwd": "/", "version": "1"},
+        {"role": "user", "content": [{"type": "text", "text": "Is the lamp green?"}]},
+    ],
+    ids=["chats", "a coding agent", "content blocks"],
+)  # fmt: skip
+def test_logs_of_others_are_known_by_their_content(told, log):
+    Path("log.jsonl").write_text(json.dumps(log) + "\n")
+    assert told("ingest", "log.jsonl", *M)["stored"] == 1
+    assert "lamp" in told("query", "the lamp", *M)["hits"][0]["text"]
+
+
+def test_what_the_command_stored_python_opens(kept):
+    with open_memory(kept) as memory:
+        assert "35 euros" in memory.search("What does the boat to Faro cost?").context()

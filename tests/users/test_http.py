@@ -1,0 +1,236 @@
+"""`stitch serve`: REST, lines, events, keys, tools of MCP; one server without keys and one with, for all tests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+
+import pytest
+
+BOOKING = [
+    {"id": "ask", "role": "user", "content": "Book the Harbor Inn for day 1."},
+    {"id": "cost", "role": "assistant", "content": "Done, it costs $98."},
+]
+
+
+@pytest.fixture
+def talk(served):
+    """The name of a trajectory of one's own, with a booking in it."""
+    name = f"t-{uuid.uuid4()}"
+    answer = served.post("/v1/steps", trajectory=name, steps=BOOKING)
+    assert [receipt["state"] for receipt in answer.json["receipts"]] == ["stored", "stored"]
+    return name
+
+
+def test_what_is_added_is_found(served, talk):
+    found = served.post("/v1/search", query="What did the hotel of day 1 cost?", trajectory=talk, k=3).json
+    assert "$98" in found["context"]
+    assert found["hits"]
+
+
+def test_steps_are_added_and_read(served, talk):
+    step = {"role": "user", "content": "The ferry leaves at 9:15.", "id": "ferry"}
+    first, second = (served.post("/v1/steps", trajectory=talk, steps=[step]).json for _ in range(2))
+    assert (first["receipts"][0]["repeated"], second["receipts"][0]["repeated"]) == (False, True)
+    assert "9:15" in json.dumps(served.get(f"/v1/step?trajectory={talk}&step=ferry").json)
+    assert "9:15" in json.dumps(served.get(f"/v1/steps?trajectory={talk}").json)
+
+
+def test_messages_are_stored_once_as_a_conversation_grows(served, talk):
+    messages = [{"role": "user", "content": "Is there a pool?"}, {"role": "assistant", "content": "Yes, a cold one."}]
+    served.post("/v1/messages", trajectory=f"{talk}-m", messages=messages[:1])
+    receipts = served.post("/v1/messages", trajectory=f"{talk}-m", messages=messages).json["receipts"]
+    assert [receipt["repeated"] for receipt in receipts] == [True, False]
+
+
+def test_an_id_that_is_taken_is_a_conflict(served, talk):
+    served.post("/v1/steps", trajectory=talk, steps=[{"role": "user", "content": "one", "id": "x"}])
+    answer = served.post("/v1/steps", trajectory=talk, steps=[{"role": "user", "content": "two", "id": "x"}])
+    assert answer.status == 409
+
+
+def test_lines_are_answered_with_a_receipt_each(served, talk):
+    lines = "".join(json.dumps({"role": "user", "content": f"line {n}"}) + "\n" for n in range(30))
+    answer = served.ask("POST", f"/v1/stream?trajectory={talk}", lines, **{"Content-Type": "application/x-ndjson"})
+    told = [json.loads(line) for line in answer.body.splitlines()]
+    assert len(told) == 31
+    assert "done" in told[-1]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["status", "labels", "inventory", "trajectories", "receipts", "themes", "statements", "totals",
+     "trees", "recalls", "about"],
+)  # fmt: skip
+def test_what_is_there_is_listed(served, talk, path):
+    answer = served.get(f"/v1/{path}")
+    assert answer.status == 200
+    assert isinstance(answer.json, dict)
+
+
+def test_a_timeline_tells_scopes_and_steps(served, talk):
+    assert "Harbor Inn" in json.dumps(served.get(f"/v1/timeline?trajectory={talk}").json)
+
+
+def test_a_correction_has_a_history(served, talk):
+    assert served.post("/v1/correct", trajectory=talk, step="cost", text="Done, it costs $89.").status == 200
+    assert "$98" in json.dumps(served.get(f"/v1/history?trajectory={talk}&step=cost").json)
+    assert "$89" in served.post("/v1/search", query="What did the hotel cost?", trajectory=talk).json["context"]
+
+
+def test_forgetting_counts_then_erases_with_proof(served, talk):
+    assert served.post("/v1/forget", trajectory=talk, dry_run=True).json["steps"] == 2
+    erased = served.post("/v1/forget", trajectory=talk).json
+    assert (erased["steps"], erased["proof"]["found"]) == (2, [])
+    assert served.post("/v1/search", query="the hotel", trajectory=talk).status != 200
+
+
+def test_why_is_told(served, talk):
+    answer = served.post("/v1/why", query="the hotel", step="ask", trajectory=talk)
+    assert answer.status == 200
+    assert served.post("/v1/why_not", query="the hotel", step="cost", trajectory=talk).status == 200
+
+
+def test_trees_are_made_asked_and_edited(served):
+    name = f"plan-{uuid.uuid4().hex[:8]}"
+    source = '<Trip><POI id="zoo" cost="CAD 40"/><POI id="pier" cost="CAD 12"/></Trip>'
+    made = served.post("/v1/trees", tree=name, text=source, form="xml")
+    assert made.status == 200, made.body
+    found = served.post("/v1/trees/select", tree=name, query="//POI[@cost > 20]").json
+    assert [node["id"] for node in found["nodes"]] == ["zoo"]
+    edit = {"op": "set", "id": "zoo", "field": "cost", "value": "CAD 4"}
+    assert served.post("/v1/trees/edit", tree=name, commits=[{"operations": [edit]}]).status == 200
+    assert served.post("/v1/trees/select", tree=name, query="//POI[@cost > 20]").json["nodes"] == []
+    assert served.get(f"/v1/trees/log?tree={name}").json["commits"]
+    assert served.post("/v1/trees/delete", tree=name).status == 200
+
+
+def test_an_export_is_lines_that_are_taken_in(served, keyed, talk):
+    exported = served.get(f"/v1/export?trajectory={talk}")
+    bea = keyed["bea"]
+    taken = bea.ask("POST", "/v1/import", exported.body, **{"Content-Type": "application/x-ndjson"})
+    assert (taken.json["steps"], taken.json["rejections"]) == (2, [])
+
+
+def test_maintenance_is_asked_for(served, talk):
+    for path in ("flush", "verify", "retry"):
+        assert served.post(f"/v1/{path}").status == 200, path
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_server_that_is_well_says_so(served, path):
+    assert served.get(path).status == 200
+
+
+def test_numbers_a_description_and_a_page_are_there(served):
+    assert b"stitch" in served.get("/metrics").body
+    paths = served.get("/openapi.json").json["paths"]
+    assert {"/v1/search", "/v1/steps", "/v1/forget"} <= set(paths)
+    assert served.get("/").headers["Content-Type"].startswith("text/html")
+
+
+def test_events_tell_what_happens(served):
+    events = served.events()
+    assert next(events)[0] == "ready"
+    served.post("/v1/steps", trajectory=f"t-{uuid.uuid4()}", steps=[{"role": "user", "content": "hello"}])
+    told = [next(events)[0] for _ in range(2)]
+    events.close()
+    assert "stored" in told or "accepted" in told
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "path", "body"),
+    [
+        ((404,), "GET", "/v1/nothing", None),
+        ((405,), "GET", "/v1/search", None),
+        ((400, 422), "POST", "/v1/search", "{"),
+        ((400, 422), "POST", "/v1/search", {}),
+        ((400, 422), "POST", "/v1/search", {"query": "x", "colour": "red"}),
+        ((400, 422), "POST", "/v1/search", {"query": "x", "diverse": "true"}),
+        ((400, 404, 422), "POST", "/v1/search", {"query": "x", "trajectory": "no such"}),
+        ((400, 422), "POST", "/v1/steps", {"trajectory": "t", "steps": [{"role": "user"}]}),
+        ((400, 413, 415, 422), "POST", "/v1/search", b"\xff\xfe"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_a_reason(served, status, method, path, body):
+    headers = {} if isinstance(body, dict) or body is None else {"Content-Type": "application/json"}
+    answer = served.ask(method, path, body, **headers)
+    assert answer.status in status
+    assert answer.json["message"]
+
+
+def test_a_page_of_another_name_is_refused(served):
+    assert served.ask("GET", "/v1/status", Host="evil.example").status in (403, 421)
+    assert served.ask("POST", "/v1/search", {"query": "x"}, Origin="http://evil.example").status == 403
+
+
+def test_without_a_key_nothing_is_told(keyed):
+    assert keyed["nobody"].get("/v1/status").status == 401
+    assert keyed["nobody"].post("/mcp").status == 401
+    assert keyed["nobody"].get("/healthz").status == 200
+
+
+def test_a_key_opens_its_tenant_alone(keyed):
+    ann, bea = keyed["ann"], keyed["bea"]
+    ann.post("/v1/messages", trajectory="t", messages=[{"role": "user", "content": "The word is swordfish."}])
+    assert "swordfish" in ann.post("/v1/search", query="the word").json["context"]
+    assert "swordfish" not in json.dumps(bea.post("/v1/search", query="swordfish").json["hits"])
+    assert "swordfish" not in bea.get("/v1/export").body.decode()
+
+
+def test_a_key_allows_what_it_says(keyed):
+    eve = keyed["eve"]
+    assert eve.get("/v1/status").status == 200
+    assert eve.post("/v1/messages", trajectory="t", messages=BOOKING).status == 403
+    assert eve.post("/v1/forget", trajectory="t").status == 403
+
+
+def with_tools(client, scenario):
+    """Run a scenario with the protocol's own client."""
+    pytest.importorskip("mcp")
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def run():
+        headers = {"Authorization": f"Bearer {client.key}"} if client.key else {}
+        http = httpx2.AsyncClient(headers=headers)
+        async with http, Client(streamable_http_client(f"{client.url}/mcp", http_client=http)) as tools:
+            return await scenario(tools)
+
+    return asyncio.run(asyncio.wait_for(run(), 120))
+
+
+def test_an_agent_remembers_and_finds_by_tools(served):
+    word = f"Quince{uuid.uuid4().hex[:6]}"
+
+    async def scenario(tools):
+        await tools.call_tool("remember", {"content": f"The ferry {word} leaves at 9:15.", "trajectory": word})
+        return await tools.call_tool("search", {"query": f"When does the ferry {word} leave?"})
+
+    assert "9:15" in with_tools(served, scenario).structured_content["context"]
+
+
+def test_an_agent_explains_corrects_and_forgets_by_tools(served, talk):
+    async def scenario(tools):
+        listed = {tool.name for tool in (await tools.list_tools()).tools}
+        why = await tools.call_tool("why", {"query": "the hotel", "step": "ask", "trajectory": talk})
+        line = await tools.call_tool("timeline", {"trajectory": talk})
+        await tools.call_tool("correct", {"step": "cost", "trajectory": talk, "text": "It costs $89."})
+        counted = await tools.call_tool("forget", {"trajectory": talk, "step": "cost"})
+        gone = await tools.call_tool("forget", {"trajectory": talk, "step": "cost", "confirm": True})
+        return listed, why, line, counted, gone
+
+    listed, why, line, counted, gone = with_tools(served, scenario)
+    assert listed >= {"search", "remember", "why", "timeline", "themes", "correct", "forget"}
+    assert not why.is_error
+    assert "Harbor Inn" in line.structured_content["context"]
+    assert (counted.structured_content["done"], gone.structured_content["done"]) == (False, True)
+
+
+def test_a_tool_does_what_the_key_allows(keyed):
+    async def scenario(tools):
+        return await tools.call_tool("remember", {"content": "hello"})
+
+    assert with_tools(keyed["eve"], scenario).is_error

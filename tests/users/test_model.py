@@ -1,0 +1,121 @@
+"""Labels of a language model: one that answers by rule, over HTTP on this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stitch import StitchError, open_memory
+
+from .conftest import TRIP
+
+M = ("--memory", "trip.memory")
+
+
+@pytest.fixture
+def options(model):
+    return ("--labels", "model", "--model", model["model"], "--base-url", model["base_url"])
+
+
+def test_a_model_labels_steps_in_windows(tmp_path, model):
+    with open_memory(tmp_path / "m", labels="model", **model) as memory:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.flush()
+        assert memory.status().labeled_by == {memory.labeler: 8}
+        assert memory.ledger.total().calls < 8
+        assert memory.get("trip", "hotel").snippet().summary
+        assert "35 euros" in memory.search("What does the boat to Faro cost?").context()
+
+
+def test_steps_are_found_before_the_model_has_labeled_them(tmp_path, model):
+    with open_memory(tmp_path / "m", labels="model", **model) as memory:
+        memory.add({"role": "user", "content": "The lamp is green."}, trajectory="t")
+        assert "lamp" in memory.search("the lamp").context()
+
+
+def test_a_model_that_is_away_costs_no_step(tmp_path):
+    away = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "model_retries": 0}
+    with open_memory(tmp_path / "m", labels="model", **away) as memory:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.flush()
+        assert memory.status().stored == 8
+        assert "35 euros" in memory.search("What does the boat to Faro cost?").context()
+
+
+def test_useless_replies_cost_no_step(tmp_path):
+    from stitch.testing.model import LoopbackProvider
+
+    with LoopbackProvider(lambda system, user: "I would rather talk about cats.") as provider:
+        named = {"model": "m", "base_url": provider.base_url}
+        with open_memory(tmp_path / "m", labels="model", **named) as memory:
+            memory.add_many(TRIP, trajectory="trip")
+            memory.flush()
+            assert memory.status().stored == 8
+            assert memory.labeler not in memory.status().labeled_by
+
+
+def test_a_budget_that_is_spent_costs_no_step(tmp_path, model):
+    with open_memory(tmp_path / "m", labels="model", model_budget_tokens=1, **model) as memory:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.flush()
+        assert memory.status().stored == 8
+
+
+def test_labels_by_a_model_need_one(tmp_path):
+    with pytest.raises(StitchError, match="model"):
+        open_memory(tmp_path / "m", labels="model")
+
+
+def test_a_model_chooses_the_labels_of_a_question(tmp_path, model):
+    with open_memory(tmp_path / "m", filter="model", **model) as memory:
+        memory.add_many(TRIP, trajectory="trip")
+        assert "35 euros" in memory.search("What does the boat to Faro cost?").context()
+        assert memory.ledger.total().calls == 1
+
+
+def test_what_it_would_cost_is_told_without_a_call(stitch, trip_file, options):
+    status, out, _ = stitch("ingest", trip_file, *M, *options, "--dry-run")
+    assert (status, bool(out.strip())) == (0, True)
+    assert not Path("trip.memory").exists() or stitch("ledger", *M)[0] == 0
+
+
+def test_ingesting_with_a_model_says_what_it_took(told, trip_file, options):
+    report = told("ingest", trip_file, *M, *options)
+    assert (report["stored"], report["fallback_steps"]) == (8, 0)
+    assert report["model_calls"] >= 1
+    assert told("ledger", *M)
+
+
+def test_local_labels_are_upgraded_later(stitch, told, kept, options):
+    assert stitch("relabel", *M, *options)[0] == 0
+    made_by = told("status", *M)["labeled_by"]
+    assert all(name.startswith("rules") for name in made_by)
+
+
+def test_what_a_person_corrected_stays(stitch, told, kept, options):
+    stitch("correct", "boat", "--trajectory", "trip", "--scope", "ferries", *M)
+    stitch("relabel", *M, *options)
+    with open_memory(kept) as memory:
+        assert memory.get("trip", "boat").snippet().intent.scope == "ferries"
+
+
+def test_a_model_that_never_answers_ends_with_6_and_keeps_the_steps(stitch, trip_file, monkeypatch):
+    monkeypatch.setenv("STITCH_MODEL_RETRIES", "0")
+    nobody = ("--labels", "model", "--model", "m", "--base-url", "http://127.0.0.1:9")
+    assert stitch("ingest", trip_file, *M, *nobody)[0] == 6
+    assert "35 euros" in stitch("query", "What does the boat to Faro cost?", *M)[1]
+
+
+def test_windows_are_labeled_elsewhere(stitch, told, kept):
+    status, _, err = stitch("label", "export", *M, "--model", "ann", "--out", "requests.jsonl")
+    assert status == 0, err
+    requests = [json.loads(line) for line in Path("requests.jsonl").read_text().splitlines()]
+    assert requests[0]["messages"]
+
+
+def test_a_program_is_compiled_only_with_examples(stitch, model):
+    status, _, err = stitch("optimize", "labels", "--train", "none.jsonl", "--model", model["model"],
+                            "--base-url", model["base_url"], "--out", "p.json")  # fmt: skip
+    assert (status, bool(err)) == (2, True)
