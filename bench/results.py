@@ -92,7 +92,7 @@ def figures(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> dic
         "labels": [("set", "labels", "kind", "measure", "value")],
         "rewrites": [("set", "kind", "pairs", "bleu", "copy_bleu", "exact", "changed")],
         "known": [("set", "asked", "own_words", "some_words")],
-        "left_out": [("set", "questions", "left_out", "shipped", "all_choose", "difference", "low", "high", "missed")],
+        "left_out": [("set", "left_out", "shipped", "all_choose")],
     }  # fmt: skip
     for run in runs:
         rows["sets"].append(_set(run))
@@ -129,7 +129,7 @@ _HELP = """\
 share of the steps shown inside the budget that are evidence, *tokens* what the context takes (median). *Own words*: of
 250 steps, the share that is among the first ten hits when asked for by its own first 40 words; *60 %*: by so many of
 these words, drawn at random. *Left out*: recall@10 with the weights of the search that all other sets choose,
-beginning with none, and *shipped*: with those in use (`left_out.csv` has the intervals); a dash where there is none to
+beginning with none, and *shipped*: with those in use; a dash where there is none to
 leave out, for weights are fitted to evidence among the first hits, not to answers in a context, and longmemeval_s asks
 what longmemeval_oracle does."""
 
@@ -164,7 +164,7 @@ _FILES = {
     "labels": "a measure of labels against gold; `stitch bench labels --data FILE --json`; names never count",
     "rewrites": "resolved references against a person's; `stitch bench rewrites --data FILE --json`",
     "known": "steps that are found by their own words; `stitch bench known-items --data SET --json`",
-    "left_out": "a set by the weights that others choose; `python -m stitch.bench.fit_ranking --rounds 4 --json`",
+    "left_out": "a set by the weights that others choose; `python -m stitch.bench.fit ranking --rounds 4 --json`",
 }
 
 
@@ -342,10 +342,7 @@ def _known(saved: Mapping[str, Any]) -> Iterator[Row]:
 
 def _left_out(saved: Mapping[str, Any]) -> Iterator[Row]:
     for row in saved["left_out"]:
-        recalls = (row[part] for part in ("left_out", "shipped", "all_choose"))
-        difference = (row["over_left_out"][part] for part in ("difference", "low", "high"))
-        missed = " ".join(row["missed"])
-        yield (row["set"], row["questions"], *map(_digits, (*recalls, *difference)), missed)
+        yield (row["set"], *(_digits(row[part]) for part in ("left_out", "shipped", "all_choose")))
 
 
 _SAVED: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[Row]]]] = {

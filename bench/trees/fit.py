@@ -1,4 +1,4 @@
-"""Fit the scorers of path queries: `python -m stitch.bench.trees.fit --data DIR --data DIR [--write]`.
+"""Fit the scorers of path queries: `python -m stitch.bench.fit paths --data DIR --data DIR [--write]`.
 
 For each condition in words that was judged, every node of its type is an example. A logistic model over the features of
 `retrieve/path/scorers/features.py` is fitted, or over what a model says by itself (`--scorer nli:FOLDER`), each

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
 TABLE = Path(__file__).parent / "table"
-"""The table that comes with the package; `stitch.bench.distillation` makes it."""
+"""The table that comes with the package; `stitch.bench.fit.table` makes it."""
 
 
 class StaticEmbedder:
@@ -97,7 +97,7 @@ class StaticEmbedder:
 _BATCH = 1024
 """Texts that are tokenized at once; bounds the memory it takes."""
 
-_HINT = "reinstall stitch-memory, or make a table with `python -m stitch.pipelines.distill --out FOLDER`"
+_HINT = "reinstall stitch-memory, or make a table with `python -m stitch.bench.fit averaged --out FOLDER`"
 
 
 def _load(folder: Path, *, dimension: int, pieces: WordPieces | None) -> tuple[Vectors, WordPieces]:

@@ -5,7 +5,7 @@ hit is in meaning, whether one hit is alike and says the question's rare words, 
 Two logistic models read such numbers: one says whether anything bears on the question, one says of each hit, if
 anything does, whether it is what was asked for. The chance of a hit is the product of both.
 
-The weights are fitted by `python -m stitch.bench.fit_relevance` on public sets, each left out once; how far they carry
+The weights are fitted by `python -m stitch.bench.fit relevance` on public sets, each left out once; how far they carry
 stands in `bench/results/relevance.md`.
 """
 

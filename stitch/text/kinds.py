@@ -1,7 +1,7 @@
 """Which kinds of things a noun names: a chickpea is a legume, a duck is poultry.
 
-Out of WordNet 3.0 (its license lies beside the tables), made by `stitch.pipelines.kinds`. A word may have several
-meanings; kinds of its rarer ones count for less. A second table, made by `stitch.pipelines.absences` out of WordNet's
+Out of WordNet 3.0 (its license lies beside the tables), made by `stitch.bench.fit.kinds`. A word may have several
+meanings; kinds of its rarer ones count for less. A second table, made by `stitch.bench.fit.absences` out of WordNet's
 definitions, says which kinds a word rules out ("vegan"), and what comes of animals that is none ("honey").
 """
 

@@ -15,7 +15,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
 from stitch import open_memory
-from stitch.bench.distillation.teacher import Teacher
+from stitch.bench.fit.table.teacher import Teacher
 from stitch.core import Step
 from stitch.core.text_cache import clear_text_caches
 from stitch.embed import MiniLMEmbedder

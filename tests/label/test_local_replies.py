@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stitch.bench.fit.replies import Talk, fit_replies
 from stitch.embed import StaticEmbedder
 from stitch.label.local.replies import (
     MAX_CHARS,
@@ -16,7 +17,6 @@ from stitch.label.local.replies import (
     vector,
     vectors,
 )
-from stitch.pipelines.fit_replies import Talk, fit_replies
 
 ANSWERED = [
     ("When do you want to leave?", "Next Tuesday in the morning.", "The one with the pool."),

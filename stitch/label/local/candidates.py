@@ -78,6 +78,6 @@ class Weighing(NamedTuple):
 
 @lru_cache(maxsize=2)
 def shipped_weights(*, of_chats: bool = False) -> Mapping[str, float]:
-    """The weights made by `stitch.pipelines.fit_local`: of all talk, or of chats with who answers at length."""
+    """The weights made by `stitch.bench.fit.scopes`: of all talk, or of chats with who answers at length."""
     data = files("stitch.label.local").joinpath("scope_weights.json").read_bytes()
     return {str(name): float(pair[of_chats]) for name, pair in orjson.loads(data)["weights"].items()}

@@ -3,8 +3,8 @@
 "When do you want to leave?" is answered by "Next Tuesday.", whatever is booked, and no shared word says so. Small
 matrices turn the vectors of what was said and the vector of what may follow into a few numbers each, whose product is
 high where the one follows the other. They are trained to find the next step of a scope among other steps
-(`python -m stitch.pipelines.fit_local`). The vectors are those of a table of their own, so that labels depend on no
-embedder. It is averaged (`stitch.pipelines.distill`) and not fitted: what a text answers is also told by forms and
+(`python -m stitch.bench.fit scopes`). The vectors are those of a table of their own, so that labels depend on no
+embedder. It is averaged (`stitch.bench.fit.averaged`) and not fitted: what a text answers is also told by forms and
 numbers, which say little of what it is about.
 """
 
@@ -111,7 +111,7 @@ def _embedder() -> StaticEmbedder:
 
 @lru_cache(maxsize=1)
 def shipped_replies() -> Replies:
-    """The matrices made by `stitch.pipelines.fit_local`."""
+    """The matrices made by `stitch.bench.fit.scopes`."""
     return replies_from(orjson.loads(files("stitch.label.local").joinpath("reply_weights.json").read_bytes()))
 
 

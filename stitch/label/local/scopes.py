@@ -1,7 +1,7 @@
 """Thematic scopes (§2.2.1) as online clustering with memory: each step continues, returns, or opens a scope.
 
 The current scope, earlier ones and a new one are candidates; what speaks for each is in `evidence`, and a linear model
-weighs it. Its weights stand in `scope_weights.json`, made by `python -m stitch.pipelines.fit_local`. What the text says
+weighs it. Its weights stand in `scope_weights.json`, made by `python -m stitch.bench.fit scopes`. What the text says
 in so many words ("back to day 1") decides alone. A scope that turns out to continue an earlier one is joined to it
 soon, or when it is left (`threads`). More than 400 lines because choosing, assigning and joining share one
 memory of the trajectory.

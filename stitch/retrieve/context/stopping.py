@@ -3,7 +3,7 @@
 How alike a question and its answer are differs from one question to the next, so that no number separates what bears
 on a question from what does not. What share of the best hit's score another one has means much the same in chats of
 every kind; whether scores tell anything at all, `rank.telling` says. Chosen and judged, each set left out, by
-`python -m stitch.bench.fit_stopping`; figures in `bench/results/relevance.md`.
+`python -m stitch.bench.fit stopping`; figures in `bench/results/relevance.md`.
 """
 
 from __future__ import annotations

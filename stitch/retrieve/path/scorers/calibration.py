@@ -1,4 +1,4 @@
-"""From features to a probability: a logistic model, fitted by `python -m stitch.bench.trees.fit`."""
+"""From features to a probability: a logistic model, fitted by `python -m stitch.bench.fit paths`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stitch.bench.distillation.passages import Passages
+    from stitch.bench.fit.table.passages import Passages
     from stitch.core.protocols import Vectors
 
 

@@ -1,7 +1,8 @@
-"""Sets whose questions are asked once, so that any weights of the search can be tried on what was found.
+"""The weights of the search, chosen by sets that are left out in turn.
 
-What a weight adds to the score of a candidate grows with it, so that the search is asked once, each part of a score is
-noted with every weight at nothing and with one of them at 1, and an order by other weights is a sum.
+What a weight adds to the score of a candidate grows with it. So the search is asked once, each part of a score is noted
+with every weight at nothing and with one of them at 1, and an order by other weights is a sum. Weights begin at
+nothing: a part that does nothing for the sets that choose stays off.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import click
 
 from stitch.bench.data.types import DataSet, Question
+from stitch.bench.fit.constants import Problem, fit_constants, only
+from stitch.bench.fit.memories import DATA, KEPT, LIMIT, held, load_sets, request_for, retriever_over, tenants_of
 from stitch.bench.metrics.recall import recall_at
 from stitch.bench.metrics.scores import Score, mean
-from stitch.bench.searched import DEPTH, NO_CONTEXT, K, KeptRankings, Noting, tenants_of
-from stitch.core import SearchRequest
 from stitch.core.ranking import DECIMALS
 from stitch.ingest import Ingestor
-from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stitch.core import RankingRule
-    from stitch.core.protocols import SnippetStore
 
     Column = NDArray[np.float64]
 
@@ -41,6 +43,23 @@ WEIGHTS = (
     "runs_opening", "runs_kind", "runs_late", "runs_last", "runs_first",
 )  # fmt: skip
 """The constants that are added to the similarity of a step, as many times as a scorer says."""
+K = 10
+"""Evidence is looked for among so many hits."""
+LEAST_GAIN = 0.0003
+"""One question of a small set."""
+_FACTORS = (0.5, 0.75, 4 / 3, 2.0)
+
+
+class Noting:
+    """A table of constants that can be exchanged, and notes which of them are read."""
+
+    def __init__(self, table: Constants) -> None:
+        self.table = table
+        self.read: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        self.read.add(name)
+        return getattr(self.table, name)
 
 
 class Part(NamedTuple):
@@ -70,11 +89,8 @@ class Weighed:
         self.question = question
         self._steps = [candidates[number].snippet.step for number in in_order]
         self._scores: dict[tuple[float, ...], Score] = {}
-        tiers = [_sum(names, parts, in_order) for names in rule.tiers if names != (BESIDE,)]
-        self._tiers = [tier.fixed for tier in tiers]
+        self._tiers = [_sum(names, parts, in_order).fixed for names in rule.tiers if names != (BESIDE,)]
         self._fixed, self._of_weights = _sum(rule.summed, parts, in_order)
-        self.weights = frozenset(self._of_weights)
-        """Those that change any score."""
 
     def first(self, constants: Constants) -> tuple[str, ...]:
         """The first steps by these weights, best first."""
@@ -107,71 +123,30 @@ def _sum(names: Sequence[str], parts: Mapping[str, Part], in_order: Sequence[int
     return Part(total, {name: column for name, column in of_weights.items() if column.any()})
 
 
-class WeighedSet(NamedTuple):
-    """The questions of a set, ranked by any weights."""
-
-    name: str
-    questions: Sequence[Weighed]
-
-    @property
-    def weights(self) -> frozenset[str]:
-        """Those that change any score."""
-        return frozenset().union(*(question.weights for question in self.questions))
-
-    def scores(self, constants: Constants) -> list[Score]:
-        """The share of each question's evidence among the first hits."""
-        return [question.score(constants) for question in self.questions]
-
-    def recall(self, constants: Constants) -> float:
-        """The mean of these shares."""
-        return mean(self.scores(constants)).value or 0.0
-
-
-def weighed(data: DataSet, ingestor: Ingestor) -> WeighedSet:
-    """The questions of a set that name their evidence, each asked once.
-
-    Args:
-        data: The set.
-        ingestor: Holds its trajectories, each as a tenant of its own.
-    """
+def weighed(data: DataSet, ingestor: Ingestor) -> list[Weighed]:
+    """The questions of a set that name their evidence, each asked once."""
     noting = Noting(CONSTANTS)
     parts: dict[str, Part] = {}
     pools: list[Pool] = []
-    retriever = IntentRetriever(
-        store=cast("SnippetStore", KeptRankings(ingestor.store)),
-        selector=LocalFilterSelector(),
-        embedder=ingestor.embedder,
-        lexical=ingestor.lexical,
-        inventories=ingestor.inventory,
-        counter=PieceCounter(),
+    retriever = retriever_over(
+        ingestor,
         scorers={name: partial(_noted, name, scorer, noting, parts, pools) for name, scorer in SCORERS.items()},
         constants=cast("Constants", noting),
     )
-    tenants = {each.id: tenant for tenant, each in tenants_of(data)}
-
-    def ask(question: Question) -> Weighed:
-        asked = question.inquiry
-        parts.clear()
-        pools.clear()
-        found = retriever.search(
-            SearchRequest(
-                query=asked.text,
-                tenant=tenants[asked.trajectory or ""],
-                trajectory=asked.trajectory,
-                asked_at=asked.asked_at,
-                k=DEPTH,
-                budget_tokens=NO_CONTEXT,
-            )
-        )
-        return Weighed(question, pools[-1].candidates, parts, found.rule)
-
-    return WeighedSet(data.name, [ask(question) for question in data.questions if question.evidence])
+    tenants, found = tenants_of(data), []
+    for question in data.questions:
+        if question.evidence:
+            parts.clear()
+            rule = retriever.search(request_for(question, tenants)).rule
+            found.append(Weighed(question, pools[-1].candidates, dict(parts), rule))
+            pools.clear()
+    return found
 
 
 def _noted(
     name: str, scorer: Scorer, noting: Noting, parts: dict[str, Part], pools: list[Pool], pool: Pool
 ) -> Sequence[float] | None:
-    """What a scorer says, noted with what it would say by other weights."""
+    """The scores by a scorer, noted with those that it gives by other weights."""
     import numpy as np
 
     noting.read.clear()
@@ -181,11 +156,46 @@ def _noted(
 
     def by(constants: Constants) -> Column:
         noting.table = constants
-        told = scorer(pool)
-        return np.zeros(len(pool.candidates)) if told is None else np.asarray(told, np.float64)
+        scores = scorer(pool)
+        return np.zeros(len(pool.candidates)) if scores is None else np.asarray(scores, np.float64)
 
     nothing = replace(CONSTANTS, **dict.fromkeys(read, 0.0))  # type: ignore[arg-type]
     fixed = by(nothing)
     parts[name] = Part(fixed, {each: by(replace(nothing, **{each: 1.0})) - fixed for each in read})  # type: ignore[arg-type]
     noting.table = CONSTANTS
     return said
+
+
+def values_of(name: str, table: Constants) -> list[float]:
+    """Values to try a weight with, the one in a table first; off, it is tried with parts of the one in use."""
+    here: float = getattr(table, name)
+    used: float = here or getattr(CONSTANTS, name)
+    tried = [here, 0.0, *(float(f"{used * factor:.3g}") for factor in _FACTORS), *([] if here else [used])]
+    return list(dict.fromkeys(tried))
+
+
+def recall(questions: Sequence[Weighed], constants: Constants) -> float:
+    """Recall of the evidence among the first hits, the mean of questions."""
+    return mean(question.score(constants) for question in questions).value or 0.0
+
+
+@click.command()
+@DATA
+@click.option("--only", "names", multiple=True, help="A weight, by its name in retrieve/constants.py; all by default.")
+@LIMIT
+@click.option("--rounds", type=click.IntRange(1), default=4, show_default=True, help="Go through the weights so often.")
+@KEPT
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    folders: Sequence[Path], names: Sequence[str], limit: int | None, rounds: int, kept: Path | None, as_json: bool
+) -> None:
+    """Choose the weights of the search anew, and tell what each set has by those that all others choose."""
+    chosen = only(names, WEIGHTS)
+    goodness = {}
+    for data in load_sets(folders, limit=limit):
+        with held(data, kept=kept) as ingestor:
+            goodness[data.name] = partial(recall, weighed(data, ingestor))
+        click.echo(f"stitch: {data.name}, {len(data.questions)} questions", err=True)
+    start = replace(CONSTANTS, **dict.fromkeys(chosen, 0.0))  # type: ignore[arg-type]
+    problem = Problem(CONSTANTS, start, chosen, values_of, LEAST_GAIN, goodness)
+    fit_constants(problem, rounds=rounds, as_json=as_json)

@@ -1,4 +1,4 @@
-"""Fit the matrices that tell how well a step follows another (`stitch.label.local.replies`); `fit_local` calls it.
+"""The matrices that tell how well a step follows another (`stitch.label.local.replies`); `scopes` fits them first.
 
 The next step of a scope is to be found among other steps, and its predecessors among others' (InfoNCE in both
 directions). Half of the batches are drawn at random, half are stretches of neighbors: the first teach what the talk is
@@ -7,11 +7,13 @@ about, the second how talk goes on. One place in each batch belongs to what open
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stitch.label.local.replies import FADING_STEPS, Replies, vector
+from stitch.label.local.replies import FADING_STEPS, Replies, as_data, vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,6 +68,14 @@ def fit_replies(sets: Mapping[str, Sequence[Talk]]) -> Replies:
         for matrix, gradient in zip(matrices, (before.T @ (slope @ right), after.T @ (slope.T @ left)), strict=True):
             matrix.descend(gradient, rate=rate)
     return Replies(said[: dimension + 1], said[dimension + 1 : -1], follows, said[-1].tolist())
+
+
+def write_replies(replies: Replies, folder: Path, *, made_by: str) -> None:
+    """Write the file of weights, one row of numbers a line."""
+    rows = {name: json.dumps(value) for name, value in as_data(replies).items()}
+    lines = [f'"{name}": {text.replace("], [", f"],{chr(10)}[")}' for name, text in rows.items()]
+    text = "{" + ",\n".join([f'"made_by": "{made_by}"', *lines]) + "}\n"
+    (folder / "reply_weights.json").write_text(text, encoding="utf-8")
 
 
 class _Pairs(NamedTuple):

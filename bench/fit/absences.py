@@ -1,19 +1,18 @@
-"""Make the table of what words rule out and of what is an animal's, once: `python -m stitch.pipelines.absences FOLDER`.
+"""The table of what words rule out and of what comes of animals, read out of WordNet's definitions.
 
-FOLDER is that of `stitch.pipelines.kinds`, with the adjectives beside the nouns. All is read out of WordNet's
-definitions. A word rules out a kind of thing if it names persons who "eat no" such thing, as vegetarians, or if it
-denies the thing by its form and by its definition: sugarless is "not containing sugar". A food or a substance comes of
-animals if its definition says that it is of, from or by one: honey is "produced by bees".
+A word rules out a kind of thing if it names persons who "eat no" such thing, as vegetarians, or if it denies the thing
+by its form and by its definition: sugarless is "not containing sugar". A food or a substance comes of animals if its
+definition says that it is of, from or by one: honey is "produced by bees".
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from stitch.pipelines.wordnet import SENSES, Concept, not_read, read_concepts, read_senses, run
+from stitch.bench.fit.wordnet import SENSES, Concept, read_concepts, read_senses
 from stitch.text import kinds
 from stitch.text.words import stem
 
@@ -64,17 +63,10 @@ class _Nouns:
 
 
 def make_table(folder: Path) -> list[str]:
-    """The lines of the table, sorted: a word and the stems of kinds that it rules out or, behind `=`, comes of.
-
-    Raises:
-        SettingsError: The folder does not hold WordNet.
-    """
-    try:
-        nouns = _Nouns(folder)
-        adjectives = dict(read_concepts(folder / "data.adj"))
-        commonest = {word: offsets[0] for word, offsets in read_senses(folder / "index.adj")}
-    except OSError as error:
-        raise not_read(error) from error
+    """The lines of the table, sorted: a word and the stems of kinds that it rules out or, behind `=`, comes of."""
+    nouns = _Nouns(folder)
+    adjectives = dict(read_concepts(folder / "data.adj"))
+    commonest = {word: offsets[0] for word, offsets in read_senses(folder / "index.adj")}
     animal = nouns.rarest_stem(_ANIMAL)
     coming = (f"{kinds.COMES_OF}{word}\t{animal}" for word in _of_animals(nouns))
     return sorted({*coming, *_of_persons(nouns), *_of_adjectives(adjectives, commonest, nouns)})
@@ -121,16 +113,3 @@ def _denied(definition: str, pattern: re.Pattern[str], nouns: _Nouns) -> Iterato
 
 def _stems(words: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(stem(part) for word in words for part in word.split()))
-
-
-def _write(table: str) -> None:
-    kinds.ABSENCES.write_text(table, encoding="utf-8")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the table beside `stitch.text.kinds`; returns the exit status."""
-    return run(arguments, program="absences", make=make_table, write=_write)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,17 +1,19 @@
-"""Make the table of kinds of things from WordNet's nouns, once: `python -m stitch.pipelines.kinds FOLDER`.
+"""The table of kinds of things, from WordNet's nouns: `kinds.txt.gz`, which `stitch.text.kinds` reads.
 
-FOLDER holds WordNet's `data.noun`, `index.noun` and `noun.exc`, as the Debian package `wordnet-base` has them in
-`usr/share/wordnet`. Written is `kinds.txt.gz`, which `stitch.text.kinds` reads: sorted lines, so that one word is found
-without reading all.
+Its lines are sorted, so that one word is found without reading all.
 """
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from stitch.pipelines.wordnet import SENSES, Concept, not_read, read_concepts, read_senses, run
+import click
+
+from stitch.bench.fit.absences import make_table as make_absences
+from stitch.bench.fit.wordnet import SENSES, Concept, read_concepts, read_senses
+from stitch.errors import SettingsError
 from stitch.text import kinds
 from stitch.text.words import stem
 
@@ -21,18 +23,11 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def make_table(folder: Path) -> list[str]:
-    """The lines of the table, sorted.
-
-    Raises:
-        SettingsError: The folder does not hold WordNet.
-    """
-    try:
-        read = read_concepts(folder / "data.noun")
-        concepts = {offset: concept for offset, concept in read if not concept.is_single}
-        senses = dict(read_senses(folder / "index.noun"))
-        exceptions = dict(line.split()[:2] for line in (folder / "noun.exc").read_text("ascii").splitlines())
-    except OSError as error:
-        raise not_read(error) from error
+    """The lines of the table, sorted."""
+    read = read_concepts(folder / "data.noun")
+    concepts = {offset: concept for offset, concept in read if not concept.is_single}
+    senses = dict(read_senses(folder / "index.noun"))
+    exceptions = dict(line.split()[:2] for line in (folder / "noun.exc").read_text("ascii").splitlines())
     used = _meanings(senses, concepts)
     needed = _with_parents((offset for offsets in used.values() for offset in offsets), concepts)
     numbers = {offset: _number(place) for place, offset in enumerate(sorted(needed))}
@@ -96,15 +91,17 @@ def _number(place: int) -> str:
     return digits.rjust(4, "0")
 
 
-def _write(table: str) -> None:
-    # mtime 0, so that the same words give the same file
-    kinds.TABLE.write_bytes(gzip.compress(table.encode(), 9, mtime=0))
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the table beside `stitch.text.kinds`; returns the exit status."""
-    return run(arguments, program="kinds", make=make_table, write=_write)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+def command(folder: Path) -> None:
+    """Make both tables of FOLDER, which is usr/share/wordnet of Debian's package wordnet-base."""
+    try:
+        made = {kinds.TABLE: make_table(folder), kinds.ABSENCES: make_absences(folder)}
+    except OSError as error:
+        hint = "give the folder usr/share/wordnet of Debian's wordnet-base"
+        raise SettingsError(f"cannot read WordNet: {error}", hint=hint) from error
+    for path, lines in made.items():
+        text = "\n".join(lines) + "\n"
+        # mtime 0, so that the same words give the same file
+        path.write_bytes(gzip.compress(text.encode(), 9, mtime=0) if path.suffix == ".gz" else text.encode())
+        click.echo(f"{path.name}: {len(lines)} lines")

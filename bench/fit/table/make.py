@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stitch.bench.distillation.fit import FitSettings, HeldOut, Runs, fit, unit
-from stitch.bench.distillation.passages import Passages
-from stitch.bench.distillation.teacher import Teacher
-from stitch.bench.distillation.texts import Text, read_texts, sample_runs
+import click
+
+from stitch.bench.fit.averaged import token_weights
+from stitch.bench.fit.table.fit import FitSettings, HeldOut, Runs, fit, unit
+from stitch.bench.fit.table.passages import Passages
+from stitch.bench.fit.table.teacher import Teacher
+from stitch.bench.fit.table.texts import Text, read_texts, sample_runs
 from stitch.embed.pieces import WordPieces
 from stitch.embed.static import TABLE
-from stitch.errors import StitchError
-from stitch.pipelines.distill import token_weights
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _AT_ONCE = 1000
 """Texts between two savings of what the teacher said."""
 
@@ -156,29 +157,14 @@ def _beginning(teacher: Teacher, vocabulary: Sequence[str], basis: Vectors) -> V
     return beginning
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run as a command; returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m stitch.bench.distillation",
-        description="Make a fitted table for the static embedder.",
-        epilog="example: python -m stitch.bench.distillation --packages packages --model minilm --work w --out table",
-    )
-    parser.add_argument("--packages", type=Path, required=True, help="folder of the packages that the README names")
-    parser.add_argument("--model", type=Path, required=True, help="folder of MiniLM")
-    parser.add_argument("--work", type=Path, required=True, help="folder for what is in between")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    parser.add_argument("--start", type=Path, default=TABLE, help="whose vocabulary is kept (the shipped one)")
-    parser.add_argument("--dimension", type=int, default=256, help="components kept (default: %(default)s)")
-    parser.add_argument("--version", type=int, default=2, help="goes into the name (default: %(default)s)")
-    options = parser.parse_args(arguments)
-    try:
-        figures = make_table(**vars(options))
-    except StitchError as error:
-        sys.stderr.write(f"error: {error}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
-        return error.exit_code
-    sys.stdout.write(f"{options.out}: {figures}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+@click.command()
+@click.option("--packages", required=True, type=_FOLDER, help="Folder of the packages that the README names.")
+@click.option("--model", required=True, type=_FOLDER, help="Folder of MiniLM.")
+@click.option("--work", required=True, type=click.Path(path_type=Path), help="Folder for what is in between.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
+@click.option("--start", default=TABLE, type=_FOLDER, help="Whose vocabulary is kept (that of the shipped table).")
+@click.option("--dimension", default=256, show_default=True, help="Components kept.")
+@click.option("--version", default=2, show_default=True, help="Goes into the name.")
+def command(out: Path, **options: Any) -> None:
+    """Make a fitted table for the static embedder."""
+    click.echo(f"{out}: {make_table(out=out, **options)}")

@@ -1,28 +1,18 @@
-"""Fit the weights of local scope tracking on trajectories with gold scopes.
-
-    pip install scipy
-    python -m stitch.pipelines.fit_local --data DATA --out stitch/label/local    # both files of weights
-    python -m stitch.pipelines.fit_local --data DATA --report fold           # every fifth trajectory held out
-    python -m stitch.pipelines.fit_local --data DATA --report leave-one-out  # each set by the others
-    python -m stitch.pipelines.fit_local --data DATA --report ablation       # each kind of evidence left out of the fit
-    python -m stitch.pipelines.fit_local --data DATA --report silence        # one fit, each kind of evidence ignored
+"""The weights of local scope tracking and of replies, fitted on trajectories with gold scopes.
 
 A conditional logit: of the candidates of a step, those of the right scope are to win. First with gold history, then,
 so that it learns to live with its own mistakes, with the history its own choices make. Then, in the same form, whether
-a scope in doubt continues an earlier one. How well a step follows another is learned before (`fit_replies`), and for
-the examples from the other half of the trajectories, so that it is trusted no more than on what it has not seen.
-Beside the sets, trajectories woven from their stretches teach kinds of talk that they lack (`weave`). Chats with an
-assistant who answers at length have weights of their own, near to the others, learned from sessions that are woven.
-More than 400 lines because what is read, followed, fitted and reported stands beside each other.
+a scope in doubt continues an earlier one. How well a step follows another is learned before (`replies`), and for the
+examples from the other half of the trajectories, so that it is trusted no more than on what it has not seen. Beside the
+sets, trajectories woven from their stretches teach kinds of talk that they lack (`weave`). Chats with an assistant who
+answers at length have weights of their own, near to the others, learned from sessions that are woven.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import random
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -31,16 +21,21 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
+
+from stitch.bench.fit.logit import Choice, Example, Weights, fit_logit
+from stitch.bench.fit.replies import Talk, fit_replies, write_replies
+from stitch.bench.fit.weave import KINDS, Stretch, chat, stretches
+from stitch.bench.metrics.bcubed import macro_bcubed
+from stitch.bench.metrics.scores import Unscored
+from stitch.bench.metrics.switches import switch_f1
 from stitch.core import Step
 from stitch.label.local.candidates import FEATURES, Candidate
-from stitch.label.local.evidence import SCOPE_FEATURES, STEP_FEATURES, Scope
+from stitch.label.local.evidence import Scope
 from stitch.label.local.reading import Reading, read_step
-from stitch.label.local.replies import Replies, as_data
+from stitch.label.local.replies import Replies
 from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.threads import JOIN_FEATURES
-from stitch.pipelines.conditional_logit import Choice, Example, Weights, fit_logit
-from stitch.pipelines.fit_replies import Talk, fit_replies
-from stitch.pipelines.weave import KINDS, Stretch, chat, stretches
 
 Keep = Callable[[str, int], bool]
 """Whether a trajectory, given by its set and number, is used."""
@@ -62,7 +57,7 @@ SETS = {
     "irc": LabeledSet("labels/irc.jsonl.gz", 1.0),
     "sgd_interleaved": LabeledSet("memory_qa/sgd_interleaved/trajectories.jsonl.gz", 0.6),
 }
-_MADE_BY = "python -m stitch.pipelines.fit_local"
+_MADE_BY = "python -m stitch.bench.fit scopes"
 STEPS_PER_SET, JOINS_PER_SET = 3_000, 1_000
 WOVEN_FROM, WOVEN = ("star", "sgd", "tiage", "dialseg711"), 20
 """From the stretches of which sets trajectories are woven, and how many of each kind."""
@@ -73,27 +68,6 @@ CHATS = "chats"
 """The name of the sessions with an assistant among the sets."""
 CHATS_FROM, MOST_CHATS, WOVEN_CHATS = "memory_qa/longmemeval_s/trajectories.jsonl.gz", 800, 320
 """The file that has them, how many are read, and how many trajectories are woven from them."""
-
-EVIDENCE = {
-    "cohesion": ("cohesion", "novelty"),
-    "values": ("values",),
-    "asked and told matter": ("asks ", "tells ", "matter", "wishes", "known elsewhere"),
-    "adjacency pairs": ("pair: ", "turn: "),
-    "function words": ("now: ",),
-    "who speaks and answers": ("speaker", "addressee", "role", "opener", "opened", "names somebody", "among many"),
-    "open questions": ("asked", "question is open", "short answer"),
-    "cues": ("cue of", "anaphora"),
-    "forms of sentences": ("request", "question", "thanks", "farewell", "greeting", "apology", "closed"),
-    "tools": ("tool", "call", "result"),
-    "time and sessions": ("time gap", "session"),
-    "switching so far": ("switches so far", "role switches", "length of run", "number of scopes"),
-    "interleaving so far": ("interleaved", "interruptions", "returns so far", "open scopes", "not what was"),
-    "what was asked and told before": ("what it asked", "what it told", "of known classes", "of new classes"),
-    "what is pointed at": ("pointed",),
-    "replies": ("reply",),
-    "joins": ("join: ", "look: "),
-}  # fmt: skip
-"""Kinds of evidence, by what the names of their weights contain."""
 
 
 class LabeledTrajectory(NamedTuple):
@@ -193,17 +167,6 @@ def woven_chats(chats: Sequence[LabeledTrajectory], *, keep: Keep, count: int) -
     return [LabeledTrajectory(_read(w.steps), [(f"chat {n}",) for n in w.scopes], frozenset()) for w in drawn]
 
 
-def follow(
-    trajectory: LabeledTrajectory,
-    weights: Mapping[str, float],
-    *,
-    replies: Replies | None = None,
-    chats: Mapping[str, float] | None = None,
-) -> list[int]:
-    """The scopes that a tracker with these weights gives the steps, by number."""
-    return _Follower(weights, replies, chats=chats).follow(trajectory, trajectory.gold)
-
-
 def step_examples(
     trajectory: LabeledTrajectory, *, replies: Replies, weights: Mapping[str, float], by_gold: bool
 ) -> list[Example]:
@@ -301,15 +264,15 @@ def _targets(gold: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return targets
 
 
-def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, without: Sequence[str] = ()) -> Fitted:
-    """What is learned from the trajectories that `keep` lets through, names that contain one of `without` left out."""
+def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> Fitted:
+    """What is learned from the trajectories that `keep` lets through."""
     chats = sets.get(CHATS, ())
     sets = {name: trajectories for name, trajectories in sets.items() if name != CHATS}
-    weights, replies = _train_talk(sets, keep=keep, without=without), _replies(sets, keep=keep)
-    return Fitted(weights, replies, train_chats(chats, weights, replies, keep=keep, without=without))
+    weights, replies = _train_talk(sets, keep=keep), _replies(sets, keep=keep)
+    return Fitted(weights, replies, train_chats(chats, weights, replies, keep=keep))
 
 
-def _train_talk(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, without: Sequence[str]) -> Weights:
+def _train_talk(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> Weights:
     """The weights of all talk, those of chats apart."""
     more = woven(sets, keep=keep)
     kept = {
@@ -326,14 +289,14 @@ def _train_talk(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep, 
         groups = []
         for name, trajectories in kept.items():
             found = [each for n, t in trajectories for each in examples_of(t, replies=of_others[n % 2])]
-            groups.append((_without(found, without), _weight(name) * per_set / max(len(found), 1)))
+            groups.append((found, _weight(name) * per_set / max(len(found), 1)))
         return groups
 
     gold = met(partial(step_examples, weights={}, by_gold=True), per_set=STEPS_PER_SET)
     weights = fit_logit(gold, FEATURES)
     own = met(partial(step_examples, weights=weights, by_gold=False), per_set=STEPS_PER_SET)
     weights = fit_logit([(a + b, (x + y) / 4) for (a, x), (b, y) in zip(gold, own, strict=True)], FEATURES)
-    for _ in range(0 if "join: " in without else 2):
+    for _ in range(2):
         for kind in ("join", "look"):
             joins = met(partial(join_examples, kind, weights=weights), per_set=JOINS_PER_SET)
             weights |= fit_logit(joins, [f"{kind}: {name}" for name in JOIN_FEATURES])
@@ -346,7 +309,6 @@ def train_chats(
     replies: Replies | None = None,
     *,
     keep: Keep,
-    without: Sequence[str] = (),
 ) -> Weights:
     """The weights of chats with who answers at length, near to those of all talk; these where there are no sessions.
 
@@ -358,7 +320,7 @@ def train_chats(
         followers = [_Follower(weights, replies, by_gold=by_gold) for _ in trajectories]
         for follower, trajectory in zip(followers, trajectories, strict=True):
             follower.follow(trajectory, trajectory.gold)
-        return _without([example for follower in followers for example in follower.examples], without)
+        return [example for follower in followers for example in follower.examples]
 
     gold = met(weights, by_gold=True)
     found = fit_logit([(gold, 1.0)], FEATURES, near=weights)
@@ -383,24 +345,6 @@ def _replies(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> 
     return fit_replies(talks)
 
 
-def _without(examples: list[Example], parts: Sequence[str]) -> list[Example]:
-    if not parts:
-        return examples
-
-    def keep(values: list[float], names: Sequence[str]) -> list[float]:
-        out = [any(part in name for part in parts) for name in names]
-        return [0.0 if left else value for value, left in zip(values, out, strict=True)] if values else []
-
-    def strip(candidate: Candidate | Choice) -> Candidate | Choice:
-        if isinstance(candidate, Choice):
-            return Choice(keep(candidate.features, JOIN_FEATURES))
-        cues = tuple(cue for cue in candidate.cues if not any(part in cue for part in parts))
-        of_step, of_scope = keep(candidate.of_step, STEP_FEATURES), keep(candidate.of_scope, SCOPE_FEATURES)
-        return candidate._replace(of_step=of_step, of_scope=of_scope, cues=cues)
-
-    return [example._replace(candidates=[strip(c) for c in example.candidates]) for example in examples]
-
-
 def measure(
     trajectories: Iterable[LabeledTrajectory],
     weights: Mapping[str, float],
@@ -408,27 +352,16 @@ def measure(
     chats: Mapping[str, float] | None = None,
 ) -> tuple[float, float]:
     """B-cubed F1 (mean over trajectories) and switch F1 (pooled) of the scopes of a tracker."""
-    scores = []
-    hits = wanted = made = 0
+    pairs = []
     for trajectory in trajectories:
-        numbers = follow(trajectory, weights, replies=replies, chats=chats)
-        pairs = [(gold, number) for gold, number in zip(trajectory.gold, numbers, strict=True) if gold]
-        if not pairs:
-            continue
-        both, of_gold, of_own = Counter(pairs), Counter(g for g, _ in pairs), Counter(n for _, n in pairs)
-        precision = sum(count * count / of_own[number] for (_, number), count in both.items()) / len(pairs)
-        recall = sum(count * count / of_gold[gold] for (gold, _), count in both.items()) / len(pairs)
-        scores.append(2 * precision * recall / (precision + recall))
-        for (gold_before, before), (gold, number) in pairwise(pairs):
-            hits += gold != gold_before and number != before
-            wanted += gold != gold_before
-            made += number != before
-    return sum(scores) / max(len(scores), 1), 2 * hits / max(wanted + made, 1)
-
-
-def _report(kind: str, sets: Mapping[str, Sequence[LabeledTrajectory]]) -> None:
-    for line in _left_out(sets) if kind == "leave-one-out" else _held_out(sets, kind=kind):
-        print(line, flush=True)  # noqa: T201 # a report
+        numbers = _Follower(weights, replies, chats=chats).follow(trajectory, trajectory.gold)
+        kept = [(number, gold) for gold, number in zip(trajectory.gold, numbers, strict=True) if gold]
+        pairs.append(([number for number, _ in kept], [gold for _, gold in kept]))
+    scopes, switches = macro_bcubed(pairs), switch_f1(pairs)
+    return (
+        0.0 if isinstance(scopes, Unscored) else scopes.f1,
+        0.0 if isinstance(switches, Unscored) else switches.f1,
+    )
 
 
 def _left_out(sets: Mapping[str, Sequence[LabeledTrajectory]]) -> Iterator[str]:
@@ -438,18 +371,10 @@ def _left_out(sets: Mapping[str, Sequence[LabeledTrajectory]]) -> Iterator[str]:
         yield _measured(name, trajectories, train(others, keep=lambda *_: True))
 
 
-def _held_out(sets: Mapping[str, Sequence[LabeledTrajectory]], *, kind: str) -> Iterator[str]:
-    """How good the trajectories are labeled that are held out, with all evidence and without each kind of it."""
-    fitted = train(sets, keep=_in_the_fold)
-    for label, parts in {"all": (), **({} if kind == "fold" else EVIDENCE)}.items():
-        if parts and kind == "ablation":
-            fitted = train(sets, keep=_in_the_fold, without=parts)
-        weights, chats = (
-            {name: weight for name, weight in each.items() if not any(part in name for part in parts)}
-            for each in (fitted.weights, fitted.chats)
-        )
-        used = fitted._replace(weights=weights, chats=chats)
-        yield f"{label}: " + "; ".join(_measured(name, each[1::5], used) for name, each in sets.items())
+def _held_out(sets: Mapping[str, Sequence[LabeledTrajectory]]) -> Iterator[str]:
+    """How good every fifth trajectory is labeled by what is learned from the others."""
+    fitted = train(sets, keep=lambda _, number: number % 5 != 1)
+    yield from (_measured(name, each[1::5], fitted) for name, each in sets.items())
 
 
 def _measured(name: str, trajectories: Sequence[LabeledTrajectory], fitted: Fitted) -> str:
@@ -459,34 +384,25 @@ def _measured(name: str, trajectories: Sequence[LabeledTrajectory], fitted: Fitt
     return f"{name} {score:.3f} / {switch:.3f}"
 
 
-def _in_the_fold(_: str, number: int) -> bool:
-    return number % 5 != 1
+def write(fitted: Fitted, folder: Path) -> None:
+    """Write both files of weights."""
+    pairs = {n: [round(w.get(n, 0.0), 3) for w in (fitted.weights, fitted.chats)] for n in sorted(fitted.chats)}
+    told = [f"{json.dumps(name)}: {pair}" for name, pair in pairs.items() if max(map(abs, pair)) >= 0.02]
+    text = f'{{"made_by": "{_MADE_BY}", "weights": {{\n' + ",\n".join(told) + "}}\n"
+    (folder / "scope_weights.json").write_text(text, encoding="utf-8")
+    write_replies(fitted.replies, folder, made_by=_MADE_BY)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the weights, or report how good they are on what they have not seen."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the labeled sets")
-    parser.add_argument("--out", type=Path, help="folder for both files of weights")
-    parser.add_argument("--report", choices=["fold", "leave-one-out", "ablation", "silence"])
-    parser.add_argument("--limit", type=int, help="use at most this many trajectories of a set")
-    options = parser.parse_args(arguments)
-    sets = {name: read_set(options.data / labeled.path)[: options.limit] for name, labeled in SETS.items()}
-    sets[CHATS] = read_chats(options.data / CHATS_FROM)[: options.limit]
-    if options.report:
-        _report(options.report, sets)
-    if options.out:
-        fitted = train(sets, keep=lambda *_: True)
-        pairs = {n: [round(w.get(n, 0.0), 3) for w in (fitted.weights, fitted.chats)] for n in sorted(fitted.chats)}
-        told = [f"{json.dumps(name)}: {pair}" for name, pair in pairs.items() if max(map(abs, pair)) >= 0.02]
-        text = f'{{"made_by": "{_MADE_BY}", "weights": {{\n' + ",\n".join(told) + "}}\n"
-        (options.out / "scope_weights.json").write_text(text, encoding="utf-8")
-        rows = {name: json.dumps(value) for name, value in as_data(fitted.replies).items()}
-        lines = [f'"{name}": {text.replace("], [", f"],{chr(10)}[")}' for name, text in rows.items()]
-        text = ",\n".join([f'"made_by": "{_MADE_BY}"', *lines])
-        (options.out / "reply_weights.json").write_text("{" + text + "}\n", encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@click.command()
+@click.option("--data", required=True, type=click.Path(path_type=Path, exists=True), help="Folder of the labeled sets.")
+@click.option("--out", type=click.Path(path_type=Path, exists=True), help="Folder for both files of weights.")
+@click.option("--report", type=click.Choice(["fold", "leave-one-out"]), help="Measure on what was left out of a fit.")
+@click.option("--limit", type=click.IntRange(1), help="Use so many trajectories of a set.")
+def command(data: Path, out: Path | None, report: str | None, limit: int | None) -> None:
+    """Fit the weights of local scopes and replies, or report B-cubed / switch F1 on what they have not seen."""
+    sets = {name: read_set(data / labeled.path)[:limit] for name, labeled in SETS.items()}
+    sets[CHATS] = read_chats(data / CHATS_FROM)[:limit]
+    for line in (_left_out(sets) if report == "leave-one-out" else _held_out(sets)) if report else ():
+        click.echo(line)
+    if out is not None:
+        write(train(sets, keep=lambda *_: True), out)

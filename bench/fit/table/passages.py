@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from stitch.bench.distillation.texts import Text
+    from stitch.bench.fit.table.texts import Text
 
 LONGEST = 24
 """So many texts may follow one in a pair: a step of an agent is as long as pages."""

@@ -1,14 +1,11 @@
-"""WordNet's files, and the command that makes a table of them: what `kinds` and `absences` share."""
+"""WordNet's files, of which `kinds` and `absences` make tables."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
-
-from stitch.errors import SettingsError, StitchError
 
 SENSES = 3
 """How many meanings of a word are taken: rarer ones bring in more that is wrong than they find."""
@@ -69,35 +66,3 @@ def read_senses(file: Path) -> Iterator[tuple[str, list[str]]]:
 def _lines(file: Path) -> Iterator[str]:
     """The lines behind the license, which is indented."""
     return (line for line in file.read_text("latin-1").splitlines() if not line.startswith(" "))
-
-
-def not_read(error: OSError) -> SettingsError:
-    """What is raised where a folder does not hold WordNet."""
-    return SettingsError(
-        f"cannot read WordNet: {error}", hint="give the folder usr/share/wordnet of Debian's wordnet-base"
-    )
-
-
-def run(
-    arguments: Sequence[str] | None, *, program: str, make: Callable[[Path], list[str]], write: Callable[[str], object]
-) -> int:
-    """Make a table, as a command does; returns the exit status.
-
-    Args:
-        arguments: The folder alone; those of the process if None.
-        program: What is run, for who uses it otherwise.
-        make: Makes the lines of the table out of a folder.
-        write: Keeps the table.
-    """
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if len(given) != 1:
-        sys.stderr.write(f"usage: python -m stitch.pipelines.{program} FOLDER\n")
-        return 2
-    try:
-        lines = make(Path(given[0]))
-    except StitchError as error:
-        sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
-        return error.exit_code
-    write("\n".join(lines) + "\n")
-    sys.stdout.write(f"{len(lines)} lines\n")
-    return 0

@@ -1,0 +1,54 @@
+"""`python -m stitch.bench.fit NAME`: each weight, table and constant that ships, by one command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+import click
+
+from stitch.console.lazy import LazyGroup
+from stitch.errors import StitchError
+
+FITS: Mapping[str, tuple[str, str]] = {
+    "scopes": ("stitch.bench.fit.scopes:command", "Weights of local scopes and replies (stitch/label/local/*.json)."),
+    "ranking": ("stitch.bench.fit.ranking:command", "Weights of the search (stitch/retrieve/constants.py)."),
+    "relevance": (
+        "stitch.bench.fit.relevance:command",
+        "Chances that hits bear on a question (relevance.py).",
+    ),
+    "stopping": ("stitch.bench.fit.stopping:command", "Where contexts stop (stitch/retrieve/constants.py)."),
+    "themes": ("stitch.bench.fit.themes:command", "Constants of the lens of themes (retrieve/themes/constants.py)."),
+    "paths": ("stitch.bench.trees.fit:command", "Calibration of the scorers of path queries."),
+    "table": ("stitch.bench.fit.table.make:command", "The table of the static embedder (stitch/embed/table)."),
+    "averaged": ("stitch.bench.fit.averaged:command", "A table averaged from a model, as local labels read it."),
+    "narrow": ("stitch.bench.fit.narrow:command", "The averaged table in few dimensions (stitch/label/local/table)."),
+    "kinds": ("stitch.bench.fit.kinds:command", "Tables of kinds of things from WordNet (stitch/text/table)."),
+}
+"""Where each fit is, and what it makes in one line."""
+
+
+@click.group(cls=LazyGroup, commands=FITS, name="fit")
+def group() -> None:
+    """Make again what is fitted and shipped.
+
+    \b
+    Example:
+      python -m stitch.bench.fit ranking --data locomo --data beam --limit 50
+    """
+
+
+def main() -> None:
+    """Run the command and end the process."""
+    try:
+        group.main(prog_name="python -m stitch.bench.fit", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except StitchError as error:
+        click.echo(f"error: {error.message}" + (f"\nhint: {error.hint}" if error.hint else ""), err=True)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""Weights and constants of the search are fitted again, each set left out once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("scipy")
+
+from stitch.bench.data.sets import load_questions
+from stitch.bench.fit import ranking, relevance, stopping, themes
+from stitch.bench.fit.__main__ import FITS, group
+from stitch.bench.fit.constants import Problem, climb
+from stitch.bench.fit.memories import held, request_for, retriever_over, tenants_of
+from stitch.errors import InputError
+from stitch.retrieve.constants import CONSTANTS, Constants
+from stitch.retrieve.relevance import Evidence, chance
+from stitch.retrieve.themes import THEME_CONSTANTS
+
+
+def write_set(folder: Path, steps: dict[str, list[dict[str, Any]]], questions: list[dict[str, Any]]) -> Path:
+    folder.mkdir()
+    lines = "".join(json.dumps({"id": name, "steps": own}) + "\n" for name, own in steps.items())
+    (folder / "trajectories.jsonl").write_text(lines)
+    (folder / "questions.jsonl").write_text("".join(json.dumps(each) + "\n" for each in questions))
+    return folder
+
+
+def gossip(folder: Path, *, who: str) -> Path:
+    """Many speak of somebody and the matter, one of the matter in other words: who it is tells that this is meant."""
+    steps = [{"id": f"{n}", "role": "Bob", "content": f"{who} was at the picnic by lake {n}."} for n in range(14)]
+    steps.insert(7, {"id": "own", "role": who, "content": "There were sandwiches, cold tea and little else."})
+    question = {"id": "q", "trajectory": "t", "question": f"What did {who} say of the picnic by the lake?"}
+    return write_set(folder, {"t": steps}, [{**question, "evidence": ["own"]}])
+
+
+def bought(folder: Path, *, what: str) -> Path:
+    """Some steps say what was bought, in so much other talk that few tokens do not hold it."""
+    said = "Lake {n} was calm and cold. The boats of pier {n} lay idle all week long."
+    steps = [{"id": f"{n}", "role": "Bob", "content": said.format(n=n)} for n in range(40)]
+    for n, thing in enumerate(("lamps", "plates", "candles")):
+        text = f"I bought {what} {thing} for the party. It rained all day."
+        steps.insert(10 * n, {"id": f"own{n}", "role": "Ann", "content": text})
+    question = {"id": "q", "trajectory": "t", "question": f"Which {what} things did Ann buy for the party?"}
+    return write_set(folder, {"t": steps}, [{**question, "evidence": ["own0", "own1", "own2"]}])
+
+
+TALKS = {
+    "boat": ["The boat leaves the pier at nine.", "A ticket for the boat is $12.", "The captain is called Nils."],
+    "garden": ["The roses need pruning in March.", "Compost is behind the shed.", "The hedge is two meters high."],
+    "choir": ["The choir meets on Tuesdays.", "We sing Brahms in autumn.", "Our conductor moved to Graz."],
+}
+ASKED = {
+    "boat": ("When does the boat leave the pier?", "0"),
+    "garden": ("Where is the compost?", "1"),
+    "choir": ("When does the choir meet?", "0"),
+}
+
+
+def talks(folder: Path) -> Path:
+    """Three memories, each with a question that it answers and one about its own matters that nothing answers."""
+    steps = {
+        talk: [{"id": str(n), "role": "user", "content": f"{text} ({folder.name})"} for n, text in enumerate(texts)]
+        for talk, texts in TALKS.items()
+    }
+    questions: list[dict[str, Any]] = []
+    for talk, (text, step) in ASKED.items():
+        questions.append({"id": talk, "trajectory": talk, "question": text, "evidence": [step]})
+        none = {"id": f"{talk} none", "trajectory": talk, "type": "abstention", "question": f"Who owns the {talk}?"}
+        questions.append({**none, "evidence": []})
+    return write_set(folder, steps, questions)
+
+
+def fit(name: str, *arguments: object) -> str:
+    done = CliRunner().invoke(group, [name, *map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def rows(told: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+
+
+@pytest.fixture
+def two_of(tmp_path: Path) -> Any:
+    def make(kind: Any, **named: tuple[str, str]) -> list[Any]:
+        [(key, values)] = named.items() if named else [("", ("one", "two"))]
+        folders = [kind(tmp_path / value, **({key: value} if key else {})) for value in values]
+        return [part for folder in folders for part in ("--data", folder)]
+
+    return make
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_every_fit_says_how_it_is_called(name: str) -> None:
+    assert "--help" in fit(name, "--help")
+
+
+def test_steps_are_taken_along_constants_while_they_gain_more_than_chance() -> None:
+    time = float(f"{CONSTANTS.time * 4 / 3:.3g}")
+
+    def goodness(table: Constants) -> float:
+        return -abs(table.speaker - 0.2) - abs(table.time - time) - 0.0001 * table.order
+
+    names = ("speaker", "time", "order")
+    problem = Problem(CONSTANTS, CONSTANTS, names, ranking.values_of, ranking.LEAST_GAIN, {"one": goodness})
+    assert climb(problem, ["one"], rounds=3) == replace(CONSTANTS, speaker=0.2, time=time)
+    assert climb(problem, ["one"], rounds=0) == CONSTANTS
+
+
+def test_each_set_is_told_with_the_weights_that_the_others_chose_beginning_with_none(two_of: Any) -> None:
+    data = two_of(gossip, who=("Gina", "Caroline"))
+    [told] = rows(fit("ranking", *data, "--only", "speaker", "--only", "time", "--rounds", "2", "--json"))
+    assert told["all_choose"] == {"speaker": 0.2, "time": 0.0}  # nobody asks when: the weight stays off
+    for row in told["left_out"]:
+        assert (row["left_out"], row["shipped"], row["all_choose"]) == (1.0, 0.0, 1.0)
+        assert row["chosen"] == {"speaker": 0.2, "time": 0.0}
+    assert "Gina" in fit("ranking", *data, "--only", "speaker", "--rounds", "1")
+
+
+@pytest.mark.parametrize("changed", [{}, {"speaker": 0.3}, {"speaker": 0.0, "hinted_nearness": 0.0, "time": 1.0}])
+def test_an_order_by_other_weights_is_that_of_a_search_with_them(tmp_path: Path, changed: dict[str, float]) -> None:
+    data = load_questions(gossip(tmp_path / "one", who="Gina"))
+    table = replace(CONSTANTS, **changed)  # type: ignore[arg-type]
+    with held(data) as ingestor:
+        [question] = ranking.weighed(data, ingestor)
+        found = retriever_over(ingestor, constants=table).search(request_for(data.questions[0], tenants_of(data)))
+    assert question.first(table) == tuple(hit.snippet.step for hit in found.hits[: ranking.K])
+
+
+def test_weights_are_constants_of_the_search() -> None:
+    assert all(isinstance(getattr(CONSTANTS, name), float) for name in ranking.WEIGHTS)
+
+
+@pytest.mark.parametrize("name", ["ranking", "themes", "stopping", "relevance"])
+def test_one_set_and_an_unknown_constant_are_refused(tmp_path: Path, name: str) -> None:
+    one = ["--data", gossip(tmp_path / "one", who="Gina")]
+    with pytest.raises(InputError, match="two names"):
+        fit(name, *one)
+    if name in ("ranking", "themes"):
+        with pytest.raises(InputError, match="no constant 'color'"):
+            fit(name, *one, "--only", "color")
+
+
+def test_the_constants_of_themes_are_chosen_by_other_sets(two_of: Any, tmp_path: Path) -> None:
+    data = two_of(bought, what=("red", "blue"))
+    [told] = rows(fit("themes", *data, "--only", "rest", "--rounds", "1", "--kept", tmp_path / "kept", "--json"))
+    assert {row["set"] for row in told["left_out"]} == {"red", "blue"}
+    assert all(0 < row["shipped"] <= 1 for row in told["left_out"])
+
+
+def test_a_share_stays_a_share_and_a_number_stays_one() -> None:
+    assert themes.values_of("step_share", THEME_CONSTANTS) == [0.75, 0.0, 0.375, 0.875]
+    assert themes.values_of("whole_tokens", THEME_CONSTANTS) == [20, 10, 40]
+    assert themes.values_of("half_lexical", THEME_CONSTANTS) == [10.0, 5.0, 20.0]
+
+
+def test_chances_are_judged_by_what_the_others_gave(two_of: Any) -> None:
+    *sets, shipped = rows(fit("relevance", *two_of(talks)))
+    assert [row["set"] for row in sets] == ["one", "two"]
+    for row in sets:
+        assert row["auc"] > 0.8
+        assert row["hits"] > 0.8
+        assert 0 <= row["near_misses"] <= 1
+    assert shipped["shipped"]["answered"]["near"] > 0
+
+
+def test_a_logistic_model_finds_chances() -> None:
+    seen = [({"bias": 1.0, "x": x}, right, 1.0) for x, right in [(0.0, False), (1.0, True)] * 50 + [(0.0, True)] * 10]
+    weights = relevance.logistic(seen)
+    assert chance({"bias": 1.0, "x": 0.0}, weights) == pytest.approx(10 / 60, abs=0.02)
+    assert chance({"bias": 1.0, "x": 1.0}, weights) > 0.9
+
+
+def test_auc_counts_pairs_in_order() -> None:
+    pairs = [([3, 4], [1, 2]), ([1, 1], [1, 1]), ([1], [2, 0]), ([], [1])]
+    assert [relevance.auc(*pair) for pair in pairs] == [1, 0.5, 0.5, 0.5]
+
+
+def asked(*, own: bool, similarity: float, right: tuple[bool, ...]) -> relevance.Asked:
+    hits = tuple(similarity - 0.1 * place for place in range(len(right)))
+    evidence = Evidence(similarities=hits, covered=hits, near=similarity, absent=1 - similarity, words=4)
+    return relevance.Asked(own, near_miss=False, evidence=evidence, right=right)
+
+
+def test_what_is_told_of_chances_follows_from_the_questions() -> None:
+    own = [asked(own=True, similarity=0.6 + n / 100, right=(True, False, False)) for n in range(20)]
+    others = [asked(own=False, similarity=0.2 + n / 100, right=(False,) * 3) for n in range(20)]
+    model = relevance.fit([[*own, *others]])
+    judged = relevance.judge([*own, *others], model, threshold=relevance.threshold_of([own], model))
+    assert (judged.auc, judged.caught, judged.lost, judged.hits) == (1, 1, 0.05, 1)
+
+
+def test_stopping_is_judged_by_what_the_others_chose(tmp_path: Path) -> None:
+    def harbor(name: str) -> Path:
+        said = "{} said that the {} is late again, and that somebody should call the office before it is too late."
+        names = ("Anna", "Bert", "Carl", "Dora", "Emil", "Frida", "Gustav", "Hanna", "Ivo", "Jana", "Kurt", "Lena")
+        things = ("tram", "plumber", "parcel", "newspaper", "harvest", "choir")
+        texts = [said.format(who, what) for who in names for what in things]
+        texts.insert(9, f"The boat of {name} leaves the pier at nine in the morning.")
+        steps = [{"id": str(n), "role": "user", "content": text} for n, text in enumerate(texts)]
+        asked = f"When does the boat of {name} leave the pier in the morning?"
+        question = {"id": "q", "trajectory": "t", "question": asked}
+        none = {"id": "none", "trajectory": "t", "question": "Who owns the boat?", "evidence": []}
+        return write_set(tmp_path / name, {"t": steps}, [{**question, "evidence": ["9"]}, none])
+
+    north, south, west = map(harbor, ("north", "south", "west"))
+    *sets, chosen = rows(fit("stopping", "--data", north, "--data", south, "--judged", west))
+    assert [each["set"] for each in sets] == ["north", "south", "west"]
+    for each in sets:
+        assert each["questions"] == 1, "what nothing answers is not asked"
+        assert each["left_out"]["lost"] == 0
+        assert 0 < each["shipped"]["saved"] <= each["left_out"]["saved"] < 1
+    assert chosen["all_choose"].keys() == stopping.GRID.keys()
+
+
+def test_the_table_that_saves_most_is_chosen_unless_a_set_loses_by_it() -> None:
+    careful, greedy, worst = (
+        stopping.Judged(0.2, 0.0), stopping.Judged(0.4, stopping.MOST_LOST), stopping.Judged(0.9, 0.5)
+    )  # fmt: skip
+    assert stopping.best_of([[careful, greedy, worst], [careful, greedy, greedy]]) == 1
+    assert stopping.best_of([[worst], [careful]]) is None
+    counted = stopping.judge([stopping.Stopped(90, 100, 0.0), stopping.Stopped(0, 200, 0.5)])
+    assert counted == (0.3, 0.25)
+    assert CONSTANTS in stopping.tables()
+
+
+def test_a_set_that_is_kept_is_not_taken_in_again(tmp_path: Path) -> None:
+    data = load_questions(gossip(tmp_path / "one", who="Gina"))
+    for _ in range(2):
+        with held(data, kept=tmp_path / "kept") as ingestor:
+            found = partial(retriever_over(ingestor).search, request_for(data.questions[0], tenants_of(data)))()
+            assert len(found.hits) == 15

