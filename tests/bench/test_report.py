@@ -219,18 +219,14 @@ def test_known_items_are_columns_of_the_first_table_and_data_beside_it(tmp_path:
 
 
 def test_what_a_set_has_by_the_choice_of_others_comes_first_in_the_first_table(tmp_path: Path) -> None:
-    row = {"set": "toy <set>", "questions": 40, "left_out": 0.25, "shipped": 0.5, "all_choose": 0.75}
-    row |= {"over_left_out": {"difference": 0.25, "low": 0.1, "high": 0.4}, "missed": {"time": 0.2, "speaker": 0.1}}
-    (tmp_path / "fit.json").write_text(json.dumps({"constants": ["time"], "all_choose": {}, "left_out": [row]}))
+    row = {"set": "toy <set>", "left_out": 0.25, "shipped": 0.5, "all_choose": 0.75, "chosen": {}}
+    (tmp_path / "fit.json").write_text(json.dumps({"all_choose": {}, "left_out": [row]}))
     out = tmp_path / "R.md"
     call("results", str(make_run(tmp_path / "r")), str(tmp_path / "fit.json"), "--out", str(out))
     text = out.read_text(encoding="utf-8")
     assert "| set | measure | left out | shipped | stitch |" in text
     assert "| toy <set> | recall@10 | 0.250 | 0.500 |" in text
-    assert (
-        "toy <set>,40,0.250,0.500,0.750,0.250,0.100,0.400,time speaker\n"
-        in (tmp_path / "results" / "left_out.csv").read_text()
-    )
+    assert "toy <set>,0.250,0.500,0.750\n" in (tmp_path / "results" / "left_out.csv").read_text()
 
 
 def test_a_run_is_read_with_its_figures(tmp_path: Path) -> None:

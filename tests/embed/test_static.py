@@ -127,7 +127,7 @@ def test_a_table_may_use_the_tokenizer_of_another(tmp_path):
 def test_a_missing_table_is_named_with_the_command_that_makes_one(tmp_path):
     with pytest.raises(EmbedderError, match="no table of token vectors") as raised:
         StaticEmbedder(tmp_path / "nowhere")
-    assert "stitch.bench.fit.averaged" in raised.value.hint
+    assert "stitch.bench.fit averaged" in raised.value.hint
 
 
 @pytest.mark.parametrize("config", ["{}", "[]", "not json", '{"name": "x", "hidden_dim": "many"}'])
