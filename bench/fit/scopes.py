@@ -10,29 +10,26 @@ answers at length have weights of their own, near to the others, learned from se
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, pairwise
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
+from stitch.bench.fit.labeled import LabeledTrajectory, read_chats, read_set, read_steps
 from stitch.bench.fit.logit import Choice, Example, Weights, fit_logit
 from stitch.bench.fit.replies import Talk, fit_replies, write_replies
 from stitch.bench.fit.weave import KINDS, Stretch, chat, stretches
 from stitch.bench.metrics.bcubed import macro_bcubed
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.metrics.switches import switch_f1
-from stitch.core import Step
 from stitch.label.local.candidates import FEATURES, Candidate
 from stitch.label.local.evidence import Scope
-from stitch.label.local.reading import Reading, read_step
+from stitch.label.local.reading import Reading
 from stitch.label.local.replies import Replies
 from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.threads import JOIN_FEATURES
@@ -70,15 +67,6 @@ CHATS_FROM, MOST_CHATS, WOVEN_CHATS = "memory_qa/longmemeval_s/trajectories.json
 """The file that has them, how many are read, and how many trajectories are woven from them."""
 
 
-class LabeledTrajectory(NamedTuple):
-    """A trajectory as it is read, with the gold scopes of each step; empty where there are none."""
-
-    readings: list[Reading]
-    gold: list[tuple[str, ...]]
-    coarse: frozenset[int]
-    """Steps that open something new inside a gold scope: nothing is learned from them."""
-
-
 class Fitted(NamedTuple):
     """All that is learned."""
 
@@ -86,54 +74,6 @@ class Fitted(NamedTuple):
     replies: Replies
     chats: Weights
     """Those of chats with who answers at length."""
-
-
-def read_set(path: Path) -> list[LabeledTrajectory]:
-    """The trajectories of a file of labeled trajectories, gzip."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [_labeled(json.loads(line)["steps"]) for line in lines]
-
-
-def read_chats(path: Path, *, most: int = MOST_CHATS) -> list[LabeledTrajectory]:
-    """The distinct sessions of a file of trajectories, gzip, in which two speak in turn, each as a trajectory."""
-    found: dict[str, LabeledTrajectory] = {}
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for steps in (json.loads(line)["steps"] for line in lines):
-            for _, session in groupby(steps, key=itemgetter("session")):
-                said = list(session)
-                in_turn = len({step["role"] for step in said}) == 2 and all(
-                    a["role"] != b["role"] for a, b in pairwise(said)
-                )
-                if in_turn and said[0]["content"] not in found:
-                    gold = {"scope": ["chat"], "event_types": []}
-                    found[said[0]["content"]] = _labeled([{**step, "gold": gold} for step in said])
-                if len(found) >= most:
-                    return list(found.values())
-    return list(found.values())
-
-
-def _labeled(steps: Sequence[Mapping[str, Any]]) -> LabeledTrajectory:
-    gold = [tuple(sorted(step["gold"]["scope"])) for step in steps]
-    coarse: set[int] = set()
-    readings = _read(
-        Step(role=step["role"], content=step["content"] or " . ", timestamp=step.get("timestamp")) for step in steps
-    )
-    for number, step in enumerate(steps):
-        # Where an intent is announced again inside one goal, the gold is coarser than the scopes that are wanted.
-        announces = any("INTENT" in event for event in step["gold"]["event_types"])
-        if announces and gold[number] and gold[number][0].startswith("goal ") and gold[number] in gold[:number]:
-            coarse.add(number)
-    return LabeledTrajectory(readings, gold, frozenset(coarse))
-
-
-def _read(steps: Iterable[Step]) -> list[Reading]:
-    speakers: dict[str, int] = {}
-    readings = []
-    for step in steps:
-        readings.append(reading := read_step(step, speakers=speakers))
-        if not reading.is_notice:
-            speakers[reading.role] = 1
-    return readings
 
 
 def woven(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> dict[str, list[LabeledTrajectory]]:
@@ -153,7 +93,7 @@ def woven(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> dic
             rng = random.Random(f"{kind} {name}")  # training data
             drawn = [weave(rng, pools[number % 2]) for number in range(WOVEN)]
             made[f"{kind} {name}"] = [
-                LabeledTrajectory(_read(each.steps), [(f"stretch {n}",) for n in each.scopes], frozenset())
+                LabeledTrajectory(read_steps(each.steps), [(f"stretch {n}",) for n in each.scopes], frozenset())
                 for each in drawn
             ]
     return made
@@ -164,7 +104,7 @@ def woven_chats(chats: Sequence[LabeledTrajectory], *, keep: Keep, count: int) -
     pool = [s for n, each in enumerate(chats) if keep(CHATS, n) for s in stretches(each.readings, each.gold)]
     rng = random.Random(CHATS)  # training data
     drawn = [chat(rng, pool) for _ in range(count if pool else 0)]
-    return [LabeledTrajectory(_read(w.steps), [(f"chat {n}",) for n in w.scopes], frozenset()) for w in drawn]
+    return [LabeledTrajectory(read_steps(w.steps), [(f"chat {n}",) for n in w.scopes], frozenset()) for w in drawn]
 
 
 def step_examples(
@@ -401,7 +341,7 @@ def write(fitted: Fitted, folder: Path) -> None:
 def command(data: Path, out: Path | None, report: str | None, limit: int | None) -> None:
     """Fit the weights of local scopes and replies, or report B-cubed / switch F1 on what they have not seen."""
     sets = {name: read_set(data / labeled.path)[:limit] for name, labeled in SETS.items()}
-    sets[CHATS] = read_chats(data / CHATS_FROM)[:limit]
+    sets[CHATS] = read_chats(data / CHATS_FROM, most=MOST_CHATS)[:limit]
     for line in (_left_out(sets) if report == "leave-one-out" else _held_out(sets)) if report else ():
         click.echo(line)
     if out is not None:

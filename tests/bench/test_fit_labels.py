@@ -82,14 +82,16 @@ def test_fitted_weights_follow_what_they_were_fitted_on(data, tmp_path):
     untrained, _ = fit_local.measure(trajectories, {})
     assert score > untrained
     assert switch > 0
-    woven = fit_local.woven_chats(fit_local.read_chats(data / fit_local.CHATS_FROM), keep=lambda *_: True, count=8)
+    woven = fit_local.woven_chats(
+        fit_local.read_chats(data / fit_local.CHATS_FROM, most=800), keep=lambda *_: True, count=8
+    )
     as_talk, _ = fit_local.measure(woven, weights, replies)
     as_chats, _ = fit_local.measure(woven, weights, replies, chats)
     assert as_chats > as_talk
 
 
 def test_of_chats_each_session_of_two_in_turn_is_read_once(data):
-    chats = fit_local.read_chats(data / fit_local.CHATS_FROM)
+    chats = fit_local.read_chats(data / fit_local.CHATS_FROM, most=800)
     assert [len(chat.gold) for chat in chats] == [6] * 6
     assert len(fit_local.read_chats(data / fit_local.CHATS_FROM, most=2)) == 2
 
