@@ -62,6 +62,7 @@ def _labeled(steps: Sequence[Mapping[str, Any]]) -> LabeledTrajectory:
 
 
 def read_steps(steps: Iterable[Step]) -> list[Reading]:
+    """Steps as they are read one after the other, with the speakers known so far."""
     speakers: dict[str, int] = {}
     readings = []
     for step in steps:
