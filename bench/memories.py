@@ -23,7 +23,6 @@ from stitch.core import (
     Labeler,
     LabelInventory,
     LabelKind,
-    Ranking,
     RetrievalResult,
     SearchRequest,
     Selection,
@@ -151,7 +150,6 @@ class MemoryMethod:
             budget_tokens=budget_tokens,
             asked_at=inquiry.asked_at,
             intent_filter=None if chosen is None else chosen.intent_filter,
-            ranking="weighed" if chosen is not None and chosen.likely else None,
             retriever=self._retriever,
         )
 
@@ -229,7 +227,7 @@ def _in_budget(result: RetrievalResult, *, budget_tokens: int) -> RetrievalResul
     from stitch.retrieve.context.answer import answer
     from stitch.retrieve.rank.telling import scores_tell
 
-    tells = scores_tell(result.hits, result.request.query, rule=result.rule, constants=CONSTANTS)
+    tells = scores_tell(result.hits, result.request.query, constants=CONSTANTS)
     return answer(
         result.request.model_copy(update={"budget_tokens": budget_tokens}),
         Selection(result.intent_filter, result.reasons),
@@ -260,18 +258,6 @@ def no_labels(memory: Memory, inquiry: Inquiry) -> Selection:
     """Search by similarity alone, on the same snippets."""
     del memory, inquiry
     return Selection(IntentFilter())
-
-
-def without(kind: LabelKind) -> FilterChoice:
-    """The memory's choice without the labels of one kind."""
-    field = _FILTER_FIELDS[kind]
-
-    def choose(memory: Memory, inquiry: Inquiry) -> Selection:
-        selected = memory.search(inquiry.text, trajectory=inquiry.trajectory, k=1, asked_at=inquiry.asked_at)
-        left = selected.intent_filter.model_copy(update={field: ()})
-        return Selection(left, likely=selected.ranking is Ranking.WEIGHED)
-
-    return choose
 
 
 def given(filters: Mapping[str, IntentFilter]) -> FilterChoice:
@@ -363,6 +349,23 @@ def opener(
         return Memory(parts, tenant=TENANT)
 
     return open_in
+
+
+class LessSelector:
+    """Chooses the labels of another selector but those of one kind.
+
+    Args:
+        selector: Chooses the labels.
+        kind: Those that are left out.
+    """
+
+    def __init__(self, selector: FilterSelector, kind: LabelKind) -> None:
+        self._selector, self._field = selector, _FILTER_FIELDS[kind]
+
+    def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
+        """The other selector's choice, with fewer labels."""
+        selection = self._selector.select(request, inventory)
+        return selection._replace(intent_filter=selection.intent_filter.model_copy(update={self._field: ()}))
 
 
 class TargetSelector:

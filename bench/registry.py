@@ -16,7 +16,7 @@ from stitch.bench.labelers import (
     with_targets,
     without_references,
 )
-from stitch.bench.memories import MemoryMethod, SharedMemory, TargetSelector
+from stitch.bench.memories import LessSelector, MemoryMethod, SharedMemory, TargetSelector
 from stitch.bench.methods import Method
 from stitch.core import DensityCount, LabelKind
 from stitch.errors import InputError, require_extra
@@ -61,6 +61,14 @@ class Bench:
         labeler = ChangedLabeler(labeler_named(self.labels), without_references, name="no-references")
         return MemoryMethod(name, self._memory(name, lambda: memories.opener(labeler)), memories.as_selected)
 
+    def without(self, name: str, kind: LabelKind) -> MemoryMethod:
+        """The default labels, of which questions choose none of a kind."""
+        from stitch.retrieve import LocalFilterSelector
+
+        selector = LessSelector(LocalFilterSelector(), kind)
+        make = memories.opener(labeler_named(self.labels), selector=selector)
+        return MemoryMethod(name, self._memory(name, lambda: make), memories.as_selected)
+
     def by_kind(self, name: str) -> MemoryMethod:
         """Density that counts kinds, with targets as the fourth: the authors' code."""
         from stitch.retrieve import LocalFilterSelector
@@ -84,9 +92,9 @@ class Bench:
 
 METHODS: dict[str, Callable[[Bench], Method]] = {
     "stitch": lambda bench: bench.stitch("stitch"),
-    "stitch-no-scope": lambda bench: bench.stitch("stitch-no-scope", memories.without(LabelKind.SCOPE)),
-    "stitch-no-event": lambda bench: bench.stitch("stitch-no-event", memories.without(LabelKind.EVENT_TYPE)),
-    "stitch-no-entity": lambda bench: bench.stitch("stitch-no-entity", memories.without(LabelKind.ENTITY_TYPE)),
+    "stitch-no-scope": lambda bench: bench.without("stitch-no-scope", LabelKind.SCOPE),
+    "stitch-no-event": lambda bench: bench.without("stitch-no-event", LabelKind.EVENT_TYPE),
+    "stitch-no-entity": lambda bench: bench.without("stitch-no-entity", LabelKind.ENTITY_TYPE),
     "stitch-no-coreference": lambda bench: bench.without_coreference("stitch-no-coreference"),
     "stitch-unlabeled": lambda bench: bench.stitch("stitch-unlabeled", memories.no_labels),
     "themes": lambda bench: bench.lens("themes"),

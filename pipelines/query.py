@@ -112,8 +112,8 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
 
     labels = sorted(result.intent_filter.labels())
     said = ", ".join(f"{kind.value} {value!r}" for kind, value in labels)
-    weighed = result.ranking is Ranking.WEIGHED
-    lines = [f"{'hinted at' if said and weighed else 'looking for'}  {said or 'similar text only'}"]
+    weighed = said and result.ranking is Ranking.WEIGHED
+    lines = [f"{'weighing' if weighed else 'looking for'}  {said or 'similar text only'}"]
     if result.nothing_relevant:
         lines.append(_nothing_relevant(result))
     for rank, hit in enumerate(result.hits[:limit], start=1):

@@ -88,10 +88,8 @@ def _of_filter(result: RetrievalResult) -> Iterator[str]:
     if not labels:
         yield "The question licenses no label: similarity alone ranks."
         return
-    if result.ranking is Ranking.WEIGHED:
-        yield f"The question hints at {_names(labels)}: weighed beside similarity and nearness to what it says."
-    else:
-        yield f"The question licenses {_names(labels)}: label density decides."
+    how = "weighed beside similarity" if result.ranking is Ranking.WEIGHED else "label density decides"
+    yield f"The question asks for {_names(labels)}: {how}."
     yield from result.reasons
 
 

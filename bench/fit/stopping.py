@@ -81,7 +81,7 @@ def stopped_of(question: Question, result: RetrievalResult, tried: Sequence[Cons
     found = []
     for constants in tried:
         left = set(full)
-        if scores_tell(result.hits, question.text, rule=result.rule, constants=constants):
+        if scores_tell(result.hits, question.text, constants=constants):
             near = enough(result.hits, budget_tokens=result.request.budget_tokens, counter=counter, constants=constants)
             left &= {hit.snippet.id for hit in near}
         lost = evidence.intersection(full.values()) - {full[name] for name in left}

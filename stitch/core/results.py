@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stitch.core.intent import IntentFilter
 from stitch.core.moment import Moment
-from stitch.core.ranking import GOAL, LABELS, RankingRule, ScoredSnippet
+from stitch.core.ranking import DENSITY, GOAL, LABELS, RankingRule, ScoredSnippet
 from stitch.core.trust import Trust
 
 WITHOUT_MODEL = "chosen without the model: "
@@ -205,7 +205,7 @@ class RetrievalResult(Sequence[ScoredSnippet]):
         """What part labels had in the order of the hits."""
         if self.rule.is_strict and any(hit.density for hit in self.hits):
             return DecidedBy.LABEL_DENSITY
-        made_of_labels = {LABELS, GOAL}.intersection(self.rule.summed)
+        made_of_labels = {LABELS, GOAL, DENSITY}.intersection(self.rule.summed)
         weighed = any(hit.parts.get(name) for hit in self.hits for name in made_of_labels)
         return DecidedBy.WEIGHED_LABELS if weighed else DecidedBy.NO_LABELS
 

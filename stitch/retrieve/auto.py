@@ -17,12 +17,12 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from stitch.core import DecidedBy, Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
+from stitch.core import Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
 from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.question.form import form_of
 from stitch.retrieve.question.plan_parts import is_plan_in_parts
 from stitch.retrieve.question.run_question import read_run_question
-from stitch.retrieve.rank.scorers import RUNS
+from stitch.retrieve.rank.scorers import tells_of_runs
 
 if TYPE_CHECKING:
     from stitch.retrieve.intent import Inventories
@@ -74,9 +74,9 @@ class AutoRetriever:
 
     def _intent_alone(self, found: RetrievalResult, request: SearchRequest) -> str:
         """Why intent answers alone; empty if it does not."""
-        if found.decided_by is DecidedBy.LABEL_DENSITY:
+        if any(hit.density for hit in found.hits):
             return "labels decide"
-        if found.rule == RUNS:
+        if tells_of_runs(found.hits):
             asked = read_run_question(request.query)
             if asked.requests:
                 return "whole goals are asked for"

@@ -1,7 +1,7 @@
 """Search by contextual intent: the labels that a question licenses, similarity, and what else it says (§2.3).
 
 The store finds candidates, scorers say one thing each of all of them, and one rule makes an order of what they said
-(`rank.scorers`): label density first where labels are sure, a sum where they are only likely.
+(`rank.scorers`): label density first where no words chose labels or filter, a sum of all that was said elsewhere.
 
 More than 400 lines because one class holds together what is done of a question: it is read, gets a filter, candidates,
 an order and neighbors. What each of these is stands in a room beside it.
@@ -30,6 +30,7 @@ from stitch.core import (
     LabelInventory,
     LabelKind,
     LabelVocabulary,
+    Ranking,
     RankingRule,
     RetrievalResult,
     ScoredSnippet,
@@ -62,7 +63,7 @@ from stitch.retrieve.rank.goals import leading_goals, named_goals
 from stitch.retrieve.rank.nearness import strength_of_hints
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
 from stitch.retrieve.rank.runs import Goal, runs, without_things
-from stitch.retrieve.rank.scorers import LICENSED, RUNS, SCORERS, SURE, WEIGHED, rule_for
+from stitch.retrieve.rank.scorers import SCORERS, STRICT, WEIGHTED, scorers_for
 from stitch.retrieve.rank.similarity import Similarity
 from stitch.retrieve.rank.stretches import among_many, with_stretches
 from stitch.retrieve.rank.telling import scores_tell
@@ -95,6 +96,25 @@ class _Asked:
     count: DensityCount
     rule: RankingRule
     inventory: LabelInventory
+    of_runs: bool = False
+    """Whether what is searched are an agent's runs."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether label density stands first."""
+        return self.rule.is_strict
+
+    @property
+    def sure(self) -> bool:
+        """Whether labels were chosen or licensed, and not only hinted at."""
+        selection = self.selection
+        weighed_words = self.request.ranking is Ranking.WEIGHED and selection.made_by is FilterMaker.WORDS
+        return self.strict or not (self.of_runs or selection.likely or weighed_words)
+
+    @property
+    def by_words(self) -> bool:
+        """Whether the words of the question chose labels that are weighed."""
+        return self.selection.made_by is FilterMaker.WORDS and not self.strict
 
     def density_of(self, matched: frozenset[Label]) -> float:
         """How much matched labels count."""
@@ -186,7 +206,7 @@ class IntentRetriever:
         hits = hits[:size]
         if asked.vocabulary.has_merges:
             hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
-        tells = scores_tell(hits, request.query, rule=rule, constants=self._constants)
+        tells = scores_tell(hits, request.query, constants=self._constants)
         stops_by = self._constants if tells else None
         making = partial(
             answer, selection=asked.selection, rule=rule, mode=self.mode, started=started, stops_by=stops_by
@@ -246,8 +266,8 @@ class IntentRetriever:
             raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
         return explain_rank(
             wanted,
-            link_one(wanted, ranking, runs=asked.rule is RUNS),
-            asked.labels if asked.rule.is_strict else frozenset(),
+            link_one(wanted, ranking, runs=asked.of_runs),
+            asked.labels if asked.sure else frozenset(),
             rule=asked.rule,
             k=max(request.k, returned),
             vocabulary=asked.vocabulary,
@@ -264,7 +284,6 @@ class IntentRetriever:
             selection = Selection(request.intent_filter, reasons, made_by=FilterMaker.PERSON)
         vocabulary = self._vocabulary(inventory)
         labels = frozenset(map(vocabulary.canonical_label, selection.intent_filter.labels()))
-        rule = rule_for(request.ranking, selection)
         return _Asked(
             request=request,
             turns=turns,
@@ -274,7 +293,7 @@ class IntentRetriever:
             labels=labels,
             vocabulary=vocabulary,
             count=DensityCount.KINDS if selection.lists_names else self._density,
-            rule=rule,
+            rule=_rule_for(request.ranking, selection),
             inventory=inventory,
         )
 
@@ -289,29 +308,29 @@ class IntentRetriever:
     def _rank(self, asked: _Asked, *, k: int) -> tuple[_Asked, list[ScoredSnippet]]:
         """The ranking, with the question as it was ranked: that it is asked of runs shows in the candidates alone."""
         query = self._query(asked)
-        words = asked.selection.made_by is FilterMaker.WORDS and asked.rule in (LICENSED, WEIGHED)
-        if words and GOAL_OPENED.value in asked.inventory.event_types:
+        if asked.by_words and GOAL_OPENED.value in asked.inventory.event_types:
             return self._rank_runs(asked, query, k=k)
         size = max(k, self._pool_size(asked))
         candidates = self._candidates(asked, replace(query, k=size))
+        asked = _with_known_makers(asked, candidates)
         widest = self._constants.pool
-        if size == k < widest and asked.rule in (LICENSED, SURE):
+        if size == k < widest and asked.sure and not asked.strict:
             roles = {one.snippet.role for one in candidates}
             if named_speakers(asked.hints.text, roles):  # which is known only when the roles are
                 candidates = self._candidates(asked, replace(query, k=widest))
         pool = self._pool(asked, candidates)
-        if words and pool.once(runs) is not None:
+        if asked.by_words and pool.once(runs) is not None:
             return self._rank_runs(asked, query, k=k)
         if _clause_counts_nothing(asked, pool):
             candidates = self._candidates(asked, replace(self._query(asked, apart=False), k=size))
         if query.labels and "verbatim" in asked.rule.parts and len(candidates) >= size:
             candidates += self._repeating(asked, query, known=candidates)
-        ranked = rank(self._pool(asked, candidates), self._scorers, asked.rule, k=k)
+        ranked = self._ordered(asked, candidates, k=k)
         return asked, with_restated(ranked, [one.snippet for one in candidates], near=self._near(asked))
 
     def _rank_runs(self, asked: _Asked, query: DensityQuery, *, k: int) -> tuple[_Asked, list[ScoredSnippet]]:
         """Rank the steps of runs: what opens goals is looked at, and all steps of goals that may be asked about."""
-        asked = replace(asked, rule=RUNS)
+        asked = replace(asked, of_runs=True)
         query = replace(query, labels={}, k=max(k, self._constants.pool))
         found = {one.snippet.id: one for one in self._candidates(asked, query)}
         if len(found) == query.k:
@@ -330,8 +349,12 @@ class IntentRetriever:
                     self._look_at(asked, query, scopes, found=found)
         # What looks like a task may be what somebody said: who says it again wants that step.
         every = [*found.values(), *self._repeating(asked, query, known=list(found.values()))]
-        ranked = rank(self._pool(asked, every), self._scorers, asked.rule, k=k)
+        ranked = self._ordered(asked, every, k=k)
         return asked, with_links(ranked, [one.snippet for one in every])
+
+    def _ordered(self, asked: _Asked, candidates: Sequence[Candidate], *, k: int) -> list[ScoredSnippet]:
+        pool = self._pool(asked, candidates)
+        return rank(pool, scorers_for(pool, self._scorers), asked.rule, k=k)
 
     def _look_at(
         self, asked: _Asked, query: DensityQuery, labels: Iterable[Label], *, found: dict[str, Candidate]
@@ -368,12 +391,14 @@ class IntentRetriever:
             vocabulary=asked.vocabulary,
             candidates=candidates,
             density_of=asked.density_of,
+            sure=asked.sure,
+            of_runs=asked.of_runs,
             constants=self._constants,
         )
 
     def _query(self, asked: _Asked, *, apart: bool = True) -> DensityQuery:
         """What the store is asked; with `apart`, what a question asks for counts once more beside its clauses."""
-        selection, weighed = asked.selection, asked.rule is WEIGHED
+        selection, weighed = asked.selection, not (asked.strict or asked.sure)
         remainder = None if weighed else selection.remainder
         scoped = bool(selection.intent_filter.scopes) and remainder is None
         # Where labels are only hinted at, those that carry them must not crowd out the most similar.
@@ -394,9 +419,9 @@ class IntentRetriever:
     def _pool_size(self, asked: _Asked) -> int:
         """How many candidates the scorers want to see; 0 if those that are returned will do."""
         constants = self._constants
-        if asked.rule is LABEL_DENSITY:
-            return 0
-        if asked.rule is WEIGHED:
+        if asked.strict:
+            return constants.pool if asked.hints and asked.rule is STRICT else 0
+        if not asked.sure:
             return constants.pool if asked.question.context or asked.hints else constants.pool_of_hints
         if asked.hints:
             return constants.pool
@@ -438,18 +463,36 @@ class IntentRetriever:
 
 def _clause_counts_nothing(asked: _Asked, pool: Pool) -> bool:
     """Whether steps are so long that they say themselves what a clause says of where to look."""
-    return asked.rule is WEIGHED and bool(asked.question.context) and not pool.once(strength_of_hints)
+    hinted = not (asked.strict or asked.sure)
+    return hinted and bool(asked.question.context) and not pool.once(strength_of_hints)
 
 
 def _lets_neighbors_in(asked: _Asked) -> bool:
     """Whether labels leave room: where they decide, what carries them comes first, however many there are."""
-    return asked.rule is WEIGHED or (asked.rule in (SURE, LICENSED) and not asked.labels)
+    return not (asked.of_runs or asked.rule is LABEL_DENSITY or (asked.labels and (asked.strict or asked.sure)))
+
+
+def _rule_for(ranking: Ranking, selection: Selection) -> RankingRule:
+    """The rule that is asked for, or the one that fits who chose the labels: the makers of labels are not known yet."""
+    if ranking is Ranking.STRICT:
+        return LABEL_DENSITY
+    words = selection.likely or selection.made_by is FilterMaker.WORDS or not selection.intent_filter
+    return WEIGHTED if ranking is Ranking.WEIGHED or words else STRICT
+
+
+def _with_known_makers(asked: _Asked, candidates: Sequence[Candidate]) -> _Asked:
+    """The same, labels weighed if words made most of those that match: no label without a model is that sure."""
+    made = [one.snippet.labeled_by or "" for one in candidates if one.matched]
+    by_words = sum(maker.startswith(_WITHOUT_MODEL) for maker in made)
+    return replace(asked, rule=WEIGHTED) if asked.rule is STRICT and 2 * by_words > len(made) else asked
 
 
 _MOST_NAMES, _SAYING_A_NAME = 4, 40
 """So many identifiers of a question are looked for, and so many of the steps that say one are taken."""
 _MOST_SETUP = 1_000
 """So many more candidates are asked for at most, so that instructions that are left out take no place."""
+_WITHOUT_MODEL = "local"
+"""How the name of a labeler begins that asks no model."""
 _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"
 
 

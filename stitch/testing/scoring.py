@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from stitch.core import Label, LabelVocabulary, SearchRequest, Selection, density
+from stitch.core import Label, LabelVocabulary, RankingRule, ScoredSnippet, SearchRequest, Selection, density
 from stitch.core.intent import IntentFilter
 from stitch.retrieve.question.hints import read_hints
 from stitch.retrieve.question.reading import read_question
-from stitch.retrieve.rank.pool import Candidate, Pool
+from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
+from stitch.retrieve.rank.scorers import SCORERS, WEIGHTED, scorers_for
 
 
 def pool_of(
@@ -18,8 +19,10 @@ def pool_of(
     labels: frozenset[Label] = frozenset(),
     asked_at: str | None = None,
     vocabulary: LabelVocabulary | None = None,
+    sure: bool = False,
+    of_runs: bool = False,
 ) -> Pool:
-    """The pool of a question that words licensed some labels of; density counts values."""
+    """The pool of a question with labels that words hint at, or license where they are sure; density counts values."""
     request = SearchRequest(query=query, tenant="a", asked_at=asked_at)
     return Pool(
         request=request,
@@ -30,4 +33,11 @@ def pool_of(
         vocabulary=vocabulary or LabelVocabulary(),
         candidates=candidates,
         density_of=density,
+        sure=sure,
+        of_runs=of_runs,
     )
+
+
+def ranked(pool: Pool, *, rule: RankingRule = WEIGHTED, scorers: Mapping[str, Scorer] = SCORERS) -> list[ScoredSnippet]:
+    """All candidates of a pool in their order."""
+    return rank(pool, scorers_for(pool, scorers), rule, k=len(pool.candidates))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.core import LABEL_DENSITY, MemorySnippet, ScoredSnippet
+from stitch.core import MemorySnippet, ScoredSnippet
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.question.reading import read_question
 from stitch.text.sentences import sentences
@@ -18,7 +18,7 @@ def shown(query: str, text: str, *, lists_names: bool = False) -> str:
         tenant="a", trajectory="t", step="1", position=1, role="pro", text=text, resolved=text, recorded=0.0
     )
     hits = [ScoredSnippet(snippet, frozenset(), {"density": 1.0}, 0.5)]
-    (hit,) = excerpt_hits(hits, read_question(query), rule=LABEL_DENSITY, lists_names=lists_names)
+    (hit,) = excerpt_hits(hits, read_question(query), lists_names=lists_names)
     assert hit.snippet.id == snippet.id
     return hit.snippet.resolved
 
@@ -99,5 +99,5 @@ def test_what_names_something_new_comes_before_what_repeats_it_and_what_is_silen
         )
         for step, density, text in texts
     ]
-    ordered = excerpt_hits(hits, read_question("List the evidence of the pro side."), rule=LABEL_DENSITY)
+    ordered = excerpt_hits(hits, read_question("List the evidence of the pro side."))
     assert [hit.snippet.step for hit in ordered] == ["1", "4", "2", "5", "3"]

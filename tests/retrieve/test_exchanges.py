@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Label, LabelKind, MemorySnippet, ScoredSnippet
-from stitch.retrieve.rank.pool import Candidate, rank
-from stitch.retrieve.rank.scorers import LICENSED, SCORERS
-from stitch.testing.scoring import pool_of
+from stitch.retrieve.rank.pool import Candidate
+from stitch.retrieve.rank.scorers import WEIGHTED
+from stitch.testing import scoring
 
 RATED = "How is Blue Door Inn rated, as told in the conversation?"
 PRICE, RATING = (Label(LabelKind.ENTITY_TYPE, name) for name in ("price", "rating"))
@@ -25,8 +25,7 @@ def hit(
 
 
 def ranked(*candidates: Candidate, asked: str = RATED) -> list[ScoredSnippet]:
-    pool = pool_of(asked, candidates, labels=frozenset([PRICE, RATING]))
-    return rank(pool, SCORERS, LICENSED, k=len(candidates))
+    return scoring.ranked(scoring.pool_of(asked, candidates, labels=frozenset([PRICE, RATING]), sure=True))
 
 
 def order(*candidates: Candidate, asked: str = RATED) -> list[str]:
@@ -48,7 +47,7 @@ def test_both_steps_of_an_exchange_count_the_name_and_the_best_of_both_and_keep_
     asked = ASKED._replace(density=1.0, matched=frozenset([PRICE]))
     told = TOLD._replace(density=1.0, matched=frozenset([RATING]), similarity=0.6)
     by_step = {own.snippet.step: own for own in ranked(told, asked)}
-    assert [LICENSED.totals(by_step[step].parts) for step in ("4", "5")] == [(0.0, 2.0, 0.6), (0.0, 2.0, 0.6)]
+    assert [by_step[step].score for step in ("4", "5")] == [2.6, 2.6]
     assert [by_step[step].matched for step in ("4", "5")] == [frozenset([PRICE]), frozenset([RATING])]
     assert [by_step[step].similarity for step in ("4", "5")] == [0.5, 0.6]
 
@@ -104,11 +103,9 @@ def test_nothing_is_lost_nothing_falls_and_the_result_is_ranked(
 ) -> None:
     hits = [hit(n, role, text, similarity=near, density=dense) for n, (role, text, near, dense) in enumerate(said)]
     joined = ranked(*hits)
-    assert joined == sorted(joined, key=LICENSED.key)
+    assert joined == sorted(joined, key=WEIGHTED.key)
     assert sorted(own.snippet.position for own in joined) == list(range(len(hits)))
     for own in joined:
         before = hits[own.snippet.position]
         assert (own.density, own.similarity, own.matched) == (before.density, before.similarity, before.matched)
-        _, tier, score = LICENSED.totals(own.parts)
-        assert tier >= before.density
-        assert score >= before.similarity - 1e-9
+        assert own.score >= before.density + before.similarity - 1e-9

@@ -5,8 +5,9 @@ import pytest
 from stitch.core import Label, LabelKind, MemorySnippet, Origin, SearchRequest
 from stitch.retrieve.question.hints import asks_of_own_matters, named_speakers, read_hints
 from stitch.retrieve.rank.hinted import asking, speaker
-from stitch.retrieve.rank.pool import Candidate, rank
-from stitch.retrieve.rank.scorers import LICENSED, SCORERS, WEIGHED, similarity
+from stitch.retrieve.rank.pool import Candidate
+from stitch.retrieve.rank.scorers import similarity
+from stitch.testing import scoring
 from stitch.testing.scoring import pool_of
 
 DEBATE = ("pro-side-debater", "con-side-debater", "judge")
@@ -26,8 +27,8 @@ LABELS = frozenset([Label(LabelKind.SCOPE, "trip")])
 
 
 def ranked(query: str, *candidates: Candidate, asked_at: str | None = None) -> list[str]:
-    pool = pool_of(query, candidates, labels=LABELS, asked_at=asked_at)
-    return [own.snippet.step for own in rank(pool, SCORERS, LICENSED, k=len(candidates))]
+    pool = pool_of(query, candidates, labels=LABELS, asked_at=asked_at, sure=True)
+    return [own.snippet.step for own in scoring.ranked(pool)]
 
 
 def order(query: str, *candidates: Candidate, asked_at: str | None = None) -> str:
@@ -90,7 +91,7 @@ def test_a_short_step_that_only_asks_comes_after_one_that_tells_as_much() -> Non
             for one, text in zip((hit("1", 0.5), hit("2", 0.48)), texts, strict=True)
         ]
         pool = pool_of(query, hits, labels=LABELS)
-        return [own.snippet.step for own in rank(pool, {"similarity": similarity, "asking": asking}, WEIGHED, k=2)]
+        return [own.snippet.step for own in scoring.ranked(pool, scorers={"similarity": similarity, "asking": asking})]
 
     assert found("When does the ferry sail?", "When does the ferry sail again?") == ["2", "1"]
     assert found("When does the ferry sail?", "什么时候开船？") == ["2", "1"]

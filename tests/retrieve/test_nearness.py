@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, MemorySnippet, ScoredSnippet
 from stitch.retrieve.question.reading import read_question
-from stitch.retrieve.rank.pool import Candidate, rank
-from stitch.retrieve.rank.scorers import SCORERS, WEIGHED
-from stitch.testing.scoring import pool_of
+from stitch.retrieve.rank.pool import Candidate
+from stitch.testing.scoring import pool_of, ranked
 
 ASKED = "In the order where the city is Oslo, what was the price?"
 
@@ -29,8 +28,7 @@ def weighed(
     *candidates: Candidate, asked: str = ASKED, vocabulary: LabelVocabulary | None = None
 ) -> list[ScoredSnippet]:
     labels = frozenset(label for own in candidates for label in own.matched)
-    pool = pool_of(asked, candidates, labels=labels, vocabulary=vocabulary)
-    return rank(pool, SCORERS, WEIGHED, k=len(candidates))
+    return ranked(pool_of(asked, candidates, labels=labels, vocabulary=vocabulary))
 
 
 def order(*candidates: Candidate, asked: str = ASKED, vocabulary: LabelVocabulary | None = None) -> list[str]:

@@ -1,6 +1,7 @@
 """The retrieval modes over the plainest store: what each ranks by, and that an empty filter costs nothing."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from stitch.core import (
     ContextualIntent,
     DecidedBy,
     EntityTypeSummary,
+    FilterMaker,
     IntentFilter,
     Label,
     LabelInventory,
@@ -60,8 +62,8 @@ INVENTORY = LabelInventory(
 class FixedSelector:
     """Always selects the same."""
 
-    def __init__(self, intent_filter: IntentFilter, remainder: str | None = None, *, likely: bool = False) -> None:
-        self._selection = Selection(intent_filter, (), remainder, likely)
+    def __init__(self, intent_filter: IntentFilter, remainder: str | None = None, **given: Any) -> None:
+        self._selection = Selection(intent_filter, (), remainder, **given)
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         return self._selection
@@ -79,11 +81,11 @@ def intent_retriever(
     choosing: IntentFilter | None = None,
     remainder: str | None = None,
     inventory: LabelInventory = INVENTORY,
-    likely: bool = False,
+    **given: Any,
 ) -> IntentRetriever:
     return IntentRetriever(
         store=store or stored(),
-        selector=LocalFilterSelector() if choosing is None else FixedSelector(choosing, remainder, likely=likely),
+        selector=LocalFilterSelector() if choosing is None else FixedSelector(choosing, remainder, **given),
         embedder=EMBEDDER,
         lexical=LEXICAL,
         inventories=lambda tenant, trajectory: inventory,
@@ -379,17 +381,37 @@ def test_a_fact_is_found_in_the_answer_to_the_question_that_names_the_thing() ->
     assert steps(plain, SearchRequest(query="How old is Blue Door Inn?", tenant="a", k=9))[:2] == ["1", "2"]
 
 
-def test_a_filter_that_comes_along_as_likely_only_is_weighed_and_decides_nothing() -> None:
-    chosen = IntentFilter(scopes=("day 2 itinerary",))
-    decided = intent_retriever().search(ASKED.model_copy(update={"intent_filter": chosen}))
-    weighed = intent_retriever().search(ASKED.model_copy(update={"intent_filter": chosen, "ranking": Ranking.WEIGHED}))
+DAY_2 = IntentFilter(scopes=("day 2 itinerary",))
+
+
+@pytest.mark.parametrize("made_by", [FilterMaker.PERSON, FilterMaker.MODEL])
+def test_a_filter_of_a_person_or_a_model_is_weighed_where_that_is_asked_for_and_not_thrown_away(
+    made_by: FilterMaker,
+) -> None:
+    retriever = intent_retriever(choosing=DAY_2, made_by=made_by)
+    decided, weighed = (
+        retriever.search(ASKED.model_copy(update={"ranking": ranking})) for ranking in (Ranking.AUTO, Ranking.WEIGHED)
+    )
     assert (decided.ranking, decided.decided_by) == (Ranking.STRICT, DecidedBy.LABEL_DENSITY)
-    assert decided.hits[0].density == 1
     assert (weighed.ranking, weighed.decided_by) == (Ranking.WEIGHED, DecidedBy.WEIGHED_LABELS)
-    assert {hit.density for hit in weighed.hits} == {0}
-    assert {hit.snippet.step for hit in weighed.hits if hit.matched} == {
-        hit.snippet.step for hit in decided.hits if hit.matched
-    }
+    counted = {hit.snippet.step: hit.density for hit in weighed.hits}
+    assert counted == {hit.snippet.step: hit.density for hit in decided.hits}
+    assert max(counted.values()) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("maker", "made_by", "ranking"),
+    [
+        ("gpt-5", FilterMaker.MODEL, Ranking.STRICT), ("ann", FilterMaker.PERSON, Ranking.STRICT),
+        ("local-20", FilterMaker.MODEL, Ranking.WEIGHED), ("local-20", FilterMaker.PERSON, Ranking.WEIGHED),
+        ("gpt-5", FilterMaker.WORDS, Ranking.WEIGHED),
+    ],
+)  # fmt: skip
+def test_density_stands_first_where_neither_labels_nor_filter_are_of_words(
+    maker: str, made_by: FilterMaker, ranking: Ranking
+) -> None:
+    made = [one.snippet.model_copy(update={"labeled_by": maker}) for one in RECORDS]
+    assert intent_retriever(stored(made), choosing=DAY_2, made_by=made_by).search(ASKED).ranking is ranking
 
 
 def test_why_not_says_of_no_label_that_a_step_carries_and_lacks_it() -> None:

@@ -21,13 +21,12 @@ from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSele
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.kinds import Kind, changes, failed, goal_of, kind_of
 from stitch.retrieve.question.run_question import read_run_question
-from stitch.retrieve.rank.pool import rank
 from stitch.retrieve.rank.runs import Runs, runs, without_things
-from stitch.retrieve.rank.scorers import RUNS
+from stitch.retrieve.rank.scorers import OF_RUNS, WEIGHTED, tells_of_runs
 from stitch.retrieve.rank.wording import phrase
 from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
 from stitch.testing.contracts.scorer import ScorerContract
-from stitch.testing.scoring import pool_of
+from stitch.testing.scoring import pool_of, ranked
 from stitch.testing.storing import ListStore
 
 
@@ -291,7 +290,7 @@ def test_where_no_word_is_shared_or_no_task_is_given_there_is_no_kind() -> None:
 def test_of_a_task_nothing_counts_but_what_opened_goals() -> None:
     shelf = (user(20, "The shelf leans.", "mend the shelf"), call(21, "x", "mend the shelf"))
     asked = pool_of("I want each of my lamps mended, which error is it?", candidates(2, of=(*RUN, *shelf)))
-    assert {name for name in RUNS.parts if SCORERS[name](asked) is not None} <= {"similarity", "opening", "kind"}
+    assert {name for name in OF_RUNS if SCORERS[name](asked) is not None} <= {"opening", "kind"}
 
 
 def test_a_task_is_compared_without_the_names_of_things_that_results_give() -> None:
@@ -351,7 +350,7 @@ def ask(query: str, *, k: int = 20, pool: int = 400, **given: object) -> Retriev
 
 def test_runs_are_ranked_by_their_own_rule_and_every_part_is_told_in_words() -> None:
     found = ask("Which error did the search for the lamp's bulb give?")
-    assert found.rule == RUNS
+    assert tells_of_runs(found.hits)
     assert found.decided_by is DecidedBy.WEIGHED_LABELS
     assert {hit.snippet.step for hit in found.hits[:2]} == {"3", "4"}
     order = sorted(found.hits, key=found.rule.key)
@@ -360,7 +359,7 @@ def test_runs_are_ranked_by_their_own_rule_and_every_part_is_told_in_words() -> 
 
 
 def test_labels_that_a_person_chose_and_none_at_all_are_ranked_as_ever() -> None:
-    assert ask("Which error did it give?", intent_filter=IntentFilter()).rule != RUNS
+    assert not tells_of_runs(ask("Which error did it give?", intent_filter=IntentFilter()).hits)
     assert ask("Which error did it give?", intent_filter=IntentFilter(scopes=(DOOR,))).hits[0].density == 1.0
     assert ask("Which error did it give?", ranking="strict").rule.tiers == (("density",),)
 
@@ -370,7 +369,7 @@ def test_of_the_goals_asked_about_all_steps_are_looked_at_however_few_are_alike(
     calls = [call(n, f"The lamp is looked at, {n}.", f"goal {n}") for n in range(60, 90)]
     request = SearchRequest(query="What came of the order for the lamp of c_17?", tenant="a", k=30)
     found = retriever(*RUN, *many, *calls, pool=12).search(request)
-    assert found.rule == RUNS
+    assert tells_of_runs(found.hits)
     assert {"1", "2", "3", "4", "5", "6"} <= {hit.snippet.step for hit in found.hits}
 
 
@@ -466,8 +465,8 @@ ASKING = st.sampled_from(
 @given(st.lists(ASKING, min_size=1, max_size=6).map(" ".join))
 def test_whatever_a_question_asks_at_once_its_hits_are_in_the_order_of_their_parts(query: str) -> None:
     of = (*RUN, user(20, "The shelf leans.", "mend the shelf"), call(21, "find_part(x)", "mend the shelf"))
-    found = rank(pool_of(query, candidates(2, 9, of=of)), SCORERS, RUNS, k=len(of))
-    assert [hit.snippet.step for hit in sorted(found, key=RUNS.key)] == [hit.snippet.step for hit in found]
+    found = ranked(pool_of(query, candidates(2, 9, of=of), of_runs=True))
+    assert [hit.snippet.step for hit in sorted(found, key=WEIGHTED.key)] == [hit.snippet.step for hit in found]
 
 
 @given(st.lists(st.sampled_from(["all", "of", "the", "shelves", "mended", "now"]), max_size=6))
@@ -481,4 +480,4 @@ def test_who_says_again_what_was_said_in_a_run_finds_it_though_it_sounds_like_a_
         SearchRequest(query=text, tenant="a", k=3)
     )
     assert found.hits[0].snippet.step == "60"
-    assert found.hits[0].parts["verbatim"] == 1.0
+    assert found.hits[0].parts["verbatim"]

@@ -20,7 +20,7 @@ from stitch.core import (
 )
 from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSelector, PieceCounter, Pool, Scorer
 from stitch.retrieve.constants import CONSTANTS
-from stitch.retrieve.rank.scorers import LICENSED, RUNS, SURE, WEIGHED
+from stitch.retrieve.rank.scorers import OF_RUNS, STRICT, WEIGHTED
 from stitch.retrieve.rank.verbatim import repeater
 from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
 from stitch.testing.contracts.scorer import ScorerContract
@@ -40,6 +40,7 @@ QUERIES = {
     "asking": "Which inn was good?",
     "standing": "Which inn should we take?",
     "order": "What was said last?",
+    "clock": "What was said last?",
 }
 
 
@@ -56,10 +57,6 @@ CANDIDATES = (
     Candidate(snippet(9, "Then we took the Blue Door Inn.", role="ann"), frozenset([DAY]), 1.0, 0.4),
     Candidate(snippet(12, "My choice is now the Red Door Inn, which I prefer.", role="bo"), frozenset([DAY]), 1.0, 0.3),
 )
-
-
-OF_RUNS = [name for name in RUNS.parts if name not in (*LICENSED.parts, *WEIGHED.parts)]
-"""Those that say something of runs alone; see `test_runs.py`."""
 
 
 @pytest.mark.parametrize("name", [name for name in SCORERS if name not in OF_RUNS])
@@ -79,7 +76,7 @@ def test_scorers_of_runs_say_nothing_of_talk() -> None:
 
 
 def test_every_part_of_every_rule_has_a_scorer_and_every_scorer_a_rule() -> None:
-    assert {part for rule in (LICENSED, SURE, WEIGHED, RUNS) for part in rule.parts} == set(SCORERS)
+    assert {part for rule in (STRICT, WEIGHTED) for part in rule.parts} == set(SCORERS)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +143,7 @@ def test_no_label_that_words_licensed_hides_a_step_that_says_the_questions_own_w
     asked = SearchRequest(query=query, tenant="a", k=1)
     found = retriever([*others, query], scope="hotel 7").search(asked)
     assert found.hits[0].snippet.text == query
-    assert found.hits[0].parts["verbatim"] == 1.0
+    assert found.hits[0].parts["verbatim"]
 
 
 def test_labels_that_a_person_chose_stay_first_whatever_a_step_says() -> None:
@@ -186,10 +183,10 @@ def test_asked_for_the_strict_ranking_is_that_of_the_paper_and_nothing_else(quer
 
 def test_asked_for_the_weighed_ranking_adds_labels_whoever_chose_them() -> None:
     texts = ["hotel 7 is full", "hotel 7 is open", "b", "hotel 7 in Lisbon"]
-    for chosen in (None, IntentFilter(scopes=("hotel 7",))):
+    for chosen, part, worth in ((None, "labels", 0.05), (IntentFilter(scopes=("hotel 7",)), "density", 1.0)):
         found = retriever(texts, scope="hotel 7").search(
             SearchRequest(query="Is hotel 7 open?", tenant="a", k=9, ranking=Ranking.WEIGHED, intent_filter=chosen)
         )
         assert (found.ranking, found.decided_by) == (Ranking.WEIGHED, DecidedBy.WEIGHED_LABELS)
-        added = {hit.snippet.step: hit.parts["labels"] for hit in found.hits}
-        assert added == {"0": 0.05, "1": 0.05, "2": 0.05, "3": 0}
+        added = {hit.snippet.step: hit.parts[part] for hit in found.hits}
+        assert added == {"0": worth, "1": worth, "2": worth, "3": 0}

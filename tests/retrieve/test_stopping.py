@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch import Memory, open_memory
-from stitch.core import DENSITY, IntentFilter, RankingRule, ScoredSnippet
+from stitch.core import DENSITY, IntentFilter, ScoredSnippet
 from stitch.core.ranking import SIMILARITY
 from stitch.errors import InputError, SettingsError
 from stitch.retrieve import PieceCounter
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.context.stopping import STOPPED, enough, leading
-from stitch.retrieve.rank.scorers import RUNS, WEIGHED
 from stitch.retrieve.rank.telling import scores_tell
 from stitch.testing.contracts.worlds import make_record
 
@@ -96,7 +95,6 @@ def test_a_context_is_filled_where_scores_tell_nothing(memory: Memory, query: st
 def test_a_context_is_filled_where_labels_decide(memory: Memory) -> None:
     scope = memory.inventory().scopes[0].name
     asked = IntentFilter(scopes=(scope,))
-    assert memory.search(QUESTION, intent_filter=asked).decided_by.value == "label density"
     full = memory.search(QUESTION, intent_filter=asked, min_share=0.0)
     assert memory.search(QUESTION, intent_filter=asked).context() == full.context()
 
@@ -145,16 +143,15 @@ def test_a_memory_without_likeness_keeps_its_hits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "parts", "tells"),
-    [(WEIGHED, {SIMILARITY: 0.5}, True), (RUNS, {SIMILARITY: 0.5}, False), (WEIGHED, {SIMILARITY: 0.2}, False),
-     (RankingRule(((DENSITY,),)), {SIMILARITY: 0.5, DENSITY: 1.0}, False),
-     (RankingRule(((DENSITY,),)), {SIMILARITY: 0.5}, True)],
+    ("parts", "tells"),
+    [
+        ({SIMILARITY: 0.5}, True), ({SIMILARITY: 0.5, "place": 0.1}, False), ({SIMILARITY: 0.2}, False),
+        ({SIMILARITY: 0.5, DENSITY: 1.0}, False), ({SIMILARITY: 0.5, DENSITY: 0.0}, True),
+    ],
 )  # fmt: skip
-def test_scores_tell_only_where_they_rank_what_is_alike(
-    rule: RankingRule, parts: dict[str, float], *, tells: bool
-) -> None:
+def test_scores_tell_only_where_they_rank_what_is_alike(parts: dict[str, float], *, tells: bool) -> None:
     hits = [hit_of(0, 0.5)._replace(parts=parts)]
-    assert scores_tell(hits, QUESTION, rule=rule, constants=CONSTANTS) is tells
+    assert scores_tell(hits, QUESTION, constants=CONSTANTS) is tells
 
 
 LONG = "so it goes " * 100

@@ -46,20 +46,15 @@ def answer(
         left = enough(hits, budget_tokens=request.budget_tokens, counter=counter, constants=stops_by)
         if len(left) < len(hits):
             trace = (stopped(left, share=stops_by.stop_share),)
-    whole = excerpt_hits(left, read_question(request.query), rule=rule, lists_names=selection.lists_names)
+    whole = excerpt_hits(left, read_question(request.query), lists_names=selection.lists_names)
     shown = shorten_long(whole, request.query, budget_tokens=request.budget_tokens)
-    scopes = _scopes_decide(hits, rule=rule)
+    scopes = any(hit.density or hit.parts.get(GOAL) for hit in hits)  # what results are of, which read alike
     context = fit_context(shown, budget_tokens=request.budget_tokens, counter=counter, scopes=scopes)
     hits = returned(request, hits, shown=context.ids)
     made = bare(request, selection, hits, rule=rule, mode=mode, started=started)
     return replace(
         made, context_text=context.text, context_tokens=context.tokens, context_hits=context.ids, trace=trace
     )
-
-
-def _scopes_decide(hits: Sequence[ScoredSnippet], *, rule: RankingRule) -> bool:
-    """Whether what steps were for made their order: by density, or as the goal in runs, where results read alike."""
-    return any(hit.density if rule.is_strict else hit.parts.get(GOAL) for hit in hits)
 
 
 def returned(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from stitch.core import RankingRule, ScoredSnippet
+from stitch.core import ScoredSnippet
 from stitch.core.text_cache import text_cache
 from stitch.retrieve.question.reading import NAMES, Question
 from stitch.text.sentences import sentence_spans
@@ -30,17 +30,16 @@ _OPENING_CHARS = 160
 
 
 def excerpt_hits(
-    hits: Iterable[ScoredSnippet], question: Question, *, rule: RankingRule, lists_names: bool = False
+    hits: Iterable[ScoredSnippet], question: Question, *, lists_names: bool = False
 ) -> Iterator[ScoredSnippet]:
     """The hits with as much of their texts as the question asks for: all of it, unless it asks for a list of names.
 
-    Of a list, the hits of a tier come first that name what none before them named, then those that repeat it; texts of
-    which no sentence bears what is asked for stay whole, and come last of all.
+    Of a list, those of equal density come first that name what none before them named, then those that repeat it; texts
+    of which no sentence bears what is asked for stay whole, and come last of all.
 
     Args:
         hits: Best first.
         question: What is asked.
-        rule: Says which hits are of one tier.
         lists_names: Whether the choice of labels took it for such a list, whatever its words (`Selection.lists_names`).
     """
     wanted = NAMES if lists_names else _wanted(question)
@@ -49,7 +48,7 @@ def excerpt_hits(
         return
     named: set[str] = set()
     silent: list[ScoredSnippet] = []
-    for _, tier in groupby(hits, key=lambda hit: rule.totals(hit.parts)[:-1]):
+    for _, tier in groupby(hits, key=lambda hit: hit.density):
         repeating: list[ScoredSnippet] = []
         for hit in tier:
             bearing = _bearing(hit.snippet.resolved, wanted)

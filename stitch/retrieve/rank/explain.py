@@ -18,6 +18,7 @@ from stitch.core import (
     SearchRequest,
     density,
 )
+from stitch.core.ranking import DECIMALS
 from stitch.retrieve.rank.wording import in_words, phrase
 
 _MOST_CHANGES = 3
@@ -124,10 +125,10 @@ def explain_rank(
     above, beside, _ = _around_density(hit, rule)
 
     def beaten_by(chosen: frozenset[Label]) -> int:
-        mine = above, density(own & chosen, count=count) + beside
+        mine = above, round(density(own & chosen, count=count) + beside, DECIMALS)
         better = 0
         for rival, (all_of_them, winning) in rivals.items():
-            theirs = rival.above, density(rival.carried & chosen, count=count) + rival.beside
+            theirs = rival.above, round(density(rival.carried & chosen, count=count) + rival.beside, DECIMALS)
             better += all_of_them if theirs > mine else winning if theirs == mine else 0
         return better
 
@@ -149,9 +150,9 @@ class _Rival(NamedTuple):
 def _around_density(hit: ScoredSnippet, rule: RankingRule) -> tuple[tuple[float, ...], float, tuple[float, ...]]:
     """What decides before density, together with it, and after it; a rule without density is below a tier of it."""
     totals = rule.totals(hit.parts)
-    for place, names in enumerate(rule.tiers):
+    for place, names in enumerate((*rule.tiers, rule.summed)):
         if DENSITY in names:
-            return totals[:place], totals[place] - hit.density, totals[place + 1 :]
+            return totals[:place], round(totals[place] - hit.density, DECIMALS), totals[place + 1 :]
     return (), 0.0, totals
 
 

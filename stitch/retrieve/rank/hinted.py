@@ -92,6 +92,20 @@ def order(pool: Pool) -> Sequence[float] | None:
     return gains
 
 
+def clock(pool: Pool) -> Sequence[float] | None:
+    """How late it happened among those of its density, where the last is asked for; how early, for the first."""
+    if not pool.hints.order:
+        return None
+    equals: dict[float, list[int]] = {}
+    for number in pool.once(in_time):
+        equals.setdefault(pool.candidates[number].density, []).append(number)
+    gains = [0.0] * len(pool.candidates)
+    for numbers in equals.values():
+        for place, number in enumerate(numbers if pool.hints.order > 0 else reversed(numbers)):
+            gains[number] = pool.constants.clock * place / max(1, len(numbers) - 1)
+    return gains
+
+
 def in_time(pool: Pool) -> list[int]:
     """The numbers of the candidates in the order in which they happened."""
 

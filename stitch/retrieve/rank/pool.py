@@ -38,6 +38,8 @@ class Pool:
         vocabulary: Merges under which labels are compared.
         candidates: In no order that a scorer may rely on.
         density_of: How much matched labels count in this search.
+        sure: Whether labels were chosen or licensed, and not only hinted at.
+        of_runs: Whether the candidates are steps of an agent's runs.
         constants: What counts how much.
     """
 
@@ -49,6 +51,8 @@ class Pool:
     vocabulary: LabelVocabulary
     candidates: Sequence[Candidate]
     density_of: Callable[[frozenset[Label]], float]
+    sure: bool = False
+    of_runs: bool = False
     constants: Constants = CONSTANTS
     _made: dict[Callable[[Pool], Any], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 

@@ -1,24 +1,14 @@
-"""The parts of a score, by name, and the rules by which they make an order."""
+"""The parts of a score, by name, and the two rules by which they make an order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from stitch.core import (
-    DENSITY,
-    LABEL_DENSITY,
-    LABELS,
-    SIMILARITY,
-    FilterMaker,
-    LabelKind,
-    Ranking,
-    RankingRule,
-    Selection,
-)
+from stitch.core import DENSITY, LABELS, SIMILARITY, LabelKind, RankingRule, ScoredSnippet
 from stitch.retrieve.rank.deeds import deed, exchange, opening, place
 from stitch.retrieve.rank.exchanges import exchange_labels, exchange_similarity, named
 from stitch.retrieve.rank.goals import goal, inside, newest
-from stitch.retrieve.rank.hinted import SPEAKER, asking, order, speaker, time
+from stitch.retrieve.rank.hinted import SPEAKER, asking, clock, order, speaker, time
 from stitch.retrieve.rank.nearness import nearness, strength_of_hints
 from stitch.retrieve.rank.pool import Pool, Scorer
 from stitch.retrieve.rank.standing import standing
@@ -62,6 +52,7 @@ SCORERS: Mapping[str, Scorer] = {
     "asking": asking,
     "standing": standing,
     "order": order,
+    "clock": clock,
     "exchange": exchange,
     "goal": goal,
     "inside": inside,
@@ -73,41 +64,30 @@ SCORERS: Mapping[str, Scorer] = {
 }
 """All scorers by the names of their parts. `IntentRetriever(scorers=...)` takes fewer, or further ones."""
 
-_AMONG_EQUALS = (SIMILARITY, "exchange_similarity", SPEAKER, "time", "standing", "order")
+STRICT = RankingRule(((DENSITY,),), (SIMILARITY, "clock"))
+"""A person or a model made both labels and filter: the rule of the paper (§2.3); where a question asks for what holds
+now, came last or first, the clock speaks among equals."""
+WEIGHTED = RankingRule((("verbatim",),), tuple(name for name in SCORERS if name not in ("clock", "verbatim")))
+"""Words made one of the two: labels are evidence beside similarity, and all of it is summed; no label that words chose
+hides a step that says the question's own words."""
 
-SURE = RankingRule(((DENSITY,), ("named",)), (*_AMONG_EQUALS, "asking"))
-"""A person or a model chose the labels: density first, as in the paper; equals are told apart by more."""
-LICENSED = RankingRule((("verbatim",), (DENSITY, "named", "exchange_labels")), _AMONG_EQUALS)
-"""Words named a scope, or ask for a list or a fact: what a text shows counts as a label where labels miss it."""
-WEIGHED = RankingRule(
-    (("verbatim",),), (SIMILARITY, LABELS, "nearness", SPEAKER, "time", "asking", "standing", "order")
-)
-"""Words only hint at labels: they are evidence beside similarity and nearness to what the question says."""
-
-RUNS = RankingRule(
-    (("verbatim",),),
-    (
-        SIMILARITY,
-        "exchange",
-        "goal",
-        "inside",
-        "deed",
-        "opening",
-        "kind",
-        "place",
-        "newest",
-        LABELS,
-        SPEAKER,
-        "time",
-    ),
-)
-"""What is searched are an agent's runs: whose goal it is and what was done count beside what is said."""
+OF_RUNS = ("exchange", "goal", "inside", "deed", "opening", "kind", "place", "newest")
+"""What is said of an agent's runs alone."""
+OF_SURE_LABELS = (DENSITY, "named", "exchange_labels")
+"""What counts for labels that were chosen, or licensed by words that name a scope, a list or a fact."""
+_OF_HINTS = (LABELS, "nearness", "asking")
+"""What counts where words only hint at labels."""
+_NOT_OF_RUNS = ("exchange_similarity", "nearness", "asking", "standing", "order")
 
 
-def rule_for(ranking: Ranking, selection: Selection) -> RankingRule:
-    """Which rule ranks: the one that is asked for, or the one that fits how the labels were chosen."""
-    if ranking is Ranking.STRICT:
-        return LABEL_DENSITY
-    if ranking is Ranking.WEIGHED or selection.likely:
-        return WEIGHED
-    return LICENSED if selection.made_by is FilterMaker.WORDS else SURE
+def scorers_for(pool: Pool, scorers: Mapping[str, Scorer]) -> Mapping[str, Scorer]:
+    """Those that have something to say of what is asked, by how sure its labels are and of what it is asked."""
+    silent = {*OF_RUNS, *(_OF_HINTS if pool.sure else (*OF_SURE_LABELS, "exchange_similarity"))}
+    if pool.of_runs:
+        silent = {*OF_SURE_LABELS, *_NOT_OF_RUNS}
+    return {name: scorer for name, scorer in scorers.items() if name not in silent}
+
+
+def tells_of_runs(hits: Iterable[ScoredSnippet]) -> bool:
+    """Whether hits were ranked as steps of an agent's runs."""
+    return any(not hit.parts.keys().isdisjoint(OF_RUNS) for hit in hits)

@@ -17,6 +17,7 @@ _PHRASES = {
     "time": "the time asked for",
     "asking": "asks and tells nothing",
     "standing": "an instruction or preference that stands",
+    "clock": "early or late among equals, as asked for",
     "order": "early or late, as asked for",
     "exchange": "similarity of its call, its result or what follows",
     "goal": "the goal that is asked about",

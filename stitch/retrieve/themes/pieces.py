@@ -16,6 +16,7 @@ from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.rank.hinted import SPEAKER
 from stitch.retrieve.rank.likeness import likeness
+from stitch.retrieve.rank.scorers import OF_SURE_LABELS
 from stitch.retrieve.themes.constants import ThemeConstants
 from stitch.retrieve.themes.wording import Wording, folded
 from stitch.text.sentences import sentences
@@ -282,11 +283,14 @@ class Reading:
         return {hit.snippet.id: rank for hit, rank in zip(hits, own, strict=True)}
 
 
+_DECIDING = frozenset((BESIDE, "verbatim", *OF_SURE_LABELS))
+
+
 def _monotone(hits: Sequence[ScoredSnippet]) -> list[float]:
-    """The scores of hits, none below that of a hit that stands lower: tiers count more than what is summed."""
+    """What is said of hits but for labels that decide, none below that of a hit that stands lower."""
     scores, highest = [], -math.inf
     for hit in reversed(hits):
-        highest = max(highest, hit.score)
+        highest = max(highest, sum(part for name, part in hit.parts.items() if name not in _DECIDING))
         scores.append(highest)
     scores.reverse()
     most = max(scores[:1], default=1.0)

@@ -34,7 +34,7 @@ from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.question.form import QuestionForm, form_of
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.coverage import Covering, choose_covering
-from stitch.retrieve.rank.scorers import RUNS
+from stitch.retrieve.rank.scorers import tells_of_runs
 from stitch.retrieve.themes.constants import OF_MANY_STEPS, THEME_CONSTANTS, ThemeConstants
 from stitch.retrieve.themes.expansion import Beside, Expanded, expand
 from stitch.retrieve.themes.gate import Gate
@@ -141,7 +141,7 @@ class ThemesRetriever:
             embed=self._embedder.embed,
             wide=form.wide,
             of_many=form in OF_MANY_STEPS,
-            calls=found.rule == RUNS and _asks_for_calls(request.query),
+            calls=tells_of_runs(found.hits) and _asks_for_calls(request.query),
             min_trust=request.min_trust,
         )
         told = reading.read(

@@ -203,10 +203,11 @@ def test_a_context_by_themes_is_known_again_where_it_comes_back(tmp_path: Path) 
 
 def test_no_step_counts_less_than_one_that_stands_below_it() -> None:
     hits = [
-        ScoredSnippet(snippet(str(place), place), frozenset(), {}, score) for place, score in enumerate((0.2, 0.6, 0.1))
+        ScoredSnippet(snippet(str(place), place), frozenset(), {"similarity": score}, score)
+        for place, score in enumerate((0.2, 0.6, 0.1))
     ]
     assert _monotone(hits) == [0.6, 0.6, 0.1]
-    high = [hits[0]._replace(score=4.0), hits[1]._replace(score=2.0)]
+    high = [hits[0]._replace(parts={"similarity": 4.0}), hits[1]._replace(parts={"similarity": 2.0, "density": 3.0})]
     assert _monotone(high) == [1.0, 0.5]
 
 
@@ -237,7 +238,8 @@ def test_words_of_other_scripts_are_found_inside_longer_ones() -> None:
 def test_steps_of_stretches_count_what_their_places_were_lent_and_none_above_the_very_first() -> None:
     parts = [(1.0, 0.9), (1.0, 0.6), (0.5, 0.1), (0.125, 0.3), (0.0, 0.2)]
     hits = [
-        ScoredSnippet(snippet(str(n), n), frozenset(), {BESIDE: worth}, score) for n, (worth, score) in enumerate(parts)
+        ScoredSnippet(snippet(str(n), n), frozenset(), {BESIDE: worth, "similarity": score}, score)
+        for n, (worth, score) in enumerate(parts)
     ]
     assert _of_stretches(hits) == [0.9, 0.6, 0.6, pytest.approx(0.3), 0.0]
     assert _of_stretches(hits[:2]) == [0.9, 0.6]
