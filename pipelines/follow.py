@@ -11,7 +11,7 @@ import click
 
 from stitch.core import Rejection, SourcedStep, StepSource
 from stitch.errors import InputError
-from stitch.ingest.secrets import redact_path
+from stitch.ingest.redact import redact_path
 from stitch.ingest.streaming import batches
 from stitch.sources import (
     FILES_FILE,

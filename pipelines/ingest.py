@@ -23,7 +23,7 @@ from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
 from stitch.core.progress import Progress
 from stitch.errors import InputError
-from stitch.ingest.secrets import redact_path, redact_text
+from stitch.ingest.redact import redact_path, redact_text
 from stitch.pipelines.estimating import estimate, print_estimate
 from stitch.pipelines.follow import read_input
 from stitch.pipelines.intake import IngestReport, Intake

@@ -341,6 +341,7 @@ def _open(
             vectors=VectorTime.of(settings.vectors, slow=settings.embeds_slowly),
             interrupt=None if model is None else model.interrupt,
             redact=settings.redact_secrets,
+            redact_also=parts.redact_rule_of(settings),
             projections=[themes],
         )
         resources.callback(ingestor.close)

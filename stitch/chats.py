@@ -13,7 +13,6 @@ import orjson
 
 from stitch.core import Receipt, Step
 from stitch.errors import InputError, StepRejectedError
-from stitch.ingest.secrets import redact_steps
 from stitch.retrieve.context.recalled import step_without_recalled
 from stitch.sources.given import steps_of_messages
 
@@ -121,7 +120,7 @@ class Chats:
         steps = [step_without_recalled(step) for step in steps_of_messages(messages, tools=tools)]
         told: Sequence[Step] = steps
         if self._ingestor.secrets.redacts:  # a digest of a secret would help to guess it
-            told, _ = redact_steps(steps, tenant=self._tenant, trajectory=trajectory)
+            told, _ = self._ingestor.secrets.steps(steps, tenant=self._tenant, trajectory=trajectory)
         return [Given(step, clean, digest_of(clean)) for step, clean in zip(steps, told, strict=True)]
 
     def _revise(self, known: Step, step: Step, *, trajectory: str) -> None:

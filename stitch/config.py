@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_origin
@@ -51,6 +51,10 @@ class ServeOptions(BaseModel):
 
 GivenModule = Annotated[InstanceOf[PromptModule], PlainSerializer(lambda module: f"a {type(module).__name__}")]
 """A module of DSPy; it can be given in Python alone."""
+
+
+GivenRule = Annotated[Callable[[str], str], PlainSerializer(lambda rule: f"a {type(rule).__name__}")]
+"""A function from a text to a text; it can be given in Python alone."""
 
 
 class Settings(BaseModel):
@@ -134,6 +138,8 @@ class Settings(BaseModel):
     """How many questions of a tenant are kept with what they found; none by default, for they are people's words."""
     redact_secrets: bool = True
     """Take keys, tokens and passwords out of steps before anything is written; receipts tell what was taken out."""
+    redact: Literal["detect-secrets"] | GivenRule | None = None
+    """Takes more out, behind these rules: `detect-secrets` (an extra), or in Python a function of a text to a text."""
     share: bool = True
     """Let other processes use the memory through the one that has it open, over a socket in its folder, and use it so
     where another one has it open."""

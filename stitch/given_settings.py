@@ -5,7 +5,7 @@ Those of `stitch.config.Settings`, where each is explained; a test compares the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import TypedDict
@@ -51,6 +51,7 @@ class GivenSettings(TypedDict, total=False):
     max_step_chars: int | None
     recall_log: int | None
     redact_secrets: bool | None
+    redact: Literal["detect-secrets"] | Callable[[str], str] | None
     share: bool | None
     power_safe: bool | None
     retention: Sequence[RetentionRule | Mapping[str, Any]] | None

@@ -17,6 +17,7 @@ from stitch.lifecycle.folder import is_url
 
 if TYPE_CHECKING:
     from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
+    from stitch.ingest.redact import Redact
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import Completion, LanguageModel, Ledger, Price, Sampling
     from stitch.retrieve.relevance import RelevanceJudge
@@ -66,10 +67,11 @@ def compared(settings: Settings, names: Collection[str]) -> dict[str, Any]:
 
 
 def _comparable(value: Any, plain: Any) -> Any:
-    """A value as JSON has it; a module of prompts, which JSON cannot hold, is equal to itself alone."""
+    """A value as JSON has it; a module of prompts or a function, which JSON cannot hold, is equal to itself alone."""
     if isinstance(value, SecretStr):
         return _digest(value)
-    return f"object {id(value)} of process {os.getpid()}" if isinstance(value, PromptModule) else plain
+    is_object = isinstance(value, PromptModule) or callable(value)
+    return f"object {id(value)} of process {os.getpid()}" if is_object else plain
 
 
 def check_served(given: Collection[str], *, observers: Sequence[Observer]) -> None:
@@ -295,6 +297,16 @@ def statement_model_of(settings: Settings, model: LanguageModel | None) -> State
     if settings.statement_program is not None:
         load_program(settings.statement_program, program, target="statements")
     return StatementModel(model, program=program)
+
+
+def redact_rule_of(settings: Settings) -> Redact | None:
+    """The rule by which more secrets are taken out than those that are known here; None without one."""
+    if settings.redact != "detect-secrets":
+        return settings.redact
+    require_extra("detect-secrets", package="detect_secrets", needed_by="the setting redact: detect-secrets")
+    from stitch.ingest.redact import detect_secrets_rule
+
+    return detect_secrets_rule()
 
 
 def tree_program_of(settings: Settings) -> TreeProgram | None:

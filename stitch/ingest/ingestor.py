@@ -38,9 +38,9 @@ from stitch.ingest.outage import WaitingSteps
 from stitch.ingest.pipeline import StepPipeline, VectorTime
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
+from stitch.ingest.redact import Redact, Redactor
 from stitch.ingest.revising import Revising
 from stitch.ingest.rework import Rework
-from stitch.ingest.secrets import Redactor
 from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.standing import standing
 from stitch.ingest.state import BATCH_STEPS, LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
@@ -86,6 +86,7 @@ class Ingestor:
         only: Label the steps of this tenant alone when taking up what was left (`recover`, `flush`): the text of others
             is not shown to a labeler that they did not choose. None if the labeler is everybody's.
         redact: Whether secrets are taken out of steps before anything of them is written.
+        redact_also: Takes more out of texts, behind the rules that are there.
         label_threads: In how many threads labels follow. With 0 they are made by whoever adds.
         vectors: When steps get theirs.
         live_sessions: How many trajectories are kept ready to go on; others are resumed from the journal.
@@ -109,6 +110,7 @@ class Ingestor:
         interrupt: Callable[[], None] | None = None,
         only: str | None = None,
         redact: bool = True,
+        redact_also: Redact | None = None,
         label_threads: int = 0,
         vectors: VectorTime = VectorTime.WITH,
         live_sessions: int = 256,
@@ -124,7 +126,7 @@ class Ingestor:
         self._observer = observer
         self._clock = clock
         self._only = only
-        self.secrets = Redactor(journal, redacts=redact)
+        self.secrets = Redactor(journal, redacts=redact, also=redact_also)
         self.searches = RightOfWay()
         """Whoever searches goes before whoever adds."""
         self._accepting = RightOfWay()

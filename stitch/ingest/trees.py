@@ -8,7 +8,7 @@ from typing import Any
 
 from stitch.core.steps import clean_name, clean_text
 from stitch.errors import InputError
-from stitch.ingest.secrets import redact_fields, redact_text
+from stitch.ingest.redact import redact_fields, redact_text
 from stitch.text.dates import read_timestamp
 from stitch.trees.making import check_depth
 from stitch.trees.nodes import Node

@@ -21,7 +21,7 @@ from stitch.core import Redaction, Rejection, Step, StepLabels, StepState, Trust
 from stitch.core.progress import counted
 from stitch.errors import InputError, StepRejectedError, no_trajectory
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.secrets import redact_labels, redact_steps
+from stitch.ingest.redact import redact_labels
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Checkpoint, Entry, Journal, KeptStep
 from stitch.journal.entries import encode_labels, encode_step, read_retirement
@@ -377,13 +377,13 @@ class _Import:
         """A step, its labels without what quotes a text that is another now, and what was taken out."""
         if not self._ingestor.secrets.redacts:
             return step, labels, ()
-        (clean,), found = redact_steps([step], tenant=self._tenant, trajectory=trajectory)
+        (clean,), found = self._ingestor.secrets.steps([step], tenant=self._tenant, trajectory=trajectory)
         if found and labels is not None:
             labels = labels.model_copy(update={"references": (), "mentions": (), "summary": "", "context": ""})
         cleaned = labels and redact_labels(labels)
         if found or cleaned is not labels:
             self._incomplete.add(trajectory)  # what was remembered of it still holds the secret
-        return clean, cleaned, found.get(0, ())
+        return clean, cleaned, tuple(found.get(0, ()))
 
     def _revision(self, revision: RevisionLine, trajectory: str) -> tuple[float, str, bytes, bytes | None]:
         step, labels, _ = self._without_secrets(revision.step, revision.labels, trajectory)

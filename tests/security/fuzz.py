@@ -19,7 +19,7 @@ import atheris
 with atheris.instrument_imports(include=["stitch", "yaml"]):
     from stitch.config import load_settings
     from stitch.errors import StitchError
-    from stitch.ingest.secrets import redact_text
+    from stitch.ingest.redact import redact_text
     from stitch.label.model.compiled import read_compiled
     from stitch.lifecycle.export_schema import parse_line
     from stitch.sources import FileSource

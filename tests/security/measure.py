@@ -34,7 +34,7 @@ def redaction_figures() -> list[str]:
     from collections import Counter
 
     from stitch.core import SourcedStep
-    from stitch.ingest.secrets import redact_step
+    from stitch.ingest.redact import redact_step
     from stitch.sources import FileSource
 
     lines = []

@@ -13,7 +13,7 @@ from stitch import Step, open_memory
 from stitch.config import load_settings
 from stitch.core import ContextualIntent, StepLabels
 from stitch.errors import StitchError
-from stitch.ingest.secrets import redact_text
+from stitch.ingest.redact import redact_text
 from stitch.journal.entries import encode_labels
 from stitch.label.model.batches import read_window
 from stitch.label.model.matching import clean_name_of, match_name

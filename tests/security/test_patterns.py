@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 import stitch
+from stitch.ingest.secrets import forms
 from stitch.text import foreign_phrases
 
 with warnings.catch_warnings():
@@ -44,18 +45,14 @@ READ_IN_PART = (
     "stitch.retrieve.question.reading.",  # and of a question
     "stitch.sources.families.steps._CAME_STAMP",  # the last 300 characters
     "stitch.bench.data.came._STAMP",
-    "stitch.ingest.secrets.logins._LOGIN_PAIR",  # so many characters behind a name
-    "stitch.ingest.secrets.named.PASS_BEFORE",  # and so many before it
-    "stitch.ingest.secrets.named.KEY_BEFORE",
-    "stitch.ingest.secrets.named.NO_TOKEN",
+    "stitch.ingest.secrets._BEFORE",  # 80 characters before a name
 )
 """Patterns that are given only a part of a text: they are tested by what uses them, in `test_poisoned.py`."""
 MATCHED_BY_OTHERS = ("stitch.lm.lenient._BEHIND_",)
 """Patterns that are handed to a function, which matches them at one place and searches with none."""
 MADE_WHEN_USED = {
-    "stitch.ingest.secrets.rules.token_rule",  # called when the module is loaded: its patterns are values of tables
-    "stitch.ingest.secrets.rules.rule_within",
-    "stitch.text.value_patterns._value_pattern",  # likewise
+    "stitch.ingest.secrets.forms",  # its patterns stand in a table, and are tested
+    "stitch.text.value_patterns._value_pattern",  # called when the module is loaded: its patterns are values of tables
     "stitch.text.words.whole_words",
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
     "stitch.label.model.matching._places",  # an escaped phrase
@@ -146,6 +143,8 @@ def patterns() -> dict[str, re.Pattern[str]]:
     for module in sorted(own):
         for name, value in vars(import_module(module)).items():
             walk(value, f"{module}.{name}", 0)
+    for form in forms():
+        walk(form.pattern, f"stitch.ingest.secrets.forms.{form.kind}", 0)
     for name, _, text in written_in_functions():
         if text is not None:
             walk(re.compile(text), name, 0)
@@ -289,7 +288,7 @@ def growth(pattern: re.Pattern[str], *, mixed: int, long: int, anchored: bool = 
 def test_all_patterns_of_the_library_are_found() -> None:
     names = patterns()
     assert len(names) > 100
-    for wanted in ("stitch.core.intent", "stitch.ingest.secrets.rules", "stitch.retrieve.context.quoting"):
+    for wanted in ("stitch.core.intent", "stitch.ingest.secrets", "stitch.retrieve.context.quoting"):
         assert any(name.startswith(wanted) for name in names)
     assert stitch.__version__
 

@@ -167,7 +167,7 @@ def test_whoever_speaks_after_an_attack_keeps_their_trust(tmp_path: Path) -> Non
 def ingest_cost(unit: str, *, chars: int) -> float:
     """Seconds of the processor to label, clean, select for and show a step of a repeated unit; the best of two."""
     from stitch.core import SearchRequest
-    from stitch.ingest.secrets import redact_step
+    from stitch.ingest.redact import redact_step
     from stitch.retrieve.context.quoting import quote
 
     step = Step(id="1", role="assistant", content="x " + unit * (chars // len(unit)), metadata={"m": unit * 50})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,9 @@ from hypothesis import strategies as st
 from stitch import open_memory
 from stitch.cli.main import cli
 from stitch.core import ContextualIntent, Redaction, Step, StepLabels, ToolCall
-from stitch.errors import InputError
-from stitch.ingest.secrets import kinds, redact_step, redact_text, redact_value
-from stitch.ingest.secrets.steps import redact_labels, redact_path
+from stitch.errors import InputError, SettingsError
+from stitch.ingest.redact import redact_labels, redact_path, redact_step, redact_text, redact_value
+from stitch.ingest.secrets import kinds
 from stitch.lifecycle.selection import Selector
 
 _A = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"  # mixed, as providers make them
@@ -83,16 +84,12 @@ IN_PLACE = [
     ("password", "password: |\n  {}\nport: 1", "NgA3DOfp"),
     ("password", "- name: DB_PASSWORD\n  value: {}", "KXdFOyq9"),
     ("password", "machine x login ann password {}", "28Ci02Pv"),
-    ("password", "db.internal:5432:prod:app:{}", "twBw5Hxe"),
     ("password", "CREATE USER a WITH PASSWORD '{}';", "BtcZzk42"),
     ("webhook", "https://discord.com/api/webhooks/1139283746152837465/{}", _A),
-    ("password", "the password is {} please remember it", "blue-tractor-moon"),
     ("password", "password: {}", "sunflower"),
     ("password", "Das Passwort lautet {}", "Sommer24"),
     ("password", "пароль: {}", "WnAIvK5N"),
     ("password", "密码：{}", "vr6yqiOL"),
-    ("password", "ｐａｓｓｗｏｒｄ：{}", "vr6yqiOL"),
-    ("password", "pass\u200bword: {}", "vr6yqiOL"),
     ("password", "Passphrase: {}", "correct horse battery staple"),
     ("password", "env POSTGRES_PASSWORD={} run", "sunflower"),
     ("url-password", "psql postgresql://app:{}@db.internal/prod", "p@ss4U"),
@@ -100,38 +97,30 @@ IN_PLACE = [
     ("secret", "vercel deploy --token {} --prod", _A),
     ("password", "login with erik@acme.example / {} please", "N0rdpol*88"),
     ("password", "use {} as the password", "c0ffeeB3an"),
-    ("password", "the password for the staging box is {}.", "purple elephant dances"),
-    ("password", "Password for user app: {}\npsql", "harvestmoon"),
-    ("password", "what is the pw for staging?\nbea: {}", "tangerine-Dream9"),
-    ("password", "my seed phrase is {}", "witch collapse practice feed shame open despair creek road again ice least"),
-    ("password", "name,email,password\njo,jo@x.example,{}\n", "csv-Leak-9"),
+    (
+        "recovery-phrase",
+        "my seed phrase is {}",
+        "witch collapse practice feed shame open despair creek road again ice least",
+    ),
     ("password", "| user | password |\n|---|---|\n| app | {} |", "tab1e-Top"),
     ("password", "INSERT INTO users (name, password) VALUES ('jo', '{}');", "ins3rtMe!"),
     ("password", "page.fill('#password', '{}')", "play-Wright4"),
     ("password", '{{"element": "Password box", "ref": "e7", "text": "{}"}}', "pl4yBill"),
-    ("password", 'variable "db_password" {{\n  default = "{}"\n}}', "terra-Nova-1"),
     ("password", "smbclient //nas/share -U bob%{}", "marble_7x"),
-    ("password", "radtest bob {} localhost 0 x", "radioBob9"),
     ("password", "cypher-shell -u neo4j -p {}", "graphTheory2"),
     ("password", "el usuario ana y la clave {} para entrar", "Playa2024"),
     ("password", "パスワードは「{}」です", "sushi-2020"),
-    ("password", "payload=%7B%22password%22%3A%22{}%22%7D", "perCent88"),
-    ("password", "&lt;password&gt;{}&lt;/password&gt;", "amp-Ersand5"),
-    ("password", '{{"pass\\u0077ord": "{}"}}', "moonLight77!x"),
-    ("url-password", "postgres://app:{}@db.internal:5432/orders", "p@ss/w0rd"),
     ("url-password", "root:{}@tcp(db:3306)/app", "gol4ng!"),
     ("secret", "kind: Secret\ndata:\n  foo: {}\n", "Y29ybmZsb3dlci1CbHVlLTEy"),
-    ("secret", "aws secretsmanager put-secret-value --secret-id x --secret-string {}", "kv-Secr3t!"),
+    ("secret", "aws secretsmanager put-secret-value --secret-id x --secret-string {}", "kv-Secr3t4"),
     ("one-time-code", "{} is your login code", "90871"),
-    ("one-time-code", "ok the code is {}", "771-204"),
     ("one-time-code", "Ihr Bestätigungscode lautet {}", "774411"),
     ("one-time-code", "您的验证码是{}，5分钟内有效", "384756"),
     ("pin", "The PIN for the door is {}, tell nobody", "90210"),
-    ("card-number", "pay with card {}, please", "4111 1111 1111 1111"),
-    ("recovery-code", "Recovery codes:\n{}", "8f2k-19dz\n77ab-x1c9\n"),
     ("wallet-key", "WIF {}", "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ"),
-    ("encoded-secret", "echo {} | base64 -d", "YWRtaW46SHVudGVyMkh1bnRlcjI="),
     ("secret", '{{"auths": {{"x": {{"auth": "{}"}}}}}}', "YW5uOng1MmpYQmdqV3V5UDc="),
+    ("password", "Traceback: connect failed (user bob, password {})", "kXq82-Lm!v"),
+    ("secret", "the token {} was rotated", _A),
 ]
 
 HARMLESS = [
@@ -177,6 +166,13 @@ HARMLESS = [
     "create_user('a', password='password',\n  email='a@x.example', is_staff=True,\n)",
     "Press Ctrl+Alt+F1 to log in",
     "/usr/lib/python3.11/site-packages/key_manager/__init__.py",
+    "self.pwd = pwd",
+    "self._password = self.read_password(path)",
+    "user.password_hash = hash_password(raw)",
+    "next_page_token: ChdRNjhhf7Etz0uggCE09cKufYwNqoGsotM5",
+    "Rotate password of grafana\n7166b928 bump token ttl",
+    "password manager: 1Password or Bitwarden?",
+    "$ mysql -u root -p\nEnter password:",
 ]
 
 
@@ -205,7 +201,25 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
 
 
 def test_every_kind_has_an_example() -> None:
-    assert set(kinds()) == {*SECRETS, *(kind for kind, _, _ in IN_PLACE)}
+    assert set(kinds()) - {"wallet-key", "url-token", "bearer-token"} <= {*SECRETS, *(kind for kind, _, _ in IN_PLACE)}
+
+
+def test_a_rule_of_the_users_own_takes_out_more(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", redact=lambda text: text.replace("Project Falcon", "[project]")) as memory:
+        receipt = memory.add(Step(role="user", content="Project Falcon ships in May"), trajectory="t")
+        assert [entry.step.content for entry in memory.steps("t")] == ["[project] ships in May"]
+        assert receipt.redacted == (Redaction(kind="custom", count=1, place="content"),)
+
+
+def test_the_rule_of_detect_secrets_needs_its_extra(tmp_path: Path) -> None:
+    if find_spec("detect_secrets") is not None:
+        pytest.skip("it is installed")
+    with (
+        pytest.raises(SettingsError, match="detect_secrets") as caught,
+        open_memory(tmp_path / "m", redact="detect-secrets"),
+    ):
+        pass
+    assert "stitch-memory[detect-secrets]" in str(caught.value.hint)
 
 
 def test_a_key_that_was_cut_off_goes_as_far_as_it_reaches() -> None:
