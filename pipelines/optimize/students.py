@@ -11,8 +11,8 @@ import dspy
 
 from stitch.label.model.compiled import Scores
 from stitch.lm import CHARS_PER_TOKEN
+from stitch.lm.adapter import compact
 from stitch.pipelines.optimize.tasks import Lesson, Marks, Task
-from stitch.signatures.rendering import compact
 
 COST_OF_1000_TOKENS = 0.01
 """What a prompt that is longer by a thousand tokens costs, in points of score: it is paid for with every call."""

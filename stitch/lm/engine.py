@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from stitch.errors import BudgetSpentError, CutReplyError, ModelError, ModelUnavailableError, ReplyError
 from stitch.lm.ledger import Charge, Price, charged_key, charged_tenant, current_purpose
 from stitch.lm.limits import PendingCalls, Places
-from stitch.lm.replies import decode_reply, digest_of, encode_reply, prompt_of, reply_keeper, text_of
+from stitch.lm.replies import chars_of, decode_reply, digest_of, encode_reply, reply_keeper, text_of
 from stitch.lm.sampling import Sample
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Engine:
         from dspy import lm15
 
         limits = self._model.limits
-        prompt_chars = _chars(request)
+        prompt_chars = chars_of(request)
         config = self._model.sampling.put_into(request.config)
         config = config if limits.reply_tokens is None else replace(config, max_tokens=limits.reply_tokens)
         sent = replace(request, model=self._target, config=config)
@@ -225,10 +225,6 @@ class AsyncEngine:
     async def complete(self, request: lm15.Request) -> lm15.Response:
         """As `Engine.complete`."""
         return await asyncio.to_thread(self._engine.complete, request)
-
-
-def _chars(request: lm15.Request) -> int:
-    return sum(map(len, prompt_of(request)))
 
 
 def first_line(error: Exception) -> str:

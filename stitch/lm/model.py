@@ -26,8 +26,8 @@ from stitch.errors import (
 )
 from stitch.lm.engine import AsyncEngine, Completion, Engine, first_line
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_key, charged_tenant, purposed
+from stitch.lm.reading import json_in
 from stitch.lm.replies import ReplyKeeper
-from stitch.lm.salvage import json_in
 from stitch.lm.sampling import Sample, Sampling
 from stitch.text.markers import harmless
 
@@ -238,7 +238,7 @@ class LanguageModel:
                 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
                 import dspy
 
-                from stitch.lm.reading import ReplyAdapter
+                from stitch.lm.adapter import ReplyAdapter
 
                 self._engine.open(self._base_url, self._api_key)
                 self._bound = {

@@ -127,6 +127,12 @@ def prompt_of(request: lm15.Request) -> tuple[str, str]:
     return told, "".join(text for message in request.messages for text in _texts(message.parts))
 
 
+def chars_of(request: lm15.Request) -> int:
+    """The length of a request: its prompts, and the schema that goes out with them."""
+    schema = dict(request.config.response_format or {}).get("schema")
+    return sum(map(len, prompt_of(request))) + (len(json.dumps(schema)) if schema else 0)
+
+
 def reply_of(
     text: str, *, model: str, finish_reason: str = "stop", usage: tuple[int | None, int | None] = (None, None)
 ) -> lm15.Response:

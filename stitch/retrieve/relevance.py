@@ -208,7 +208,7 @@ class RelevanceJudge:
             ModelError: The model cannot be reached, or its reply names no line and does not say that there is none.
         """
         from stitch.lm import Purpose
-        from stitch.lm.salvage import said_in
+        from stitch.lm.reading import said_in
         from stitch.signatures.relevance import NAME_RELEVANT
 
         lines = "\n".join(f'<step number="{number}">{quote(text)}</step>' for number, text in enumerate(texts, start=1))

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from stitch.lm.replies import prompt_of, reply_of
+from stitch.lm.replies import chars_of, prompt_of, reply_of
 from stitch.testing.servers import LoopbackServer, Reply, Request, Silence
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class ScriptedCompletion:
                 raise self._errors.pop(0)
         said = self.script(system, user)
         text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-        usage = (len(system) + len(user)) // 4, len(text) // 4
+        usage = chars_of(request) // 4, len(text) // 4
         return reply_of(text, model=request.model, finish_reason=self.finish_reason, usage=usage)
 
 
@@ -101,7 +101,9 @@ class LoopbackProvider(LoopbackServer):
         said = self.script(system, user)
         text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
         told = -0.25 if request.body.get("logprobs") else None
-        return completion(text, prompt_tokens=(len(system) + len(user)) // 4, log_probability=told)
+        form = request.body.get("response_format") or {}
+        schema = json.dumps(form["json_schema"]) if "json_schema" in form else ""
+        return completion(text, prompt_tokens=len(system + user + schema) // 4, log_probability=told)
 
 
 def completion(

@@ -139,7 +139,7 @@ class StatementModel:
     def _said(
         self, entries: Sequence[Entry], earlier: Sequence[Statement], purpose: Purpose
     ) -> Sequence[StatementReading]:
-        from stitch.lm.reading import read_items
+        from stitch.lm.reading import whole_items
         from stitch.signatures import StatementReading
 
         told = [f"{n}: {quote({'text': shorten(each.text, limit=_EARLIER_CHARS)})}"
@@ -152,11 +152,8 @@ class StatementModel:
                 steps=quote_window([_resolved(entry) for entry in entries]),
             )
         except CutReplyError as error:
-            from stitch.lm.salvage import whole_items
-
-            with suppress(ValueError):
-                if said := read_items(whole_items(error.said), StatementReading):
-                    return said
+            if said := whole_items(error.said, StatementReading):
+                return said
             raise
         found: Sequence[StatementReading] = prediction.statements
         return found

@@ -427,10 +427,6 @@ def test_operations_that_are_no_operations_are_told_back(talk, model):
     [
         ["0.9", 0.1, 0.7],
         "[0.9, 0.1, 0.7]",
-        {"2": 0.1, "1": 0.9, "3": 0.7},
-        {"text_1": 0.9, "text_2": 0.1, "text_3": 0.7},
-        [{"n": 3, "score": 0.7}, {"n": 1, "score": 0.9}, {"n": 2, "score": 0.1}],
-        [{"score": 0.9, "why": "dull"}, {"score": 0.1, "why": "fun"}, {"score": 0.7, "why": "long"}],
     ],
 )
 def test_scores_are_read_in_whatever_shape_they_are_written(trip, model, said):

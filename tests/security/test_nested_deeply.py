@@ -13,7 +13,6 @@ from stitch import Step, StitchError, open_memory
 from stitch.core import SourcedStep
 from stitch.core.json_text import read_json
 from stitch.lifecycle.backup import MANIFEST, check_backup
-from stitch.lm.values import as_names, as_scores
 from stitch.remote.address import holder
 from stitch.sources import FileSource
 from stitch.store.server import _read_generation
@@ -81,12 +80,6 @@ def test_the_input_of_a_streamed_call_is_kept_as_it_was_written(tmp_path: Path) 
     (read,) = FileSource(file)
     assert isinstance(read, SourcedStep)
     assert DEEP in str(read.step.tool_calls[0].arguments)
-
-
-def test_values_of_replies_are_no_numbers_and_no_names_then() -> None:
-    assert as_names(DEEP) == as_names("[[")
-    with pytest.raises(ValueError, match="nested"):
-        as_scores(DEEP)
 
 
 @pytest.mark.parametrize(

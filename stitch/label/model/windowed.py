@@ -27,9 +27,7 @@ from stitch.label.model.session import (
     quote_past,
 )
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
-from stitch.lm.notations import objects_written
-from stitch.lm.reading import read_items
-from stitch.lm.salvage import said_in, whole_items
+from stitch.lm.reading import whole_items
 from stitch.signatures import ConsolidateLabels, StepReading
 from stitch.signatures.programs import WindowProgram
 
@@ -309,10 +307,7 @@ class WindowedSession(ModelSession):
 
     def _whole_readings(self, said: str) -> list[StepReading]:
         """What of a cut reply is whole."""
-        try:
-            return read_items(whole_items(said) or objects_written(said_in(said), StepReading)[:-1], StepReading)
-        except ValueError:
-            return []
+        return whole_items(said, StepReading)
 
     def _problem(self, readings: dict[int, StepReading], window: Sequence[Step], *, whole: bool) -> str:
         """Why readings cannot be used; a first one without a scope is left out of them where no scope was before."""
