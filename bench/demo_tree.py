@@ -9,8 +9,8 @@ import click
 from stitch.console.printing import one_line
 
 if TYPE_CHECKING:
-    from stitch.artifacts import VersionedTree
     from stitch.memory import Memory
+    from stitch.trees import VersionedTree
 
 OUTLINE = """
 - Weekend: Two days in Porto {#porto}
@@ -46,9 +46,9 @@ QUESTIONS = ("//Meal[@cost > 40]", '//Stop[node ~= "outdoors in nature"]', "//Da
 
 def show_tree(memory: Memory) -> None:
     """Make a tree, ask it, edit it, and ask it as it was."""
-    from stitch.artifacts import Move, SetField
-    from stitch.artifacts.telling import lines_of
-    from stitch.trees.reading import read_text
+    from stitch.trees import Move, SetField
+    from stitch.trees.core.reading import read_text
+    from stitch.trees.requests.telling import lines_of
 
     trip = memory.trees.create("porto", read_text(OUTLINE, form="outline"), message="first plan")
     click.echo(click.style("And artifacts as trees", bold=True) + f": {trip.name}, {len(trip.tree)} nodes")

@@ -52,8 +52,6 @@ __all__ = ["Memory", "MemoryParts", "MemoryStatus", "SearchDefaults", "retriever
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from stitch.artifacts import Trees
-    from stitch.artifacts.asking import SelectOptions
     from stitch.chats import Chats, Edited
     from stitch.core import Retriever
     from stitch.ingest import Ingestor
@@ -63,6 +61,8 @@ if TYPE_CHECKING:
     from stitch.retrieve import ExplainsRanks, WhyNot
     from stitch.retrieve.path import NodeSelection
     from stitch.themes import Themes
+    from stitch.trees import Trees
+    from stitch.trees.requests.asking import SelectOptions
     from stitch.why import Why
 
 
@@ -120,14 +120,14 @@ class Memory:
     def trees(self) -> Trees:
         """Artifacts as trees, such as an itinerary or a plan: create, open, select, delete."""
         if self._trees is None:
-            from stitch.artifacts import Trees
+            from stitch.trees import Trees
 
             self._trees = Trees(tenant=self.tenant, folder=self.folder, **self._parts.for_trees())
         return self._trees
 
     def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:
         """Ask the steps by a path query, as `//Scope[name ~= "login"]/Step[@event_type = "report error"][-1]`."""
-        from stitch.artifacts.steps import select_steps
+        from stitch.trees.requests.steps import select_steps
 
         return select_steps(self, query, trajectory=self._known(trajectory), asker=self.trees.asker, **options)
 

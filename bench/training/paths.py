@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from stitch.artifacts.requests import tree_inputs
-from stitch.artifacts.telling import quoted
 from stitch.bench.trees.outcomes import Outcome
 from stitch.bench.trees.sets import Request, TreeSet
 from stitch.errors import InputError, ReplyError
@@ -21,7 +19,9 @@ from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import types_in
 from stitch.retrieve.path.versions import VERSION, version_forest
 from stitch.signatures.programs import TreeProgram
-from stitch.trees.schema import infer
+from stitch.trees.core.schema import infer
+from stitch.trees.requests.conversation import tree_inputs
+from stitch.trees.requests.telling import quoted
 
 _NODES_WEIGHT = 0.8
 """Of the score, what the nodes that are found count; the rest is whether the kind of request is told."""

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stitch.bench.trees.sets import Request
-from stitch.trees.differences import Place, TreeDiff, diff
-from stitch.trees.edits import apply
-from stitch.trees.nodes import Node, Tree
-from stitch.trees.operations import Add, Delete, Move, Operation, SetField
-from stitch.trees.values import Value, read_value
+from stitch.trees.core.differences import Place, TreeDiff, diff
+from stitch.trees.core.edits import apply
+from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.operations import Add, Delete, Move, Operation, SetField
+from stitch.trees.core.values import Value, read_value
 
 Expected = Mapping[str, Any]
 

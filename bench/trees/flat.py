@@ -13,7 +13,7 @@ from stitch.bench.lexical import Bm25
 from stitch.bench.trees.sets import Request
 from stitch.core import Step
 from stitch.embed.static import StaticEmbedder
-from stitch.trees.nodes import Tree, whole_text
+from stitch.trees.core.nodes import Tree, whole_text
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,12 +12,12 @@ from stitch.bench.trees.edits import meets
 from stitch.bench.trees.outcomes import PARTS, Outcome, mean_of
 from stitch.bench.trees.sets import Request, TreeSet
 from stitch.errors import ReplyError, StitchError
-from stitch.trees.edits import apply
+from stitch.trees.core.edits import apply
 
 if TYPE_CHECKING:
-    from stitch.artifacts import TreeReply, VersionedTree
     from stitch.lm import LanguageModel
     from stitch.signatures.programs import TreeProgram
+    from stitch.trees import TreeReply, VersionedTree
 
 
 class Done(NamedTuple):
@@ -55,7 +55,7 @@ def run_in_words(domain: TreeSet, model: LanguageModel, *, program: TreeProgram 
 
 
 def _done(request: Request, tree: VersionedTree, model: LanguageModel, program: TreeProgram | None) -> Done:
-    from stitch.artifacts.requests import TreeConversation
+    from stitch.trees.requests.conversation import TreeConversation
 
     spent = model.ledger.total()
     replies: list[TreeReply] = []

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from stitch.bench.trees.sets import SemanticGold
 from stitch.errors import InputError
-from stitch.trees.nodes import Node, Tree
+from stitch.trees.core.nodes import Node, Tree
 
 LESSONS = Path(__file__).parent / "lessons"
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from stitch.errors import InputError
 from stitch.retrieve.path.versions import Version
-from stitch.trees.edits import apply
-from stitch.trees.nodes import Node, Tree
-from stitch.trees.reading import read_text
+from stitch.trees.core.edits import apply
+from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.reading import read_text
 
 Line = Mapping[str, Any]
 

@@ -12,12 +12,12 @@ from stitch.journal import SqliteJournal
 from stitch.retrieve.path import Forest, select
 from stitch.retrieve.path.scorers import Passage, static_scorer
 from stitch.retrieve.path.semantics import ScorerSemantics
-from stitch.trees.commits import MAIN
-from stitch.trees.edits import apply
-from stitch.trees.log import NewCommit, TreeLog
-from stitch.trees.nodes import Node, Tree
-from stitch.trees.operations import SetField
-from stitch.trees.schema import infer
+from stitch.trees.core.commits import MAIN
+from stitch.trees.core.edits import apply
+from stitch.trees.core.log import NewCommit, TreeLog
+from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.operations import SetField
+from stitch.trees.core.schema import infer
 
 _WORDS = [
     "rice",

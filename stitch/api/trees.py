@@ -11,8 +11,8 @@ from stitch.api.naming import known_trajectory
 from stitch.errors import ConflictError, InputError
 
 if TYPE_CHECKING:
-    from stitch.artifacts import Commit, Tree, TreeDiff, TreeReply, VersionedTree
     from stitch.memory import Memory
+    from stitch.trees import Commit, Tree, TreeDiff, TreeReply, VersionedTree
 
 
 def create(memory: Memory, request: models.TreeCreateRequest) -> models.TreeCreated:
@@ -30,7 +30,7 @@ def create(memory: Memory, request: models.TreeCreateRequest) -> models.TreeCrea
 
 
 def _source(request: models.TreeCreateRequest) -> Tree:
-    from stitch.trees.reading import read_mapping, read_text
+    from stitch.trees.core.reading import read_mapping, read_text
 
     if (request.text is None) == (request.value is None):
         raise InputError("a new tree is either a text or a value", hint="give one of them")
@@ -118,7 +118,7 @@ def edit(memory: Memory, request: models.TreeEditRequest) -> models.TreeEditResp
 
 def request_in_words(memory: Memory, request: models.TreeWordsRequest) -> models.TreeWordsResponse:
     """Answer a request in words, and commit what it changes if that is wanted."""
-    from stitch.artifacts.requests import SHOWN_TURNS, TreeTask
+    from stitch.trees.requests.conversation import SHOWN_TURNS, TreeTask
 
     own = _opened(memory, request)
     talk = own.conversation(request.request, turns=request.turns)
@@ -137,7 +137,7 @@ def request_in_words(memory: Memory, request: models.TreeWordsRequest) -> models
 
 
 def _reply(reply: TreeReply) -> models.TreeReplyModel:
-    from stitch.trees.operations import operation_json
+    from stitch.trees.core.operations import operation_json
 
     plain = ("request", "kind", "query", "removed", "answer", "troubles", "calls", "tokens", "milliseconds")
     found = reply.selection
@@ -198,7 +198,7 @@ def diff(memory: Memory, request: models.TreeDiffRequest) -> models.TreeDiffResp
 
 def show(memory: Memory, request: models.TreeShowRequest) -> models.TreeShowResponse:
     """Give a tree with its schema."""
-    from stitch.trees.operations import node_json
+    from stitch.trees.core.operations import node_json
 
     own = memory.trees.open(request.tree, branch=request.branch)
     then = own.at(own.version if request.version is None else request.version)
@@ -245,6 +245,6 @@ def _commit(commit: Commit) -> models.CommitModel:
 
 
 def _lines(found: TreeDiff) -> tuple[str, ...]:
-    from stitch.artifacts.telling import lines_of
+    from stitch.trees.requests.telling import lines_of
 
     return tuple(lines_of(found))

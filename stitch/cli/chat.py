@@ -12,7 +12,7 @@ from stitch.console.printing import one_line
 from stitch.errors import ConflictError, ReplyError, StitchError
 
 if TYPE_CHECKING:
-    from stitch.artifacts import TreeReply, VersionedTree
+    from stitch.trees import TreeReply, VersionedTree
 
 _ENDS = ("quit", "exit", "bye")
 _MOST_LINES = 20
@@ -124,7 +124,7 @@ class _Talk:
 
 
 def _confirmed(reply: TreeReply, *, yes: bool) -> bool:
-    from stitch.artifacts.telling import lines_of
+    from stitch.trees.requests.telling import lines_of
 
     click.echo(f"query   {reply.query}")
     lines = list(lines_of(reply.diff)) if reply.diff is not None else []

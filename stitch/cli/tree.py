@@ -90,8 +90,8 @@ def create(name: str, file: str, *, as_json: bool, schema: Path | None, form: st
       stitch tree create toronto toronto.xml --memory trip.memory
       stitch tree create todo todo.md --schema todo.yaml --memory work.memory --json
     """
-    from stitch.trees.reading import form_of_name
-    from stitch.trees.schema import read_schema
+    from stitch.trees.core.reading import form_of_name
+    from stitch.trees.core.schema import read_schema
 
     text = _read(file)
     definition = None if schema is None else read_schema(_read(str(schema))).dump()
@@ -252,14 +252,14 @@ def edit(name: str, file: str | None, *, as_json: bool, branch: str, message: st
     if (file is None) == (schema is None):
         raise InputError("either FILE or --schema says what is edited", hint="see `stitch tree edit --help`")
     if schema is not None:
-        from stitch.trees.schema import read_schema
+        from stitch.trees.core.schema import read_schema
 
         definition = read_schema(_read(str(schema))).dump()
         request = made(
             models.TreeSchemaRequest, tree=name, branch=branch, definition=definition, message=message, author=author
         )
     else:
-        from stitch.trees.reading.commits_file import read_commits
+        from stitch.trees.core.reading.commits_file import read_commits
 
         words = {"message": message, "author": author}
         commits = [{**words, **commit} for commit in read_commits(_read(str(file)))]
@@ -372,7 +372,7 @@ def export(name: str, *, as_json: bool, branch: str, version: str | None, form: 
       stitch tree export toronto --memory trip.memory > toronto.xml
       stitch tree export toronto --version v1 --out toronto.md --memory trip.memory
     """
-    from stitch.trees.reading import form_of_name
+    from stitch.trees.core.reading import form_of_name
 
     chosen = form or form_of_name("" if out is None else out.name) or "xml"
     request = made(models.TreeExportRequest, tree=name, version=version, branch=branch, form=chosen)
@@ -467,7 +467,7 @@ def _counted(types: Any) -> str:
 
 
 def _read(file: str) -> str:
-    from stitch.trees.reading import file_text
+    from stitch.trees.core.reading import file_text
 
     if file == "-":
         return sys.stdin.read()

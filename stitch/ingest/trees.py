@@ -10,9 +10,9 @@ from stitch.core.steps import clean_name, clean_text
 from stitch.errors import InputError
 from stitch.ingest.redact import redact_fields, redact_text
 from stitch.text.dates import read_timestamp
-from stitch.trees.making import check_depth
-from stitch.trees.nodes import Node
-from stitch.trees.operations import Add, Operation, Replace, SetField, checked_node, cleaned
+from stitch.trees.core.making import check_depth
+from stitch.trees.core.nodes import Node
+from stitch.trees.core.operations import Add, Operation, Replace, SetField, checked_node, cleaned
 
 MAX_MESSAGE_CHARS = 10_000
 """The longest message of a commit."""

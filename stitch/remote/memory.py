@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from stitch.artifacts.asking import SelectOptions
-    from stitch.artifacts.trees import Trees
     from stitch.chats import Edited
     from stitch.core.retention import RetentionRule
     from stitch.journal import Entry
@@ -56,6 +54,8 @@ if TYPE_CHECKING:
     from stitch.retrieve import WhyNot
     from stitch.retrieve.path import NodeSelection
     from stitch.themes import Themes
+    from stitch.trees.requests.asking import SelectOptions
+    from stitch.trees.requests.trees import Trees
     from stitch.why import Why
 
 

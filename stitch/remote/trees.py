@@ -14,27 +14,27 @@ from typing_extensions import Unpack, override
 from stitch.api import tree_models as models
 from stitch.api.models import MOST_PAGE_ITEMS, PageRequest
 from stitch.api.operations import made
-from stitch.artifacts.asking import SelectOptions, asks_versions
-from stitch.artifacts.trees import Trees, TreeSummary, given_schema, nothing_to_erase
-from stitch.artifacts.versioned import PERSON, TreeVersion, VersionedTree, nothing_to_commit, two_moments
 from stitch.core import trajectory_name
 from stitch.errors import InputError
 from stitch.ingest.trees import tree_name
 from stitch.lifecycle.trees import ErasedFromTree, ErasedTrees
 from stitch.remote import rebuilding
-from stitch.trees.commits import MAIN, Commit
-from stitch.trees.differences import diff
-from stitch.trees.edits import apply
-from stitch.trees.nodes import Node, Tree
-from stitch.trees.operations import Operation, node_json, operation_json, operations_of
-from stitch.trees.reading import read_mapping, read_tree
-from stitch.trees.schema import Schema, schema_of
-from stitch.trees.versions import TreeVersions
+from stitch.trees.core.commits import MAIN, Commit
+from stitch.trees.core.differences import diff
+from stitch.trees.core.edits import apply
+from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.operations import Operation, node_json, operation_json, operations_of
+from stitch.trees.core.reading import read_mapping, read_tree
+from stitch.trees.core.schema import Schema, schema_of
+from stitch.trees.core.versions import TreeVersions
+from stitch.trees.requests.asking import SelectOptions, asks_versions
+from stitch.trees.requests.trees import Trees, TreeSummary, given_schema, nothing_to_erase
+from stitch.trees.requests.versioned import PERSON, TreeVersion, VersionedTree, nothing_to_commit, two_moments
 
 if TYPE_CHECKING:
-    from stitch.artifacts.requests import Confirm, TreeReply
     from stitch.remote.memory import RemoteMemory
     from stitch.retrieve.path import NodeSelection
+    from stitch.trees.requests.conversation import Confirm, TreeReply
 
 _LOGS_KEPT = 16
 
@@ -285,13 +285,13 @@ class RemoteTree(VersionedTree):
 
     @override
     def ask(self, request: str) -> TreeReply:
-        from stitch.artifacts.requests import first_answer
+        from stitch.trees.requests.conversation import first_answer
 
         return first_answer(self.request(request, confirm=False))
 
     @override
     def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
-        from stitch.artifacts.requests import turns_of
+        from stitch.trees.requests.conversation import turns_of
 
         how = "each" if callable(confirm) else "yes" if confirm else "no"
         replies: list[TreeReply] = []
@@ -320,8 +320,8 @@ class RemoteTree(VersionedTree):
         """See nothing: whether a model is set where the memory is, is said when something is requested."""
 
     def _reply(self, said: models.TreeReplyModel, *, before: str) -> TreeReply:
-        from stitch.artifacts.requests import TreeReply
         from stitch.retrieve.path import selection_of
+        from stitch.trees.requests.conversation import TreeReply
 
         plain = ("request", "kind", "query", "removed", "answer", "troubles", "calls", "tokens", "milliseconds")
         operations = operations_of(said.operations)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from stitch.trees import Node, Tree
-from stitch.trees.operations import Add, Delete, Move, Operation, Replace, SetField
+from stitch.trees.core.operations import Add, Delete, Move, Operation, Replace, SetField
 
 _TYPES = ("Day", "POI", "Restaurant", "Option")
 _FIELDS = ("name", "cost", "text", "time_block")

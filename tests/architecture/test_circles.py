@@ -86,7 +86,8 @@ def test_no_modules_import_each_other_in_a_circle(graph):
 
 def test_no_rooms_import_each_other_in_a_circle(graph):
     def room(name: str) -> str:
-        return ".".join(name.split(".")[:2])
+        parts = name.split(".")
+        return ".".join(parts[: 3 if parts[1:2] == ["trees"] else 2])  # `trees` is two rooms, on two floors
 
     rooms: dict[str, set[str]] = {room(name): set() for name in graph}
     for name, wanted in graph.items():

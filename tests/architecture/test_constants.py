@@ -13,7 +13,7 @@ import pytest
 from stitch.retrieve.constants import CHOSEN_ON, Constants
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("retrieve", "label", "text", "themes", "embed", "artifacts", "store/similarity.py", "ingest/records.py")
+ROOMS = ("retrieve", "label", "text", "themes", "embed", "trees/requests", "store/similarity.py", "ingest/records.py")
 """Where numbers decide what is found or how it is labeled. Elsewhere they are times, sizes and limits."""
 TOLD = ROOT / "bench" / "EXPERIMENTS.md"
 _ROW = re.compile(r"^\| `([\w./]+\.py)` \| `(\w+)` \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)

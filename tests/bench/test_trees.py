@@ -17,7 +17,7 @@ from stitch.errors import InputError, SettingsError
 from stitch.retrieve.path import Cut
 from stitch.retrieve.path.scorers import ExactScorer, NliScorer, static_scorer
 from stitch.retrieve.path.scorers.calibration import fitted_name
-from stitch.trees.edits import apply
+from stitch.trees.core.edits import apply
 
 BASE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" time="9:00 AM" cost="Free"/></Day>
 <Day id="d2"><Stop id="b" name="Fish market" time="8:00 AM" cost="CAD 12"/></Day></Plan>"""

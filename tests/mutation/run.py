@@ -46,11 +46,11 @@ INNER = ("signatures", "pipelines", "bench", "configs")
 """Root folders that are installed as subpackages of `stitch`."""
 ROOMS = {
     "retrieve": ("tests/retrieve",),
-    "ingest": ("tests/ingest", "tests/artifacts"),
+    "ingest": ("tests/ingest", "tests/trees"),
     "journal": ("tests/ingest", "tests/memory"),
     "store": ("tests/store",),
     "lifecycle": (
-        "tests/lifecycle", "tests/ingest", "tests/memory", "tests/api", "tests/artifacts",
+        "tests/lifecycle", "tests/ingest", "tests/memory", "tests/api", "tests/trees",
         "tests/store/test_server_store.py", "tests/trees/test_rewriting.py", "tests/label/test_label_elsewhere.py",
         "tests/label/test_model_pipeline.py", "tests/label/test_misread_steps.py",
     ),

@@ -47,10 +47,10 @@ class TestServedMemory(MemoryContract, TreesContract):
 
 
 def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
-    from stitch.artifacts import Trees, TreeVersion, VersionedTree
     from stitch.lifecycle.lifecycle import Lifecycle
     from stitch.remote.lifecycle import RemoteLifecycle
     from stitch.remote.trees import RemoteTree, RemoteTrees, RemoteTreeVersion
+    from stitch.trees import Trees, TreeVersion, VersionedTree
 
     derived = {"stream", "astream"}  # made of `add_each`
     derived |= {"history", "all_commits", "diff", "reload", "export"}  # made of the versions that are known

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from stitch import Memory, open_memory
-from stitch.artifacts import SetField, TreeReply
 from stitch.errors import ConflictError, InputError
 from stitch.remote.trees import RemoteTree
 from stitch.testing.contracts.trees import PLAN
 from stitch.testing.model import LoopbackProvider
+from stitch.trees import SetField, TreeReply
 
 CHEAPER = {"op": "set", "id": "zoo", "field": "cost", "value": "CAD 30"}
 NO_PIER = {"op": "delete", "id": "pier"}

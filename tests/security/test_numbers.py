@@ -8,7 +8,7 @@ import pytest
 
 from stitch import Step, ToolCall, open_memory
 from stitch.errors import InputError, StepRejectedError
-from stitch.trees.reading.commits_file import read_commits
+from stitch.trees.core.reading.commits_file import read_commits
 
 TOO_LARGE, LARGE = 10**309, 10**308
 

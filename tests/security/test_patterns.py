@@ -57,7 +57,7 @@ MADE_WHEN_USED = {
     "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
     "stitch.label.model.matching._places",  # an escaped phrase
     "stitch.label.local.acts._shell",  # an escaped word; spaces are bounded
-    "stitch.artifacts.words._path",  # an escaped name of a type or field
+    "stitch.trees.requests.words._path",  # an escaped name of a type or field
     "stitch.retrieve.links.causes._told_first",  # an escaped identifier
     "stitch.retrieve.rank.runs._said",  # an escaped word of a question
     "stitch.retrieve.question.hints.named_speakers",  # an escaped name; of a question

@@ -15,12 +15,12 @@ from stitch.journal import SqliteJournal
 from stitch.testing.journaling import DictJournal
 from stitch.testing.trees import random_node, random_operations
 from stitch.trees import Node, Tree
-from stitch.trees.commits import dump_snapshot, load_entry, load_snapshot
-from stitch.trees.edits import apply
-from stitch.trees.log import SNAPSHOT_COMMITS, NewCommit, TreeLog
-from stitch.trees.operations import Add, Delete, SetField
-from stitch.trees.records import TREES, keys_of, log_key, texts_of, tree_names
-from stitch.trees.schema import infer, read_schema
+from stitch.trees.core.commits import dump_snapshot, load_entry, load_snapshot
+from stitch.trees.core.edits import apply
+from stitch.trees.core.log import SNAPSHOT_COMMITS, NewCommit, TreeLog
+from stitch.trees.core.operations import Add, Delete, SetField
+from stitch.trees.core.records import TREES, keys_of, log_key, texts_of, tree_names
+from stitch.trees.core.schema import infer, read_schema
 
 ROOT = Node("p", "Plan", fields={"name": "Trip"}, children=[Node("a", "Day", fields={"name": "Mon"})])
 

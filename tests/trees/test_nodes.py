@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.errors import InputError
-from stitch.trees import Node, Several, Tree, own_text, whole_text
+from stitch.trees.core.nodes import Node, Several, Tree, own_text, whole_text
 
 TYPES = ("A", "B", "C")
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from stitch.errors import InputError
 from stitch.testing.trees import random_node
 from stitch.trees import Node, Tree
-from stitch.trees.names import MAX_DEPTH
-from stitch.trees.reading import FORMATS, read_mapping, read_text, read_tree, write_tree
+from stitch.trees.core.names import MAX_DEPTH
+from stitch.trees.core.reading import FORMATS, read_mapping, read_text, read_tree, write_tree
 
 NAMES = st.from_regex(r"[A-Za-zé東][\w.-]{0,6}", fullmatch=True).filter(lambda name: name != "id")
 TEXTS = st.text(max_size=20).map(lambda text: read_mapping({"type": "X", "t": text}).root.fields["t"])
@@ -226,7 +226,7 @@ def test_a_structure_that_contains_itself_is_refused():
 @pytest.mark.parametrize("form", ["xml", "json", "outline"])
 def test_what_is_too_large_is_refused(form, monkeypatch):
     for module in ("making", "reading.xml_format", "reading.outline"):
-        monkeypatch.setattr(f"stitch.trees.{module}.MAX_NODES", 50)
+        monkeypatch.setattr(f"stitch.trees.core.{module}.MAX_NODES", 50)
     text = {
         "xml": "<a>" + "<b/>" * 50 + "</a>",
         "json": json.dumps({"type": "a", "children": [{"type": "b"}] * 50}),
@@ -245,7 +245,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path, monkeypatch):
     (tmp_path / "b.xml").write_text("<a>")
     with pytest.raises(InputError, match=r"b.xml': this is no XML"):
         read_tree(tmp_path / "b.xml")
-    monkeypatch.setattr("stitch.trees.reading.MAX_FILE_BYTES", 2)
+    monkeypatch.setattr("stitch.trees.core.reading.MAX_FILE_BYTES", 2)
     with pytest.raises(InputError, match="MB, at most"):
         read_tree(tmp_path / "b.xml")
 

@@ -13,12 +13,12 @@ from stitch.journal import NewRecord, SqliteJournal
 from stitch.testing.journaling import DictJournal
 from stitch.testing.trees import random_node, random_operations
 from stitch.trees import Node, Tree
-from stitch.trees.checking import faults_of
-from stitch.trees.log import NewCommit, TreeLog
-from stitch.trees.operations import Delete, Move, SetField
-from stitch.trees.records import TREES, log_key, snapshot_key, texts_of
-from stitch.trees.rewriting import rewritten, without
-from stitch.trees.schema import infer, read_schema
+from stitch.trees.core.checking import faults_of
+from stitch.trees.core.log import NewCommit, TreeLog
+from stitch.trees.core.operations import Delete, Move, SetField
+from stitch.trees.core.records import TREES, log_key, snapshot_key, texts_of
+from stitch.trees.core.rewriting import rewritten, without
+from stitch.trees.core.schema import infer, read_schema
 
 ROOT = Node("p", "Plan", children=[
     Node("a", "Day", fields={"name": "Monday"}, children=[Node("x", "Stop", fields={"name": "Harbor"})]),

@@ -6,10 +6,10 @@ import pytest
 
 from stitch.errors import EditRefusedError, InputError
 from stitch.trees import Tree
-from stitch.trees.edits import apply
-from stitch.trees.operations import Add, Delete, Move, SetField
-from stitch.trees.reading import read_text
-from stitch.trees.schema import infer, read_schema
+from stitch.trees.core.edits import apply
+from stitch.trees.core.operations import Add, Delete, Move, SetField
+from stitch.trees.core.reading import read_text
+from stitch.trees.core.schema import infer, read_schema
 
 WEEK = """
 - Plan: Week {#p}

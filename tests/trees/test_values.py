@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.trees.values import comparable, holds, read_value, straddles, within
+from stitch.trees.core.values import comparable, holds, read_value, straddles, within
 
 HOUR = 3600.0
 DAY = 24 * HOUR

@@ -62,7 +62,7 @@ def test_a_tree_is_asked_by_meaning(porto):
 
 
 def test_an_edit_makes_a_version_and_the_old_one_stays(porto):
-    from stitch.artifacts import SetField
+    from stitch.trees import SetField
 
     porto.edit([SetField("gaveto", "cost", "EUR 30")], message="cheaper", author="ann")
     assert ids(porto.select("//Meal[@cost > 40]")) == []
@@ -72,7 +72,7 @@ def test_an_edit_makes_a_version_and_the_old_one_stays(porto):
 
 
 def test_a_version_is_brought_back(porto):
-    from stitch.artifacts import Delete
+    from stitch.trees import Delete
 
     porto.edit([Delete("lello")])
     assert ids(porto.select("//Stop")) == ["gardens"]
@@ -81,7 +81,7 @@ def test_a_version_is_brought_back(porto):
 
 
 def test_an_edit_that_cannot_be_done_does_nothing(porto):
-    from stitch.artifacts import Delete, SetField
+    from stitch.trees import Delete, SetField
 
     with pytest.raises(StitchError):
         porto.edit([Delete("lello"), SetField("nowhere", "cost", "EUR 1")])
@@ -97,7 +97,7 @@ def test_trees_outlive_the_process_and_are_listed(porto, memory):
 
 
 def test_a_branch_goes_its_own_way(porto):
-    from stitch.artifacts import Delete
+    from stitch.trees import Delete
 
     cheap = porto.begin_branch("cheap")
     cheap.edit([Delete("gaveto")])

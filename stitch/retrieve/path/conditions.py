@@ -32,7 +32,7 @@ from stitch.retrieve.path.syntax import (
     written_condition,
 )  # fmt: skip
 from stitch.retrieve.path.trace import Trace
-from stitch.trees.values import Order, Value, holds, read_value, straddles, within
+from stitch.trees.core.values import Order, Value, holds, read_value, straddles, within
 
 Walk = Callable[..., list[Row]]
 _Valued = tuple[tuple[int, float], tuple[str, float]]

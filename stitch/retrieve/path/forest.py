@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from stitch.retrieve.path.syntax import ANY
-from stitch.trees.nodes import Node, Tree
+from stitch.trees.core.nodes import Node, Tree
 
 DOCUMENT = -1
 """The place above the root of the first tree, where absolute paths start."""

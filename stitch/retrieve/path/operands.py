@@ -10,8 +10,8 @@ from stitch.retrieve.path.axes import Row
 from stitch.retrieve.path.forest import DOCUMENT, Forest
 from stitch.retrieve.path.syntax import Count, End, Evidence, Field, FieldOf, Operand, Path, Said
 from stitch.retrieve.path.trace import Trace
-from stitch.trees.nodes import Several, Tree
-from stitch.trees.values import Value, read_value
+from stitch.trees.core.nodes import Several, Tree
+from stitch.trees.core.values import Value, read_value
 
 Values = Sequence[Value]
 ID = "id"

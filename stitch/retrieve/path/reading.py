@@ -53,8 +53,8 @@ from stitch.retrieve.path.syntax import (
     Top,
     Total,
 )  # fmt: skip
-from stitch.trees.nodes import TEXT_FIELD
-from stitch.trees.values import Order
+from stitch.trees.core.nodes import TEXT_FIELD
+from stitch.trees.core.values import Order
 
 _ORDERS = {"==": "=", "≤": "<=", "≥": ">=", "≠": "!="}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

@@ -18,7 +18,7 @@ from stitch.retrieve.path.operands import ID
 from stitch.retrieve.path.syntax import ANY, ANYTHING, Only, Path, Query, fields_in, types_in, written
 from stitch.retrieve.path.trace import TAKEN_AWAY, Stage, Trace, explained, stage_of
 from stitch.retrieve.path.versions import VERSION
-from stitch.trees.nodes import Several, own_text
+from stitch.trees.core.nodes import Several, own_text
 
 
 @dataclass(frozen=True)

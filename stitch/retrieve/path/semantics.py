@@ -14,8 +14,8 @@ from stitch.retrieve.path.scorers.protocol import Passage, Scorer
 from stitch.retrieve.path.scorers.reading import tells, words_of
 from stitch.retrieve.path.scorers.similarity import Passages
 from stitch.retrieve.path.syntax import Alike, Field
-from stitch.trees.nodes import Node, Several, Tree
-from stitch.trees.values import read_value, surely_words
+from stitch.trees.core.nodes import Node, Several, Tree
+from stitch.trees.core.values import read_value, surely_words
 
 
 class Scored(NamedTuple):

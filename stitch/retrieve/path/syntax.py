@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Literal, TypeAlias
 
-from stitch.trees.values import Order
+from stitch.trees.core.values import Order
 
 Axis = Literal[
     "child", "//", "descendant", "descendant-or-self", "self", "parent", "ancestor", "ancestor-or-self",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from stitch.retrieve.path.forest import Forest
-from stitch.trees.nodes import Node, Tree
+from stitch.trees.core.nodes import Node, Tree
 
 VERSION, VERSIONS = "Version", "Versions"
 """The types of a version, and of what holds them all."""

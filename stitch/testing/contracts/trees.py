@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from stitch.artifacts import Add, Delete, Move, Node, Replace, SetField, Trees, VersionedTree
 from stitch.errors import ConflictError, EditRefusedError, InputError, SettingsError
 from stitch.memory import Memory
+from stitch.trees import Add, Delete, Move, Node, Replace, SetField, Trees, VersionedTree
 
 PLAN = {
     "type": "Plan", "id": "p",

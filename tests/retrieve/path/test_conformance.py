@@ -12,8 +12,8 @@ from stitch.retrieve.path import Cut, Forest, PathSyntaxError, parse_query, sele
 from stitch.retrieve.path.scorers import ExactScorer, static_scorer
 from stitch.retrieve.path.semantics import Scored, ScorerSemantics
 from stitch.retrieve.path.versions import Version, version_forest
-from stitch.trees import Node, Several, Tree
-from stitch.trees.edits import apply
+from stitch.trees.core.edits import apply
+from stitch.trees.core.nodes import Node, Several, Tree
 
 
 def stop(identity, kind="POI", **fields):

@@ -28,7 +28,7 @@ from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import Alike
 from stitch.testing.contracts.path_scorer import PathScorerContract
 from stitch.trees import Node, Tree
-from stitch.trees.edits import apply
+from stitch.trees.core.edits import apply
 
 DISHES = [
     Passage(("Chickpea stew", "chickpeas, tomatoes, cumin")),

@@ -1,0 +1,243 @@
+"""What is otherwise in one tree than in another, by ids; and the operations that make the one into the other."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from stitch.errors import InputError
+from stitch.trees.core.drafts import Draft, Index
+from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.operations import Add, Delete, Move, Operation, SetField, node_json
+
+
+class Place(NamedTuple):
+    """A node with where it stands in the tree that has it."""
+
+    node: Node
+    parent: str | None
+    path: str
+
+
+class Moved(NamedTuple):
+    """A node that stands elsewhere."""
+
+    node: Node
+    """As it is afterwards."""
+    before: str
+    """The path where it stood."""
+    after: str
+
+
+class Changed(NamedTuple):
+    """A field that says something else."""
+
+    node: Node
+    """As it is afterwards."""
+    path: str
+    field: str
+    old: str | None
+    """None if there was no such field."""
+    new: str | None
+    """None if there is none any more."""
+
+
+class TreeDiff(NamedTuple):
+    """What is otherwise in one tree than in another."""
+
+    added: tuple[Place, ...]
+    """Nodes with all below them; what is below one of them is not named again."""
+    removed: tuple[Place, ...]
+    """The same of what is gone."""
+    moved: tuple[Moved, ...]
+    changed: tuple[Changed, ...]
+    operations: tuple[Operation, ...]
+    """What makes the first tree into the second."""
+
+    def __bool__(self) -> bool:
+        return bool(self.operations)
+
+    def dump(self) -> dict[str, Any]:
+        """The difference as JSON."""
+        return {
+            "added": [{"path": each.path, **node_json(each.node)} for each in self.added],
+            "removed": [{"path": each.path, **node_json(each.node)} for each in self.removed],
+            "moved": [
+                {"id": each.node.id, "type": each.node.type, "before": each.before, "after": each.after}
+                for each in self.moved
+            ],
+            "changed": [
+                {"id": each.node.id, "path": each.path, "field": each.field, "old": each.old, "new": each.new}
+                for each in self.changed
+            ],
+        }
+
+
+def diff(before: Tree, after: Tree) -> TreeDiff:
+    """What is otherwise in `after`; its operations done to `before` give `after`.
+
+    Nodes are the same if their ids and types are: a node never becomes one of another type.
+
+    Raises:
+        InputError: The trees have different roots.
+    """
+    if (before.root.id, before.root.type) != (after.root.id, after.root.type):
+        raise InputError(
+            f"the roots {before.root.id!r} and {after.root.id!r} are of different trees",
+            hint="compare versions of one tree",
+        )
+    operations = _Comparison(before, after).operations()
+    kept = {node.id for node in before if node.id in after and after.node(node.id).type == node.type}
+    return TreeDiff(
+        tuple(_topmost(after, kept)),
+        tuple(_topmost(before, kept)),
+        tuple(_moves(before, after, kept)),
+        tuple(_changes(before, after, kept)),
+        operations,
+    )
+
+
+def _topmost(tree: Tree, kept: set[str]) -> Iterable[Place]:
+    """The nodes that are not kept and stand below one that is, without what of them is kept."""
+    for node in tree:
+        parent = tree.parent(node.id)
+        if node.id not in kept and (parent is None or parent.id in kept):
+            yield Place(_only(node, kept), None if parent is None else parent.id, tree.path(node.id))
+
+
+def _only(node: Node, kept: set[str]) -> Node:
+    """A node with what is below it, but for kept nodes."""
+    if not any(below.id in kept for below in node.walk()):
+        return node
+    order = [each for each in node.walk() if each.id not in kept]
+    made: dict[str, Node] = {}
+    for each in reversed(order):
+        made[each.id] = each.with_children(made[child.id] for child in each.children if child.id in made)
+    return made[node.id]
+
+
+def _moves(before: Tree, after: Tree, kept: set[str]) -> Iterable[Moved]:
+    """The kept nodes with another parent, or in another order among those of their parent that stayed."""
+    for parent in after:
+        staying = []
+        for child in parent.children:
+            if child.id not in kept:
+                continue
+            old = before.parent(child.id)
+            if old is not None and old.id == parent.id:
+                staying.append(child.id)
+            else:
+                yield Moved(child, before.path(child.id), after.path(child.id))
+        places = [before.position(name) for name in staying]
+        still = _longest_rise(places)
+        for place, name in zip(places, staying, strict=True):
+            if place not in still:
+                yield Moved(after.node(name), before.path(name), after.path(name))
+
+
+def _changes(before: Tree, after: Tree, kept: set[str]) -> Iterable[Changed]:
+    for node in after:
+        if node.id in kept:
+            old = before.node(node.id).fields
+            for field in (*old, *(name for name in node.fields if name not in old)):
+                if old.get(field) != node.fields.get(field):
+                    path = after.path(node.id)
+                    yield Changed(node, path, field, old.get(field), node.fields.get(field))
+
+
+class _Comparison:
+    """Makes a draft of the first tree into the second, and notes how.
+
+    Nodes are visited as they stand in the second, parents first, so that all above a node is in its place when it comes
+    in its turn. What is gone goes last, when whatever it held that stays has left it; but what holds nothing that stays
+    goes at once, so that the rest keeps its places.
+    """
+
+    def __init__(self, before: Tree, after: Tree) -> None:
+        self._draft, self._before, self._after = Draft(Index(before.root)), before, after
+        self._done: list[Operation] = []
+
+    def operations(self) -> tuple[Operation, ...]:
+        self._delete_what_changes_its_type()
+        self._delete(whole=True)
+        waiting = [self._after.root]
+        while waiting:
+            node = waiting.pop()
+            self._set_fields(node)
+            self._set_children(node)
+            waiting.extend(reversed(node.children))
+        self._delete(whole=False)
+        return tuple(self._done)
+
+    def _do(self, operation: Operation) -> None:
+        self._done.extend(each.operation for each in self._draft.do(operation))
+
+    def _delete_what_changes_its_type(self) -> None:
+        for node in self._before:
+            if node.id in self._draft and node.id in self._after and self._after.node(node.id).type != node.type:
+                self._do(Delete(node.id))
+
+    def _delete(self, *, whole: bool) -> None:
+        """Delete what is not in the second tree: only what holds nothing that is, if it is `whole`."""
+        gone = [node for node in self._before if node.id not in self._after]
+        empty: set[str] = set()
+        if whole:
+            for node in reversed(gone):  # children before parents
+                if all(child.id in empty for child in node.children):
+                    empty.add(node.id)
+        for node in gone:
+            if node.id in self._draft and (not whole or node.id in empty):
+                self._do(Delete(node.id))
+
+    def _set_fields(self, node: Node) -> None:
+        old = dict(self._draft.fields_of(node.id))
+        for field in old:
+            if field not in node.fields:
+                self._do(SetField(node.id, field, None))
+        for field, value in node.fields.items():
+            if old.get(field) != value:
+                self._do(SetField(node.id, field, value))
+
+    def _set_children(self, parent: Node) -> None:
+        """Bring the children of a node into their order; what does not belong there stays behind them."""
+        here = {name: place for place, name in enumerate(self._draft.children_of(parent.id))}
+        staying = [child.id for child in parent.children if child.id in here]
+        rise = _longest_rise([here[name] for name in staying])
+        still = {name for name in staying if here[name] in rise}
+        previous: str | None = None
+        for child in parent.children:
+            if child.id not in self._draft:
+                order = self._draft.children_of(parent.id)
+                at = 1 if previous is None else order.index(previous) + 2
+                self._do(Add(parent.id, _only(child, self._kept_below(child)), at=at))
+            elif child.id not in still:
+                if previous is not None:
+                    self._do(Move(child.id, after=previous))
+                else:
+                    self._do(Move(child.id, parent=parent.id, at=1))
+            previous = child.id
+
+    def _kept_below(self, node: Node) -> set[str]:
+        return {below.id for below in node.walk() if below.id in self._draft}
+
+
+def _longest_rise(numbers: Sequence[int]) -> set[int]:
+    """The numbers of a longest rising subsequence; all are different."""
+    ends: list[int] = []
+    at: list[int] = []
+    before: list[int] = [-1] * len(numbers)
+    for place, number in enumerate(numbers):
+        length = bisect_left(ends, number)
+        if length == len(ends):
+            ends.append(number)
+            at.append(place)
+        else:
+            ends[length], at[length] = number, place
+        before[place] = at[length - 1] if length else -1
+    found: set[int] = set()
+    place = at[-1] if at else -1
+    while place >= 0:
+        found.add(numbers[place])
+        place = before[place]
+    return found

@@ -1,0 +1,314 @@
+"""The versions of one tree in the journal: a log of commits, and the whole tree beside some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import NamedTuple
+
+from stitch.errors import ConflictError, InputError, JournalError
+from stitch.journal import Journal, NewRecord, Record
+from stitch.trees.core.commits import (
+    MAIN,
+    Branch,
+    Commit,
+    Erased,
+    digest_of,
+    dump_branch,
+    dump_commit,
+    dump_snapshot,
+    load_entry,
+    load_snapshot,
+)
+from stitch.trees.core.drafts import Index
+from stitch.trees.core.edits import edit
+from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.operations import Operation, operation_json
+from stitch.trees.core.records import TREES, keys_of, log_key, no_tree, snapshot_key, tree_names
+from stitch.trees.core.schema import Schema
+from stitch.trees.core.versions import TreeVersions
+
+SNAPSHOT_COMMITS = 64
+"""So many commits after the last, the whole tree is kept again, once an eighth of it may have been touched."""
+_SNAPSHOT_SHARE = 8
+
+
+class NewCommit(NamedTuple):
+    """What is to be committed."""
+
+    operations: Sequence[Operation]
+    author: str
+    message: str
+    recorded: float
+    time: str = ""
+    """As `Commit.time`; of `recorded` if empty."""
+    schema: Schema | None = None
+    """Another schema from here on."""
+    redacted: dict[str, int] = {}  # noqa: RUF012 - never changed
+    id: str = ""
+    """The id of the version, greater than all before; the next number if empty."""
+
+
+class TreeLog(TreeVersions):
+    """The versions of a tree in the journal. Safe to use from several threads, and beside others on the same journal.
+
+    Args:
+        journal: Where they are.
+        tenant: Whose.
+        name: Of the tree.
+
+    Raises:
+        InputError: There is no such tree.
+        JournalError: It is damaged.
+    """
+
+    def __init__(self, journal: Journal, *, tenant: str, name: str) -> None:
+        super().__init__(name)
+        self._journal, self._tenant = journal, tenant
+        self._numbers: list[int] = []
+        self._index: tuple[str, Index] | None = None
+        self._greatest = 0
+        """The greatest number of a version, of erased ones too."""
+        self._since: dict[str, tuple[int, int]] = {}
+        """Of a version: the commits since the last whole tree, and their operations."""
+        self.refresh()
+
+    @classmethod
+    def create(
+        cls,
+        journal: Journal,
+        *,
+        tenant: str,
+        name: str,
+        root: Node,
+        schema: Schema,
+        first: NewCommit,
+    ) -> TreeLog:
+        """Keep a new tree, whose first version is `v1`.
+
+        Raises:
+            InputError: There is one of this name.
+        """
+        Tree(root).positions  # noqa: B018 - refuses two nodes of one id
+        whole = dump_snapshot(root)
+        commit = Commit(
+            first.id or "v1", None, MAIN, _time_of(first), first.recorded, first.author, first.message, (),
+            schema.dump(), first.redacted, snapshot=True, whole=digest_of(whole),
+        )  # fmt: skip
+        records = [
+            NewRecord(TREES, log_key(name), dump_commit(commit)),
+            NewRecord(TREES, snapshot_key(name, commit.id), whole),
+        ]
+        try:
+            journal.append_records(tenant, records, last=0)
+        except ConflictError:
+            raise InputError(
+                f"there is a tree {name!r} in this memory", hint="choose another name, or delete it first"
+            ) from None
+        log = cls(journal, tenant=tenant, name=name)
+        log._keep(commit.id, root)
+        return log
+
+    def refresh(self) -> None:
+        """As `TreeVersions.refresh`."""
+        with self._lock:
+            last = self._numbers[-1] if self._numbers else 0
+            # The last one that is known is read again: if it is not there, the tree was deleted.
+            records = self._journal.records(self._tenant, kind=TREES, key=log_key(self.name), after=max(last - 1, 0))
+            found = list(records)
+            if last and (not found or found[0].number != last):
+                # Something was erased from its history, or all of it.
+                found = list(self._journal.records(self._tenant, kind=TREES, key=log_key(self.name)))
+                if not self._is_left_in(found):
+                    found = []
+                else:
+                    self._forget()
+                    last = 0
+            if not found:
+                raise no_tree(self.name, tree_names(self._journal, self._tenant))
+            for record in found[1 if last else 0 :]:
+                entry = load_entry(record.payload)
+                if isinstance(entry, Branch):
+                    self._heads[entry.name] = entry.at
+                elif isinstance(entry, Erased):
+                    self._erased += entry.versions
+                    self._greatest = max(self._greatest, *map(number_of, entry.versions), 0)
+                else:
+                    self._take(entry)
+                self._numbers.append(record.number)
+
+    @property
+    def last_number(self) -> int:
+        """The number of its last record that is known."""
+        return self._numbers[-1]
+
+    def _is_left_in(self, found: Sequence[Record]) -> bool:
+        """Whether records are what an erasure has left of this tree, and not another tree of its name."""
+        entries = [load_entry(record.payload) for record in found]
+        rewritten = any(isinstance(entry, Erased) and entry.after >= self._numbers[-1] for entry in entries)
+        commits = ((entry.id, entry.recorded) for entry in entries if isinstance(entry, Commit))
+        known = {(commit.id, commit.recorded) for commit in self._commits.values()}
+        return rewritten and not known.isdisjoint(commits)
+
+    def _forget(self) -> None:
+        for known in (self._commits, self._heads, self._schemas, self._numbers, self._trees, self._since, self._erased):
+            known.clear()
+        self._index, self._greatest = None, 0
+
+    def _take(self, commit: Commit) -> None:
+        super()._take(commit)
+        self._greatest = max(self._greatest, number_of(commit.id))
+        commits, operations = self._since.get(commit.parent or "", (0, 0))
+        self._since[commit.id] = (0, 0) if commit.snapshot else (commits + 1, operations + len(commit.operations))
+
+    def _whole(self, commit: Commit) -> Node | None:
+        return self.whole(commit.id) if commit.snapshot else None
+
+    def whole(self, version: str) -> Node:
+        """The root of a version that is kept whole.
+
+        Raises:
+            JournalError: It is not there, or damaged.
+        """
+        records = self._journal.records(self._tenant, kind=TREES, key=snapshot_key(self.name, version))
+        for record in records:
+            expected = self._commits[version].whole
+            if expected and expected != digest_of(record.payload):
+                raise JournalError(
+                    f"version {version!r} of tree {self.name!r} is damaged in the journal",
+                    hint="restore the memory from a backup",
+                )
+            return load_snapshot(record.payload)
+        self.refresh()  # it may have been erased since
+        raise JournalError(
+            f"version {version!r} of tree {self.name!r} is missing in the journal",
+            hint="restore the memory from a backup",
+        )
+
+    def records(self) -> list[Record]:
+        """All that the journal keeps of it, in the order of its coming."""
+        own = set(keys_of(self._journal, self._tenant, self.name))
+        return [record for record in self._journal.records(self._tenant, kind=TREES) if record.key in own]
+
+    # What is done.
+
+    def append(self, new: NewCommit, *, branch: str, parent: str) -> Commit:
+        """Do operations to the last version of a branch, and keep what comes of it.
+
+        Args:
+            new: What to do.
+            branch: Where.
+            parent: Its last version, as whoever commits knows it.
+
+        Raises:
+            ConflictError: Somebody has committed since; names what.
+            EditRefusedError: The operations cannot be done, or break the schema; nothing was changed.
+        """
+        (made,) = self.append_all([new], branch=branch, parent=parent)
+        return made
+
+    def append_all(self, several: Sequence[NewCommit], *, branch: str, parent: str) -> list[Commit]:
+        """Commits after each other, all or none; see `append`."""
+        with self._lock:
+            self.refresh()
+            self._check_head(branch, parent)
+            index, schema, at = self._index_of(parent), self._schemas[parent], parent
+            commits, operations = self._since[parent]
+            made: list[Commit] = []
+            records: list[NewRecord] = []
+            for number, new in enumerate(several, start=self._greatest + 1):
+                schema = new.schema or schema
+                edited = edit(index, new.operations, schema=schema)
+                self._index = None  # it is ahead of the journal until all is kept
+                if new.schema is not None:
+                    schema.check(Tree(edited.root))
+                commit = Commit(
+                    new.id or f"v{number}", at, branch, _time_of(new), new.recorded, new.author, new.message,
+                    tuple(operation_json(each) for each in edited.operations),
+                    None if new.schema is None else new.schema.dump(), new.redacted,
+                )  # fmt: skip
+                commits, operations, at = commits + 1, operations + len(commit.operations), commit.id
+                if commits >= SNAPSHOT_COMMITS and operations * _SNAPSHOT_SHARE >= len(index):
+                    whole = dump_snapshot(edited.root)
+                    commit, commits, operations = commit._replace(snapshot=True, whole=digest_of(whole)), 0, 0
+                    records.append(NewRecord(TREES, snapshot_key(self.name, at), whole))
+                records.append(NewRecord(TREES, log_key(self.name), dump_commit(commit)))
+                made.append(commit)
+            self._write(records, branch=branch, parent=parent)
+            self._index = (at, index)
+            self._keep(at, index.root)
+            return made
+
+    def rewrite(self, records: Sequence[NewRecord]) -> None:
+        """Keep other records instead of all there are of this tree, in one stroke.
+
+        Raises:
+            ConflictError: Somebody has committed meanwhile; nothing was changed.
+        """
+        with self._lock:
+            old = keys_of(self._journal, self._tenant, self.name)
+            try:
+                self._journal.append_records(self._tenant, records, last=self._numbers[-1], instead_of=old)
+            except ConflictError:
+                raise ConflictError(
+                    f"somebody committed to tree {self.name!r} meanwhile: nothing was erased", hint="erase it again"
+                ) from None
+            self._forget()
+            self.refresh()
+
+    def _write(self, records: Sequence[NewRecord], *, branch: str, parent: str) -> None:
+        """Keep records behind the last one that is known.
+
+        Raises:
+            ConflictError: There are others by now.
+        """
+        log_first = sorted(records, key=lambda record: record.key != log_key(self.name))
+        try:
+            self._journal.append_records(self._tenant, log_first, last=self._numbers[-1])
+        except ConflictError:
+            self.refresh()
+            self._check_head(branch, parent)
+            raise ConflictError(
+                f"somebody committed to tree {self.name!r} at the same time", hint="commit it again"
+            ) from None
+        self.refresh()
+
+    def _index_of(self, version: str) -> Index:
+        if self._index is not None and self._index[0] == version:
+            return self._index[1]
+        return Index(self.tree(version).root)
+
+    def _check_head(self, branch: str, parent: str) -> None:
+        if (head := self.head(branch)) != parent:
+            by = self.commit(head)
+            raise ConflictError(
+                f"tree {self.name!r} was changed meanwhile: {head} by {by.author!r} ({by.message or 'no message'})"
+                f" came after {parent}",
+                hint="look at that version, then edit it: `stitch tree log` and `stitch tree diff` show it",
+            )
+
+    def begin_branch(self, name: str, *, at: str) -> None:
+        """Let another line of versions begin.
+
+        Raises:
+            InputError: There is a branch of this name, or no such version.
+        """
+        with self._lock:
+            self.refresh()
+            self.commit(at)
+            if name in self._heads or name in self._commits:
+                raise InputError(f"tree {self.name!r} has a branch or version {name!r}", hint="choose another name")
+            self._write(
+                [NewRecord(TREES, log_key(self.name), dump_branch(Branch(name, at)))],
+                branch=MAIN,
+                parent=self.head(MAIN),
+            )
+
+
+def number_of(version: str) -> int:
+    """The number of a version: 3 of `v3`."""
+    return int(version.removeprefix("v"))
+
+
+def _time_of(new: NewCommit) -> str:
+    return new.time or datetime.fromtimestamp(new.recorded, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,229 @@
+"""Nodes made of what files and programs say: checked, within limits, each with an id.
+
+Nothing here recurses: what contains itself, or is 10,000 levels deep, ends with an error that says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Container, Iterator, Mapping
+from typing import Any
+
+from stitch.errors import InputError
+from stitch.trees.core.names import (
+    MAX_DEPTH,
+    MAX_NODES,
+    field_text,
+    made_id,
+    made_name,
+    node_id,
+    type_name,
+)
+from stitch.trees.core.nodes import TEXT_FIELD, Node
+
+ROOT_TYPE, ITEM_TYPE = "Root", "Item"
+"""Of what a file gives no type to: the whole, and an item of a list."""
+
+_LABELS = ("name", "title", "label", "key", "index", "text")
+"""The fields that tell a node from its siblings, the first that is there."""
+
+
+class Said:
+    """What a file says of a node; children are put in as they are read."""
+
+    __slots__ = ("children", "fields", "id", "type")
+
+    def __init__(self, type_: str, *, id: str | None = None) -> None:  # noqa: A002 - the word of the domain
+        self.type, self.id = type_, id
+        self.fields: dict[str, str] = {}
+        self.children: list[Said] = []
+
+    def say(self, field: str, value: object) -> None:
+        """Let a field say something.
+
+        Raises:
+            InputError: It cannot, or says something already.
+        """
+        name = type_name(field, what="field")
+        if name in self.fields:
+            raise InputError(f"a {self.type} says its field {name!r} twice")
+        self.fields[name] = field_text(value, field=name)
+
+
+def make(root: Said, *, taken: Container[str] = ()) -> Node:
+    """The node of what is said, with ids: those that are given, and others made of where a node stands.
+
+    Args:
+        root: The whole.
+        taken: Ids that no node may have.
+
+    Raises:
+        InputError: It is too large or too deep, or two nodes have one id.
+    """
+    given = _given_ids(root, taken)
+    order: list[tuple[Said, str]] = []
+    waiting = [(root, _id_of(root, taken, given, "", label=_label(root), number=0))]
+    while waiting:
+        said, name = waiting.pop()
+        order.append((said, name))
+        seen = Counter[tuple[str, str]]()
+        below = []
+        for child in said.children:
+            label = _label(child)
+            seen[child.type, label] += 1
+            made = _id_of(child, taken, given, name, label=label, number=seen[child.type, label])
+            below.append((child, made))
+        waiting.extend(reversed(below))
+    done: list[Node] = []
+    for said, name in reversed(order):  # what is below comes later, so its nodes are the last that are done
+        count = len(said.children)
+        children = done[len(done) - count :][::-1]
+        del done[len(done) - count :]
+        done.append(Node(name, type_name(said.type), fields=said.fields, children=children))
+    return done[0]
+
+
+def _given_ids(root: Said, taken: Container[str]) -> set[str]:
+    """The ids that are given.
+
+    Raises:
+        InputError: One is given twice or taken, or the tree is too large or too deep.
+    """
+    given: set[str] = set()
+    level, depth, count = [root], 0, 0
+    while level:
+        depth, count = depth + 1, count + len(level)
+        if depth > MAX_DEPTH:
+            raise too_deep()
+        if count > MAX_NODES:
+            raise too_large()
+        for said in level:
+            if said.id is None:
+                continue
+            said.id = node_id(said.id)
+            if said.id in given or said.id in taken:
+                raise InputError(f"two nodes have the id {said.id!r}", hint="give each node an id of its own, or none")
+            given.add(said.id)
+        level = [child for said in level for child in said.children]
+    return given
+
+
+def _id_of(said: Said, taken: Container[str], given: set[str], parent: str, *, label: str, number: int) -> str:
+    if said.id is not None:
+        return said.id
+    attempt = 0
+    while True:
+        name = made_id(said.type, parent, label, str(number), str(attempt))
+        if name not in given and name not in taken:
+            given.add(name)
+            return name
+        attempt += 1
+
+
+def _label(said: Said) -> str:
+    return next((said.fields[name] for name in _LABELS if said.fields.get(name)), "")
+
+
+def of_mapping(said: Mapping[str, Any], *, root_type: str = ROOT_TYPE) -> Said:
+    """What a dictionary says, such as JSON holds.
+
+    The keys `id`, `type`, `fields` and `children` mean what they are called. Of any other a plain value is a field, a
+    list of plain values a field with commas between, a dictionary is a child of that type, and a list of dictionaries
+    are children of that type. None says nothing.
+
+    Args:
+        said: The dictionary.
+        root_type: The type, if it says none.
+
+    Raises:
+        InputError: Something in it is none of these, or it is too deep: it may contain itself.
+    """
+    root = Said(root_type)
+    waiting: list[tuple[Said, Mapping[str, Any], int]] = [(root, said, 1)]
+    count = 0
+    while waiting:
+        node, mapping, depth = waiting.pop()
+        count += 1
+        if depth > MAX_DEPTH:
+            raise too_deep()
+        if count > MAX_NODES:
+            raise too_large()
+        for child, below in _parts(node, mapping):
+            node.children.append(child)
+            waiting.append((child, below, depth + 1))
+    return root
+
+
+def _parts(node: Said, mapping: Mapping[str, Any]) -> Iterator[tuple[Said, Mapping[str, Any]]]:
+    """Let a node say what a dictionary says of it; yield its children with theirs."""
+    for key, value in mapping.items():
+        if not isinstance(key, str):
+            raise InputError(f"a key of a {node.type} is a {type(key).__name__}, and no text: {key!r}")
+        if value is None or _says_itself(node, key, value):
+            continue
+        if isinstance(value, Mapping):
+            yield Said(made_name(key)), value
+        elif isinstance(value, list | tuple) and (
+            key == "children" or any(isinstance(each, Mapping) for each in value)
+        ):
+            item = ITEM_TYPE if key == "children" else made_name(key)
+            for each in value:
+                yield Said(item), each if isinstance(each, Mapping) else {TEXT_FIELD: each}
+        else:
+            node.say(made_name(key), _plain(value, field=key))
+
+
+def _says_itself(node: Said, key: str, value: object) -> bool:
+    """Whether a key means what it is called: the type, the id or the fields of the node. Then the node says it."""
+    if key == "type" and isinstance(value, str):
+        node.type = made_name(value)
+    elif key == "id" and isinstance(value, str | int) and not isinstance(value, bool):
+        node.id = str(value)
+    elif key == "fields" and isinstance(value, Mapping):
+        for field, each in value.items():
+            if each is not None:
+                node.say(made_name(str(field)), _plain(each, field=str(field)))
+    else:
+        return False
+    return True
+
+
+def _plain(value: object, *, field: str) -> object:
+    """A plain value; a list of them as a text."""
+    if not isinstance(value, list | tuple):
+        return value
+    if any(isinstance(each, Mapping | list | tuple) for each in value):
+        raise InputError(f"field {field!r} holds a list in a list", hint="a list holds plain values, or objects")
+    return ", ".join(field_text(each, field=field) for each in value if each is not None)
+
+
+def check_depth(node: Node) -> None:
+    """Refuse a node that is deeper than a tree may be.
+
+    Raises:
+        InputError: It is.
+    """
+    if height(node) > MAX_DEPTH:
+        raise too_deep()
+
+
+def height(node: Node) -> int:
+    """How many levels a node has, its own included; no more than one over the limit is counted."""
+    level: Collection[Node] = [node]
+    depth = 0
+    while level and depth <= MAX_DEPTH:
+        depth += 1
+        level = [child for each in level for child in each.children]
+    return depth
+
+
+def too_deep() -> InputError:
+    """What is raised of a tree that is too deep."""
+    return InputError(
+        f"the tree is more than {MAX_DEPTH} levels deep", hint="a structure that contains itself looks so"
+    )
+
+
+def too_large() -> InputError:
+    """What is raised of a tree that is too large."""
+    return InputError(f"the tree has more than {MAX_NODES} nodes", hint="make several trees of it")

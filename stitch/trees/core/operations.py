@@ -1,0 +1,269 @@
+"""What can be done to a tree: operations on ids, and how they are written in files and in the journal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
+
+from stitch.errors import InputError
+from stitch.trees.core.making import check_depth, make, of_mapping
+from stitch.trees.core.names import field_text, node_id, type_name
+from stitch.trees.core.nodes import Node
+
+
+class HasId(Protocol):
+    """A node, or a node that was found."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        ...
+
+
+NodeRef: TypeAlias = str | HasId
+"""A node by its id, or itself."""
+
+
+def id_of(node: NodeRef) -> str:
+    """The id that is meant."""
+    return node if isinstance(node, str) else node.id
+
+
+class _Any:
+    """Any value is right."""
+
+    def __repr__(self) -> str:
+        return "ANY"
+
+
+ANY = _Any()
+"""Of `SetField.old`: whatever the field said before."""
+
+
+@dataclass(frozen=True)
+class SetField:
+    """Let a field of a node say something else, or nothing any more.
+
+    Args:
+        node: Which.
+        field: Its field.
+        value: What it says then; None takes the field away.
+        old: What it has to say before, or the edit is refused; None if there has to be no such field.
+    """
+
+    node: NodeRef
+    field: str
+    value: str | int | float | None
+    old: str | _Any | None = ANY
+
+
+@dataclass(frozen=True)
+class Move:
+    """Put a node, with all below it, elsewhere. Say one of `before`, `after` and `parent`.
+
+    Args:
+        node: Which.
+        before: In front of this one.
+        after: Behind this one.
+        parent: Among the children of this one.
+        at: Its position there, from 1, once it was taken out; at the end if None.
+    """
+
+    node: NodeRef
+    before: NodeRef | None = None
+    after: NodeRef | None = None
+    parent: NodeRef | None = None
+    at: int | None = None
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Take a node away with all below it."""
+
+    node: NodeRef
+
+
+@dataclass(frozen=True)
+class Add:
+    """Put a new node among the children of another.
+
+    Args:
+        parent: Of which one.
+        node: What is new: a `Node`, or its JSON form, in which `id` may be left out: then one is made.
+        at: Its position, from 1; at the end if None.
+    """
+
+    parent: NodeRef
+    node: Node | Mapping[str, Any]
+    at: int | None = None
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Put another node, with all below it, in the place of a node with all below that.
+
+    Args:
+        node: Which goes.
+        by: What comes, as for `Add`.
+    """
+
+    node: NodeRef
+    by: Node | Mapping[str, Any]
+
+
+Operation: TypeAlias = SetField | Move | Delete | Add | Replace
+
+
+def node_json(node: Node) -> dict[str, Any]:
+    """A node as JSON: `{"id", "type", "fields", "children"?}`. It is at most `MAX_DEPTH` deep."""
+    made: dict[str, Any] = {"id": node.id, "type": node.type, "fields": dict(node.fields)}
+    if node.children:
+        made["children"] = [node_json(child) for child in node.children]
+    return made
+
+
+def without_ids(node: Node | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON form of a new node."""
+    if not isinstance(node, Node):
+        return node
+    check_depth(node)
+    return node_json(node)
+
+
+def operation_json(operation: Operation) -> dict[str, Any]:
+    """An operation as files and the journal write it; whatever a `Draft` gives back says all of it."""
+    if isinstance(operation, SetField):
+        made = {"op": "set", "id": id_of(operation.node), "field": operation.field}
+        if not isinstance(operation.old, _Any):
+            made["old"] = operation.old  # type: ignore[assignment]
+        return {**made, "value": operation.value}
+    if isinstance(operation, Delete):
+        return {"op": "delete", "id": id_of(operation.node)}
+    if isinstance(operation, Add):
+        node = without_ids(operation.node)
+        return {"op": "add", "parent": id_of(operation.parent), "position": operation.at, "node": dict(node)}
+    if isinstance(operation, Replace):
+        return {"op": "replace", "id": id_of(operation.node), "node": dict(without_ids(operation.by))}
+    places = {"before": operation.before, "after": operation.after, "parent": operation.parent}
+    told = {name: id_of(place) for name, place in places.items() if place is not None}
+    return {"op": "move", "id": id_of(operation.node), **told, "position": operation.at}
+
+
+_FIELDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "set": (frozenset({"id", "field", "value"}), frozenset({"old"})),
+    "delete": (frozenset({"id"}), frozenset()),
+    "add": (frozenset({"parent", "node"}), frozenset({"position"})),
+    "replace": (frozenset({"id", "node"}), frozenset()),
+    "move": (frozenset({"id"}), frozenset({"parent", "before", "after", "position"})),
+}
+"""Of each operation what it has to say, and what it may."""
+
+
+def operation_of(said: object) -> Operation:
+    """The operation that JSON says.
+
+    Raises:
+        InputError: It says none.
+    """
+    if not isinstance(said, Mapping):
+        raise InputError(f"an operation is an object, and no {type(said).__name__}", hint=_hint())
+    name = str(said.get("op"))
+    if name not in _FIELDS:
+        raise InputError(f"there is no operation {name!r}", hint=_hint())
+    needed, allowed = _FIELDS[name]
+    told = set(said) - {"op"}
+    if missing := sorted(needed - told):
+        raise InputError(f"operation {name!r} does not say its {', '.join(missing)}", hint=_hint())
+    if strange := sorted(told - needed - allowed):
+        raise InputError(f"operation {name!r} knows no {', '.join(strange)}", hint=_hint())
+    _check_kinds(name, said)
+    at = None if said.get("position") == "last" else said.get("position")
+    if name == "set":
+        return SetField(said["id"], said["field"], said["value"], said.get("old", ANY) if "old" in said else ANY)
+    if name == "delete":
+        return Delete(said["id"])
+    if name == "add":
+        return Add(said["parent"], said["node"], at)
+    if name == "replace":
+        return Replace(said["id"], said["node"])
+    return Move(said["id"], said.get("before"), said.get("after"), said.get("parent"), at)
+
+
+def _check_kinds(name: str, said: Mapping[str, Any]) -> None:
+    """See that what an operation says is of the right kinds.
+
+    Raises:
+        InputError: Something is not.
+    """
+    for ref in ("id", "parent", "before", "after"):
+        if not isinstance(said.get(ref, ""), str):
+            raise InputError(f"{ref} of operation {name!r} is no id of a node: {said[ref]!r}")
+    if not isinstance(said.get("field", ""), str):
+        raise InputError(f"field of operation {name!r} is no name: {said['field']!r}")
+    if not isinstance(said.get("node", {}), Mapping | Node):
+        raise InputError(
+            f"node of operation {name!r} is no object: {said['node']!r}",
+            hint='a node looks like {"type": "POI", "fields": {"name": "Zoo"}}',
+        )
+    at = said.get("position")
+    if at not in (None, "last") and (isinstance(at, bool) or not isinstance(at, int)):
+        raise InputError(f"position of operation {name!r} is no number: {at!r}", hint="positions count from 1")
+
+
+def operations_of(said: Iterable[object]) -> list[Operation]:
+    """The operations that a list of JSON says; what is one already stays as it is.
+
+    Raises:
+        InputError: One says none; names its place.
+    """
+    found: list[Operation] = []
+    for number, each in enumerate(said, start=1):
+        if isinstance(each, SetField | Move | Delete | Add | Replace):
+            found.append(each)
+            continue
+        try:
+            found.append(operation_of(each))
+        except InputError as error:
+            raise InputError(f"operation {number}: {error.message}", hint=error.hint) from None
+    return found
+
+
+def _hint() -> str:
+    return (
+        'write {"op": "set", "id": "i007", "field": "cost", "value": "CAD 10"}; others are add, delete, move, replace'
+    )
+
+
+def checked_node(said: Node | Mapping[str, Any], *, taken: Container[str]) -> Node:
+    """A node of its JSON form, with an id for each below it.
+
+    Args:
+        said: What is new.
+        taken: The ids that others have.
+
+    Raises:
+        InputError: It is none, or names an id that is taken.
+    """
+    if not isinstance(said, Node) and "type" not in said:
+        raise InputError(
+            "a new node does not say its type", hint='a node looks like {"type": "POI", "fields": {"name": "Zoo"}}'
+        )
+    return make(of_mapping(without_ids(said)), taken=taken)
+
+
+def cleaned(operation: SetField) -> SetField:
+    """The operation with a field and a value that can be kept.
+
+    Raises:
+        InputError: They cannot.
+    """
+    field = type_name(operation.field, what="field")
+    value = None if operation.value is None else field_text(operation.value, field=field)
+    return replace(operation, node=node_id(id_of(operation.node)), field=field, value=value)
+
+
+def dumped(operations: Iterable[Operation]) -> str:
+    """Operations as one line of JSON."""
+    return json.dumps([operation_json(each) for each in operations], ensure_ascii=False)

@@ -1,0 +1,146 @@
+"""Path queries asked of a tree, and of all versions of trees at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+from typing_extensions import Unpack
+
+from stitch.errors import InputError
+from stitch.trees.core.commits import Commit
+from stitch.trees.core.nodes import Tree
+from stitch.trees.core.versions import TreeVersions
+
+if TYPE_CHECKING:
+    from stitch.core import Embedder
+    from stitch.lm import LanguageModel
+    from stitch.retrieve.path import Forest, NodeSelection
+    from stitch.retrieve.path.semantics import ScorerSemantics
+
+EPISODE, THEME, STATEMENT = "Episode", "Theme", "Statement"
+KINDS = ("Memory", "Trajectory", "Scope", "Step", EPISODE, THEME, STATEMENT)
+"""Types of what a memory of steps holds."""
+
+
+class SelectOptions(TypedDict, total=False):
+    """How a path query is answered; see `VersionedTree.select`."""
+
+    threshold: float | None
+    margin: float | None
+    k: int | None
+    scorer: str | None
+
+
+class TreeAsker:
+    """Answers path queries.
+
+    Args:
+        embedder: What the scorer `sentence-transformers` compares texts by.
+        model: What the scorer `model` asks; None if no model is used.
+        tenant: Whose nodes it is shown, for the ledger.
+    """
+
+    def __init__(self, embedder: Embedder, *, model: LanguageModel | None = None, tenant: str = "") -> None:
+        self._embedder, self._model, self._tenant = embedder, model, tenant
+        self._asked: dict[str, ScorerSemantics] = {}
+
+    def semantics(self, scorer: str | None) -> ScorerSemantics:
+        """Who scores conditions in words: a scorer by its name, by default the one with the shipped table.
+
+        After a colon stands the model of a scorer that needs one: `nli:FOLDER`.
+
+        Raises:
+            SettingsError: There is none of this name, or what it needs is missing.
+        """
+        from stitch.retrieve.path.scorers import DEFAULT_SCORER, scorer_named
+        from stitch.retrieve.path.semantics import ScorerSemantics
+
+        name = scorer or DEFAULT_SCORER
+        if name not in self._asked:
+            kind, _, model = name.partition(":")
+            scorer_ = scorer_named(kind, model=model or None, embedder=self._embedder, language_model=self._model)
+            self._asked[name] = ScorerSemantics(scorer_)
+        return self._asked[name]
+
+    def select(
+        self, query: str, tree: Tree, *, kinds: Collection[str] = (), **options: Unpack[SelectOptions]
+    ) -> NodeSelection:
+        """Ask a tree.
+
+        Args:
+            query: The query.
+            tree: What is asked.
+            kinds: Types that there may be in such trees, beside those of its nodes.
+            options: As for `VersionedTree.select`.
+        """
+        from stitch.retrieve.path import Forest
+
+        return self._select(query, Forest(tree, kinds=kinds), **options)
+
+    def select_versions(
+        self, query: str, lines: Mapping[str, tuple[TreeVersions, Sequence[Commit]]], **options: Unpack[SelectOptions]
+    ) -> NodeSelection:
+        """Ask versions of trees.
+
+        Args:
+            query: The query.
+            lines: By the name of each tree its log, and the versions that are asked, in order.
+            options: As for `VersionedTree.select`.
+        """
+        from stitch.retrieve.path.versions import Version, version_forest
+
+        logs: dict[str, tuple[TreeVersions, str]] = {}
+        versions: list[Version] = []
+        for name, (log, commits) in lines.items():
+
+            def place(version: str, name: str = name, log: TreeVersions = log) -> str:
+                found = version if len(lines) == 1 else f"{name} {version}"
+                logs[found] = log, version
+                return found
+
+            versions += [
+                Version(
+                    place(commit.id), number, commit.time, commit.author, commit.message,
+                    None if commit.parent is None else place(commit.parent), commit.branch, name,
+                )
+                for number, commit in enumerate(commits, start=1)
+            ]  # fmt: skip
+        forest = version_forest(versions, tree=lambda place: logs[place][0].tree(logs[place][1]))
+        return self._select(query, forest, **options)
+
+    def _select(self, query: str, forest: Forest, **options: Unpack[SelectOptions]) -> NodeSelection:
+        from stitch.lm import charged_to
+        from stitch.retrieve.path import Cut, select
+
+        cut = Cut(options.get("threshold"), options.get("margin"), options.get("k"))
+        semantics = self.semantics(options.get("scorer"))
+        try:
+            with charged_to(self._tenant):
+                return select(query, forest=forest, semantics=semantics, cut=cut)
+        except InputError as error:
+            if not _asks_memory(query, forest):
+                raise
+            raise InputError(error.message, hint="steps, episodes, statements and themes are no tree: `Memory.select`, "
+                             "or `stitch select`, asks them") from error  # fmt: skip
+
+
+def _asks_memory(query: str, forest: Forest) -> bool:
+    """Whether a query names a type that trees do not have, and the memory of steps does."""
+    from stitch.retrieve.path import parse_query
+    from stitch.retrieve.path.syntax import types_in
+
+    return not (set(KINDS) & set(types_in(parse_query(query)))).issubset(forest.types())
+
+
+def asks_versions(query: str, tree: Tree) -> bool:
+    """Whether a query speaks of versions: of a type `Version` that the tree itself does not have.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    from stitch.retrieve.path import parse_query
+    from stitch.retrieve.path.syntax import types_in
+    from stitch.retrieve.path.versions import VERSION
+
+    return VERSION in types_in(parse_query(query)) and VERSION not in tree.of_type

@@ -1,0 +1,57 @@
+"""What was changed in a tree, in words: for a step of a trajectory, and for a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stitch.trees.core.differences import TreeDiff
+from stitch.trees.core.nodes import Node
+
+_NAMES = ("name", "title", "label", "key", "text")
+_MOST_LINES = 50
+_MOST_CHARS = 160
+
+
+def called(node: Node) -> str:
+    """What a person calls a node: its type with its name, or else its id."""
+    name = next((node.fields[field] for field in _NAMES if node.fields.get(field)), "")
+    return f"{node.type} {short(name)!r}" if name else f"{node.type} {node.id}"
+
+
+def short(text: str, *, limit: int = 60) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def lines_of(diff: TreeDiff) -> Iterator[str]:
+    """A difference, one line a change: `+` was added, `-` removed, `>` moved, `~` a field says something else."""
+    for place in diff.removed:
+        yield f"- {called(place.node)}{_below(place.node)}  {place.path}  ({place.node.id})"
+    for place in diff.added:
+        yield f"+ {called(place.node)}{_below(place.node)}  {place.path}  ({place.node.id})"
+    for moved in diff.moved:
+        yield f"> {called(moved.node)}  {moved.before} to {moved.after}  ({moved.node.id})"
+    for changed in diff.changed:
+        old, new = (("nothing" if each is None else repr(short(each))) for each in (changed.old, changed.new))
+        yield f"~ {called(changed.node)}  {changed.field}: {old} to {new}  ({changed.node.id})"
+
+
+def _below(node: Node) -> str:
+    count = sum(1 for _ in node.walk()) - 1
+    return f" with {count} below it" if count else ""
+
+
+def step_text(tree: str, *, version: str, message: str, diff: TreeDiff) -> str:
+    """What a step of a trajectory says of a commit."""
+    lines = list(lines_of(diff))
+    more = [f"and {len(lines) - _MOST_LINES} more changes"] if len(lines) > _MOST_LINES else []
+    head = f"Edited the tree {tree!r} (version {version}){f': {message}' if message else ''}"
+    return "\n".join([head, *(short(line, limit=_MOST_CHARS) for line in lines[:_MOST_LINES]), *more])
+
+
+def quoted(fields: Mapping[str, Any]) -> str:
+    """One JSON line of a prompt. The marks with which DSPy tells fields apart are broken up where they stand in it."""
+    return json.dumps(fields, ensure_ascii=False).replace("[[ ##", "[ [ #").replace("## ]]", "# ] ]")

@@ -1,0 +1,285 @@
+"""The trees of one tenant: made, opened by name, listed, asked together, deleted with proof."""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from typing_extensions import Unpack
+
+from stitch.errors import InputError
+from stitch.ingest.trees import Incoming, commit_time, tree_name
+from stitch.trees.core.commits import MAIN
+from stitch.trees.core.log import NewCommit, TreeLog
+from stitch.trees.core.nodes import Tree
+from stitch.trees.core.reading import file_text, read_tree
+from stitch.trees.core.records import tree_names
+from stitch.trees.core.schema import Schema, infer, read_schema, schema_of
+from stitch.trees.requests.asking import SelectOptions, TreeAsker
+from stitch.trees.requests.versioned import PERSON, VersionedTree
+
+if TYPE_CHECKING:
+    from stitch.core.process import OwnProcess
+    from stitch.ingest import Ingestor
+    from stitch.lifecycle.trees import ErasedFromTree, ErasedTrees
+    from stitch.lm import LanguageModel
+    from stitch.retrieve.path import NodeSelection
+    from stitch.signatures.programs import TreeProgram
+
+_LOGS_KEPT = 16
+
+
+class TreeSummary(NamedTuple):
+    """A tree of a memory, as it is listed."""
+
+    name: str
+    version: str
+    """Its last version on the branch where it began."""
+    versions: int
+    branches: int
+    nodes: int
+    types: Mapping[str, int]
+    """How many nodes of each type it has."""
+    time: str
+    """Of its last version."""
+    author: str
+    message: str
+
+
+class Trees:
+    """The trees of one tenant. Reached as `Memory.trees`.
+
+    Args:
+        ingestor: Of the memory.
+        tenant: Whose trees; no call can name another's.
+        folder: Where the journal is.
+        process: The process that may call it; all others get a `ForkedProcessError`.
+        model: Understands requests in words; None if no model is used.
+        program: Its prompts, if they were compiled.
+    """
+
+    def __init__(
+        self,
+        ingestor: Ingestor,
+        *,
+        tenant: str,
+        folder: Path,
+        process: OwnProcess,
+        model: LanguageModel | None = None,
+        program: TreeProgram | None = None,
+    ) -> None:
+        self._model, self._program = model, program
+        self._opened, self._tenant, self._folder, self._process = ingestor, tenant, folder, process
+        self.asker = TreeAsker(ingestor.embedder, model=model, tenant=tenant)
+        self._logs: OrderedDict[str, TreeLog] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def _ingestor(self) -> Ingestor:
+        self._process.check()
+        return self._opened
+
+    def create(
+        self,
+        name: str,
+        source: str | PathLike[str] | Mapping[str, Any] | Tree,
+        *,
+        schema: Schema | Mapping[str, Any] | str | PathLike[str] | None = None,
+        form: str | None = None,
+        message: str = "",
+        author: str = PERSON,
+        time: str = "",
+    ) -> VersionedTree:
+        """Make a tree; when this returns, it is durable, as version `v1`.
+
+        Args:
+            name: How it is called.
+            source: The path of a file (XML, JSON, YAML or a Markdown outline), a dictionary, or a `Tree`.
+            schema: What edits have to keep to: a `Schema`, a dictionary, or the path of a YAML file. Inferred from the
+                tree if None.
+            form: The format of the file, if its name does not say it: `xml`, `json`, `yaml` or `outline`.
+            message: Why.
+            author: Who: a person, an agent, a model.
+            time: When, in ISO 8601; now if empty.
+
+        Raises:
+            InputError: There is a tree of this name, the file is malformed or too large, or breaks the schema.
+        """
+        self._process.check_writing()
+        name = tree_name(name)
+        incoming = Incoming(redacts=self._ingestor.secrets.redacts)
+        root = incoming.node(read_tree(source, form=form).root)
+        chosen = given_schema(schema) or infer(Tree(root))
+        chosen.check(Tree(root))
+        first = NewCommit(
+            (),
+            incoming.text(author, what="the author") or PERSON,
+            incoming.text(message, what="the message"),
+            clock.time(),
+            commit_time(time),
+            redacted=dict(incoming.redacted),
+        )
+        log = TreeLog.create(
+            self._ingestor.journal, tenant=self._tenant, name=name, root=root, schema=chosen, first=first
+        )
+        with self._lock:
+            self._keep(log)
+        return self._versioned(log, MAIN)
+
+    def open(self, name: str, *, branch: str = MAIN) -> VersionedTree:
+        """A tree by its name, on the last version of a branch.
+
+        Raises:
+            InputError: There is no such tree or branch.
+        """
+        log = self._log(tree_name(name))
+        log.refresh()
+        return self._versioned(log, branch)
+
+    def names(self) -> list[str]:
+        """The names of all trees as they were made; one of which something was erased stands where that was done."""
+        return tree_names(self._ingestor.journal, self._tenant)
+
+    def list(self) -> list[TreeSummary]:
+        """All trees, in the order of their `names`."""
+        return [self.summary(name) for name in self.names()]
+
+    def summary(self, name: str) -> TreeSummary:
+        """A tree as it is listed.
+
+        Raises:
+            InputError: There is no such tree.
+        """
+        own = self.open(name)
+        history, tree = own.history(), own.tree
+        last = history[-1]
+        types = {name: len(places) for name, places in tree.of_type.items()}
+        return TreeSummary(
+            own.name, own.version, len(self._log(own.name).commits), len(own.branches), len(tree), types,
+            last.time, last.author, last.message,
+        )  # fmt: skip
+
+    def select(
+        self, query: str, *, tree: str | None = None, as_of: str | float | None = None, **options: Unpack[SelectOptions]
+    ) -> NodeSelection:
+        """Ask all versions of a tree, or of all trees, by one path query, such as `/Version[message ~= "poster"]//POI`.
+
+        Versions stand in their order, each with `@number`, `@time`, `@author`, `@tree` and `message`, and with its tree
+        below it. Each node that is found says in which versions.
+
+        Args:
+            query: The query.
+            tree: Only this tree.
+            as_of: Only versions up to this time.
+            options: `threshold`, `margin`, `k` and `scorer`, as for `VersionedTree.select`.
+
+        Raises:
+            InputError: There is no such tree, or the query cannot be read.
+        """
+        opened = [self.open(name) for name in ([tree] if tree is not None else self.names())]
+        lines = {}
+        for own in opened:
+            log = self._log(own.name)
+            if as_of is None:
+                lines[own.name] = (log, log.line(own.version))
+            elif tree is not None or log.existed_at(as_of):
+                lines[own.name] = (log, log.line(log.version_at(as_of, branch=MAIN)))
+        return self.asker.select_versions(query, lines, **options)
+
+    def delete(self, name: str) -> ErasedTrees:
+        """Erase a tree with all its versions, and search every file for what they said.
+
+        Steps that tell of its edits are steps, and stay.
+
+        Returns:
+            How much was erased, with the proof. What traces are left is in `proof.found`; copies made earlier are not
+            touched.
+
+        Raises:
+            InputError: There is no such tree.
+        """
+        from stitch.lifecycle.trees import erase_trees
+
+        self._process.check_writing()
+        name = tree_name(name)
+        self._log(name)  # refuses one that is not there
+        with self._lock:
+            self._logs.pop(name, None)
+        return erase_trees(self._ingestor, [name], tenant=self._tenant, folder=self._folder)
+
+    def erase(self, name: str, *, nodes: Collection[str] = (), versions: Collection[str] = ()) -> ErasedFromTree:
+        """Erase nodes, or versions, from the whole history of a tree, and search every file for what they said.
+
+        With a node goes what stood below it. Messages of commits that say what is gone are emptied. Ids of versions
+        stay as they are, and are not given again. Steps that tell of edits are steps, and stay.
+
+        Args:
+            name: Of the tree.
+            nodes: Ids of nodes, also of such as the last version does not have any more.
+            versions: Ids of versions.
+
+        Returns:
+            What was erased, with the proof. What traces are left is in `proof.found`.
+
+        Raises:
+            InputError: There is no such tree, node or version, or nothing would be left.
+            ConflictError: Somebody has committed meanwhile; nothing was erased.
+        """
+        from stitch.lifecycle.trees import erase_from_tree
+
+        self._process.check_writing()
+        if not nodes and not versions:
+            raise nothing_to_erase()
+        return erase_from_tree(
+            self._ingestor, self._log(tree_name(name)), nodes=nodes, versions=versions,
+            tenant=self._tenant, folder=self._folder,
+        )  # fmt: skip
+
+    def _versioned(self, log: TreeLog, branch: str) -> VersionedTree:
+        return VersionedTree(
+            log,
+            ingestor=self._opened,
+            tenant=self._tenant,
+            process=self._process,
+            asker=self.asker,
+            branch=branch,
+            model=self._model,
+            program=self._program,
+        )
+
+    def _log(self, name: str) -> TreeLog:
+        with self._lock:
+            log = self._logs.get(name)
+            if log is None:
+                log = TreeLog(self._ingestor.journal, tenant=self._tenant, name=name)
+            self._keep(log)
+            return log
+
+    def _keep(self, log: TreeLog) -> None:
+        self._logs[log.name] = log
+        self._logs.move_to_end(log.name)
+        if len(self._logs) > _LOGS_KEPT:
+            self._logs.popitem(last=False)
+
+
+def given_schema(given: Schema | Mapping[str, Any] | str | PathLike[str] | None) -> Schema | None:
+    """The schema that is meant: itself, a dictionary, or the path of a YAML file.
+
+    Raises:
+        InputError: It is none.
+    """
+    if given is None or isinstance(given, Schema):
+        return given
+    if isinstance(given, Mapping):
+        return schema_of(given)
+    return read_schema(file_text(Path(given)))
+
+
+def nothing_to_erase() -> InputError:
+    """What is raised where neither nodes nor versions are named."""
+    return InputError("nothing to erase is named", hint="name nodes or versions, or delete the whole tree")

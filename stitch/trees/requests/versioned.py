@@ -1,0 +1,496 @@
+"""A tree of a memory as its user holds it: its last version, and all before it.
+
+More than 400 lines because all that is asked of a tree and done to it stands in one class.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import Unpack
+
+from stitch.core import Step, trajectory_name
+from stitch.errors import ConflictError, InputError, SettingsError
+from stitch.ingest.trees import Incoming, commit_time
+from stitch.trees.core.commits import MAIN, Commit
+from stitch.trees.core.log import NewCommit, TreeLog
+from stitch.trees.core.nodes import Tree
+from stitch.trees.core.operations import Operation, operations_of
+from stitch.trees.core.reading import write_tree
+from stitch.trees.core.schema import Schema, infer, schema_of
+from stitch.trees.core.versions import TreeVersions
+from stitch.trees.requests.asking import SelectOptions, TreeAsker, asks_versions
+from stitch.trees.requests.telling import step_text
+
+if TYPE_CHECKING:
+    from stitch.core.process import OwnProcess
+    from stitch.ingest import Ingestor
+    from stitch.lm import LanguageModel
+    from stitch.retrieve.path import NodeSelection
+    from stitch.signatures.programs import TreeProgram
+    from stitch.trees.core.differences import TreeDiff
+    from stitch.trees.requests.conversation import Confirm, TreeConversation, TreeReply
+
+PERSON = "person"
+"""Who commits, if nobody says."""
+
+
+class TreeVersion:
+    """A tree as it was in one version. It never changes.
+
+    Args:
+        log: Of the tree.
+        commit: What made it.
+        asker: Answers queries.
+    """
+
+    def __init__(self, log: TreeVersions, commit: Commit, *, asker: TreeAsker) -> None:
+        self.commit, self._log, self._asker = commit, log, asker
+        self._tree: Tree | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.id} of tree {self._log.name!r}>"
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.commit.id
+
+    @property
+    def tree(self) -> Tree:
+        """Its nodes."""
+        if self._tree is None:  # no cached_property: up to Python 3.11 all instances have one lock
+            self._tree = self._log.tree(self.id)
+        return self._tree
+
+    @property
+    def schema(self) -> Schema:
+        """The schema to which it keeps."""
+        return self._log.schema(self.id)
+
+    def select(self, query: str, **options: Unpack[SelectOptions]) -> NodeSelection:
+        """Find nodes by a path query, as `VersionedTree.select`."""
+        return self._asker.select(query, self.tree, **options)
+
+    def export(self, form: str = "xml") -> str:
+        """The tree as `xml`, `json`, `yaml` or `outline`; each is read back as the same tree."""
+        return write_tree(self.tree, form=form)
+
+
+class VersionedTree:
+    """A tree with its history. Get one from `Memory.trees`.
+
+    It stands on the last version of a branch as it was when it was opened, reloaded or edited: edits are made to that
+    one. If somebody else has committed since, an edit is refused, and `reload` shows what they did. Versions are named
+    by their ids (`v1`, `v2`, ...), by a branch, or by a time: the last one then.
+
+    Args:
+        log: Its versions.
+        ingestor: Of the memory.
+        tenant: Whose it is.
+        process: The process that may use it.
+        asker: Answers queries.
+        branch: The line of versions on which it stands.
+        model: Understands requests in words; None if no model is used.
+        program: Its prompts, if they were compiled.
+    """
+
+    def __init__(
+        self,
+        log: TreeLog,
+        *,
+        ingestor: Ingestor,
+        tenant: str,
+        process: OwnProcess,
+        asker: TreeAsker,
+        branch: str = MAIN,
+        model: LanguageModel | None = None,
+        program: TreeProgram | None = None,
+    ) -> None:
+        self._model, self._program = model, program
+        self._conversation: TreeConversation | None = None
+        self.name, self.branch = log.name, branch
+        self._log_opened, self._ingestor, self._tenant = log, ingestor, tenant
+        self._process, self._asker = process, asker
+        self.version = log.head(branch)
+        """The id of the version on which it stands."""
+
+    def __repr__(self) -> str:
+        return f"<tree {self.name!r}, {self.version} of {self.branch}>"
+
+    @property
+    def _log(self) -> TreeVersions:
+        self._process.check()
+        return self._log_opened
+
+    @property
+    def _writer(self) -> TreeLog:
+        self._process.check_writing()
+        return self._log_opened
+
+    # What it says.
+
+    @property
+    def tree(self) -> Tree:
+        """The nodes of the version on which it stands."""
+        return self._log.tree(self.version)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that guards edits."""
+        return self._log.schema(self.version)
+
+    @property
+    def branches(self) -> dict[str, str]:
+        """The last version of each branch."""
+        self._log.refresh()
+        return self._log.branches
+
+    def reload(self) -> VersionedTree:
+        """Stand on the last version of the branch, with what others have committed; return itself."""
+        self._log.refresh()
+        self.version = self._log.head(self.branch)
+        return self
+
+    def at(self, version: str | float) -> TreeVersion:
+        """A version by its id, a branch, or a time (ISO 8601 or Unix seconds): the last one then.
+
+        Raises:
+            InputError: There is none.
+        """
+        log = self._log
+        return TreeVersion(log, log.commit(log.version_at(version, branch=self.branch)), asker=self._asker)
+
+    def history(self) -> list[Commit]:
+        """The commits up to the version on which it stands, the first first."""
+        return self._log.line(self.version)
+
+    def all_commits(self) -> list[Commit]:
+        """The commits of all branches, the first first."""
+        return self._log.commits
+
+    def diff(self, before: str | float, after: str | float | None = None) -> TreeDiff:
+        """What is otherwise in a version (the one on which it stands, if none is named) than in an earlier one.
+
+        Raises:
+            InputError: There is no such version.
+        """
+        return self._log.diff(self.at(before).id, self.version if after is None else self.at(after).id)
+
+    def select(
+        self,
+        query: str,
+        *,
+        version: str | float | None = None,
+        as_of: str | float | None = None,
+        threshold: float | None = None,
+        margin: float | None = None,
+        k: int | None = None,
+        scorer: str | None = None,
+    ) -> NodeSelection:
+        """Find nodes by a path query; the language is in the README of `stitch/retrieve/path`.
+
+        A query that begins with `/Version` asks all versions of the branch, such as
+        `/Version[message ~= "poster"]//POI`; its nodes say in which they were found.
+
+        Args:
+            query: The query.
+            version: Which version; the one on which it stands, if none is named.
+            as_of: A time: the version that was the last one then; where all versions are asked, those up to then.
+            threshold: How sure each semantic condition has to be, from 0 to 1.
+            margin: How far below the best a node may be.
+            k: How many nodes at most.
+            scorer: Who judges semantic conditions.
+
+        Raises:
+            InputError: The query cannot be read, or names a type of which there is no node.
+        """
+        options: SelectOptions = {"threshold": threshold, "margin": margin, "k": k, "scorer": scorer}
+        if version is not None:
+            if as_of is not None:
+                raise two_moments()
+            return self.at(version).select(query, **options)
+        tree = self.tree
+        if asks_versions(query, tree):
+            history = self.history() if as_of is None else self._log.line(self.at(as_of).id)
+            return self._asker.select_versions(query, {self.name: (self._log, history)}, **options)
+        if as_of is not None:
+            return self.at(as_of).select(query, **options)
+        return self._asker.select(query, tree, **options)
+
+    def asks_versions(self, query: str) -> bool:
+        """Whether a query is asked of all versions, and not of one.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        return asks_versions(query, self.tree)
+
+    def export(self, form: str = "xml") -> str:
+        """The tree as `xml`, `json`, `yaml` or `outline`; each is read back as the same tree."""
+        return write_tree(self.tree, form=form)
+
+    # In words.
+
+    def ask(self, request: str) -> TreeReply:
+        """Answer a question in words by a language model; the questions before are kept in mind. Nothing is changed.
+
+        Raises:
+            SettingsError: No model is set; the hint is the nearest path query that the words give.
+            ModelError: The model cannot be used.
+        """
+        return self._talk(request).ask(request)
+
+    def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
+        """Do what is said in words, by a language model: what it changes is proposed, checked, and then committed.
+
+        Args:
+            request: What to find, change or tell; several things at once are done in order.
+            confirm: Whether changes are committed; a function is shown each proposal with its diff, and says so.
+
+        Returns:
+            For each thing that was wanted what became of it.
+
+        Raises:
+            SettingsError: No model is set; the hint is the nearest path query that the words give.
+            ModelError: The model cannot be used.
+            ConflictError: Somebody else has changed the tree meanwhile.
+        """
+        return self._talk(request).request(request, confirm=confirm)
+
+    def check_model(self, request: str = "") -> None:
+        """See that a model is set that understands requests.
+
+        Raises:
+            SettingsError: None is.
+        """
+        self._model_for(request)
+
+    def conversation(self, request: str = "", *, turns: Iterable[str] = ()) -> TreeConversation:
+        """A conversation about the tree, beside that of `ask` and `request`.
+
+        Args:
+            request: What is about to be asked; if no model is set, the nearest path query is told.
+            turns: What was said before, a line each.
+
+        Raises:
+            SettingsError: No model is set.
+        """
+        from stitch.trees.requests.conversation import TreeConversation
+
+        self._process.check()
+        begun = TreeConversation(self, model=self._model_for(request), tenant=self._tenant, program=self._program)
+        begun.turns += turns
+        return begun
+
+    def _model_for(self, request: str) -> LanguageModel:
+        if self._model is not None:
+            return self._model
+        from stitch.trees.requests.words import nearest_query
+
+        nearest = nearest_query(request, tree=self.tree, schema=self.schema) if request else ""
+        asked = f"without one, the nearest path query is: {nearest}   (ask it with `stitch tree select`, or edit it)"
+        raise SettingsError(
+            "a request in words needs a language model",
+            hint=asked if nearest else "name one with --model, for example openai/gpt-5-mini",
+        )
+
+    def _talk(self, request: str) -> TreeConversation:
+        if self._conversation is None:
+            self._conversation = self.conversation(request)
+        self._process.check()
+        return self._conversation
+
+    # What is done to it.
+
+    def edit(
+        self,
+        operations: Iterable[Operation | Mapping[str, Any]],
+        *,
+        message: str = "",
+        author: str = PERSON,
+        time: str = "",
+        trajectory: str | None = None,
+    ) -> Commit:
+        """Do operations, all or none, and commit what comes of them; when this returns, the commit is durable.
+
+        Args:
+            operations: `SetField`, `Move`, `Delete`, `Add` and `Replace`, or their JSON.
+            message: Why.
+            author: Who: a person, an agent, a model.
+            time: When, in ISO 8601; now if empty.
+            trajectory: Where a step is left that tells of the edit.
+
+        Raises:
+            EditRefusedError: One cannot be done, or breaks the schema; nothing was changed.
+            ConflictError: Somebody has committed since the version on which this stands; nothing was changed.
+        """
+        new = self._new(operations_of(operations), message=message, author=author, time=time)
+        if not new.operations:
+            raise nothing_to_commit()
+        return self._commit(new, trajectory=trajectory)
+
+    def edit_all(self, commits: Sequence[Mapping[str, Any]], *, trajectory: str | None = None) -> list[Commit]:
+        """Make commits in the format of a history, all or none: each `{"operations", "message"?, "author"?, "time"?}`.
+
+        One that says its `parent` has to come after that version. Those at the beginning that stand in the history
+        already (of the first version: that has no operations) are left out.
+
+        Args:
+            commits: In their order.
+            trajectory: Where a step is left that tells of each.
+
+        Raises:
+            InputError: One is no commit.
+            EditRefusedError: One cannot be made; none was.
+            ConflictError: The first comes after another version than the one on which this stands.
+        """
+        self._process.check_writing()
+        where = None if trajectory is None else trajectory_name(trajectory)
+        coming = [dict(each) for each in commits]
+        known = {each.id: each for each in self.history()}
+        while coming and _is_known(coming[0], known):
+            del coming[0]
+        if not coming:
+            return []
+        told = coming[0].get("parent")
+        if told is not None and told != self.version:
+            raise ConflictError(
+                f"a commit comes after {told}, and the last version of tree {self.name!r} is {self.version}",
+                hint="`stitch tree log` lists the versions; leave `parent` out to commit after the last one",
+            )
+        news = [self._said(each, number=number) for number, each in enumerate(coming, start=1)]
+        made = self._writer.append_all(news, branch=self.branch, parent=self.version)
+        for commit in made:
+            before, self.version = self.version, commit.id
+            if where is not None:
+                self._tell(commit, before=before, trajectory=where)
+        return made
+
+    def _said(self, said: Mapping[str, Any], *, number: int) -> NewCommit:
+        """The commit that a file says.
+
+        Raises:
+            InputError: It says none.
+        """
+        operations = said.get("operations")
+        if not isinstance(operations, list) or not operations:
+            raise InputError(
+                f"commit {number} does not say its operations",
+                hint='{"message": "why", "operations": [{"op": "set", ..}]}',
+            )
+        words = {name: str(said.get(name) or default) for name, default in _WORDS.items()}
+        return self._new(operations_of(operations), **words)
+
+    def set_schema(
+        self, schema: Schema | Mapping[str, Any] | None, *, message: str = "", author: str = PERSON
+    ) -> Commit:
+        """Let another schema guard edits from now on; the one that is inferred from the tree, if None. It is a commit.
+
+        Raises:
+            InputError: It is no schema, or the tree does not keep to it.
+        """
+        chosen = infer(self.tree) if schema is None else schema if isinstance(schema, Schema) else schema_of(schema)
+        new = self._new([], message=message or "Another schema", author=author, time="")
+        return self._commit(new._replace(schema=chosen), trajectory=None)
+
+    def revert(
+        self, version: str | float, *, message: str = "", author: str = PERSON, trajectory: str | None = None
+    ) -> Commit:
+        """Let the tree be again as it was in a version; that is a commit of its own, and undoes nothing of the history.
+
+        Raises:
+            InputError: There is no such version, or the tree is as it was then.
+        """
+        then = self.at(version).id
+        operations = self._log.diff(self.version, then).operations
+        if not operations:
+            raise InputError(f"tree {self.name!r} is as it was in {then}: there is nothing to revert")
+        new = self._new(operations, message=message or f"Revert to {then}", author=author, time="")
+        schema = self._log.schema(then)
+        return self._commit(new._replace(schema=None if schema == self.schema else schema), trajectory=trajectory)
+
+    def begin_branch(self, name: str, *, at: str | float | None = None) -> VersionedTree:
+        """Begin another line of versions, at a version or where this stands; return the tree standing there.
+
+        Raises:
+            InputError: There is a branch of this name, or no such version.
+        """
+        self._writer.begin_branch(name, at=self.version if at is None else self.at(at).id)
+        return VersionedTree(
+            self._writer,
+            ingestor=self._ingestor,
+            tenant=self._tenant,
+            process=self._process,
+            asker=self._asker,
+            branch=name,
+            model=self._model,
+            program=self._program,
+        )
+
+    def _new(self, operations: Sequence[Operation], *, message: str, author: str, time: str) -> NewCommit:
+        incoming = Incoming(redacts=self._ingestor.secrets.redacts)
+        return NewCommit(
+            incoming.operations(operations),
+            incoming.text(author, what="the author") or PERSON,
+            incoming.text(message, what="the message"),
+            clock.time(),
+            commit_time(time),
+            redacted=dict(incoming.redacted),
+        )
+
+    def _commit(self, new: NewCommit, *, trajectory: str | None) -> Commit:
+        log, where = self._writer, None if trajectory is None else trajectory_name(trajectory)
+        commit = log.append(new, branch=self.branch, parent=self.version)
+        before, self.version = self.version, commit.id
+        if where is not None:
+            self._tell(commit, before=before, trajectory=where)
+        return commit
+
+    def _tell(self, commit: Commit, *, before: str, trajectory: str) -> None:
+        """Leave a step that tells of a commit."""
+        diff = self._log.diff(before, commit.id)
+        step = Step(
+            id=f"{self.name}@{commit.id}",
+            role="assistant" if commit.author != PERSON else "user",
+            content=step_text(self.name, version=commit.id, message=commit.message, diff=diff),
+            timestamp=commit.time,
+            metadata={"tree": self.name, "version": commit.id, "author": commit.author},
+        )
+        self._ingestor.add(step, tenant=self._tenant, trajectory=trajectory)
+
+
+def nothing_to_commit() -> InputError:
+    """What is said of an edit without operations."""
+    return InputError("there is nothing to commit: no operations", hint="SetField, Move, Delete, Add, Replace")
+
+
+_WORDS = {"message": "", "author": PERSON, "time": ""}
+"""What a commit of a file says beside its operations, and what it says if it does not."""
+
+
+def _is_known(said: Mapping[str, Any], known: Mapping[str, Commit]) -> bool:
+    """Whether a commit of a file stands in the history already; a first one always does."""
+    if said.get("parent", "") is None and not said.get("operations"):
+        return True
+    own = known.get(str(said.get("version")))
+    if own is None or (own.parent, own.message) != (said.get("parent"), said.get("message") or ""):
+        return False
+    operations = said.get("operations")
+    if not isinstance(operations, list) or len(operations) != len(own.operations):
+        return False
+    return all(map(_is_same, operations, own.operations))
+
+
+def _is_same(said: object, done: Mapping[str, Any]) -> bool:
+    """Whether an operation of a file is one that was done: a file may leave out what was found when it was done."""
+    if not isinstance(said, Mapping):
+        return False
+    return all(said.get(name) == done.get(name) for name in ("op", "id", "parent", "field", "value") if name in said)
+
+
+def two_moments() -> InputError:
+    """What is raised where both a version and a time are named."""
+    return InputError("either a version or a time says what is asked", hint="leave out one of them")
