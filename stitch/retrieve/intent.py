@@ -50,14 +50,14 @@ from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.context.answer import answer, bare
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.kinds import GOAL_OPENED, goal_of
-from stitch.retrieve.links.linking import Near, link_one, with_links, with_restated
+from stitch.retrieve.links.linking import link_one, with_links
 from stitch.retrieve.question.form import form_of
 from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.plan_parts import is_plan_in_parts
 from stitch.retrieve.question.reading import Question, read_question
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.question.turns import last_turn
-from stitch.retrieve.rank.beside import beside_rule, with_neighbors
+from stitch.retrieve.rank.beside import Near, beside_rule, with_neighbors
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
 from stitch.retrieve.rank.goals import leading_goals, named_goals
 from stitch.retrieve.rank.nearness import strength_of_hints
@@ -266,7 +266,7 @@ class IntentRetriever:
             raise InputError(f"no step {step!r} of trajectory {trajectory!r} is in what is searched", hint=_HINT)
         return explain_rank(
             wanted,
-            link_one(wanted, ranking, runs=asked.of_runs),
+            link_one(wanted, ranking) if asked.of_runs else ranking,
             asked.labels if asked.sure else frozenset(),
             rule=asked.rule,
             k=max(request.k, returned),
@@ -325,8 +325,7 @@ class IntentRetriever:
             candidates = self._candidates(asked, replace(self._query(asked, apart=False), k=size))
         if query.labels and "verbatim" in asked.rule.parts and len(candidates) >= size:
             candidates += self._repeating(asked, query, known=candidates)
-        ranked = self._ordered(asked, candidates, k=k)
-        return asked, with_restated(ranked, [one.snippet for one in candidates], near=self._near(asked))
+        return asked, self._ordered(asked, candidates, k=k)
 
     def _rank_runs(self, asked: _Asked, query: DensityQuery, *, k: int) -> tuple[_Asked, list[ScoredSnippet]]:
         """Rank the steps of runs: what opens goals is looked at, and all steps of goals that may be asked about."""

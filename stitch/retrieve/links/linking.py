@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from stitch.core import MemorySnippet, ScoredSnippet
 from stitch.retrieve.kinds import goal_of
 from stitch.retrieve.links.causes import cause_of
-from stitch.retrieve.links.restated import NEAR, may_be_pointed_at, restated
 from stitch.retrieve.links.superseded import superseded
 
-Near = Callable[[Sequence[MemorySnippet], int], Sequence[MemorySnippet]]
 MOST_LINKED = 20
 """So many of the first hits get links."""
-MOST_POINTED_AT = 4
-"""Around so many of the first hits it is looked for what points at them: steps have to be read for it."""
 
 
 def with_links(ranked: Sequence[ScoredSnippet], view: Sequence[MemorySnippet]) -> list[ScoredSnippet]:
@@ -46,34 +42,15 @@ def with_links(ranked: Sequence[ScoredSnippet], view: Sequence[MemorySnippet]) -
     return [*linked, *ranked[MOST_LINKED:]]
 
 
-def with_restated(ranked: Sequence[ScoredSnippet], view: Sequence[MemorySnippet], *, near: Near) -> list[ScoredSnippet]:
-    """Hits of conversations with what of them was said otherwise later; their order stays.
-
-    Args:
-        ranked: Hits, best first.
-        view: The steps among which that is looked for, these hits included.
-        near: Gives the steps around others, for what points at them may share no word with the question.
-    """
-    first = ranked[:MOST_LINKED]
-    pointed = [hit.snippet for hit in first[:MOST_POINTED_AT] if may_be_pointed_at(hit.snippet)]
-    if pointed:
-        view = list({one.id: one for one in (*view, *near(pointed, NEAR))}.values())
-    no_longer = restated(view, of={hit.snippet.id for hit in first})
-    linked = (hit._replace(superseded=no_longer.get(hit.snippet.id, ())) for hit in first)
-    return [*linked, *ranked[MOST_LINKED:]] if no_longer else list(ranked)
-
-
-def link_one(wanted: str, ranking: Sequence[ScoredSnippet], *, runs: bool) -> list[ScoredSnippet]:
+def link_one(wanted: str, ranking: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
     """A whole ranking, with the links of one of its snippets, wherever it stands.
 
     Args:
         wanted: The id of the snippet.
         ranking: Hits, best first.
-        runs: Whether they are steps of runs, and not of conversations.
     """
     at = next(place for place, hit in enumerate(ranking) if hit.snippet.id == wanted)
-    one, view = [ranking[at]], [hit.snippet for hit in ranking]
-    [linked] = with_links(one, view) if runs else with_restated(one, view, near=lambda _, reach: ())
+    [linked] = with_links([ranking[at]], [hit.snippet for hit in ranking])
     return [*ranking[:at], linked, *ranking[at + 1 :]]
 
 
