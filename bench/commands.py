@@ -21,7 +21,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "who-and-when": ("stitch.bench.suites.official:who_and_when", "The official files of Who&When."),
     "state-bench": ("stitch.bench.suites.official:state_bench", "The trajectories of STATE-Bench."),
     "labels": ("stitch.bench.suites.labels:command", "Labels against gold, beside trivial baselines."),
-    "rewrites": ("stitch.bench.suites.rewrites:command", "Resolved references against a person's rewrites."),
     "known-items": ("stitch.bench.known_items:command", "Steps that are asked for by their own words."),
     "density-replay": ("stitch.bench.suites.density_replay:command", "Reproduce recorded density orders exactly."),
     "trees": ("stitch.bench.trees.suite:command", "Path queries on trees, edits, and flat retrieval beside them."),

@@ -53,7 +53,7 @@ Row = tuple[str | int | float, ...]
 
 
 def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = (), *, parts: Sequence[str] = ()) -> str:
-    """The Markdown page of some runs, and of saved figures of labels and rewrites, with further parts as they are."""
+    """The Markdown page of some runs, and of saved figures of labels, with further parts as they are."""
     lines = ["# Results", "", _about(runs)]
     if rows := list(_answers(runs)):
         lines += ["", "## Answers", "", _ANSWERED, ""]
@@ -90,7 +90,6 @@ def figures(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> dic
         "types": [("set", "measure", "type", "method", "value")],
         "selections": [("set", "figure", "value")],
         "labels": [("set", "labels", "kind", "measure", "value")],
-        "rewrites": [("set", "kind", "pairs", "bleu", "copy_bleu", "exact", "changed")],
         "known": [("set", "asked", "own_words", "some_words")],
         "left_out": [("set", "left_out", "shipped", "all_choose")],
     }  # fmt: skip
@@ -162,7 +161,6 @@ _FILES = {
     "types": "the main measure of a method on one type of question",
     "selections": "how well the labels of the questions were chosen (Appendix D of the paper)",
     "labels": "a measure of labels against gold; `stitch bench labels --data FILE --json`; names never count",
-    "rewrites": "resolved references against a person's; `stitch bench rewrites --data FILE --json`",
     "known": "steps that are found by their own words; `stitch bench known-items --data SET --json`",
     "left_out": "a set by the weights that others choose; `python -m stitch.bench.fit ranking --rounds 4 --json`",
 }
@@ -331,11 +329,6 @@ def _labels(saved: Mapping[str, Any]) -> Iterator[Row]:
             yield (saved["set"], name, "", "steps_per_s", _digits(own["steps_per_s"]))
 
 
-def _rewrites(saved: Mapping[str, Any]) -> Iterator[Row]:
-    for name, own in (("all", saved), *saved["by_kind"].items()):
-        yield (saved["set"], name, *(own[column] for column in ("pairs", "bleu", "copy_bleu", "exact", "changed")))
-
-
 def _known(saved: Mapping[str, Any]) -> Iterator[Row]:
     yield tuple(saved[column] for column in ("set", "asked", "own_words", "some_words"))
 
@@ -347,7 +340,6 @@ def _left_out(saved: Mapping[str, Any]) -> Iterator[Row]:
 
 _SAVED: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[Row]]]] = {
     "scope": ("labels", _labels),
-    "copy_bleu": ("rewrites", _rewrites),
     "own_words": ("known", _known),
     "left_out": ("left_out", _left_out),
 }
@@ -375,7 +367,7 @@ def _table(head: Sequence[str], rows: Iterator[list[str]] | Sequence[Sequence[st
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write; else standard output.")
 def command(runs: tuple[Path, ...], out: Path | None) -> None:
-    """Write a page of run folders, and of what `labels`, `rewrites`, `known-items` and fits of the ranking print.
+    """Write a page of run folders, and of what `labels`, `known-items` and fits of the ranking print.
 
     These are files of what their option --json prints.
 

@@ -1,4 +1,4 @@
-"""Data sets in the generic format: trajectories with questions, with labels, and rewrites."""
+"""Data sets in the generic format: trajectories with questions, and with labels."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from stitch.bench.data.files import digest_of, read_records, required, set_name
 from stitch.bench.data.records import check_questions, gold_labels, read_trajectories
-from stitch.bench.data.types import DataSet, LabeledSet, Question, RewritePair, RewriteSet
-from stitch.core import Step, Trajectory
+from stitch.bench.data.types import DataSet, LabeledSet, Question
 from stitch.errors import InputError
 
 _ENDINGS = (".jsonl.gz", ".jsonl")
@@ -58,18 +55,6 @@ def load_labels(path: Path) -> LabeledSet:
     return LabeledSet(set_name(path), tuple(r.trajectory for r in read), gold, digest_of([path]))
 
 
-def load_rewrites(path: Path) -> RewriteSet:
-    """Load a file of utterances with rewrites.
-
-    Raises:
-        InputError: The file cannot be used.
-    """
-    pairs = tuple(_pair(record, where) for where, record in read_records(_file(path)))
-    if not pairs:
-        raise InputError(f"{str(path)!r} holds no rewrite")
-    return RewriteSet(set_name(path), pairs, digest_of([path]))
-
-
 def _find(folder: Path, stem: str) -> Path:
     for ending in _ENDINGS:
         if (path := folder / f"{stem}{ending}").is_file():
@@ -111,23 +96,3 @@ def _without(question: Question, empty: frozenset[str]) -> Question:
     if empty.isdisjoint(question.evidence):
         return question
     return replace(question, evidence=tuple(step for step in question.evidence if step not in empty))
-
-
-def _pair(record: Mapping[str, Any], where: str) -> RewritePair:
-    name = str(required(record, "id", where))
-    history = required(record, "history", where)
-    try:
-        steps = tuple(
-            Step(id=str(place), role=str(row["role"]), content=str(row["content"]))
-            for place, row in enumerate(history)
-            if str(row["content"]).strip()
-        )
-    except (KeyError, TypeError, ValidationError) as error:
-        raise InputError(f"{where}: 'history' is no list of messages with role and content") from error
-    return RewritePair(
-        id=name,
-        history=Trajectory(id=name, steps=steps),
-        utterance=str(required(record, "utterance", where)),
-        rewrite=str(required(record, "rewrite", where)),
-        kind=str(record.get("kind") or ""),
-    )

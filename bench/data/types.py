@@ -130,24 +130,3 @@ class LabeledSet:
     def steps(self) -> int:
         """The number of steps of all trajectories."""
         return sum(len(trajectory.steps) for trajectory in self.trajectories)
-
-
-@dataclass(frozen=True)
-class RewritePair:
-    """An utterance in its dialogue; how a person rewrote it is gold."""
-
-    id: str
-    history: Trajectory
-    """What was said before; may have no steps."""
-    utterance: str
-    rewrite: str
-    kind: str
-
-
-@dataclass(frozen=True)
-class RewriteSet:
-    """Utterances with a person's rewrites."""
-
-    name: str
-    pairs: tuple[RewritePair, ...]
-    digest: str

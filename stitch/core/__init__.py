@@ -25,10 +25,7 @@ from stitch.core.protocols import (
     CorrectableSession,
     DensityQuery,
     Embedder,
-    ErasedText,
     FilterSelector,
-    ForgetfulSession,
-    Forgotten,
     Labeler,
     LabelSession,
     Observer,
@@ -118,8 +115,8 @@ from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
     "Cause", "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "Decision",
-    "DensityCount", "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "Episode", "ErasedText",
-    "FilterMaker", "FilterSelector", "ForgetfulSession", "Forgotten", "GOAL_OPENED", "Hierarchy", "INSTRUCTS",
+    "DensityCount", "DensityQuery", "Embedder", "EntityMention", "EntityTypeSummary", "Episode",
+    "FilterMaker", "FilterSelector", "GOAL_OPENED", "Hierarchy", "INSTRUCTS",
     "InputRejected", "IntentFilter", "KeptTrajectory", "LABELS", "LABEL_DENSITY", "Label", "LabelInventory",
     "LabelKind", "LabelMerge", "LabelSession", "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent",
     "MemorySnippet", "Moment", "Near", "NearStatement", "Observer", "Origin", "PHASE_MARK", "PatientLabeler", "Piece",

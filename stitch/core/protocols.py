@@ -7,7 +7,7 @@ More than 400 lines because the seams are read side by side, and most lines say 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -265,55 +265,6 @@ class RevisingSession(LabelSession, Protocol):
         Args:
             step: Its id.
             labels: Those that it has; None if it is not to be corrected.
-        """
-        ...
-
-
-class ErasedText(Protocol):
-    """What only steps say that are erased."""
-
-    def said_in(self, text: str) -> bool:
-        """Whether a text has a word that only they say, in any form."""
-        ...
-
-    def quoted_in(self, text: str) -> bool:
-        """Whether a text has such a word, or several words in a row that only they say so."""
-        ...
-
-    def named_in(self, value: str) -> bool:
-        """Whether a label has such a word, other than a verb in its plain form."""
-        ...
-
-    def renamed(self, scope: str) -> str:
-        """What a scope is called whose name may have such words."""
-        ...
-
-
-class Forgotten(NamedTuple):
-    """A step that a labeling is to forget."""
-
-    place: int
-    """How many steps were taken in before it."""
-    step: Step
-    labels: StepLabels
-
-
-@runtime_checkable
-class ForgetfulSession(LabelSession, Protocol):
-    """A labeling that can forget steps without reading the trajectory again."""
-
-    def forget(self, gone: Sequence[Forgotten], *, erased: ErasedText, left: Callable[[int], Step]) -> bool:
-        """Forget steps, and all that only they said: what is saved after that has no word of it.
-
-        What followed what stays as it was heard, and labels that were made stay as they are. At least one step is left.
-
-        Args:
-            gone: The steps, by their places.
-            erased: What only they say.
-            left: Gives a step that remains, by how many of those that remain stand before it.
-
-        Returns:
-            Whether it could. If not, the session is of no use any more, and a new one has to `replay` what is left.
         """
         ...
 

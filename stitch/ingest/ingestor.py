@@ -40,7 +40,6 @@ from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
 from stitch.ingest.redact import Redact, Redactor
 from stitch.ingest.revising import Revising
-from stitch.ingest.rework import Rework
 from stitch.ingest.snippets import SnippetProjection
 from stitch.ingest.standing import standing
 from stitch.ingest.state import BATCH_STEPS, LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
@@ -275,20 +274,9 @@ class Ingestor:
             trajectory: Its name.
             change: Changes the journal. A step that has to be put again is left as `LABELED`.
         """
-        self.erase(tenant, trajectory, lambda _: change())
-
-    def erase(self, tenant: str, trajectory: str, change: Callable[[Rework], None]) -> None:
-        """As `rework`, for steps that are erased: what the labeling remembers without them (`Rework.without`) stays.
-
-        Args:
-            tenant: Whose trajectory it is.
-            trajectory: Its name.
-            change: Erases them in the journal.
-        """
-        with self._states.reworked(tenant, trajectory) as held, self._writer.behind(tenant, trajectory):
-            rework = Rework(self._states, held)
-            change(rework)
-            state = rework.changed()
+        with self._states.reworked(tenant, trajectory) as state, self._writer.behind(tenant, trajectory):
+            change()
+            self._states.forget(state)
             left = self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED))
             self._pipeline.work_off(state, left, awaited=not self.vectors.pending)
         self._checkpoint_when_due()

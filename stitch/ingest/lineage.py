@@ -10,9 +10,6 @@ from typing import NamedTuple
 
 from stitch.core import (
     CorrectableSession,
-    ErasedText,
-    ForgetfulSession,
-    Forgotten,
     LabelInventory,
     LabelSession,
     RevisingSession,
@@ -121,15 +118,6 @@ class LineageSession:
             return made
         trust, _ = self._borrowed(entry.step, made)
         return made.model_copy(update={"trust": min(trust, labels.trust or Trust.LOW)})
-
-    def forget(self, gone: Sequence[Forgotten], *, erased: ErasedText, left: Callable[[int], Step]) -> bool:
-        """Forget steps, and all that only they said; False if the labeling cannot."""
-        session, ids = self._session, {each.step.id for each in gone}
-        if not isinstance(session, ForgetfulSession) or not session.forget(gone, erased=erased, left=left):
-            return False
-        self._past = deque((past for past in self._past if past.id not in ids), maxlen=WINDOW_STEPS)
-        self._trusts = OrderedDict((step, trust) for step, trust in self._trusts.items() if step not in ids)
-        return True
 
     def inventory(self) -> LabelInventory:
         """The label space so far."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,8 +14,6 @@ from typing import TypeVar
 
 from stitch.core import (
     ContextualIntent,
-    ErasedText,
-    Forgotten,
     Labeler,
     LabelInventory,
     LabelSession,
@@ -43,9 +41,6 @@ more a step than storing it."""
 
 LEARNT_WHEN_ADDING = 64
 """Of a trajectory that was changed, so many steps are learnt again by who adds to it next: 40 ms of work."""
-
-_STEPS_FOR_ONE = 32
-"""To forget a step takes as long as to learn so many, for its scope is read again as far back as it is remembered."""
 
 _LONG_STEPS = 10_000
 _UNKNOWN = -1
@@ -167,42 +162,13 @@ class TrajectoryStates:
 
     @contextmanager
     def reworked(self, tenant: str, trajectory: str) -> Iterator[TrajectoryState]:
-        """A trajectory for this thread alone, whose journal is changed; after that call `go_on`."""
+        """A trajectory for this thread alone, whose journal is changed; after that call `forget`."""
         with self.held(tenant, trajectory) as state:
             yield state
         self._inventories.forget(tenant, trajectory)
         forget_trajectory(trajectory, tenant=tenant)
         if state.position:
             self._inventories.changed(tenant, trajectory)
-
-    def without(
-        self, state: TrajectoryState, gone: Sequence[Forgotten], *, erased: ErasedText, left: Sequence[Step]
-    ) -> Checkpoint | None:
-        """What the labeling of a held trajectory remembers without some steps; None if it is to be learnt again.
-
-        Args:
-            state: Of the trajectory.
-            gone: The steps, of those that are labeled.
-            erased: What only they say.
-            left: The labeled steps that remain.
-        """
-        if len(left) <= max(LEARNT_WHEN_ADDING, _STEPS_FOR_ONE * len(gone)):
-            return None
-        session = self.session(state)
-        if not session.forget(gone, erased=erased, left=left.__getitem__):
-            state.session = None
-            return None
-        checkpoint = self.checkpoint(session, position=state.position)
-        return checkpoint if checkpoint.inventory.steps == len(left) else None
-
-    def go_on(self, state: TrajectoryState, checkpoint: Checkpoint | None) -> None:
-        """Go on from a checkpoint that is in the journal; without one, forget all that was remembered."""
-        session = state.session
-        self.forget(state)
-        if checkpoint is not None:
-            state.session, state.inventory = session, checkpoint.inventory
-            state.saved, state.saved_bytes = checkpoint.position, len(checkpoint.session)
-            state.inventoried, state.merges = state.position, len(checkpoint.inventory.merges)
 
     def forget(self, state: TrajectoryState) -> None:
         """Forget what is remembered of a trajectory that is held: the journal knows better."""
@@ -216,7 +182,7 @@ class TrajectoryStates:
     ) -> Iterator[Checkpoint | None]:
         """Correct a step of a trajectory that is held: the journal is changed within this.
 
-        Yields X remembers once the step is corrected, which takes no longer however many steps there
+        Yields what the labeling remembers once the step is corrected, which takes no longer however many steps there
         are; None if it has to be learnt again from the journal.
 
         Args:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from stitch.core.intent import LabelKind, LabelMerge, LabelVocabulary, clean_label
-from stitch.core.protocols import ErasedText
 from stitch.text.words import stems
 
 MERGE_EVERY_STEPS = 50
@@ -73,17 +72,6 @@ class Vocabulary:
                 self.counts[label] = left
             else:
                 self.counts.pop(label, None)
-
-    def forget(self, steps: Iterable[Sequence[str]], *, erased: ErasedText) -> None:
-        """Forget the labels that steps carried, and all that have words which only these said."""
-        for labels in steps:
-            self.recount(labels, ())
-        self.counts = {label: count for label, count in self.counts.items() if not erased.named_in(label)}
-        self._looked_at = {label for label in self._looked_at if not erased.named_in(label)}
-        self._kept = {label for label in self._kept if not erased.named_in(label)}
-        self._labels = LabelVocabulary(
-            merge for merge in self.merges if not erased.named_in(merge.alias) and not erased.named_in(merge.into)
-        )
 
     def canonical_counts(self) -> dict[str, int]:
         """How many steps carry each canonical label, most frequent first."""

@@ -6,22 +6,21 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
-from stitch.core import Forgotten, Label, LabelKind, Moment, Step, StepLabels, StepsErased
+from stitch.core import Moment, StepsErased
 from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.rework import Rework
-from stitch.journal import Checkpoint, Entry, Journal, Selected
+from stitch.journal import Entry, Journal, Selected
 from stitch.journal.entries import Encoded
-from stitch.lifecycle.cleaning import Cleaner, ErasedWords, given_by_hand
+from stitch.lifecycle.cleaning import Cleaner, given_by_hand
 from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
 from stitch.lifecycle.multi_search import Needles
-from stitch.lifecycle.repair import lists, remove_next
+from stitch.lifecycle.repair import remove_next
 from stitch.lifecycle.selection import by_trajectory
-from stitch.lifecycle.side_files import Gone, remove_mentions, strings, words_left
+from stitch.lifecycle.side_files import Gone, remove_mentions, words_left
 from stitch.lifecycle.traces import (
     Proof,
     PurgeableStore,
@@ -88,15 +87,12 @@ def erase(
         gone = [entry for entry in entries if entry.trajectory == trajectory]
 
         def change(
-            rework: Rework,
-            trajectory: str = trajectory,
-            group: Sequence[Selected] = group,
-            gone: Sequence[Entry] = gone,
+            trajectory: str = trajectory, group: Sequence[Selected] = group, gone: Sequence[Entry] = gone
         ) -> None:
             _take_away(ingestor, group, tenant=tenant, trajectory=trajectory)
-            take_out(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory, rework=rework)
+            take_out(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
 
-        ingestor.erase(tenant, trajectory, change)
+        ingestor.rework(tenant, trajectory, change)
         ingestor.learn(tenant, trajectory)
     if tenant_too:
         ingestor.journal.forget_tenant(tenant)
@@ -165,13 +161,7 @@ def _take_away(ingestor: Ingestor, group: Sequence[Selected], *, tenant: str, tr
 
 
 def take_out(
-    journal: Journal,
-    group: Sequence[Selected],
-    gone: Sequence[Entry],
-    *,
-    tenant: str,
-    trajectory: str,
-    rework: Rework | None = None,
+    journal: Journal, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str
 ) -> None:
     """Erase steps of a trajectory from the journal, with what the labels of its other steps have from `gone` ones.
 
@@ -181,12 +171,10 @@ def take_out(
         gone: What they say, and said before they were corrected.
         tenant: Whose.
         trajectory: Where.
-        rework: What is remembered of the trajectory; None if that is learnt again from what is left.
     """
     erased = {each.seq for each in group}
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
-    there = list(journal.encoded(tenant, trajectory))
-    left = [each for each in there if each.number not in erased]
+    left = [each for each in journal.encoded(tenant, trajectory) if each.number not in erased]
     correctors = journal.correctors(tenant)
     by_hand, kept = (
         _given_by_hand(journal, correctors, of=each)
@@ -200,80 +188,7 @@ def take_out(
         [(each.number, made) for each in found if each.labels is not None and (made := cleaner.clean(each.labels))]
         for found in (left, before)
     )
-    checkpoint = (
-        None if rework is None else _forget(journal, rework, there, gone, erased=cleaner.erased, cleaned=labels)
-    )
-    journal.erase(
-        list(erased), tenant=tenant, trajectory=trajectory, labels=labels, revisions=revisions, checkpoint=checkpoint
-    )
-
-
-def _forget(
-    journal: Journal,
-    rework: Rework,
-    there: Sequence[Encoded],
-    gone: Sequence[Entry],
-    *,
-    erased: ErasedWords,
-    cleaned: Sequence[tuple[int, bytes]],
-) -> Checkpoint | None:
-    """What the labeling of a trajectory remembers without the steps that are `gone`; None if it is learnt again.
-
-    Args:
-        journal: Where they are.
-        rework: The trajectory.
-        there: All its steps.
-        gone: Those that are erased; the first of a step says what it says now.
-        erased: What only these say.
-        cleaned: The labels of others that are clean of them now.
-    """
-    entries = {entry.seq: entry for entry in reversed(gone)}
-    labeled = [each for each in there if each.labels is not None]
-    forgotten = [
-        Forgotten(place, entry.step, entry.labels)
-        for place, each in enumerate(labeled)
-        if (entry := entries.get(each.number)) is not None and entry.labels is not None
-    ]
-
-    remaining = [each for each in labeled if each.number not in entries]
-    left = _Steps([each.step for each in remaining])
-    position = next((each.position + 1 for each in journal.entries_of([each.number for each in remaining[-1:]])), 0)
-    return rework.without(
-        forgotten, erased=erased, left=left, position=position, is_clean=partial(_is_clean, erased, cleaned)
-    )
-
-
-class _Steps(Sequence[Step]):
-    """Steps as the journal has them, each read when it is asked for."""
-
-    def __init__(self, encoded: Sequence[bytes]) -> None:
-        self._encoded = encoded
-
-    def __len__(self) -> int:
-        return len(self._encoded)
-
-    def __getitem__(self, place: Any) -> Any:
-        return Step.model_validate_json(self._encoded[place])
-
-
-def _is_clean(erased: ErasedWords, cleaned: Sequence[tuple[int, bytes]], checkpoint: Checkpoint) -> bool:
-    """Whether a checkpoint has nothing of erased steps, and knows the scopes of labels that were cleaned of them."""
-    inventory, known = checkpoint.inventory, checkpoint.inventory.vocabulary()
-    scopes = (StepLabels.model_validate_json(made).intent.scope for _, made in cleaned)
-    named = [Label(LabelKind.SCOPE, scope) for scope in scopes if scope is not None]
-    return all(lists(inventory, each, vocabulary=known) for each in named) and not _says(checkpoint, erased)
-
-
-def _says(checkpoint: Checkpoint, erased: ErasedWords) -> bool:
-    """Whether a checkpoint has a word of erased steps, other than a plain verb; True if it cannot be read."""
-    for part in (checkpoint.session, checkpoint.inventory.model_dump_json().encode()):
-        try:
-            text = part.decode()
-            if erased.may_say(text) and any(map(erased.named_in, strings(orjson.loads(part)))):
-                return True
-        except ValueError:
-            return True
-    return False
+    journal.erase(list(erased), tenant=tenant, trajectory=trajectory, labels=labels, revisions=revisions)
 
 
 def _quotes(traces: set[bytes], labeled: Iterable[Encoded], left: Iterable[Encoded]) -> set[bytes]:

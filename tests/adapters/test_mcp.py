@@ -173,7 +173,8 @@ def test_an_agent_browses_themes_and_what_was_said_of_one_and_finds_steps_that_d
             asked = {"query": "Maple Inn in Kyoto", "k": 2}
             assert {each.rpartition("/")[0] for each in (await call(client, "search", **asked))["steps"]} != {"trip 1"}
             found = await call(client, "search", **asked, diverse=True)
-            assert "trip 1/inn" in found["steps"], "what is said twice is found once"
+            twice = [each for each in found["steps"] if not each.startswith("trip")] + ["trip 0/inn"]
+            assert len(set(found["steps"]).intersection(twice)) == 1, "what is said several times is found once"
 
     asyncio.run(use())
 

@@ -48,7 +48,6 @@ def test_the_command_that_a_hint_names_installs_the_extra_without_an_index(extra
     [
         (("bench", "retrieval", "--data", "asked", "--methods", "stitch,bm25"), "bm25s", "bench"),
         (("bench", "retrieval", "--data", "asked"), "bm25s", "bench"),
-        (("bench", "rewrites", "--data", "none"), "sacrebleu", "bench"),
         (("bench", "report", "none"), "matplotlib", "bench"),
     ],
 )

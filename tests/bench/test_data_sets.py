@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from stitch.bench.data.files import digest_of, read_json, read_records, required
 from stitch.bench.data.official import load_locomo, load_longmemeval
-from stitch.bench.data.sets import load_labels, load_questions, load_rewrites
+from stitch.bench.data.sets import load_labels, load_questions
 from stitch.bench.data.types import GoldLabels, Inquiry, Question
 from stitch.core import Step, StepLabels, ToolCall, Trajectory
 from stitch.errors import InputError
@@ -142,18 +142,6 @@ def test_a_labeled_set_needs_gold(tmp_path: Path) -> None:
         load_labels(write(tmp_path / "none.jsonl", {**TRIP, "steps": TRIP["steps"][1:]}))
     with pytest.raises(InputError, match="is no file"):
         load_labels(tmp_path)
-
-
-def test_rewrites_have_their_dialogue(tmp_path: Path) -> None:
-    record = {"id": "r", "history": [{"role": "user", "content": "Is X an album?"}, {"role": "user", "content": ""}]}
-    record |= {"utterance": "Is it?", "rewrite": "Is X?", "kind": "coreference"}
-    (pair,) = load_rewrites(write(tmp_path / "gecor.jsonl", record)).pairs
-    assert pair.history == Trajectory(id="r", steps=(Step(id="0", role="user", content="Is X an album?"),))
-    assert (pair.utterance, pair.rewrite, pair.kind) == ("Is it?", "Is X?", "coreference")
-    with pytest.raises(InputError, match="'history' is no list of messages"):
-        load_rewrites(write(tmp_path / "bad.jsonl", {**record, "history": ["x"]}))
-    with pytest.raises(InputError, match="holds no rewrite"):
-        load_rewrites(write(tmp_path / "empty.jsonl"))
 
 
 LOCOMO = [

@@ -10,7 +10,7 @@ from typing import Any
 
 from stitch.bench.data.came import load_came
 from stitch.bench.data.official import load_locomo, load_longmemeval
-from stitch.bench.data.sets import load_labels, load_questions, load_rewrites
+from stitch.bench.data.sets import load_labels, load_questions
 from stitch.bench.data.types import Inquiry
 from stitch.core import Trajectory
 
@@ -37,7 +37,7 @@ def write(path: Path, *records: Any) -> Path:
     return path
 
 
-def test_questions_labels_and_rewrites_keep_their_gold_apart(tmp_path: Path) -> None:
+def test_questions_and_labels_keep_their_gold_apart(tmp_path: Path) -> None:
     trajectory = {"id": "t", "steps": STEPS, **KNOWN}
     asked = {"id": "q", "trajectory": "t", "question": "Where?", **KNOWN, "evidence": ["a"]}
     trajectories = write(tmp_path / "trajectories.jsonl", trajectory)
@@ -47,9 +47,6 @@ def test_questions_labels_and_rewrites_keep_their_gold_apart(tmp_path: Path) -> 
     assert GOLD in str(loaded.gold)
     assert GOLD in str(loaded.questions)
     assert GOLD not in seen(load_labels(trajectories).trajectories)
-    pair = {"id": "p", "history": STEPS, "utterance": "there", **KNOWN}
-    rewrites = load_rewrites(write(tmp_path / "rewrites.jsonl", pair))
-    assert GOLD not in seen(each.history for each in rewrites.pairs)
 
 
 def test_official_files_keep_their_gold_apart(tmp_path: Path) -> None:

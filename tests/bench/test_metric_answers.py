@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stitch.bench.metrics.accuracy import accuracy
 from stitch.bench.metrics.answer_set import AnswerSetScore, score_answer_set
-from stitch.bench.metrics.bleu import bleu_1, corpus_bleu
+from stitch.bench.metrics.bleu import bleu_1
 from stitch.bench.metrics.candidates import candidates
 from stitch.bench.metrics.containment import contains, count_contained, normalize
 from stitch.bench.metrics.entity_resolution import entity_resolution_recall
@@ -170,13 +170,6 @@ def test_bleu_1_is_clipped_unigram_precision_with_a_brevity_penalty() -> None:
     assert bleu_1("the cat the cat", "the cat sat down") == pytest.approx(0.5)
     assert bleu_1("the cat", "the cat sat down") == pytest.approx(2.718281828 ** (1 - 4 / 2))
     assert bleu_1("dog", "cat") == 0.0
-
-
-def test_corpus_bleu_of_the_reference_itself_is_100() -> None:
-    text = ["the quick brown fox jumps", "over a very lazy dog"]
-    assert corpus_bleu(text, text) == pytest.approx(100.0)
-    with pytest.raises(ValueError, match="1 answers for 2 references"):
-        corpus_bleu(text[:1], text)
 
 
 def test_token_f1_shares_repeated_tokens() -> None:

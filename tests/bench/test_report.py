@@ -180,7 +180,7 @@ def test_every_figure_stands_as_data_beside_the_page(tmp_path: Path) -> None:
     assert {row[2] for row in files["types.csv"][1:]} == {"type_1", "type_2", "type_3"}
 
 
-def test_saved_figures_of_labels_and_rewrites_are_data_too(tmp_path: Path) -> None:
+def test_saved_figures_of_labels_are_data_too(tmp_path: Path) -> None:
     scope = {"bcubed_f1": 0.7, "bcubed_precision": 0.6, "bcubed_recall": 0.8, "switch_f1": 0.1, "pk": 0.3}
     row = {"scope": scope, "event_type": None, "entity_type": {"f1": None}}
     labels = {
@@ -191,17 +191,14 @@ def test_saved_figures_of_labels_and_rewrites_are_data_too(tmp_path: Path) -> No
         **row,
         "baselines": {"speaker": row},
     }
-    kind = {"pairs": 2, "bleu": 70.0, "copy_bleu": 57.7, "exact": 0.5, "changed": 1.0}
     (tmp_path / "l.json").write_text(json.dumps(labels))
-    (tmp_path / "w.json").write_text(json.dumps({"set": "gecor", **kind, "by_kind": {"ellipsis": kind}}))
     out = tmp_path / "R.md"
-    call("results", str(tmp_path / "l.json"), str(tmp_path / "w.json"), "--out", str(out))
+    call("results", str(tmp_path / "l.json"), "--out", str(out))
     assert "`labels.csv`" in out.read_text(encoding="utf-8")
     rows = list(csv.reader((tmp_path / "results" / "labels.csv").read_text().splitlines()))
     assert ["star", "local-1", "scope", "bcubed_f1", "0.700"] in rows
     assert ["star", "local-1", "", "steps_per_s", "1234"] in rows
     assert ["star", "speaker", "scope", "pk", "0.300"] in rows
-    assert "gecor,ellipsis,2,70.0,57.7,0.5,1.0\n" in (tmp_path / "results" / "rewrites.csv").read_text()
     (tmp_path / "x.json").write_text("[]")
     with pytest.raises(InputError, match="holds no figures that belong here"):
         call("results", str(tmp_path / "x.json"))

@@ -1,4 +1,4 @@
-"""The suites of labels, rewrites and density orders, and the group that holds the commands."""
+"""The suites of labels and density orders, and the group that holds the commands."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 
 from stitch.bench.commands import COMMANDS, group
 from stitch.bench.data.sets import load_labels
-from stitch.bench.data.types import GoldLabels, LabeledSet, RewritePair, RewriteSet
+from stitch.bench.data.types import GoldLabels, LabeledSet
 from stitch.bench.figures import Figures, shown
 from stitch.bench.labelers import labeler_named
 from stitch.bench.metrics.scores import Unscored, mean
 from stitch.bench.suites.density_replay import replay
 from stitch.bench.suites.labels import measure_labels, score_intents
-from stitch.bench.suites.rewrites import measure_rewrites
 from stitch.bench.texttiling import texttiling
 from stitch.core import ContextualIntent, LabelKind, LabelMerge, Step, StepLabels, Trajectory
 from stitch.errors import InputError, SettingsError
@@ -128,25 +127,6 @@ def test_models_are_not_pretended(monkeypatch: pytest.MonkeyPatch) -> None:
         labeler_named("model")
 
 
-def test_rewrites_are_compared_with_copying() -> None:
-    history = Trajectory(id="r", steps=(Step(role="user", content="I like the Styx Inn in Delos town"),))
-    pairs = [
-        RewritePair("1", history, "is it cheap or not there", "is the Styx Inn cheap or not there", "coreference"),
-        RewritePair("2", history, "what about food in the evening", "what about food in the evening", "ellipsis"),
-    ]
-    figures = measure_rewrites(
-        RewriteSet("toy", tuple(pairs), "0"),
-        lambda past, text: text.replace("is it", "IS the Styx Inn") if past == history.steps else "",
-    )
-    assert figures["pairs"] == 2
-    assert figures["exact"] == 1.0
-    assert figures["changed"] == 0.5
-    assert figures["copy_bleu"] < figures["bleu"] < 100
-    assert figures["by_kind"]["ellipsis"] == {
-        "pairs": 1, "bleu": 100.0, "copy_bleu": 100.0, "exact": 1.0, "changed": 0.0,
-    }  # fmt: skip
-
-
 RECORDED: dict[str, Any] = {
     "turns": [
         {"turn": 1, "role": "pro", "scope": "s", "events": ["a", "b"], "target": "t", "functional": []},
@@ -220,14 +200,6 @@ def _same(step: Step, past: Sequence[Step]) -> StepLabels:
     return StepLabels(intent=ContextualIntent(scope="all"), made_by="scripted")
 
 
-def test_published_bleu_of_copies_is_met(shared_data: Callable[[str], Path]) -> None:
-    from stitch.bench.data.sets import load_rewrites
-
-    figures = measure_rewrites(load_rewrites(shared_data("rewrites/canard.jsonl.gz")), lambda past, text: text)
-    assert figures["copy_bleu"] == pytest.approx(34.5, abs=0.05)
-    assert figures["bleu"] == figures["copy_bleu"]
-
-
 def test_figures_keep_reasons_beside_nulls() -> None:
     row = Figures(a=1 / 3, b=Unscored("no judge"), c=mean([]), d=mean([Unscored("x")]), e=3, f=None, g=mean([1.0]))
     assert row == {"a": 0.333333, "b": None, "c": None, "d": None, "e": 3, "f": None, "g": 1.0}
@@ -238,11 +210,9 @@ def test_figures_keep_reasons_beside_nulls() -> None:
 @pytest.mark.parametrize("as_json", [True, False])
 def test_the_commands_print_figures_and_nothing_else(tmp_path: Path, as_json: bool) -> None:
     labels = write(tmp_path / "toy.jsonl", FULL, {**FULL, "id": "u"})
-    pair = {"id": "1", "history": [], "utterance": "a b c d", "rewrite": "a b c d", "kind": "x"}
-    rewrites, recording = write(tmp_path / "r.jsonl", pair, pair), write(tmp_path / "d.json", RECORDED)
+    recording = write(tmp_path / "d.json", RECORDED)
     for arguments, expected in (
         (["labels", "--data", str(labels), "--limit", "1"], ("bcubed_f1", "one-scope")),
-        (["rewrites", "--data", str(rewrites), "--limit", "1"], ("copy_bleu", "x")),
         (["density-replay", "--data", str(recording)], ("exact",)),
     ):
         result = CliRunner().invoke(group, [*arguments, "--json"] if as_json else arguments)

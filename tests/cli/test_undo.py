@@ -17,10 +17,30 @@ STEPS = [
 WHERE = ("--memory", "m", "--trajectory", "trip-1")
 
 
+PHRASE = "the first restaurant I raised for day 1's breakfast"
+READ = {
+    "1": (STEPS[1].content.index(PHRASE), PHRASE),
+    "2": (0, "It"),
+}
+"""Where a model read the restaurant."""
+
+
 @pytest.fixture
 def memory() -> None:
+    with open_memory("read") as read:
+        read.add_many(STEPS, trajectory="trip-1")
+        lines = [with_references(line) for line in read.lifecycle.export()]
     with open_memory("m") as opened:
-        opened.add_many(STEPS, trajectory="trip-1")
+        opened.lifecycle.import_lines(lines)
+
+
+def with_references(line: str) -> str:
+    record = json.loads(line)
+    if (read := READ.get(record.get("step", {}).get("id", ""))) is not None:
+        start, said = read
+        what = {"replacement": "the Olympus Summit Dining Hall", "antecedent": "0", "confidence": 0.9}
+        record["labels"] |= {"references": [{"start": start, "end": start + len(said), **what}], "made_by": "a model"}
+    return json.dumps(record)
 
 
 def references_of(run: Any, step: str) -> list[dict[str, Any]]:

@@ -150,8 +150,9 @@ def files_saying(what: bytes, folder: Path) -> list[str]:
 
 def test_steps_taken_in_by_an_import_say_nothing_of_a_step_that_was_erased_here(tmp_path: Path) -> None:
     with open_memory(tmp_path / "there") as there:
-        there.add_many(TRIP, trajectory="trip")
-        there.add(Step(id="d", role="user", content="How old is she?"), trajectory="trip")
+        there.add(TRIP[0], trajectory="trip")
+        there.add(Step(id="d", role="assistant", content="Which hotel?"), trajectory="trip")  # indexed with the doctor
+        there.add_many(TRIP[1:], trajectory="trip")
         lines = list(there.lifecycle.export())
         assert any("Quetzalina" in line for line in lines if '"c"' in line or '"d"' in line or '"b"' in line)
     with open_memory(tmp_path / "here") as here:

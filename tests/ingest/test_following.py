@@ -161,7 +161,7 @@ def test_what_is_erased_before_its_vector_came_stays_erased(worlds: Make, steps:
     assert slow.begun.wait(60)
     entry = world.journal.entry("a", "t", "s1")
     world.store.delete("a", [entry.snippet().id])
-    world.ingestor.erase("a", "t", lambda rework: world.journal.erase([entry.seq], tenant="a", trajectory="t"))
+    world.ingestor.rework("a", "t", lambda: world.journal.erase([entry.seq], tenant="a", trajectory="t"))
     slow.let.set()
     world.ingestor.flush()
     assert sorted(record.snippet.step for record in world.store.records.values()) == ["s0", "s2"]

@@ -1,11 +1,10 @@
-"""How calls come out, what goals are called, and what counts: each on both sides of where it is decided."""
+"""How calls come out and what goals are called: each on both sides of where it is decided."""
 
 from __future__ import annotations
 
 import pytest
 
-from stitch.label.local.counting import find_counting
-from stitch.label.local.naming import part_of, turns
+from stitch.label.local.naming import turns
 from stitch.label.local.outcomes import outcome_of
 from stitch.label.local.titles import goal_title
 
@@ -124,42 +123,3 @@ def test_who_turns_to_a_subject_says_so(text: str, turning: bool) -> None:
 @pytest.mark.parametrize(("text", "title"), TITLES)
 def test_a_goal_is_called_by_what_is_wished_for(text: str, title: str) -> None:
     assert goal_title(text) == title
-
-
-COUNTED = [
-    ("the first restaurant I raised", []),
-    ("the former is cheap", [(7, 17, 1)]),
-    ("the former president", []),
-    ("the latter has a pool", [(7, 17, 2)]),
-    ("the third option of theirs", [(7, 23, 3)]),
-    ("the last one", [(7, 19, -1)]),
-    ("the 2nd of them", [(7, 22, 2)]),
-    ("the first step", [(7, 21, 1)]),
-    ("the last one I named", []),
-    ("the last place anyone suggested", []),
-    ("the second, which opened", []),
-    ("their first claim", []),
-]
-
-
-@pytest.mark.parametrize(("phrase", "found"), COUNTED)
-def test_a_phrase_that_counts_says_which(phrase: str, found: list[tuple[object, ...]]) -> None:
-    assert list(find_counting(f"Was it {phrase}")) == found
-
-
-PARTS = [
-    ("on day 2 and the second day", "day 2"),
-    ("the third phase", "phase 3"),
-    ("day two", "day 2"),
-    ("no", ""),
-    ("Day 3, part 4", "day 3"),
-    ("the 1st week", "week 1"),
-    ("In my day one simply turned up.", ""),
-    ("Any day two of us will do for.", ""),
-    ("my day 2", "day 2"),
-]
-
-
-@pytest.mark.parametrize(("text", "part"), PARTS)
-def test_the_last_part_of_a_plan_that_is_named(text: str, part: str) -> None:
-    assert part_of(text) == part

@@ -3,13 +3,11 @@
 import pytest
 
 from stitch.core import LabelKind, Step, ToolCall
-from stitch.core.protocols import Forgotten
 from stitch.label.local import LocalLabeler
 from stitch.label.local.candidates import FEATURES, shipped_weights
 from stitch.label.local.naming import distinct_name, named_scope, propose_name, topic_of, turned_to
 from stitch.label.local.reading import read_step
 from stitch.label.local.scopes import ScopeTracker
-from tests.label.test_local_antecedents import NoWords
 
 
 def steps(*turns):
@@ -369,16 +367,3 @@ def test_what_breaks_off_at_once_opens_a_scope_or_goes_back_to_the_one_that_spok
     )
     assert named[4] == named[5] == "dark theme"
     assert named[6] == named[0]
-
-
-def test_who_switched_often_goes_on_talking_once_all_but_one_of_their_steps_are_forgotten():
-    subjects = ("the leaking kitchen tap", "my tax return for 2021", "the broken garden fence", "a cake for the party")
-    turns = [(("ann", f"Something else: {subject}, what shall we do?"), ("bob", "I will see.")) for subject in subjects]
-    said = steps(*(turn for pair in turns * 2 for turn in pair))
-    session = LocalLabeler().begin("t")
-    labels = session.label(said)
-    gone = [Forgotten(place, said[place], labels[place]) for place in range(0, len(said) - 2, 2)]
-    left = [*said[1:-2:2], *said[-2:]]
-    assert session.forget(gone, erased=NoWords(), left=left.__getitem__)
-    (after,) = session.label([Step(id="next", role="ann", content="The fence looks good now.")])
-    assert after.intent.scope

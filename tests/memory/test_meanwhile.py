@@ -29,7 +29,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], 
     """Has something done when the next one waits for a trajectory, before its turn comes."""
 
     def arrange(doing: Callable[[], Any]) -> None:
-        waiting = {name: getattr(Ingestor, name) for name in ("rework", "correct", "erase")}
+        waiting = {name: getattr(Ingestor, name) for name in ("rework", "correct")}
 
         def first(name: str) -> Callable[..., None]:
             def later(self: Ingestor, *args: Any, **options: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from stitch import Memory, Step, open_memory
-from stitch.core import StepLabels, annotate_rewrites
+from stitch.core import ReferenceRewrite, StepLabels, annotate_rewrites
 from stitch.errors import InputError
 
 TRIP = [
@@ -18,13 +19,31 @@ TRIP = [
 ]
 
 
+READ = (
+    ReferenceRewrite(start=3, end=5, replacement="the Olympus Summit Dining Hall", antecedent="a"),
+    ReferenceRewrite(start=34, end=43, replacement="the Olympus Summit Dining Hall", antecedent="a"),
+)
+"""How a model read step b."""
+
+
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
+    with open_memory(tmp_path / "read") as read:
+        read.add_many(TRIP, trajectory="trip")
+        lines = [with_references(line) for line in read.lifecycle.export()]
     with open_memory(tmp_path / "m", tenant="bob") as other:
-        other.add_many(TRIP, trajectory="trip")
+        other.lifecycle.import_lines(lines)
     with open_memory(tmp_path / "m") as opened:
-        opened.add_many(TRIP, trajectory="trip")
+        opened.lifecycle.import_lines(lines)
         yield opened
+
+
+def with_references(line: str) -> str:
+    record = json.loads(line)
+    if record.get("step", {}).get("id") == "b":
+        record["labels"]["references"] = [each.model_dump(mode="json") for each in READ]
+        record["labels"]["made_by"] = "a model"
+    return json.dumps(record)
 
 
 def labels_of(memory: Memory, step: str) -> StepLabels:

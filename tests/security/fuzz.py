@@ -24,7 +24,6 @@ with atheris.instrument_imports(include=["stitch", "yaml"]):
     from stitch.lifecycle.export_schema import parse_line
     from stitch.sources import FileSource
     from stitch.text.dates import date_forms, day_of, find_moments, read_timestamp, seconds_of, spans_of, time_forms
-    from stitch.text.names import find_names
     from stitch.text.values import find_mentions
 
 FOLDER = Path(tempfile.mkdtemp())
@@ -59,7 +58,6 @@ def text(data: bytes) -> None:
     cleaned, _ = redact_text(said)
     assert redact_text(cleaned)[0] == cleaned, "redacting twice changes something"
     find_mentions(said)
-    find_names(said)
     find_moments(said)
     spans_of(said, asked=739_000)
     for read in (day_of, read_timestamp, seconds_of):

@@ -39,7 +39,6 @@ LONG = 1_500
 READ_IN_PART = (
     "stitch.label.local.",  # only 4,000 characters of a step are read
     "stitch.text.forms.",
-    "stitch.text.names.",
     "stitch.text.values.",
     "stitch.text.value_patterns.",
     "stitch.retrieve.question.reading.",  # and of a question
@@ -54,7 +53,6 @@ MADE_WHEN_USED = {
     "stitch.ingest.secrets.forms",  # its patterns stand in a table, and are tested
     "stitch.text.value_patterns._value_pattern",  # called when the module is loaded: its patterns are values of tables
     "stitch.text.words.whole_words",
-    "stitch.label.local.ellipsis._title",  # a noun of the language; the rest is a module's, which is tested
     "stitch.label.model.matching._places",  # an escaped phrase
     "stitch.label.local.acts._shell",  # an escaped word; spaces are bounded
     "stitch.trees.requests.words._path",  # an escaped name of a type or field

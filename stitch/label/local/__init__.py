@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stitch.label.local.labeler import LocalLabeler, LocalLabelSession
-    from stitch.label.local.references import ReferenceResolver
 
 _HOME = {
     "LocalLabelSession": "stitch.label.local.labeler",
     "LocalLabeler": "stitch.label.local.labeler",
-    "ReferenceResolver": "stitch.label.local.references",
 }
 
-__all__ = ["LocalLabelSession", "LocalLabeler", "ReferenceResolver"]
+__all__ = ["LocalLabelSession", "LocalLabeler"]
 
 
 def __getattr__(name: str) -> object:

@@ -10,7 +10,6 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stitch.core.intent import LabelKind, LabelMerge
-from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.snippets import EntityMention, EntityTypeSummary, StepLabels
 from stitch.label.curation import Vocabulary
 from stitch.label.local.reading import Reading
@@ -18,7 +17,7 @@ from stitch.label.local.run_labels import kinds_in_run
 from stitch.label.local.turns import Turn
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import is_foreign
-from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, VALUE_CLASSES, counted, slot_name, slots, value_keys
+from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, VALUE_CLASSES, counted, slot_name, slots
 from stitch.text.words import FUNCTION_WORDS, is_verb, singular, whole_words, word_set
 
 ENTITY_TYPES_A_STEP = 8
@@ -117,27 +116,6 @@ class EntityTyper:
         for mention in set(before.mentions) - set(after.mentions):
             self._values.get(mention.entity_type, {}).pop(mention.value.lower(), None)
         self._remember(after.mentions)
-
-    def forget(self, gone: Sequence[Forgotten], *, erased: ErasedText, held: Container[str]) -> None:
-        """Forget steps: their types, and the values that no step says any more.
-
-        Args:
-            gone: The steps.
-            erased: What only they say.
-            held: The values that others name, see `value_keys`.
-        """
-        self.vocabulary.forget((each.labels.intent.entity_types for each in gone), erased=erased)
-        for mention in (mention for each in gone for mention in each.labels.mentions):
-            if not any(key in held for key in value_keys(mention.entity_type, mention.value)):
-                self._values.get(mention.entity_type, {}).pop(mention.value.lower(), None)
-        self._values = {
-            kind: {value: 1 for value in values if not erased.quoted_in(value)}
-            for kind, values in self._values.items()
-            if not erased.named_in(kind)
-        }
-        self._asked = [kind for kind in self._asked if not erased.named_in(kind)]
-        if erased.said_in(self._asked_by):
-            self._asked, self._asked_by = [], ""
 
     def _remember(self, mentions: Iterable[EntityMention]) -> None:
         for mention in mentions:

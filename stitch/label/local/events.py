@@ -13,7 +13,6 @@ from typing import Any
 from stitch.core.intent import GOAL_OPENED, LabelKind
 from stitch.label.curation import Vocabulary
 from stitch.label.local.acts import DEEDS
-from stitch.label.local.arguing import ACTS
 from stitch.label.local.outcomes import OUTCOMES
 from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.text.forms import SentenceForm
@@ -128,7 +127,6 @@ _SEED = (
     "report result",
     "notice",
     "instruct",
-    *ACTS,
     *DEEDS,
     *OUTCOMES,
     GOAL_OPENED,
@@ -248,18 +246,15 @@ class EventTyper:
     def __init__(self) -> None:
         self.vocabulary = Vocabulary(LabelKind.EVENT_TYPE, seed=_SEED, most=128)
 
-    def type(
-        self, reading: Reading, *, open_move: str = "", by_opener: bool = True, argues: str | None = None
-    ) -> list[str]:
+    def type(self, reading: Reading, *, open_move: str = "", by_opener: bool = True) -> list[str]:
         """The event types of a step.
 
         Args:
             reading: The step.
             open_move: What somebody else's last step left open, see `moves`; empty if nothing.
             by_opener: Whether the step is by whoever opened the trajectory.
-            argues: What it does in a debate, if it is of one.
         """
-        labels = [argues] if argues else self._types(reading, open_move=open_move, by_opener=by_opener)
+        labels = self._types(reading, open_move=open_move, by_opener=by_opener)
         return self.vocabulary.admit(labels)[:EVENT_TYPES_A_STEP]
 
     def admit(self, labels: Iterable[str]) -> list[str]:

@@ -1,21 +1,20 @@
 """Labels without a model: all cues of contextual intent (§2.2) from structure alone, knowing only the past.
 
-More than 400 lines because dialogues and runs of agents share one session: its scopes, names, merges and their erasure.
+More than 400 lines because dialogues and runs of agents share one session: its scopes, names and merges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
 from stitch.core.intent import ContextualIntent, LabelKind, LabelMerge, LabelVocabulary, clean_label
-from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.snippets import LabelInventory, ScopeSummary, StepLabels
 from stitch.core.steps import Step
 from stitch.label.curation import MERGE_EVERY_STEPS
-from stitch.label.local.arguing import Arguing
+from stitch.label.local.context import StepBefore
 from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.evidence import Scope
@@ -32,14 +31,13 @@ from stitch.label.local.naming import (
     turns,
 )
 from stitch.label.local.reading import Reading, breaks_off_at_once, read_step, skim_step
-from stitch.label.local.references import ReferenceResolver, Resolution
 from stitch.label.local.run_labels import acts_in_run
 from stitch.label.local.runs import RunTracker
 from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.turns import ASKS, CALLS, RESULT, SAYS, Turn
 from stitch.text.words import MAX_READ_CHARS
 
-NAME = "local-20"
+NAME = "local-21"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
@@ -86,9 +84,8 @@ class LocalLabelSession:
         self._trajectory = trajectory
         self._scopes = ScopeTracker()
         self._events = EventTyper()
-        self._arguing = Arguing()
         self._entities = EntityTyper()
-        self._references = ReferenceResolver()
+        self._before = StepBefore()
         self._runs = RunTracker()
         self._names: list[str] = []
         """The label of each scope, by its number."""
@@ -168,72 +165,6 @@ class LocalLabelSession:
         scopes.put_in(read_step(step, speakers=scopes.speakers), joined, position=position)
         if left is not None and not left.steps:
             left.into = joined.number
-
-    def forget(self, gone: Sequence[Forgotten], *, erased: ErasedText, left: Callable[[int], Step]) -> bool:
-        """Forget steps, and all that only they said; see `ForgetfulSession.forget`."""
-        scopes = self._scopes
-        readings = {each.place: read_step(each.step, speakers=scopes.speakers) for each in gone}
-        scopes.forget(readings, left=lambda place: read_step(left(place), speakers=scopes.speakers), erased=erased)
-        self._events.vocabulary.forget((each.labels.intent.event_types for each in gone), erased=erased)
-        self._arguing.forget(gone, erased=erased)
-        self._entities.forget(gone, erased=erased, held=scopes.held)
-        self._references.forget(gone, steps=self._steps, left=left, erased=erased)
-        self._runs.forget(gone, erased=erased)
-        self._steps -= len(gone)
-        self._forget_names(erased)
-        return True
-
-    def _forget_names(self, erased: ErasedText) -> None:
-        """Forget the names of scopes without steps; others lose the words that only erased steps said."""
-        lost = self._forget_empty()
-        renamed = {name: erased.renamed(name) for name in self._names if name and erased.said_in(name)}
-        for number, name in enumerate(self._names):
-            wished, quality = self._wishes[number]
-            if name in renamed:
-                self._names[number], self._wishes[number] = renamed[name], (renamed[name], EXPLICIT)
-            elif erased.said_in(wished):
-                self._wishes[number] = name, quality
-        self._merges = list(self._merges_without(lost, erased))
-        taken, self._taken = self._taken, {}
-        for name, number in taken.items():
-            self._taken.setdefault(erased.renamed(name).lower(), number)
-        self._join_namesakes(renamed.values())
-
-    def _forget_empty(self) -> set[str]:
-        """Forget the names of scopes without steps; return those that no other scope has."""
-        empty = [scope.number for scope in self._scopes.scopes if not scope.steps]
-        lost = {self._names[number] for number in empty}
-        for number in empty:
-            self._names[number], self._wishes[number] = "", ("", MADE_UP)
-        lost.difference_update(self._names)
-        gone = set(map(str.lower, lost))
-        self._taken = {name: number for name, number in self._taken.items() if number not in empty and name not in gone}
-        return lost
-
-    def _merges_without(self, lost: Collection[str], erased: ErasedText) -> Iterator[LabelMerge]:
-        """The merges of scopes but for those of names that are lost, or were made of what only erased steps said."""
-        names, known = LabelVocabulary(self._merges), set(self._names)
-        for merge in self._merges:
-            if merge.alias in lost or merge.into in lost:
-                continue
-            alias, into = erased.renamed(merge.alias), merge.into
-            if erased.said_in(into):  # by what it was called last: names between are gone
-                into = erased.renamed(names.canonical(LabelKind.SCOPE, into))
-            if alias == merge.alias or alias not in known:
-                known.add(alias)
-                if into != alias:
-                    yield merge.model_copy(update={"alias": alias, "into": into})
-
-    def _join_namesakes(self, names: Iterable[str]) -> None:
-        """Let scopes be one whose names have become the same; they are given, as names of others are."""
-        for name in dict.fromkeys(names):
-            same = [scope for scope in self._scopes.scopes if scope.into is None and self._names[scope.number] == name]
-            for scope in same:
-                scope.given = True
-            for scope in same[1:]:
-                self._scopes.join(scope, same[0])
-            if same:
-                self._taken[name.lower()] = same[0].number
 
     def _scope_called(self, name: str) -> Scope | None:
         number = self._taken.get(name.lower())
@@ -362,27 +293,24 @@ class LocalLabelSession:
             alias, into = (self._names[each.number] for each in joined)
             self._merges.append(LabelMerge(kind=LabelKind.SCOPE, alias=alias, into=into, position=self._steps))
         if turn is None or turn.kind in (ASKS, SAYS):
-            resolution = self._references.resolve(reading.step, scope=label)
+            context = self._before.lend(reading.step)
         else:
-            resolution = Resolution((), self._runs.leans_on(turn, reading.step))
+            context = self._runs.leans_on(turn, reading.step)
         kinds = self._entities.type(reading) if turn is None else self._entities.of_run(reading, turn)
         if known is None:
             if acts:
                 events = self._events.admit(acts)
             else:
-                argues = self._arguing.act(reading)
-                events = self._events.type(reading, open_move=open_move, by_opener=by_opener, argues=argues)
+                events = self._events.type(reading, open_move=open_move, by_opener=by_opener)
             known = StepLabels(
                 intent=ContextualIntent(scope=label, event_types=tuple(events), entity_types=tuple(kinds.types)),
                 made_by=NAME,
-                references=resolution.references,
                 summary=_summarize(reading, label, events),
                 mentions=kinds.mentions,
-                context=resolution.context,
+                context=context,
             )
         self._keep(known)
         self._events.vocabulary.count(known.intent.event_types)
-        self._arguing.take(reading.role, known.intent.event_types)
         self._entities.take(reading, known.intent.entity_types, known.mentions)
         self._steps += 1
         if self._steps % MERGE_EVERY_STEPS == 0:
@@ -438,9 +366,8 @@ class LocalLabelSession:
                 "labeler": NAME,
                 "scopes": self._scopes.save(),
                 "events": self._events.save(),
-                "arguing": self._arguing.save(),
                 "entities": self._entities.save(),
-                "references": self._references.save(),
+                "before": self._before.save(),
                 "runs": self._runs.save(),
                 "names": self._names,
                 "wishes": self._wishes,
@@ -458,9 +385,8 @@ class LocalLabelSession:
         session = cls(trajectory)
         session._scopes = ScopeTracker.load(data["scopes"])
         session._events = EventTyper.load(data["events"])
-        session._arguing = Arguing.load(data["arguing"])
         session._entities = EntityTyper.load(data["entities"])
-        session._references = ReferenceResolver.load(data["references"])
+        session._before = StepBefore(*data["before"])
         session._runs = RunTracker.load(data["runs"])
         session._names = list(data["names"])
         session._wishes = [(wished, quality) for wished, quality in data["wishes"]]

@@ -30,7 +30,6 @@ _UNIT_WORDS = tuple(_UNITS.split("|"))
 _PARTS = "day|week|phase|stage|leg|chapter|milestone|sprint"
 """Units that a plan is made of, one after the other."""
 _PART_WORDS = tuple(_PARTS.split("|"))
-_PART_STARTS = tuple(f"{part} " for part in _PART_WORDS)
 _FRONT = re.compile(
     rf"""\W{{0,9}}(?:(?:ok(?:ay)?|and|so|now|then|next|oh|well|also|but|great|thanks|right|alright)\b\W{{1,9}}){{0,4}}
     (?:for\ (?:{_UNITS})\ ?\#?\w+\b|(?:{_UNITS})\ ?\#?\w+\ ?(?:[:,.!?;–—-]|$))""",
@@ -146,14 +145,6 @@ def turned_to(reading: Reading) -> str:
     return unit if directs or (unit.startswith(_PART_WORDS) and _names_nothing(reading)) else ""
 
 
-def part_of(text: str) -> str:
-    """The last part of a plan that a text names ("day 2", "the second day"); empty if it names none."""
-    folded = fold_case(text[:_MOST_TURNING_CHARS])
-    if not any(map(folded.__contains__, _PART_WORDS)):
-        return ""
-    return max((found for found in _units_in(folded) if found[1].startswith(_PART_STARTS)), default=(0, ""))[1]
-
-
 def _names_nothing(reading: Reading) -> bool:
     """Whether a short step by a person names nothing that it could be about but a unit."""
     short = len(reading.text) <= _MOST_TURNING_CHARS and not reading.data.calls
@@ -207,7 +198,6 @@ def _stems_of(name: str) -> frozenset[str]:
     return frozenset(content_stems(name))
 
 
-@text_cache(maxsize=4)  # asked for the scope of a step, and again for its references
 def _units_in(folded: str) -> list[tuple[int, str]]:
     """The units that a text in lower case names, counted ones first, each with its place."""
     counted = [(match.start(), f"{match[2]} {ordinal(match[1])}") for match in _PART_COUNTED.finditer(folded)]

@@ -6,7 +6,7 @@ apart by the identifiers that travel through calls and results, by who is to spe
 share with a step. Results go with their calls. What stands here decides as soon as a trajectory shows that it is a run;
 dialogues without tools never come here.
 
-More than 400 lines because opening, choosing, remembering and forgetting goals share one memory of the run.
+More than 400 lines because opening, choosing and remembering goals share one memory of the run.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from math import log
 from typing import Any, NamedTuple
 
 from stitch.core.intent import PHASE_MARK, SETUP_SCOPE, clean_label, goal_of
-from stitch.core.protocols import ErasedText, Forgotten
 from stitch.core.steps import Step
 from stitch.label.local import chains
-from stitch.label.local.forgetting import drop, uncount, unsaid, unsaid_of
 from stitch.label.local.naming import distinct_name
 from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of
 from stitch.label.local.phases import Phase, is_repair, phase_after
 from stitch.label.local.reading import AGENTS
+from stitch.label.local.scope_counts import uncount
 from stitch.label.local.titles import goal_title
 from stitch.label.local.turns import (
     ACKNOWLEDGES,
@@ -113,15 +112,6 @@ class Goal:
     """Whether its last words ask for an answer."""
     failed: bool = False
     """Whether its last result went wrong: then its next call is the next attempt."""
-
-    def forget(self, erased: ErasedText) -> None:
-        """Forget the words that only erased steps said."""
-        drop(self.terms, erased)
-        self.made, self.waiting = unsaid_of(self.made, erased), unsaid_of(self.waiting, erased)
-        self.label = erased.renamed(self.label)
-        self.said, self.opening, self.session = (
-            unsaid(text, erased) for text in (self.said, self.opening, self.session)
-        )
 
 
 class Place(NamedTuple):
@@ -451,21 +441,6 @@ class RunTracker:
             self._first_title = goal_title(text) if len(text) > _LONG_STATEMENT_CHARS else ""
         self._position += 1
         self._session = step.session or self._session
-
-    def forget(self, gone: Iterable[Forgotten], *, erased: ErasedText) -> None:
-        """Forget the names of steps, and the words that only they said."""
-        for goal in self.goals:
-            for term in filter(erased.said_in, goal.terms):
-                uncount(self._df, term)
-            goal.forget(erased)
-        if erased.said_in(self._first_opening) or erased.said_in(self._first_title):
-            self._first_opening = self._first_title = ""
-        for each in gone:  # names are no words that were said
-            self._parents.pop(each.step.id or "", None)
-        for counts in (self._df, self._parents, self._openings, self._setups):
-            drop(counts, erased)
-        self._session = unsaid(self._session, erased)
-        self._given, self._callers = unsaid_of(self._given, erased), unsaid_of(self._callers, erased)
 
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""

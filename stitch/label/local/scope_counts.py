@@ -41,3 +41,19 @@ def bounded(counts: dict[str, int], most: int) -> dict[str, int]:
     if len(counts) <= 2 * most:
         return counts
     return dict(sorted(counts.items(), key=lambda item: -item[1])[:most])
+
+
+def uncount(counts: dict[str, int], key: str) -> None:
+    """Count a key once less; one that is not counted any more goes."""
+    if (left := counts.get(key, 0) - 1) > 0:
+        counts[key] = left
+    else:
+        counts.pop(key, None)
+
+
+def without_place(span: list[int], position: int) -> list[list[int]]:
+    """What is left of a stretch without one of its places."""
+    first, last = span
+    if not first <= position <= last:
+        return [span]
+    return [part for part in ([first, position - 1], [position + 1, last]) if part[0] <= part[1]]

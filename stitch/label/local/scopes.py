@@ -9,14 +9,13 @@ memory of the trajectory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import repeat
 from operator import add, mul
 from typing import Any
 
 import orjson
 
-from stitch.core.protocols import ErasedText
 from stitch.label.local import chains
 from stitch.label.local.candidates import Candidate, Decision, Weighing, shipped_weights
 from stitch.label.local.evidence import (
@@ -27,13 +26,12 @@ from stitch.label.local.evidence import (
     scope_evidence,
     step_evidence,
 )
-from stitch.label.local.forgetting import close_up, drop, forget_speaker, return_to, scrub, uncount, without_place
 from stitch.label.local.known_words import goes_on, known_in
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.naming import NOTHING_SAID, InWords
 from stitch.label.local.reading import AGENTS, Reading
-from stitch.label.local.replies import FADING_STEPS, Heard, Replies, blend, fit, shipped_replies, vector, vectors
-from stitch.label.local.scope_counts import bounded, counted, restored, saved
+from stitch.label.local.replies import Heard, Replies, blend, fit, shipped_replies, vector, vectors
+from stitch.label.local.scope_counts import bounded, counted, restored, saved, uncount, without_place
 from stitch.label.local.threads import (
     JOIN_FEATURES,
     JOIN_MARGIN,
@@ -54,8 +52,6 @@ MAX_CANDIDATES = 10
 _MAX_TERMS = 160
 _MAX_VALUES = 120
 _RECENT_STEPS = 3
-_HEARD_AGAIN = 4 * FADING_STEPS
-"""Of a scope that loses a step so many of its last steps are read again: what was before has faded."""
 _MAX_RIVALS = 6
 _TOPIC_SHARE = 0.5  # So much of a topic's weight was said where it was spoken of.
 _RETURN_MARGIN = 0.2
@@ -387,59 +383,6 @@ class ScopeTracker:
         if position == self._stream.position - 1 and not reading.is_notice:
             self._stream.current = self._stream.spoke[reading.role] = scope.number
             self._leave_at(reading, scope, position=position)
-
-    def forget(self, gone: Mapping[int, Reading], *, left: Callable[[int], Reading], erased: ErasedText) -> None:
-        """Forget steps, by their places, and what only they said; what followed what stays as it was heard.
-
-        Args:
-            gone: The steps.
-            left: Gives a step that remains, by how many of those that remain stand before it.
-            erased: What only they said.
-        """
-        stream, places = self._stream, sorted(gone)
-        touched = {place: self.at(place) for place in places}
-        for place, scope in touched.items():
-            self.take_out(gone[place], scope, position=place)
-            forget_speaker(stream, gone[place])
-            self._parents.pop(gone[place].step.id or "", None)
-        was_last = stream.position - 1 in gone
-        close_up(self.scopes, stream, places)
-        for scope in {scope.number: scope for scope in touched.values()}.values():
-            if scope.steps:
-                self._hear_again(scope, left)
-            else:
-                self._leave_empty(scope, near=min(touched, key=lambda place: touched[place] is not scope))
-        if was_last:
-            reading = left(stream.position - 1)
-            return_to(stream, reading, self.at(stream.position - 1))
-            self._left = None
-        self._ahead, self._heard = {}, None
-        for counts in scrub(self.scopes, stream, erased):
-            drop(counts, erased)
-        drop(self._holders, erased)
-        drop(self._parents, erased)
-
-    def at(self, position: int) -> Scope:
-        """The scope that holds the step at a place."""
-        return next(s for s in self.scopes if s.into is None and any(a <= position <= b for a, b in s.spans))
-
-    def _hear_again(self, scope: Scope, left: Callable[[int], Reading]) -> None:
-        """How the last steps of a scope leave it, from these steps anew."""
-        places = [place for first, last in scope.spans for place in range(first, last + 1)][-_HEARD_AGAIN:]
-        steps = scope.steps
-        scope.recent, scope.gist, scope.asker, scope.closed = [], [], "", False
-        for number, place in enumerate(places, start=steps - len(places) + 1):
-            scope.steps = number
-            self._leave_at(left(place), scope, position=place)
-        scope.steps = steps
-
-    def _leave_empty(self, scope: Scope, *, near: int) -> None:
-        """Let a scope without steps lead to the one beside which it stood."""
-        for value in scope.values:
-            if scope.number in self._holders.get(value, ()):
-                self._release(value, scope)
-        home = self.at(min(near, self._stream.position - 1))
-        self.scopes[scope.number] = Scope(scope.number, into=home.number)
 
     def _count_words(self, reading: Reading) -> None:
         df = self._stream.df
