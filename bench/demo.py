@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stitch.bench.coding_sample import coding_sample
-from stitch.bench.demo_tree import show_tree
-from stitch.bench.samples import Sample, SampleQuestion, travel_sample, write_jsonl
+from stitch.bench.samples import Sample, SampleQuestion, outline, sample, write_jsonl
 from stitch.console.printing import draw_lanes, one_line
 from stitch.console.progress import progress_drawn
 from stitch.core.progress import counted
 
 if TYPE_CHECKING:
+    from stitch.artifacts import VersionedTree
     from stitch.core import RetrievalResult, ScoredSnippet
     from stitch.memory import Memory
 
 _SHOWN = 3
+_TREE_QUESTIONS = ("//Meal[@cost > 40]", '//Stop[node ~= "outdoors in nature"]', "//Day[some(/Stop[@time < '11:00'])]")
 
 
 @click.command()
@@ -49,19 +49,19 @@ def command(keep: str | None) -> None:
 def _run(folder: Path) -> None:
     from stitch.assemble import open_memory
 
-    samples = (travel_sample(), coding_sample())
+    samples = (sample("trip"), sample("bugs"))
     with open_memory(folder / "demo.memory") as memory:
-        for sample in samples:
-            write_jsonl(sample, folder / f"{sample.name}.jsonl")
-            _stream(memory, sample)
-            inventory = memory.inventory(sample.trajectory.id)
+        for own in samples:
+            write_jsonl(own, folder / f"{own.name}.jsonl")
+            _stream(memory, own)
+            inventory = memory.inventory(own.trajectory.id)
             click.echo(click.style("what it was for, over time", bold=True) + "  (━ pursued, · waiting)")
             click.echo(draw_lanes(inventory.scopes, length=inventory.steps))
             click.echo()
         right = by_similarity = asked = 0
-        for sample in samples:
-            for question in sample.questions:
-                found, found_by_similarity = _ask(memory, sample, question)
+        for own in samples:
+            for question in own.questions:
+                found, found_by_similarity = _ask(memory, own, question)
                 asked += 1
                 right += found
                 by_similarity += found_by_similarity
@@ -70,7 +70,7 @@ def _run(folder: Path) -> None:
             + click.style(f"{by_similarity} of {asked} by similarity alone (words and vectors fused).", bold=True)
         )
         click.echo()
-        show_tree(memory)
+        _show_tree(memory)
 
 
 def _stream(memory: Memory, sample: Sample) -> None:
@@ -110,3 +110,28 @@ def _is_right(hit: ScoredSnippet, question: SampleQuestion) -> bool:
 def _place(result: RetrievalResult, question: SampleQuestion) -> str:
     places = [rank for rank, hit in enumerate(result.hits, start=1) if _is_right(hit, question)]
     return f"at place {places[0]}" if places else f"not among the first {len(result.hits)}"
+
+
+def _show_tree(memory: Memory) -> None:
+    """Make a tree, ask it, edit it, and ask it as it was."""
+    from stitch.artifacts import Move, SetField
+    from stitch.artifacts.telling import lines_of
+    from stitch.trees.reading import read_text
+
+    trip = memory.trees.create("porto", read_text(outline(), form="outline"), message="first plan")
+    click.echo(click.style("And artifacts as trees", bold=True) + f": {trip.name}, {len(trip.tree)} nodes")
+    for question in _TREE_QUESTIONS:
+        _ask_tree(trip, question)
+    trip.edit([SetField("gaveto", "cost", "EUR 30"), Move("gardens", before="foz")], message="a cheaper Sunday")
+    click.echo(f"  edited: {trip.history()[-1].message}")
+    for line in lines_of(trip.diff("v1")):
+        click.echo(f"    {one_line(line)}")
+    _ask_tree(trip, "//Meal[@cost > 40]")
+    _ask_tree(trip, '/Version[message ~= "first plan"]//Meal[@cost > 40]')
+    click.echo()
+
+
+def _ask_tree(trip: VersionedTree, query: str) -> None:
+    found = trip.select(query)
+    named = ", ".join(f"{node.fields['name']} ({node.score:.2f})" for node in found) or "nothing"
+    click.echo(f"  {query}\n    {named}")

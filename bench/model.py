@@ -158,7 +158,7 @@ def measure_throughput(steps: Sequence[Step], *, latency_s: float, concurrency: 
 
 def measure_growth(steps: Sequence[Step]) -> float:
     """Megabytes by which the process has grown when the same labeler has labeled many steps more."""
-    from stitch.bench.perf import _resident_mb
+    from stitch.bench.timing import resident_mb
     from stitch.label.local import LocalLabeler
     from stitch.label.model import WindowedLabeler
     from stitch.lm import LanguageModel
@@ -170,9 +170,9 @@ def measure_growth(steps: Sequence[Step]) -> float:
             labeler.begin(f"{name} {start}").label(list(steps))
 
     label(_WARM_STEPS, "warm")
-    before = _resident_mb()["rss_mb"]
+    before = resident_mb()
     label(LONG_STEPS, "long")
-    return _resident_mb()["rss_mb"] - before
+    return resident_mb() - before
 
 
 class SlowProvider:

@@ -1,10 +1,9 @@
-"""What a server costs: searches and adds over HTTP beside the same in process, alone and while steps come in."""
+"""The cost of a server: searches and adds over HTTP beside the same in process, alone and while steps come in."""
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -17,16 +16,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
-from stitch.bench.figures import plain
-from stitch.bench.perf import TRAJECTORY_STEPS, _ms, _percentile, sample_question, sample_steps
+from stitch.bench.timing import (
+    TRAJECTORY_STEPS,
+    Figures,
+    percentile,
+    percentiles,
+    print_figures,
+    sample_batches,
+    sample_question,
+    sample_steps,
+    took_ms,
+)  # fmt: skip
 from stitch.console.options import json_option
-from stitch.console.printing import print_json
 
 CLIENTS = (1, 8, 32)
 SEARCHES = 320
@@ -40,23 +46,17 @@ STREAMS = 1_000
 _PLACE_TRIES = 10
 """So often the place of a stream that was closed is waited for, a second each."""
 
-Figures = dict[str, float]
-Ask = Callable[[], object]
-
 
 def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0) -> Figures:
     """Measure a server whose memory holds so many steps, and beside it a copy of that memory in this process.
 
     `overhead_*` is what a search over HTTP took more than the same question to the copy right before or after it, one
     at a time: pairs, so that both have the same machine. `socket_overhead_*` is the same for `open_memory` of the
-    served folder, and `python_overhead_*` for that of `stitch+http://`. `*_cpu_ms` is the processor time that a search
-    took of each side, which others on the machine do not change much. `search_N_*` and `add_N_*` are asked by N clients
-    at once, who wait for each answer; `in_process_*` by as many threads. `busy_*` are searches of one client while
-    another one streams steps without a pause, and `busy_steps_per_s` is how fast these are taken.
-
-    `streams_mb` is what the server needs more with so many streams of events open than before, and `streams_again_mb`
-    what it needs more when all were closed and as many opened again; `stream_event_ms` is the time until the last of
-    them has been told of an event.
+    served folder, and `python_overhead_*` for that of `stitch+http://`. `search_N_*` and `add_N_*` are asked by N
+    clients at once, who wait for each answer; `in_process_*` by as many threads. `busy_*` are searches of one client
+    while another one streams steps without a pause, and `busy_steps_per_s` is how fast these are taken. `streams_mb` is
+    what the server needs more with so many streams of events open, `stream_event_ms` the time until the last of them
+    has been told of an event.
 
     Args:
         steps: How many steps the memory holds.
@@ -69,47 +69,25 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
         served, copy = Path(temporary) / "served", Path(temporary) / "copy"
         rng = random.Random(seed)
         with open_memory(served) as memory:
-            for number, start in enumerate(range(0, steps, TRAJECTORY_STEPS)):
-                batch = list(sample_steps(rng, min(TRAJECTORY_STEPS, steps - start)))
+            for number, batch in enumerate(sample_batches(rng, steps)):
                 memory.add_many(batch, trajectory=f"trip-{number}")
         shutil.copytree(served, copy)
+        questions = [sample_question(rng) for _ in range(SEARCHES)]
         with _server(served) as server, open_memory(copy, share=False) as memory:
-
-            def ask(question: str) -> object:
-                return memory.search(question, k=K)
-
-            questions = [sample_question(rng) for _ in range(SEARCHES)]
-            for question in questions[:WARMING]:
-                ask(question)
-                server.search(question)
-            figures: Figures = {"steps": float(steps)}
-            figures |= _overhead("overhead", server, server.search, ask, questions)
+            ask = partial(memory.search, k=K)
+            figures: Figures = {"steps": float(steps), **_overhead("overhead", server.search, ask, questions)}
             for name, where in (("socket", str(served)), ("python", f"stitch+{server.url}")):
                 with open_memory(where) as other:
-                    figures |= _overhead(f"{name}_overhead", server, partial(other.search, k=K), ask, questions)
+                    figures |= _overhead(f"{name}_overhead", partial(other.search, k=K), ask, questions)
             for clients in CLIENTS:
                 figures |= _times(f"in_process_search_{clients}", clients, [partial(ask, each) for each in questions])
                 figures |= _times(f"search_{clients}", clients, [partial(server.search, each) for each in questions])
-            for clients in CLIENTS:
-                adds = list(enumerate(sample_steps(rng, ADDS)))
-                figures |= _times(
-                    f"in_process_add_{clients}",
-                    clients,
-                    [
-                        partial(memory.add, step, trajectory=f"add-{clients}-{number % clients}")
-                        for number, step in adds
-                    ],
-                )
-                figures |= _times(
-                    f"add_{clients}",
-                    clients,
-                    [
-                        partial(server.add, step.model_dump(exclude_defaults=True), f"add-{clients}-{number % clients}")
-                        for number, step in adds
-                    ],
-                )
-            figures |= _busy(server, questions)
-            return figures | _streams(server, streams)
+                adds = [(step, f"add-{clients}-{n % clients}") for n, step in enumerate(sample_steps(rng, ADDS))]
+                here = [partial(memory.add, step, trajectory=name) for step, name in adds]
+                there = [partial(server.add, step.model_dump(exclude_defaults=True), name) for step, name in adds]
+                figures |= _times(f"in_process_add_{clients}", clients, here)
+                figures |= _times(f"add_{clients}", clients, there)
+            return {**figures, **_busy(server, questions), **_streams(server, streams)}
 
 
 @click.command(name="serve")
@@ -124,12 +102,7 @@ def command(steps: int, streams: int, *, as_json: bool) -> None:
       stitch bench serve --steps 2000 --json
     """
     click.echo(f"stitch: serving a memory of {steps} steps, and asking it; takes a minute or two", err=True)
-    figures = plain(measure_serving(steps, streams=streams))
-    if as_json:
-        print_json(figures)
-    else:
-        for name, value in figures.items():
-            click.echo(f"{name:32} {value:12,.3f}")
+    print_figures(measure_serving(steps, streams=streams), as_json=as_json)
 
 
 class _Server:
@@ -180,14 +153,6 @@ class _Server:
         connection.close()
         assert done, "the stream broke off"
 
-    def processor_s(self) -> float:
-        """How much processor time the server has taken; on Linux, else not a number."""
-        file = Path(f"/proc/{self.pid}/stat")
-        if not file.exists():
-            return float("nan")
-        fields = file.read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def resident_mb(self) -> float:
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
@@ -223,56 +188,35 @@ def _server(memory: Path) -> Iterator[_Server]:
 
 
 def _overhead(
-    name: str, server: _Server, there: Callable[[str], object], ask: Callable[[str], object], questions: Sequence[str]
+    name: str, there: Callable[[str], object], ask: Callable[[str], object], questions: Sequence[str]
 ) -> Figures:
     """What a way to the server adds to a search: of each question, the difference to the same in process.
 
-    In turn one of them is first. The processor time of what is asked `there` is that of this process; that of the
-    server is its own.
+    In turn one of them is first.
     """
     for question in questions[:WARMING]:
         there(question)
+        ask(question)
     more, alone = [], []
-    own_s = client_s = 0.0
-    server_s = server.processor_s()
     for number, question in enumerate(questions):
         first, second = (ask, there) if number % 2 else (there, ask)
-        began = time.process_time()
-        times = [_ms(first, question)]
-        between = time.process_time()
-        times.append(_ms(second, question))
-        spent = [between - began, time.process_time() - between]
+        times = took_ms(first, question), took_ms(second, question)
         own, over = times if number % 2 else reversed(times)
-        own_s += spent[0 if number % 2 else 1]
-        client_s += spent[1 if number % 2 else 0]
         more.append(over - own)
         alone.append(own)
-    server_ms, client_ms = (server.processor_s() - server_s) / len(questions) * 1e3, client_s / len(questions) * 1e3
-    return {
-        f"{name}_p50_ms": median(more),
-        f"{name}_p95_ms": _percentile(more, 95),
-        f"{name}_of_p50_ms": median(alone),
-        f"{name}_of_cpu_ms": own_s / len(questions) * 1e3,
-        f"{name}_server_cpu_ms": server_ms,
-        f"{name}_client_cpu_ms": client_ms,
-    }
+    return {**percentiles(name, more), f"{name}_of_p50_ms": percentile(alone, 50)}
 
 
-def _times(name: str, clients: int, calls: Sequence[Ask]) -> Figures:
-    """How long calls take that so many clients make, each one after the other."""
+def _times(name: str, clients: int, calls: Sequence[Callable[[], object]]) -> Figures:
+    """Times of calls that so many clients make, each one after the other."""
 
-    def run(own: Sequence[Ask]) -> list[float]:
-        return [_ms(call) for call in own]
+    def run(own: Sequence[Callable[[], object]]) -> list[float]:
+        return [took_ms(call) for call in own]
 
     began = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:
         times = [each for own in pool.map(run, [calls[number::clients] for number in range(clients)]) for each in own]
-    per_s = len(calls) / (time.perf_counter() - began)
-    return {
-        f"{name}_p50_ms": _percentile(times, 50),
-        f"{name}_p95_ms": _percentile(times, 95),
-        f"{name}_per_s": per_s,
-    }
+    return {**percentiles(name, times), f"{name}_per_s": len(calls) / (time.perf_counter() - began)}
 
 
 def _busy(server: _Server, questions: Sequence[str]) -> Figures:
@@ -291,43 +235,31 @@ def _busy(server: _Server, questions: Sequence[str]) -> Figures:
     began = time.perf_counter()
     streaming = threading.Thread(target=server.stream, args=(lines(),), kwargs={"stored": count})
     streaming.start()
-    times = [_ms(server.search, question) for question in questions]
+    times = [took_ms(server.search, question) for question in questions]
     per_s = stored / (time.perf_counter() - began)
     ending.set()
     streaming.join()
-    return {
-        "busy_search_p50_ms": _percentile(times, 50),
-        "busy_search_p95_ms": _percentile(times, 95),
-        "busy_steps_per_s": per_s,
-    }
+    return {**percentiles("busy_search", times), "busy_steps_per_s": per_s}
 
 
 def _streams(server: _Server, count: int) -> Figures:
-    """Many streams of events, twice."""
-    needed, told = [server.resident_mb()], []
-    for _ in range(2):
-        opened = [_opened(server) for _ in range(count)]
-        needed.append(server.resident_mb())
-        began = time.perf_counter()
-        server.search("Which hotel?")
-        for _, response in opened:
-            _read_event(response, "searched")
-        told.append((time.perf_counter() - began) * 1e3)
-        for connection, response in opened:
-            response.close()
-            connection.close()
-    return {
-        "streams": float(count),
-        "streams_mb": needed[1] - needed[0],
-        "streams_again_mb": needed[2] - needed[1],
-        "stream_event_ms": told[0],
-    }
+    """Many streams of events."""
+    before_mb = server.resident_mb()
+    opened = [_opened(server) for _ in range(count)]
+    needed_mb = server.resident_mb() - before_mb
+    began = time.perf_counter()
+    server.search("Which hotel?")
+    for _, response in opened:
+        _read_event(response, "searched")
+    told_ms = (time.perf_counter() - began) * 1e3
+    for connection, response in opened:
+        response.close()
+        connection.close()
+    return {"streams": float(count), "streams_mb": needed_mb, "stream_event_ms": told_ms}
 
 
 def _opened(server: _Server) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
     """A stream of events that has begun; its place may have to be waited for, as the server says.
-
-    A client that has left looks for two seconds like one that only sends no more, and so long has its place.
 
     Raises:
         AssertionError: There is none for too long.

@@ -1,95 +1,193 @@
-"""How themes bear a stream of steps: their sizes, what is moved, what a step costs, what another order changes."""
+"""Themes over a stream of steps: their sizes, what is moved, what a step, loading and a search cost."""
 
 from __future__ import annotations
 
 import random
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from stitch.bench.data.sets import load_questions
-from stitch.bench.data.types import DataSet
+from stitch.bench.data.types import DataSet, Question
+from stitch.bench.timing import percentile, resident_mb
 from stitch.console.options import json_option
 from stitch.console.printing import print_json
 from stitch.core import Trajectory
+from stitch.core.progress import Progress
 from stitch.errors import InputError
 from stitch.themes import ThemeProjection
 from stitch.themes.figures import ThemeFigures, figures_of
 
-BATCH_STEPS = 250
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+
+BATCH_STEPS = 100
 """After so many steps the themes are brought up."""
-_MOST_STATEMENTS = 10**8
 ORDERS = 3
 """In so many orders the trajectories come, to see what that changes."""
+QUESTIONS = 60
+"""So many questions are asked at each size."""
+BUDGET_TOKENS = 1_024
+_MOST_STATEMENTS = 10**8
 
 
-def measure_themes(
-    trajectories: Sequence[Trajectory], *, most: int | None = None, folder: Path | None = None
-) -> dict[str, Any]:
-    """Measure the themes of trajectories that come one after the other.
+class Size(NamedTuple):
+    """What themes cost in a memory of a size, in processor time."""
 
-    `cpu_ms_a_step` is what it costs to derive statements and to place them, journal and embedder included, of the first
-    tenth of the steps and of the last; labels are not made, for themes do not need them. `load_cpu_s` is what a process
-    that comes later pays to have all of it, from the file of what was derived if that is large enough to be saved.
+    statements: int
+    steps: int
+    step_cpu_ms: float
+    """What one of the steps since the last size cost to derive and place."""
+    load_cpu_s: float
+    """What another process pays to have what is derived."""
+    search_p50_cpu_ms: float | None
+    """None where no question is asked."""
+    search_p95_cpu_ms: float | None
+    intent_p50_cpu_ms: float | None
+    """The same questions, answered by the steps that `intent` ranks."""
+    rss_mb: float
+
+
+def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = None) -> dict[str, Any]:
+    """Measure the themes of trajectories that come one after the other, as of one tenant.
+
+    `cpu_ms_a_step` is what it costs to derive statements and to place them, journal and embedder included; labels are
+    not made, for themes do not need them. `load_cpu_s` is what a process that comes later pays to have all of it.
 
     Args:
-        trajectories: What comes; of all together, as of one tenant.
+        trajectories: What comes.
         most: So many statements at most.
-        folder: Where to make the journal; a temporary folder if None.
     """
     from stitch.embed import StaticEmbedder
     from stitch.journal import SqliteJournal
 
-    with tempfile.TemporaryDirectory(prefix="stitch-themes-") as temporary:
-        journal = SqliteJournal((folder or Path(temporary)) / "journal.sqlite")
-        saved = (folder or Path(temporary)) / "themes"
+    steps, spent_s = 0, 0.0
+    with tempfile.TemporaryDirectory(prefix="stitch-themes-") as folder:
+        journal, saved = SqliteJournal(Path(folder) / "journal.sqlite"), Path(folder) / "themes"
         themes = ThemeProjection(journal=journal, tenant="bench", embedder=StaticEmbedder(), folder=saved)
         themes.embedder.embed(["the table is read before anything is measured"])
-        costs: list[tuple[int, float]] = []
         for trajectory in trajectories:
             for start in range(0, len(trajectory.steps), BATCH_STEPS):
                 batch = trajectory.steps[start : start + BATCH_STEPS]
-                journal.append_many(batch, tenant="bench", trajectory=trajectory.id, recorded=float(len(costs)))
-                began = time.process_time()
-                themes.bring_up()
-                costs.append((len(batch), time.process_time() - began))
+                journal.append_many(batch, tenant="bench", trajectory=trajectory.id, recorded=float(steps))
+                spent_s += _cpu_s(themes.bring_up)
+                steps += len(batch)
             if most is not None and len(themes.holding.statements) >= most:
                 break
         figures = figures_of(themes)
         themes.save()
         again = ThemeProjection(journal=journal, tenant="bench", embedder=themes.embedder, folder=saved)
-        began = time.process_time()
-        again.load()
-        load_cpu_s = time.process_time() - began
+        load_cpu_s = _cpu_s(again.load)
         journal.close()
-    tenth = max(1, len(costs) // 10)
     return {
-        "steps": sum(steps for steps, _ in costs),
+        "steps": steps,
         **figures._asdict(),
-        "cpu_ms_a_step_first": _cpu_ms(costs[:tenth]),
-        "cpu_ms_a_step_last": _cpu_ms(costs[-tenth:]),
+        "cpu_ms_a_step": 1e3 * spent_s / max(1, steps),
         "load_cpu_s": load_cpu_s,
-        "statements_a_step": figures.statements / max(1, sum(steps for steps, _ in costs)),
+        "statements_a_step": figures.statements / max(1, steps),
     }
 
 
-def _cpu_ms(costs: Sequence[tuple[int, float]]) -> float:
-    return 1e3 * sum(seconds for _, seconds in costs) / max(1, sum(steps for steps, _ in costs))
-
-
-def in_orders(trajectories: Sequence[Trajectory], *, most: int | None = None) -> list[ThemeFigures]:
-    """What themes of the same trajectories are like when these come in other orders."""
+def in_orders(trajectories: Sequence[Trajectory]) -> list[ThemeFigures]:
+    """The themes of the same trajectories when these come in other orders."""
     found = []
     for seed in range(ORDERS):
         shuffled = list(trajectories)
         random.Random(seed).shuffle(shuffled)
-        measured = measure_themes(shuffled, most=most)
+        measured = measure_themes(shuffled)
         found.append(ThemeFigures(**{name: measured[name] for name in ThemeFigures._fields}))
     return found
+
+
+def measure_growth(sets: Sequence[DataSet], sizes: Sequence[int], *, questions: int = QUESTIONS) -> list[Size]:
+    """Measure a whole memory of one tenant at sizes, in statements; of a size that the sets do not reach, at their end.
+
+    Args:
+        sets: What comes.
+        sizes: At so many statements it is measured.
+        questions: So many of the questions on what came last are asked at each size; 0 asks none.
+    """
+    wanted, rows, asked = deque(sorted(set(sizes))), list[Size](), list[Question]()
+    progress = Progress("statements", of=max(sizes))
+    with tempfile.TemporaryDirectory(prefix="stitch-themes-") as folder:
+        memory = _opened(Path(folder))
+        try:
+            steps = before = statements = 0
+            spent_s = 0.0
+
+            def row() -> Size:
+                nonlocal memory, spent_s, before
+                memory.close()
+                memory = _opened(Path(folder))
+                since, cost_s = steps - before, spent_s
+                spent_s, before = 0.0, steps
+                recent = asked[-questions:] if questions else []
+                return _size(memory, recent, statements=statements, steps=steps, step_s=cost_s / max(1, since))
+
+            for data in sets:
+                for trajectory in data.trajectories:
+                    asked += [each for each in data.questions if each.trajectory == trajectory.id]
+                    for start in range(0, len(trajectory.steps), BATCH_STEPS):
+                        batch = trajectory.steps[start : start + BATCH_STEPS]
+                        memory.add_many(batch, trajectory=trajectory.id)
+                        spent_s += _cpu_s(lambda: memory.hierarchy)
+                        steps += len(batch)
+                        now = memory.hierarchy.count()
+                        progress.advance(now - statements)
+                        statements = now
+                        if statements >= wanted[0]:
+                            rows.append(row())
+                            while wanted and statements >= wanted[0]:
+                                wanted.popleft()
+                            if not wanted:
+                                return rows
+            rows.append(row())
+        finally:
+            memory.close()
+    return rows
+
+
+def _size(memory: Memory, asked: Sequence[Question], *, statements: int, steps: int, step_s: float) -> Size:
+    load_cpu_s = _cpu_s(lambda: memory.hierarchy)
+
+    def search_ms(question: Question, lens: str) -> float:
+        return 1e3 * _cpu_s(
+            lambda: memory.search(
+                question.text, retriever=lens, budget_tokens=BUDGET_TOKENS, asked_at=question.asked_at
+            )
+        )
+
+    found = {lens: [search_ms(each, lens) for each in asked] for lens in ("themes", "intent")}
+    return Size(
+        statements=statements,
+        steps=steps,
+        step_cpu_ms=1e3 * step_s,
+        load_cpu_s=load_cpu_s,
+        search_p50_cpu_ms=percentile(found["themes"], 50) if asked else None,
+        search_p95_cpu_ms=percentile(found["themes"], 95) if asked else None,
+        intent_p50_cpu_ms=percentile(found["intent"], 50) if asked else None,
+        rss_mb=resident_mb(),
+    )
+
+
+def _opened(folder: Path) -> Memory:
+    """A memory, with all read that is read at the first search whatever its size."""
+    from stitch.assemble import open_memory
+
+    memory = open_memory(folder)
+    memory.search("is asked before anything is measured", retriever="intent")
+    return memory
+
+
+def _cpu_s(do: Callable[[], object]) -> float:
+    began = time.process_time()
+    do()
+    return time.process_time() - began
 
 
 @click.command()
@@ -111,13 +209,19 @@ def command(as_json: bool, folders: tuple[Path, ...], statements: tuple[int, ...
     if statements and orders:
         raise InputError("--orders and --statements measure different things", hint="give one of them")
     if statements:
-        _tell_growth(sets, statements, as_json=as_json)
+        rows = [row._asdict() for row in measure_growth(sets, statements)]
+        if as_json:
+            print_json(rows)
+        for row in () if as_json else rows:
+            click.echo("  ".join(f"{name} {'-' if value is None else f'{value:.4g}'}" for name, value in row.items()))
         return
     trajectories = [each for data in sets for each in data.trajectories]
     told: dict[str, Any] = measure_themes(trajectories)
     if orders:
-        for name, values in _spread(in_orders(trajectories)).items():
-            told[f"{name}_by_order"] = values
+        found = in_orders(trajectories)
+        for name in ("themes", "cohesion", "sparsity", "singles"):
+            values = [float(getattr(each, name)) for each in found]
+            told[f"{name}_by_order"] = [min(values), max(values)]
     if as_json:
         print_json(told)
         return
@@ -132,25 +236,3 @@ def _sizes(said: str | None) -> tuple[int, ...]:
     if not all(each.isascii() and each.isdecimal() and 0 < int(each) <= _MOST_STATEMENTS for each in sizes):
         raise click.BadParameter(f"{said!r} are no numbers of statements; write 1000,10000")
     return tuple(map(int, sizes))
-
-
-def _tell_growth(sets: Sequence[DataSet], sizes: Sequence[int], *, as_json: bool) -> None:
-    """Print a line a size."""
-    from stitch.bench.theme_growth import Size, measure_growth
-
-    rows = measure_growth(sets, sizes)
-    if as_json:
-        print_json([row._asdict() for row in rows])
-        return
-    click.echo("  ".join(Size._fields))
-    for row in rows:
-        cells = ("-" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.3g}" for value in row)
-        click.echo("  ".join(cell.rjust(len(name)) for name, cell in zip(Size._fields, cells, strict=True)))
-
-
-def _spread(found: Sequence[ThemeFigures]) -> dict[str, list[float]]:
-    return {
-        name: [min(values), max(values)]
-        for name in ("themes", "cohesion", "sparsity", "singles")
-        if (values := [float(getattr(each, name)) for each in found])
-    }

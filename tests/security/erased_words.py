@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from stitch import Memory, Step, ToolCall, open_memory
 from stitch.bench.generate import SIZES, generate
-from stitch.bench.samples import travel_sample
+from stitch.bench.samples import sample
 from stitch.errors import StitchError
 from stitch.lifecycle.selection import Selector
 from stitch.observe import TraceObserver
@@ -132,7 +132,7 @@ def odd_names(chance: random.Random) -> list[Step]:
 def own_words(chance: random.Random) -> list[Step]:
     """Words that files of a memory use themselves, and those of labels: each said in one step or in a few."""
     with tempfile.TemporaryDirectory() as scratch:
-        fill(Path(scratch) / "m", travel_sample().trajectory.steps[:30])
+        fill(Path(scratch) / "m", sample("trip").trajectory.steps[:30])
         texts = " ".join(each.text for each in SCANNER.texts_in(Path(scratch) / "m") if not each.chance)
     found = sorted(set(re.findall(r"[a-z_]{3,}", texts)))
     templates = (
