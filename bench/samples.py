@@ -58,11 +58,6 @@ def sample(name: str) -> Sample:
     )
 
 
-def party_notes() -> list[dict[str, Any]]:
-    """Notes of which three say what was bought, each among other things."""
-    return list(_read()["party notes"])
-
-
 def outline() -> str:
     """A plan for two days as an outline."""
     return str(_read()["outline"])
@@ -78,3 +73,7 @@ def write_jsonl(of: Sample, path: Path) -> None:
 @lru_cache(maxsize=1)
 def _read() -> Any:
     return json.loads(files(__package__).joinpath("samples.json").read_text(encoding="utf-8"))
+
+
+PARTY_NOTES: tuple[dict[str, Any], ...] = tuple(_read()["party notes"])
+"""Notes of which three say what was bought, each among other things."""

@@ -205,29 +205,37 @@ def command(as_json: bool, folders: tuple[Path, ...], statements: tuple[int, ...
       stitch bench themes --data memory_qa/locomo
       stitch bench themes --data memory_qa/locomo --data memory_qa/longmemeval_s --statements 1000,10000,100000
     """
-    sets = [load_questions(folder) for folder in folders]
     if statements and orders:
         raise InputError("--orders and --statements measure different things", hint="give one of them")
+    sets = [load_questions(folder) for folder in folders]
     if statements:
         rows = [row._asdict() for row in measure_growth(sets, statements)]
         if as_json:
             print_json(rows)
-        for row in () if as_json else rows:
-            click.echo("  ".join(f"{name} {'-' if value is None else f'{value:.4g}'}" for name, value in row.items()))
+        else:
+            for row in rows:
+                click.echo("  ".join(f"{name} {_shown(value)}" for name, value in row.items()))
         return
-    trajectories = [each for data in sets for each in data.trajectories]
+    told = _figures([each for data in sets for each in data.trajectories], orders=orders)
+    if as_json:
+        print_json(told)
+        return
+    for name, value in told.items():
+        click.echo(f"{name:>24}  {' to '.join(map(_shown, value)) if isinstance(value, list) else _shown(value)}")
+
+
+def _figures(trajectories: Sequence[Trajectory], *, orders: bool) -> dict[str, Any]:
     told: dict[str, Any] = measure_themes(trajectories)
     if orders:
         found = in_orders(trajectories)
         for name in ("themes", "cohesion", "sparsity", "singles"):
             values = [float(getattr(each, name)) for each in found]
             told[f"{name}_by_order"] = [min(values), max(values)]
-    if as_json:
-        print_json(told)
-        return
-    for name, value in told.items():
-        shown = " to ".join(f"{each:.4g}" for each in value) if isinstance(value, list) else f"{value:.4g}"
-        click.echo(f"{name:>24}  {shown}")
+    return told
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
 
 
 def _sizes(said: str | None) -> tuple[int, ...]:

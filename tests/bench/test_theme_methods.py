@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stitch.bench.data.sets import load_questions
-from stitch.bench.samples import party_notes
+from stitch.bench.samples import PARTY_NOTES
 from stitch.bench.suites.retrieval import measure_retrieval
 from stitch.bench.suites.running import Options
 
@@ -18,7 +18,7 @@ METHODS = "stitch,themes,themes-topk,themes-flat,themes-no-split-merge,auto,orac
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("party")
-    trajectory: dict[str, Any] = {"id": "notes", "steps": [{**note, "timestamp": None} for note in party_notes()]}
+    trajectory: dict[str, Any] = {"id": "notes", "steps": [{**note, "timestamp": None} for note in PARTY_NOTES]}
     question: dict[str, Any] = {
         "id": "q",
         "trajectory": "notes",

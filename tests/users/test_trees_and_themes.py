@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stitch import StitchError, open_memory
-from stitch.bench.samples import party_notes
+from stitch.bench.samples import PARTY_NOTES
 
 PORTO = """\
 - Weekend: Porto
@@ -153,7 +153,7 @@ def test_a_tree_that_there_is_not_is_a_wrong_call(stitch, kept):
 @pytest.fixture
 def party(tmp_path):
     with open_memory(tmp_path / "party") as memory:
-        memory.add_many(party_notes(), trajectory="notes")
+        memory.add_many(PARTY_NOTES, trajectory="notes")
         yield memory
 
 

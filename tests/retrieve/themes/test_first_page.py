@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stitch import open_memory
-from stitch.bench.samples import party_notes
+from stitch.bench.samples import PARTY_NOTES
 
 README = Path(__file__).resolve().parents[3] / "README.md"
 BOUGHT = ("kite", "lanterns", "cake tin")
@@ -19,7 +19,7 @@ def test_the_code_of_the_page_shows_all_that_was_bought_by_themes_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    [code] = [block for block in README.read_text(encoding="utf-8").split("```") if "party_notes()" in block]
+    [code] = [block for block in README.read_text(encoding="utf-8").split("```") if "PARTY_NOTES" in block]
     out = io.StringIO()
     names: dict[str, object] = {}
     with contextlib.redirect_stdout(out):
@@ -33,6 +33,6 @@ def test_the_code_of_the_page_shows_all_that_was_bought_by_themes_alone(
 @pytest.mark.parametrize("retriever", ["intent", "dense", "lexical", "hybrid"])
 def test_no_ranking_of_steps_shows_all_in_so_few_tokens(tmp_path: Path, retriever: str) -> None:
     with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many(party_notes(), trajectory="notes")
+        memory.add_many(PARTY_NOTES, trajectory="notes")
         found = memory.search("What did I buy for the party in May?", budget_tokens=100, retriever=retriever)
     assert not all(thing in found.context() for thing in BOUGHT)
