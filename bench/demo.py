@@ -15,9 +15,9 @@ from stitch.console.progress import progress_drawn
 from stitch.core.progress import counted
 
 if TYPE_CHECKING:
-    from stitch.artifacts import VersionedTree
     from stitch.core import RetrievalResult, ScoredSnippet
     from stitch.memory import Memory
+    from stitch.trees import VersionedTree
 
 _SHOWN = 3
 _TREE_QUESTIONS = ("//Meal[@cost > 40]", '//Stop[node ~= "outdoors in nature"]', "//Day[some(/Stop[@time < '11:00'])]")
@@ -114,9 +114,9 @@ def _place(result: RetrievalResult, question: SampleQuestion) -> str:
 
 def _show_tree(memory: Memory) -> None:
     """Make a tree, ask it, edit it, and ask it as it was."""
-    from stitch.artifacts import Move, SetField
-    from stitch.artifacts.telling import lines_of
-    from stitch.trees.reading import read_text
+    from stitch.trees import Move, SetField
+    from stitch.trees.core.reading import read_text
+    from stitch.trees.requests.telling import lines_of
 
     trip = memory.trees.create("porto", read_text(outline(), form="outline"), message="first plan")
     click.echo(click.style("And artifacts as trees", bold=True) + f": {trip.name}, {len(trip.tree)} nodes")
