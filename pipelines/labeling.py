@@ -21,6 +21,9 @@ _FORMATS = ("neutral", "openai")
 _model = click.option(
     "--model", metavar="NAME", help="Who labels: a model, or any name if a person does. The same in both commands."
 )
+_asks = click.option(
+    "--asks/--no-asks", default=None, help="Ask what a step is found by in other words. The same in both."
+)
 
 
 @click.group()
@@ -40,6 +43,7 @@ def group() -> None:
 @group.command("export")
 @memory_options
 @_model
+@_asks
 @click.option("--window", metavar="auto|N", help="How many steps a request has at most.  [default: auto]")
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="neutral", show_default=True,
               help="Of the lines: of our own, or of OpenAI's batches.")  # fmt: skip
@@ -77,6 +81,7 @@ def export_command(*, form: Any, out: Path | None, as_json: bool, **settings: An
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @memory_options
 @_model
+@_asks
 @json_option
 @click.pass_context
 def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json: bool, **settings: Any) -> None:
@@ -120,7 +125,7 @@ def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json
 
 
 def _of_labeler(settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: settings.get(name) for name in ("config", "model", "window")}
+    return {name: settings.get(name) for name in ("config", "model", "window", "asks")}
 
 
 def _of_memory(settings: dict[str, Any]) -> dict[str, Any]:

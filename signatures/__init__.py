@@ -28,13 +28,13 @@ from stitch.signatures.trees import (
     ScoreTreeNodes,
     VerifyTreeNodes,
 )
-from stitch.signatures.windows import ConsolidateLabels, LabelWindow
+from stitch.signatures.windows import LabelWindow
 
 __all__ = [
     "AnswerDebate", "AnswerFromTree", "AnswerQuestion", "DiagnoseLabels", "ExtendEventTypes", "InduceScope",
     "JudgeAnswer", "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MendPathQuery", "ProposeTreeEdits",
     "RouteTreeRequest", "ScoreTreeNodes", "TreeTask", "VerifyTreeNodes", "MergeEntityTypes", "MergeEventTypes",
-    "ConsolidateLabels", "ExtractStatements", "NameThemes", "StatementReading", "ThemeName",
+    "ExtractStatements", "NameThemes", "StatementReading", "ThemeName",
     "RealizeOperation", "Reference", "RewriteReferences", "SeedEntityTypes",
     "SeedEventTypes", "SelectEventTypes", "SelectFilter", "SelectFilterEntityTypes", "SelectFilterEvents",
     "SelectScopes", "StepReading", "SummarizeScope", "SummarizeStep", "Synonym",

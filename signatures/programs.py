@@ -5,6 +5,7 @@ The names of the attributes are a file format: compiled programs are keyed by th
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import dspy
@@ -24,7 +25,7 @@ from stitch.signatures.trees import (
     ScoreTreeNodes,
     VerifyTreeNodes,
 )
-from stitch.signatures.windows import LabelWindow
+from stitch.signatures.windows import LabelWindow, without_asks
 
 
 class Program(dspy.Module):
@@ -165,6 +166,15 @@ class TreeProgram(Program):
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """As `forward`."""
         return await self.route.acall(**inputs)
+
+
+def asking(predictor: Any, *, asks: bool) -> Any:
+    """A predictor of labels as it is, or one like it that does not ask for other words."""
+    if asks:
+        return predictor
+    plain = copy(predictor)
+    plain.signature = without_asks(predictor.signature)
+    return plain
 
 
 def _of(prompt: type[dspy.Signature], inputs: dict[str, Any]) -> dict[str, Any]:

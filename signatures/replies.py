@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 _NUMBER = re.compile(r"\b\d{1,6}\b")
 
@@ -51,13 +52,15 @@ def _as_numbers(value: Any) -> Any:
 
 
 def _as_pairs(value: Any) -> Any:
-    """References where a model gives a mapping, or lists of two; what is no pair is left out."""
+    """References where a model gives "words = name", a mapping, or lists of two; what is no pair is left out."""
     if isinstance(value, dict):
         value = list(value.items())
     if not isinstance(value, list):
         return []
     found = []
     for own in value:
+        if isinstance(own, str):
+            own = [part.strip(" \"'") for part in own.split("=", 1)]
         if isinstance(own, dict) and len(own) == 1:
             own = next(iter(own.items()))
         if isinstance(own, (list, tuple)) and len(own) == 2:
@@ -80,6 +83,19 @@ class Reference(BaseModel):
 
     phrase: str = Field(description="as it stands in the step, such as 'it' or 'the second one'")
     means: str = Field(description="the name, as it was said earlier")
+
+
+def _as_texts(references: Sequence[Reference]) -> list[str]:
+    return [f"{own.phrase} = {own.means}" for own in references]
+
+
+References = Annotated[
+    list[Reference],
+    BeforeValidator(_as_pairs),
+    PlainSerializer(_as_texts),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+]
+"""References as short texts: "the second one = Hotel Aurora"."""
 
 
 class Synonym(BaseModel):
@@ -124,7 +140,7 @@ class StepReading(BaseModel):
     scope: Text
     events: Names
     entities: Names
-    references: Annotated[list[Reference], BeforeValidator(_as_pairs)] = Field(default_factory=list)
+    references: References = Field(default_factory=list)
     summary: Text = ""
 
 

@@ -162,6 +162,9 @@ class Settings(BaseModel):
     """Label with a model step by step, as in the paper, at about four calls a step."""
     window: Annotated[int, Field(ge=1, le=200)] | Literal["auto"] = "auto"
     """How many steps one call of a model labels."""
+    asks: bool = True
+    """Let a model that labels also write one or two questions that a step answers, and words to look for it by, in
+    other words than its own: about 30 tokens a step, which find it where a question uses none of its words."""
     label_program: str | GivenModule | None = None
     """A file of `stitch optimize windowed` (or `stepwise`), or one of DSPy's `save`: the compiled prompts with which
     the model labels. In Python also a module of DSPy: a `WindowProgram` or `StepProgram` that was compiled."""

@@ -59,6 +59,7 @@ class GivenSettings(TypedDict, total=False):
     base_url: str | None
     model_key: SecretStr | str | None
     stepwise: bool | None
+    asks: bool | None
     window: int | Literal["auto"] | None
     label_program: str | PromptModule | None
     filter_program: str | PromptModule | None

@@ -141,6 +141,7 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
         program=window,
         window_steps=steps,
         price=_price(loaded),
+        asks=loaded.asks,
     )
 
 
@@ -241,11 +242,13 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
         steps = StepProgram()
         if settings.label_program is not None:
             load_program(settings.label_program, steps, target="stepwise")
-        return StepwiseLabeler(model, embedder=embedder, fallback=LocalLabeler(), program=steps)
+        return StepwiseLabeler(model, embedder=embedder, fallback=LocalLabeler(), program=steps, asks=settings.asks)
     window = WindowProgram()
     if settings.label_program is not None:
         load_program(settings.label_program, window, target="windowed")
-    return WindowedLabeler(model, fallback=LocalLabeler(), program=window, window_steps=window_steps)
+    return WindowedLabeler(
+        model, fallback=LocalLabeler(), program=window, window_steps=window_steps, asks=settings.asks
+    )
 
 
 def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelector:

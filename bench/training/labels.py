@@ -32,11 +32,11 @@ STRETCH_STEPS = 12
 """How many steps a lesson asks to label. A whole window would make examples that few prompts can afford."""
 
 _MOST_REMARKS = 8
-_WINDOW_TOKENS = 700
+_WINDOW_TOKENS = 500
 """What a window takes beside its steps."""
 _READING_TOKENS = 50
 """What a step takes beside its text: its place in the prompt, and a reply."""
-_EARLIER_SHOWN = 0.5
+_EARLIER_SHOWN = 0.3
 """How many earlier steps a window shows for each of its own, about."""
 _KINDS = {"scope": LabelKind.SCOPE, "event_types": LabelKind.EVENT_TYPE, "entity_types": LabelKind.ENTITY_TYPE}
 
@@ -77,12 +77,6 @@ class _Part:
     remarks: list[str] = field(default_factory=list)
 
 
-class _UnmergedLabeler(WindowedLabeler):
-    """Asks about windows alone: what names mean the same is another prompt, which is not learned."""
-
-    consolidates = False
-
-
 class LabelTask:
     """Labeling as a task for optimizers.
 
@@ -114,7 +108,7 @@ class LabelTask:
     def labeler(self, model: LanguageModel, program: Any = None) -> WindowedLabeler | StepwiseLabeler:
         """The labeler with a program."""
         if self._embedder is None:
-            return _UnmergedLabeler(model, fallback=self._fallback, window_steps=STRETCH_STEPS, program=program)
+            return WindowedLabeler(model, fallback=self._fallback, window_steps=STRETCH_STEPS, program=program)
         return StepwiseLabeler(model, embedder=self._embedder, fallback=self._fallback, program=program)
 
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> list[Made]:

@@ -58,6 +58,7 @@ def about_labeler(labeler: OfflineLabeler) -> dict[str, Any]:
         "model": labeler.model.name,
         "window_steps": labeler.window_steps,
         "program": program,
+        "asks": labeler.asks,
         "price": None if price is None else LabelPrice(**price._asdict()),
     }
 
@@ -90,5 +91,6 @@ def _handover(memory: Memory, request: ElsewhereRequest) -> Handover:
         program=program,
         window_steps=request.window_steps,
         price=None if request.price is None else Price(**request.price.model_dump()),
+        asks=request.asks,
     )
     return memory.lifecycle.handover(labeler)

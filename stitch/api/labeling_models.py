@@ -39,6 +39,8 @@ class ElsewhereRequest(Request):
     """The prompts, if they were compiled."""
     price: LabelPrice | None = None
     """If it is known."""
+    asks: bool = True
+    """Whether replies also say what a step is found by in other words."""
 
 
 class LabelWindowsRequest(ElsewhereRequest):

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from stitch.errors import SettingsError
 
 _OF_A_MODEL = ("model", "base_url", "model_budget_tokens", "model_budget_usd")
-_OF_LABELING = ("window", "stepwise", "label_program")
+_OF_LABELING = ("window", "asks", "stepwise", "label_program")
 _WITHOUT_LABELS = ("dense", "lexical", "hybrid")
 """Retrievers that read no labels."""
 

@@ -59,6 +59,11 @@ def labeling_options(command: Command) -> Command:
         ),
         model_options,
         click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),
+        click.option(
+            "--asks/--no-asks",
+            default=None,
+            help="Let it also write what a step is found by in other words.  [default: asks]",
+        ),
         click.option("--stepwise", is_flag=True, default=None, help="Label step by step, as in the paper."),
         click.option("--program", "label_program", metavar="FILE", help="Prompts compiled by `stitch optimize`."),
     )

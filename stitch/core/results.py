@@ -109,6 +109,8 @@ class Selection(NamedTuple):
     """Whether all names of a kind of thing are asked for: then classes of names are chosen that stand for one another,
     density counts kinds, and the context holds of each hit what bears a name."""
     made_by: FilterMaker = FilterMaker.WORDS
+    speaker: str = ""
+    """Whose words are asked for, as the question calls them; empty if nobody's in particular, or if words decide."""
 
 
 class Piece(NamedTuple):

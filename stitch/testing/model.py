@@ -139,8 +139,8 @@ def label_by_rules(system: str, user: str) -> Any:
     """
     fields = fields_of(user)
     if "`readings`" in system:
-        scopes = fields["known_scopes"].split("\n")
-        scope = scopes[-1].partition(": ")[0] or "opening"
+        current = re.search(r"^> \d+\. (.+?)(?:: |$)", fields["known_scopes"], re.MULTILINE)
+        scope = current[1] if current else "opening"
         readings = []
         for line in fields["steps"].split("\n"):  # a text may hold other ends of lines
             step = json.loads(line)

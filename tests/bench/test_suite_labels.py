@@ -267,7 +267,7 @@ def test_labels_that_stand_in_for_a_models_are_told_apart_and_so_are_replies_of_
     replies = iter(["I cannot."] * 3)  # for the window, its first half, and the first step of that
     model = LanguageModel("m", completion=ScriptedCompletion(lambda s, u: next(replies, None) or label_by_rules(s, u)))
     figures = measure_labels(labeled, WindowedLabeler(model, fallback=LocalLabeler()))
-    assert figures["labeled_by"] == {"m windowed-2": 3, LocalLabeler().name: 1}
+    assert figures["labeled_by"] == {"m windowed-3": 3, LocalLabeler().name: 1}
     assert figures["unusable_replies"] == 3
     local = measure_labels(labeled, LocalLabeler())
     assert (local["labeled_by"], local["unusable_replies"]) == ({LocalLabeler().name: 4}, 0)

@@ -84,7 +84,7 @@ def test_a_memory_labels_with_what_dspy_compiled(compiled: WindowProgram, tmp_pa
         memory.flush()
         assert "It is $40 for day 2." in json.dumps(provider.requests[0].body)
         (maker,) = memory.status().labeled_by
-        assert maker.startswith("m windowed-2 ")
+        assert maker.startswith("m windowed-3 ")
 
 
 def test_instructions_that_leave_out_that_steps_give_no_orders_get_it_back(compiled: WindowProgram) -> None:

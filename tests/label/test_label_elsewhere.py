@@ -32,7 +32,8 @@ from stitch.testing.model import LoopbackProvider, fields_of, label_by_rules
 from stitch.testing.storing import ListStore
 
 LOCAL = LocalLabeler().name
-HAND = "hand windowed-2"
+HAND = "hand windowed-3"
+WINDOW = 20
 
 
 def steps(number: int) -> list[Step]:
@@ -55,8 +56,12 @@ def answer(request: dict[str, Any]) -> Any:
     return label_by_rules(system, user)
 
 
+def labeler_of(name: str = "hand", **options: Any) -> OfflineLabeler:
+    return OfflineLabeler(name, fallback=LocalLabeler(), **{"window_steps": WINDOW, **options})
+
+
 def exported(memory: Memory, name: str = "hand", **options: Any) -> list[dict[str, Any]]:
-    handover = memory.lifecycle.handover(OfflineLabeler(name, fallback=LocalLabeler(), **options))
+    handover = memory.lifecycle.handover(labeler_of(name, **options))
     return [json.loads(write_window(window)) for window in handover.windows()]
 
 
@@ -65,7 +70,7 @@ def imported(memory: Memory, replies: Sequence[Any], name: str = "hand", **optio
         NumberedLine("replies", n, reply if isinstance(reply, bytes) else json.dumps(reply).encode())
         for n, reply in enumerate(replies, start=1)
     ]
-    return memory.lifecycle.handover(OfflineLabeler(name, fallback=LocalLabeler(), **options)).take_in(lines)
+    return memory.lifecycle.handover(labeler_of(name, **options)).take_in(lines)
 
 
 def replied(request: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -88,10 +93,12 @@ def test_rounds_of_export_and_import_give_the_labels_that_the_model_would_have_g
         elsewhere = [entry.labels for entry in memory.steps("t0")]
         assert memory.status().stored == 120
         found = memory.search("hotel", k=200).hits
-        assert {hit.snippet.labeled_by for hit in found} == {"m windowed-2"}
+        assert {hit.snippet.labeled_by for hit in found} == {"m windowed-3"}
     with (
         LoopbackProvider(label_by_rules) as provider,
-        filled(tmp_path / "b", number=60, labels="model", model="m", base_url=provider.base_url) as memory,
+        filled(
+            tmp_path / "b", number=60, labels="model", model="m", base_url=provider.base_url, window=WINDOW
+        ) as memory,
     ):
         memory.flush()
         assert [entry.labels for entry in memory.steps("t0")] == elsewhere
@@ -117,10 +124,10 @@ def test_the_model_goes_on_where_the_batches_stopped(tmp_path: Path) -> None:
         imported(memory, [replied(request) for request in exported(memory, "m")], "m")
     with (
         LoopbackProvider(label_by_rules) as provider,
-        open_memory(tmp_path / "a", labels="model", model="m", base_url=provider.base_url) as memory,
+        open_memory(tmp_path / "a", labels="model", model="m", base_url=provider.base_url, window=WINDOW) as memory,
     ):
-        assert memory.lifecycle.relabel().steps == 2 * 36
-        assert set(makers(memory)) == {"m windowed-2"}
+        assert memory.lifecycle.relabel().steps == 2 * 40
+        assert set(makers(memory)) == {"m windowed-3"}
         assert exported(memory, "m") == []
 
 
@@ -130,9 +137,9 @@ def test_imports_change_nothing_a_second_time_and_go_on_after_a_part(tmp_path: P
         assert imported(memory, replies[:1]).windows == 1
         before = [entry.labels for entry in memory.steps("t0")]
         taken = imported(memory, replies * 2)
-        assert (taken.windows, taken.steps, taken.repeated, taken.rejections) == (3, 72, 5, ())
+        assert (taken.windows, taken.steps, taken.repeated, taken.rejections) == (3, 60, 5, ())
         assert [entry.labels for entry in memory.steps("t0")] == before
-        assert {len(request["steps"]) for request in exported(memory)} == {16}
+        assert {len(request["steps"]) for request in exported(memory)} == {20}
 
 
 def spoiled(request: dict[str, Any], change: Callable[[list[Any]], object]) -> dict[str, Any]:
@@ -239,7 +246,12 @@ def test_steps_without_labels_get_them(tmp_path: Path) -> None:
         journal=SqliteJournal(tmp_path / "journal"), store=ListStore(), embedder=HashingEmbedder(), labeler=broken()
     )
     assert {receipt.state for receipt in ingestor.add_many(steps(30), tenant="x", trajectory="t")} == {StepState.FAILED}
-    handover = Handover(ingestor, labeler=OfflineLabeler("hand", fallback=LocalLabeler()), tenant="x", ledger=Ledger())
+    handover = Handover(
+        ingestor,
+        labeler=labeler_of(),
+        tenant="x",
+        ledger=Ledger(),
+    )
     assert handover.waiting() == (1, 30)
     for _ in range(2):
         requests = [json.loads(write_window(window)) for window in handover.windows()]
@@ -280,10 +292,10 @@ def test_openai_batches_through_the_commands(tmp_path: Path) -> None:
     folder, requests, replies = str(tmp_path / "m"), tmp_path / "requests.jsonl", tmp_path / "replies.jsonl"
     filled(Path(folder), trajectories=3).close()
     config = tmp_path / "settings.yaml"
-    config.write_text("labels: model\nmodel: openai/gpt-5-mini\nprice_prompt: 1.0\nprice_reply: 10.0\n")
+    config.write_text("labels: model\nmodel: openai/gpt-5-mini\nprice_prompt: 1.0\nprice_reply: 10.0\nwindow: 20\n")
     options = ("--memory", folder, "--config", str(config), "--json")
     report = run("label", "export", *options, "--format", "openai", "--out", str(requests))
-    assert json.loads(report.stdout) == {"windows": 3, "steps": 72, "waiting_steps": 120}
+    assert json.loads(report.stdout) == {"windows": 3, "steps": 60, "waiting_steps": 120}
     sent = [json.loads(line) for line in requests.read_text().splitlines()]
     assert {(one["method"], one["url"], one["body"]["model"]) for one in sent} == {
         ("POST", "/v1/chat/completions", "gpt-5-mini")
@@ -297,7 +309,7 @@ def test_openai_batches_through_the_commands(tmp_path: Path) -> None:
     replies.write_text("\n".join(json.dumps(one) for one in (openai(sent[0]), cut, openai(sent[2]))))
     result = run("label", "import", str(replies), *options, code=3)
     said = json.loads(result.stdout)
-    assert (said["windows"], said["steps"], said["rejected"], said["waiting_steps"]) == (2, 48, 1, 72)
+    assert (said["windows"], said["steps"], said["rejected"], said["waiting_steps"]) == (2, 40, 1, 80)
     assert [(one["line"], "was cut" in one["reason"]) for one in said["rejections"]] == [(2, True)]
     assert "replies.jsonl, line 2: " in result.stderr
     again = json.loads(run("label", "import", str(replies), *options, code=3).stdout)

@@ -101,7 +101,7 @@ def test_ingest_query_and_ledger_with_a_model(tmp_path: Path) -> None:
         assert not Path(folder).exists()
         report = run("ingest", file, *options, "--labels", "model")
         assert (report["stored"], report["failed"], report["fallback_steps"]) == (150, 0, 0)
-        assert report["model_calls"] == planned["model_calls"] == 10 == len(provider.requests)
+        assert report["model_calls"] == planned["model_calls"] == 5 == len(provider.requests)
         assert report["model_tokens"] > 0
         assert report["model_cost_usd"] is None
         again = run("ingest", file, *options, "--labels", "model")
@@ -111,19 +111,19 @@ def test_ingest_query_and_ledger_with_a_model(tmp_path: Path) -> None:
     assert found["reasons"] == ["w"]
     assert found["hits"][0]["density"] == 2
     spent = run("ledger", "--memory", folder)
-    assert spent["total"]["calls"] == 11
+    assert spent["total"]["calls"] == 6
     assert spent["steps"] == 150
     assert set(spent["stages"]) == {"window", "filter"}
     assert run("status", "--memory", folder)["model"] == spent
-    assert spent["a_step"]["calls"] == pytest.approx(11 / 150, abs=1e-4)
+    assert spent["a_step"]["calls"] == pytest.approx(6 / 150, abs=1e-4)
     of_one = run("ledger", "--memory", folder, "--trajectory", "t3")
-    assert of_one["total"]["calls"] == 2
+    assert of_one["total"]["calls"] == 1
     assert list(of_one["positions"]) == [str(n) for n in range(30)]
-    assert sum(share["calls"] for share in of_one["positions"].values()) == pytest.approx(2)
+    assert sum(share["calls"] for share in of_one["positions"].values()) == pytest.approx(1)
     assert sum(share["tokens"] for share in of_one["positions"].values()) == pytest.approx(of_one["total"]["tokens"])
     shown = CliRunner().invoke(cli, ["status", "--memory", folder]).stdout
     assert "spent on language models" in shown
-    assert "11 calls" in shown
+    assert "6 calls" in shown
     assert "step 29" in CliRunner().invoke(cli, ["ledger", "--memory", folder, "--trajectory", "t3"]).stdout
     assert "a labeled step" in CliRunner().invoke(cli, ["ledger", "--memory", folder]).stdout
 
@@ -353,7 +353,18 @@ def test_waiting_steps_outlive_a_store_that_fails(tmp_path: Path) -> None:
 def test_relabel_upgrades_in_place_what_the_model_could_not_label(tmp_path: Path) -> None:
     file, folder = write(tmp_path / "trips.jsonl", trajectories=2, number=40), str(tmp_path / "memory")
     with LoopbackProvider(label_by_rules) as provider:
-        options = ("--memory", folder, "--model", "m", "--base-url", provider.base_url, "--labels", "model")
+        options = (
+            "--memory",
+            folder,
+            "--model",
+            "m",
+            "--base-url",
+            provider.base_url,
+            "--labels",
+            "model",
+            "--window",
+            "20",
+        )
         first = run("ingest", file, *options, "--model-budget-tokens", "4000")
         assert (first["stored"], first["failed"]) == (80, 0)
         assert 0 < first["fallback_steps"] < 80
@@ -413,7 +424,7 @@ def test_trajectories_are_labeled_side_by_side_and_each_in_order(tmp_path: Path)
             for trajectory in memory.trajectories():
                 scopes = [entry.labels.intent.scope for entry in memory.steps(trajectory) if entry.labels]
                 assert scopes == [f"plan of day {1 + n // 12}" for n in range(60)]
-    assert report["model_calls"] == 18
+    assert report["model_calls"] == 12
 
 
 INVENTORY = LabelInventory(event_types={"ask price": 3}, steps=3)

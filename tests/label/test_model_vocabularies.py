@@ -12,6 +12,7 @@ from stitch.api.spending import read_spending
 from stitch.core import ContextualIntent, LabelInventory, LabelKind, ScopeSummary, Step, StepLabels
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
+from stitch.label.model.matching import choose_names, clean_name_of
 from stitch.label.model.vocabularies import Vocabularies
 from stitch.lifecycle.folder import LEDGER_FILE
 from stitch.lm import LanguageModel, Ledger, Purpose
@@ -23,17 +24,13 @@ EVENT, ENTITY, SCOPE = LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE, LabelKind.SC
 class Told:
     """A model that gives what it is told, and remembers what it was shown."""
 
-    def __init__(self, *, synonyms: list[dict[str, str]] | None = None, renames: Any = ()) -> None:
-        self.synonyms, self.renames = synonyms or [], renames
+    def __init__(self, *, renames: Any = ()) -> None:
+        self.renames = renames
         self.windows: list[dict[str, str]] = []
-        self.consolidations: list[dict[str, str]] = []
         self.model = LanguageModel("m", completion=ScriptedCompletion(self._reply))
 
     def _reply(self, system: str, user: str) -> Any:
         fields = fields_of(user)
-        if "steps" not in fields:
-            self.consolidations.append(fields)
-            return {"synonyms": self.synonyms}
         self.windows.append(fields)
         steps = [json.loads(line) for line in fields["steps"].splitlines()]
         readings = [{"n": one["n"], **json.loads(one["text"]), "summary": "s"} for one in steps]
@@ -72,31 +69,28 @@ def test_few_names_are_all_shown() -> None:
 
 def test_a_window_shows_counts_and_a_reply_that_repeats_them_names_the_same() -> None:
     told = Told()
-    labels = session_of(told).label(steps(*[("trip", "ask price")] * 10, *[("trip", "ask price (10)")] * 2))
+    labels = session_of(told).label(steps(*[("trip", "ask price")] * 10, *[("trip", "ask price (10)")] * 10))
     assert told.windows[1]["known_events"] == "ask price (10)"
     assert {made.intent.event_types for made in labels} == {("ask price",)}
 
 
-def test_the_model_consolidates_what_it_named_every_fifty_steps() -> None:
-    told = Told(synonyms=[
-        {"name": "query cost", "read_as": "ask price"}, {"name": "hotel stay", "read_as": "hotel for day 1"},
-        {"name": "unknown", "read_as": "ask price"},
-    ])  # fmt: skip
+def test_a_reply_may_say_which_names_mean_the_same() -> None:
+    told = Told(renames=["query cost = ask price", "hotel stay = hotel for day 1", "unknown = ask price",
+                         "cost = price", "ask price = nobody said"])  # fmt: skip
     session = session_of(told)
-    first = steps(*[("hotel for day 1", "ask price")] * 30, *[("hotel stay", "query cost")] * 20)
-    labels = session.label([*first, *steps(*[("hotel stay", "query cost")] * 10)])
-    assert len(told.consolidations) == 1
-    assert "ask price (30), query cost (20)" in told.consolidations[0]["event_types"]
-    assert labels[49].intent.event_types == ("query cost",)  # what was labeled stays as it was
-    assert labels[50].intent == ContextualIntent(
+    first = [("hotel for day 1", "ask price")] * 6 + [("hotel stay", "query cost")] * 4
+    labels = session.label(steps(*first, *[("hotel stay", "query cost")] * 10))
+    assert labels[9].intent.event_types == ("query cost",)  # what was labeled stays as it was
+    assert labels[10].intent == ContextualIntent(
         scope="hotel for day 1", event_types=("ask price",), entity_types=("price",)
     )
     inventory = session.inventory()
     assert {(merge.kind, merge.alias, merge.into, merge.made_by) for merge in inventory.merges} == {
-        (EVENT, "query cost", "ask price", "m windowed-2"), (SCOPE, "hotel stay", "hotel for day 1", "m windowed-2")
+        (EVENT, "query cost", "ask price", "m windowed-3"), (SCOPE, "hotel stay", "hotel for day 1", "m windowed-3")
     }  # fmt: skip
-    assert [(scope.name, scope.steps) for scope in inventory.scopes] == [("hotel for day 1", 60)]
-    assert inventory.event_types == {"ask price": 60}
+    assert [(scope.name, scope.steps) for scope in inventory.scopes] == [("hotel for day 1", 20)]
+    assert inventory.event_types == {"ask price": 20}
+    assert told.model.ledger.total().calls == 2
     again = WindowedLabeler(told.model, fallback=LocalLabeler()).begin("t", session.save())
     assert again.inventory() == inventory
 
@@ -114,25 +108,34 @@ def test_a_reply_may_rename_a_scope(form: str) -> None:
 def test_renames_of_another_form_spoil_nothing() -> None:
     told = Told(renames={"trip": 1})
     labels = session_of(told).label(steps(*[("trip", "ask")] * 20))
-    assert {made.made_by for made in labels} == {"m windowed-2"}
+    assert {made.made_by for made in labels} == {"m windowed-3"}
 
 
 def test_what_a_person_named_is_neither_renamed_nor_merged() -> None:
-    told = Told(renames=["trip = hotel in Porto"], synonyms=[{"name": "ask", "read_as": "demand"}])
+    told = Told(renames=["trip = hotel in Porto", "ask = demand"])
     session = session_of(told)
     given = StepLabels(intent=ContextualIntent(scope="trip", event_types=("ask",)), made_by="ann")
     session.replay(steps(("trip", "ask")), [given])
-    labels = session.label(steps(*[("trip", "ask")] * 20, *[("trip", "demand")] * 40))
+    labels = session.label(steps(*[("trip", "ask")] * 10, *[("trip", "demand")] * 10))
     assert {made.intent.scope for made in labels} == {"trip"}
     assert session.inventory().merges == ()
-    assert len(told.consolidations) == 1
 
 
-def test_a_consolidation_of_no_use_costs_nothing_but_its_call() -> None:
-    told = Told(synonyms=[{"name": "x"}])
-    labels = session_of(told).label(steps(*[("trip", "ask")] * 60))
-    assert {made.made_by for made in labels} == {"m windowed-2"}
-    assert told.model.ledger.total().unusable == 1
+_CODE = [
+    ("fix __init__.py", "fix __init__.py"), (" `rename load_rows` ", "rename load_rows"), ("Ask_Price", "Ask Price"),
+    (".gitignore", ".gitignore"), ("C#", "C#"), ("parse() / run", "parse() / run"), ("pytest -q", "pytest -q"),
+    ("- hotel", "hotel"), ("**Day 1**", "Day 1"), ('"fix x".', "fix x"), ("ask price (12)", "ask price"), ("...", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "name"), _CODE)
+def test_a_name_loses_what_stands_around_it_and_keeps_what_belongs_to_code(said: str, name: str) -> None:
+    assert clean_name_of(said) == name
+
+
+def test_new_acts_are_in_small_letters_but_for_names_of_code() -> None:
+    made = choose_names(["Ask Price", "Edit README.md", "call parseConfig"], [], most=3, room=True)
+    assert made == ["ask price", "edit README.md", "call parseConfig"]
 
 
 def test_merges_join_scopes_that_are_apart_in_the_inventory() -> None:

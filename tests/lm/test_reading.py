@@ -89,7 +89,7 @@ REPLIES: dict[tuple[str, str], list[tuple[Any, Any]]] = {
         ({"failures": "missing_label, granularity-mismatch"}, ["MISSING_LABEL", "GRANULARITY_MISMATCH"]),
         ({"failures": ["too long"]}, REFUSED),
     ],
-    ("ConsolidateLabels", "synonyms"): [
+    ("MergeEventTypes", "synonyms"): [
         ({"synonyms": [PAIR, {"name": "a"}, "b"]}, [PAIR]),
         ([PAIR], [PAIR]),
         ({"synonyms": []}, []),

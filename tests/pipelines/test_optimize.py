@@ -154,7 +154,7 @@ def test_gepa_finds_the_lesson_in_the_feedback_and_a_memory_is_labeled_by_it(lab
     load_compiled(tmp_path / "p.json", program, target="windowed")
     model, completion = model_of(labeling_pupil())
     labeler = WindowedLabeler(model, fallback=LocalLabeler(), program=program)
-    assert labeler.name == f"m windowed-2 {made.compiled.digest[:8]}"
+    assert labeler.name == f"m windowed-3 {made.compiled.digest[:8]}"
     rows = days(20)["steps"]
     steps = [Step(role=row["role"], content=row["content"]) for row in rows]
     labels = labeler.begin("t").label(steps)

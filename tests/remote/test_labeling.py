@@ -77,7 +77,7 @@ def test_rounds_of_windows_and_replies_label_all_and_cost_what_they_say(memory: 
         rounds += 1
     assert rounds == 2
     assert by_hand(memory).waiting() == (0, 0)
-    assert {entry.labels.made_by for entry in memory.steps("a") if entry.labels} == {"hand windowed-2"}
+    assert {entry.labels.made_by for entry in memory.steps("a") if entry.labels} == {"hand windowed-3"}
 
 
 def test_what_cannot_be_used_is_named_and_the_same_again_changes_nothing(memory: Memory) -> None:
@@ -116,7 +116,7 @@ def test_compiled_prompts_are_shown_where_the_memory_is(memory: Memory) -> None:
     assert all("Prefer short names." in each["messages"][0]["content"] for each in asked)
     assert by_hand(memory, program=program).take_in(lines([reply(each) for each in asked])).windows == 2
     made_by = {entry.labels.made_by for entry in memory.steps("a") if entry.labels}
-    assert f"hand windowed-2 {program.digest[:8]}" in made_by
+    assert f"hand windowed-3 {program.digest[:8]}" in made_by
 
 
 def test_prompts_that_could_harm_are_refused_there_too(memory: Memory) -> None:
@@ -158,4 +158,4 @@ def test_the_command_works_beside_the_process_that_has_the_memory_open(tmp_path:
         assert json.loads(told.stdout) == {
             "windows": 1, "steps": 3, "repeated": 0, "rejected": 0, "rejections": [], "waiting_steps": 0,
         }  # fmt: skip
-        assert {entry.labels.made_by for entry in memory.steps("t") if entry.labels} == {"hand windowed-2"}
+        assert {entry.labels.made_by for entry in memory.steps("t") if entry.labels} == {"hand windowed-3"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from stitch.core import EntityTypeSummary, IntentFilter, LabelInventory, ScopeSummary, SearchRequest, Selection
 from stitch.lm import LanguageModel
+from stitch.retrieve.question.hints import called_roles
 from stitch.retrieve.question.model_filter import MANY_NAMES, SHOWN_NAMES, SHOWN_SCOPES, ModelFilterSelector
 from stitch.testing.model import ScriptedCompletion, fields_of
 
@@ -34,8 +34,8 @@ def test_scopes_that_have_a_word_of_the_question_are_shown_before_all_others() -
     others = [scope(f"other {number}") for number in range(SHOWN_SCOPES + 5)]
     _, shown = choose(LabelInventory(scopes=(*telling, *others), steps=9))
     assert shown["known_scopes"].splitlines() == [
-        "zorblatt day: a long talk", "day 1: about zorblatts", "day 2", "day 3",
-        *(each.name for each in others[-(SHOWN_SCOPES - 4) :]),
+        "zorblatt day (2): a long talk", "day 1 (2): about zorblatts", "day 2 (2)", "day 3 (2)",
+        *(f"{each.name} (2)" for each in others[-(SHOWN_SCOPES - 4) :]),
     ]  # fmt: skip
 
 
@@ -45,10 +45,14 @@ def test_the_most_frequent_names_are_shown_and_only_known_ones_are_taken() -> No
     known = LabelInventory(scopes=(scope("day 1"),), event_types=events, entity_types=entities, steps=9)
     in_order = sorted(events, key=lambda name: (-events[name], name))[:SHOWN_NAMES]
     selection, shown = choose(
-        known, scopes=["Day 1", "day 7"], event_types=["Event 003", "event 003", "nothing"], entity_types=["type 001"]
+        known,
+        scopes=["Day 1", "day 7"],
+        event_types=["Event 003 (3)", "event 003", "nothing"],
+        entity_types=["type 001"],
     )
-    assert json.loads(shown["known_event_types"]) == in_order
-    assert json.loads(shown["known_entity_types"]) == [name.replace("event", "type") for name in in_order]
+    counted = ", ".join(f"{name} ({events[name]})" for name in in_order)
+    assert shown["known_event_types"] == counted
+    assert shown["known_entity_types"] == counted.replace("event", "type")
     assert selection.intent_filter == IntentFilter(
         scopes=("day 1",), event_types=("event 003",), entity_types=("type 001",)
     )
@@ -59,13 +63,27 @@ def test_of_many_names_those_that_one_step_alone_carries_are_not_shown() -> None
     events = {f"event {number:03}": 1 + (number < MANY_NAMES + 4) for number in range(90)}
     known = LabelInventory(scopes=(scope("day 1"),), event_types=events, steps=9)
     _, shown = choose(known)
-    assert json.loads(shown["known_event_types"]) == [f"event {number:03}" for number in range(MANY_NAMES + 4)]
+    assert shown["known_event_types"].split(", ") == [f"event {n:03} (2)" for n in range(MANY_NAMES + 4)]
     few = dict.fromkeys(list(events)[:MANY_NAMES], 1)
     _, shown = choose(LabelInventory(scopes=(scope("day 1"),), event_types=few, steps=9))
-    assert json.loads(shown["known_event_types"]) == list(few)
+    assert shown["known_event_types"].split(", ") == [f"{name} (1)" for name in few]
 
 
 def test_a_gist_does_not_say_the_name_of_its_scope_again() -> None:
     scopes = (scope("day 1 touched", summary="day 1 touched: day 1 touched"), scope("tram", summary="tram: 7 o'clock"))
     _, shown = choose(LabelInventory(scopes=scopes, steps=9))
-    assert shown["known_scopes"].splitlines() == ["day 1 touched", "tram: 7 o'clock"]
+    assert shown["known_scopes"].splitlines() == ["day 1 touched (2)", "tram (2): 7 o'clock"]
+
+
+def test_the_question_stands_last_so_that_what_is_before_it_is_a_prefix_of_all_questions() -> None:
+    _, shown = choose(LabelInventory(scopes=(scope("day 1"),), steps=9))
+    assert list(shown) == ["known_scopes", "known_event_types", "known_entity_types", "question"]
+
+
+def test_whose_words_are_asked_for_is_told() -> None:
+    known = LabelInventory(scopes=(scope("day 1"),), steps=9)
+    assert choose(known, speaker="the pro side")[0].speaker == "the pro side"
+    assert choose(known)[0].speaker == ""
+    assert called_roles("the pro side", {"pro-side-debater", "con-side-debater"}) == {"pro-side-debater"}
+    assert called_roles("debater", {"pro-side-debater", "con-side-debater"}) == frozenset()
+    assert called_roles("", {"user", "assistant"}) == called_roles("nobody here", {"user", "assistant"}) == frozenset()

@@ -24,13 +24,29 @@ _AS_BEFORE = frozenset(("same", "same scope", "same as above", "same as before",
                         "current", "current scope", "unchanged", "idem", "wie oben", "igual"))  # fmt: skip
 _ALIKE = 0.84
 _NUMBER = re.compile(r"\d+")
-_COUNTED = re.compile(r"\(\d{1,3}\)$")
-_QUOTES = "\"'`“”‘’.,;:!?-*#• "
+_WORD = re.compile(r"\w")
+_COUNTED = re.compile(r"\(\d{1,6}\)$")
+_AROUND = re.compile(
+    r"""^(?:[-*#•>]+\s+|[\s"'“”‘’*•]+|[.,;:!?]+\s+)|(?<!\w)[-#•]+$|[\s"'“”‘’*•]+$|(?<=[\w)\]"'”’])[.,;:!?]+$"""
+)
+"""Quotes, marks of lists and ends of sentences around a name; not what belongs to it, as in `.gitignore` or `C#`."""
+_SNAKE = re.compile(r"[a-zA-Z0-9]+(?:_[a-zA-Z0-9]+)+")
+_CODE = re.compile(r"\w[./\\(]|_|[a-z][A-Z]")
 
 
 def clean_name_of(value: str) -> str:
-    """A label without markup, outer quotes, underscores, and the count that a prompt showed with it."""
-    return clean_label(_COUNTED.sub("", clean_label(value)).replace("_", " ").strip(_QUOTES))
+    """A label without markup, outer quotes, and the count that a prompt showed with it; names of code as they are.
+
+    Underscores that stand for blanks become blanks: "ask_price", and not "fix __init__.py" or "rename load_rows".
+    """
+    name = _COUNTED.sub("", clean_label(value))
+    while (bare := _AROUND.sub("", name)) != name:
+        name = bare
+    return clean_label(name.replace("_", " ") if _SNAKE.fullmatch(name) else name) if _WORD.search(name) else ""
+
+
+def _in_small_letters(name: str) -> str:
+    return " ".join(word if _CODE.search(word) else word.lower() for word in name.split())
 
 
 def is_no_name(value: str) -> bool:
@@ -94,7 +110,7 @@ def choose_names(values: Iterable[str], names: Sequence[str], *, most: int, room
         if known is not None:
             chosen[known] = None
         elif cleaned and room and len(cleaned.split()) <= MAX_NAME_WORDS:
-            chosen[cleaned.lower()] = None
+            chosen[_in_small_letters(cleaned)] = None
     return list(chosen)[:most]
 
 

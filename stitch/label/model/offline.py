@@ -53,9 +53,8 @@ class OfflineLabeler(WindowedLabeler):
         program: The prompt, if it was compiled.
         window_steps: How many steps a request has at most.
         price: What the model costs.
+        asks: Whether replies also say what a step is found by in other words.
     """
-
-    consolidates = False
 
     def __init__(
         self,
@@ -65,13 +64,14 @@ class OfflineLabeler(WindowedLabeler):
         program: WindowProgram | None = None,
         window_steps: int = WINDOW_STEPS,
         price: Price | None = None,
+        asks: bool = True,
     ) -> None:
         self._desk = _Desk()
         self._spent = _LastCharge()
         self._lock = threading.Lock()
         self.price = price
         engine = LanguageModel(model, completion=self._desk, ledger=self._spent, price=price)
-        super().__init__(engine, fallback=fallback, program=program, window_steps=window_steps)
+        super().__init__(engine, fallback=fallback, program=program, window_steps=window_steps, asks=asks)
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session; its `label` raises what `accept` raises."""

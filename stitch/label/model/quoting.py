@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from stitch.core import Step
+from stitch.core import Step, ToolCall
 from stitch.text.markers import harmless_json
+from stitch.text.sentences import sentence_spans
 
 SHOWN_CHARS = 2_000
 """How much of a step is shown; of a longer one the beginning and the end."""
 
 _END_CHARS = 500
 _TIME_CHARS = 40
-_HOUR_CHARS = len("2026-03-01T12")
+_HOUR_CHARS, _MINUTE_CHARS = len("2026-03-01 12"), len("2026-03-01 12:30")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
 def quote(fields: dict[str, Any]) -> str:
@@ -29,8 +32,15 @@ def quote(fields: dict[str, Any]) -> str:
 
 def shown_text(step: Step, *, limit: int = SHOWN_CHARS) -> str:
     """What a step says and calls, its middle left out if it is long."""
-    calls = [f"{call.name}({json.dumps(dict(call.arguments), ensure_ascii=False)})" for call in step.tool_calls]
-    return shorten("\n".join(filter(None, [step.content.strip(), *calls])), limit=limit)
+    said = step.content.strip()
+    calls = [_shown_call(call) for call in step.tool_calls if not said.startswith(f"{call.name}(")]
+    return shorten("\n".join(filter(None, [said, *calls])), limit=limit)
+
+
+def _shown_call(call: ToolCall) -> str:
+    """A call as in code; texts stand as they are, for the line of JSON around them escapes them once."""
+    said = (own if isinstance(own, str) else json.dumps(own, ensure_ascii=False) for own in call.arguments.values())
+    return f"{call.name}({', '.join(f'{name}={own}' for name, own in zip(call.arguments, said, strict=True))})"
 
 
 def shorten(text: str, *, limit: int) -> str:
@@ -41,14 +51,24 @@ def shorten(text: str, *, limit: int) -> str:
     return f"{text[: limit - end - 3].rstrip()} … {text[-end:].lstrip()}"
 
 
+def cut_at_sentence(text: str, *, limit: int) -> str:
+    """The sentences of a text that fit into so many characters; of a first one that does not, the words that do."""
+    text = " ".join(text.split())
+    if len(text) <= limit:
+        return text
+    end = max((end for _, end in sentence_spans(text) if end <= limit), default=0)
+    return text[:end] if end else f"{text[: limit - 1].rpartition(' ')[0] or text[: limit - 1]}…"
+
+
 def shown_time(step: Step) -> str:
-    """When a step happened, to the minute; a time that the source wrote itself as it is, empty if it says none."""
+    """When a step happened, to the minute; a time in another form than ISO 8601 as it is, empty if it says none."""
     if isinstance(step.timestamp, (int, float)):
         try:
             return datetime.fromtimestamp(step.timestamp, tz=timezone.utc).strftime("%Y-%m-%d %H:%M")
         except (OverflowError, OSError, ValueError):
             return ""
-    return (step.timestamp or "")[:_TIME_CHARS]
+    written = step.timestamp or ""
+    return written[:_MINUTE_CHARS].replace("T", " ") if _ISO.match(written) else written[:_TIME_CHARS]
 
 
 def quote_window(steps: Sequence[Step], *, session: str | None = None, time: str = "") -> str:

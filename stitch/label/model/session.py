@@ -1,4 +1,4 @@
-"""What the two model labelers share: what is remembered of a trajectory, and the local labels that stand in."""
+"""The state that both model labelers keep of a trajectory, and the local labels that stand in for theirs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 import orjson
@@ -33,7 +34,7 @@ from stitch.label.model.matching import (
     locate_references,
     match_name,
 )
-from stitch.label.model.quoting import quote, shorten, shown_text, shown_time
+from stitch.label.model.quoting import cut_at_sentence, quote, shown_text, shown_time
 from stitch.label.model.vocabularies import Vocabularies
 from stitch.lm import LanguageModel, Purpose
 from stitch.signatures import Reference
@@ -44,21 +45,22 @@ MAX_EVENT_NAMES = 64
 """How large the vocabulary of event types may grow in a trajectory; from then on only known ones are used."""
 MAX_ENTITY_NAMES = 96
 
-EVENTS_A_STEP = 3
+EVENTS_A_STEP = 2
 ENTITIES_A_STEP = 6
+ASKS_A_STEP, WORDS_A_STEP = 2, 6
 _REMEMBERED_STEPS = 60
 _REMEMBERED_CHARS = 600
 SUMMARY_CHARS = 300
-_GIST_CHARS = 240
-_SHORT_GIST_CHARS = 110
+_GIST_CHARS = 260
+_SHORT_GIST_CHARS = 130
 RECENT_SCOPES = 14
 """How many of the scopes used last a prompt shows."""
 ALIKE_SCOPES = 8
 """How many of the others, those that share words with the steps."""
 _TOLD_SCOPES = 6
 """Of how many of the last scopes more than the last step is told."""
-_NUMBERING = re.compile(r"^\(?\d{1,2}[.)]\s+")
-"""Of a list of scopes; a name may begin so as well, such as "2. Tag", so it is only taken away from known names."""
+_NUMBERING = re.compile(r"^>?\s*\(?\d{1,3}[.)]\s+")
+"""Of the list of scopes; a name may begin so as well, such as "2. Tag", so it is only taken away from known names."""
 _NEW = re.compile(r"^(?:new(?: scope)?|scope|goal)\s*:\s*", re.IGNORECASE)
 _CONTEXT_CHARS = 300
 _GIVING_UP_AFTER = 4
@@ -87,6 +89,7 @@ class Past:
     session: str | None
     time: str = ""
     made_by: str = ""
+    summary: str = ""
 
 
 class ModelSession:
@@ -112,7 +115,7 @@ class ModelSession:
         self._position = 0
         self._scope = ""
         self._gists: dict[str, Gist] = {}
-        """All scopes, the one used last at the end."""
+        """All scopes by first mention: prompts number them so."""
         self._past: list[Past] = []
         self._names = Vocabularies(made_by=name)
         self._ours = (name, fallback.name)
@@ -213,6 +216,7 @@ class ModelSession:
         entities: Iterable[str],
         references: tuple[ReferenceRewrite, ...],
         summary: str,
+        asks: Iterable[str] = (),
     ) -> StepLabels:
         """The labels of a step from what a model wrote, taken in."""
         labels = StepLabels(
@@ -223,9 +227,10 @@ class ModelSession:
             ),
             made_by=self._name,
             references=references,
-            summary=shorten(clean_label_text(summary), limit=SUMMARY_CHARS),
+            summary=cut_at_sentence(clean_label_text(summary), limit=SUMMARY_CHARS),
             mentions=find_entity_mentions(step),
             context=self._context(step),
+            asks=tuple(asks),
         )
         self._local.replay([step], [labels])
         self._take(step, labels)
@@ -262,8 +267,12 @@ class ModelSession:
         if done is None:
             return False
         alias, into = done
-        gist = self._gists.pop(alias)
-        self._gists.setdefault(into, gist)
+        gist = self._gists[alias]
+        if into in self._gists:
+            del self._gists[alias]
+        else:
+            self._gists = {into if name == alias else name: own for name, own in self._gists.items()}
+        self._gists[into].used = max(self._gists[into].used, gist.used)
         if self._scope == alias:
             self._scope = into
         for past in self._past:
@@ -272,35 +281,31 @@ class ModelSession:
         return True
 
     def _known_scopes(self, steps: Sequence[Step] = ()) -> list[str]:
-        """The scopes that a prompt shows, each with its gist, the latest last: those used last, and of the others those
-        that share most words with the steps to be labeled, for what scrolled away may be taken up again.
+        """The scopes that a prompt shows, numbered by first mention, each with its gist; the current one is marked.
+
+        These are the scopes used last, and of the others those that share most words with the steps to be labeled, for
+        what scrolled away may be taken up again.
         """
-        names = list(self._gists)
+        names = self._by_use()
         older, recent = names[:-RECENT_SCOPES], names[-RECENT_SCOPES:]
         asked = set(stems(" ".join(step.content[:_REMEMBERED_CHARS] for step in steps)))
         shared = {name: len(asked & set(stems(self._shown_scope(name, limit=_GIST_CHARS)))) for name in older}
-        alike = set(sorted((name for name in older if shared[name]), key=lambda name: shared[name])[-ALIKE_SCOPES:])
-        full = {*alike, *recent[-_TOLD_SCOPES:]}
+        alike = sorted((name for name in older if shared[name]), key=lambda name: shared[name])[-ALIKE_SCOPES:]
+        full, shown = {*alike, *recent[-_TOLD_SCOPES:]}, {*alike, *recent}
         return [
-            self._shown_scope(name, limit=_GIST_CHARS if name in full else _SHORT_GIST_CHARS)
-            for name in (*(name for name in older if name in alike), *recent)
+            f"{'> ' * (name == self._scope)}{n}. "
+            + self._shown_scope(name, limit=_GIST_CHARS if name in full else _SHORT_GIST_CHARS)
+            for n, name in enumerate(self._gists, start=1)
+            if name in shown
         ]
+
+    def _by_use(self) -> list[str]:
+        """All scopes, the one used last at the end."""
+        return sorted(self._gists, key=lambda name: self._gists[name].used)
 
     def _shown_scope(self, name: str, *, limit: int) -> str:
         gist = self._gists[name].text(limit=limit)
         return f"{name}: {gist}" if gist else name
-
-    def _shown_past(self, latest: int, *, others: int) -> list[Past]:
-        """The steps before, and the last step of each other scope that was open lately, in their order."""
-        places = list(range(max(0, len(self._past) - latest), len(self._past)))
-        shown = {self._past[place].scope for place in places}
-        for place in range(len(self._past) - len(places) - 1, -1, -1):
-            if len(shown) > others:
-                break
-            if self._past[place].scope not in shown:
-                shown.add(self._past[place].scope)
-                places.append(place)
-        return [self._past[place] for place in sorted(places)]
 
     def _context(self, step: Step) -> str:
         """The question before, if this step may be its answer: without it, a bare answer cannot be found."""
@@ -312,9 +317,8 @@ class ModelSession:
     def _take(self, step: Step, labels: StepLabels) -> None:
         intent = labels.intent
         scope = self._scope = intent.scope or self._scope
-        gist = self._gists.pop(scope, Gist())
-        gist.note(labels.summary, intent.event_types)
-        self._gists[scope] = gist
+        if scope:
+            self._gists.setdefault(scope, Gist()).note(labels.summary, intent.event_types, position=self._position)
         self._names.count(LabelKind.EVENT_TYPE, intent.event_types, position=self._position)
         self._names.count(LabelKind.ENTITY_TYPE, intent.entity_types, position=self._position)
         self._keep(labels)
@@ -332,7 +336,8 @@ class ModelSession:
         resolved = step.model_copy(update={"content": annotate_rewrites(step.content, labels.references)})
         text = shown_text(resolved, limit=_REMEMBERED_CHARS)
         events = list(labels.intent.event_types)
-        return Past(step.id, step.role, text, scope, events, step.session, shown_time(step), labels.made_by)
+        time, summary = shown_time(step), labels.summary
+        return Past(step.id, step.role, text, scope, events, step.session, time, labels.made_by, summary)
 
     def _located(self, step: Step, references: Iterable[Reference]) -> tuple[ReferenceRewrite, ...]:
         """What a model resolved in a step, where it stands; how much of it was left out, and why, is in the ledger."""
@@ -349,10 +354,17 @@ class ModelSession:
         return [*told, *((past.step, past.text) for past in self._past)]
 
 
-def quote_past(past: Past, *, chars: int, n: int | None = None) -> str:
-    """An earlier step as a prompt shows it, with its number if a reply may name it."""
+def quote_past(past: Past, *, chars: int, scope: str | int, n: int | None = None) -> str:
+    """An earlier step as a prompt shows it: by its summary; with its number if a reply may name it."""
     number = {} if n is None else {"n": n}
-    return quote({**number, "role": past.role, "text": shorten(past.text, limit=chars), "scope": past.scope})
+    text = past.summary or cut_at_sentence(past.text, limit=chars)
+    return quote({**number, "role": past.role, "scope": scope, "text": text})
+
+
+def asks_of(asks: Iterable[str], words: Iterable[str]) -> list[str]:
+    """The questions that a step answers and the words that it is looked for by, cleaned; none said twice."""
+    said = [*islice(asks, ASKS_A_STEP), *islice(words, WORDS_A_STEP)]
+    return list(dict.fromkeys(filter(None, map(clean_label_text, said))))
 
 
 def clean_label_text(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +13,18 @@ from stitch.errors import ModelError, ReplyError
 from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.model.matching import choose_names, clean_name_of, match_name
 from stitch.label.model.quoting import quote_step
-from stitch.label.model.session import MAX_ENTITY_NAMES, MAX_EVENT_NAMES, Estimate, ModelSession, Past, quote_past
+from stitch.label.model.session import (
+    EVENTS_A_STEP,
+    MAX_ENTITY_NAMES,
+    MAX_EVENT_NAMES,
+    Estimate,
+    ModelSession,
+    Past,
+    asks_of,
+    quote_past,
+)
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
-from stitch.signatures.programs import StepProgram
+from stitch.signatures.programs import StepProgram, asking
 
 EVENT_CANDIDATES = 5
 """k_event of the paper: how many event types are offered for a step."""
@@ -25,7 +35,7 @@ ALIGNED_STEPS = 12
 SUMMARIZE_EVERY_STEPS = 20
 """How often the running summary of a scope is brought up to date, in steps of the scope."""
 
-_VERSION = "stepwise-2"
+_VERSION = "stepwise-3"
 _PAST_CHARS = 300
 _CALLS_A_STEP = 4
 _NEAREST_STEPS = 2
@@ -34,6 +44,8 @@ _SPOILED_CALLS = 3
 """Of so many replies of no use nothing is left worth keeping: without references, a step takes three calls."""
 _FIXED_TOKENS = 500
 _SHOWN_SCOPES = 60
+_LATEST_SUMMARIES = 6
+"""Of so many steps of a scope the summaries stand behind its running summary, which is brought up to date later."""
 _REFERS = re.compile(
     r"\b(?:it|its|these|those|they|them|their|he|she|him|her|his|former|latter|ones?|the same|the other|"
     r"(?:this|that)(?! (?:is|was)\b)|first|second|third|fourth|previous|earlier|there(?! (?:is|are|was|were)\b))\b",
@@ -54,6 +66,7 @@ class StepwiseLabeler:
         embedder: Finds the event types closest to a step.
         fallback: Makes the labels that stand in when the model fails.
         program: Its prompts, if they were compiled.
+        asks: Whether it also asks for what a step is found by in other words.
     """
 
     def __init__(
@@ -63,16 +76,20 @@ class StepwiseLabeler:
         embedder: Embedder,
         fallback: Labeler,
         program: StepProgram | None = None,
+        asks: bool = True,
     ) -> None:
         self.model = model
         self.embedder = embedder
         self._fallback = fallback
         self.program = program or StepProgram()
+        self.asks = asks
+        self.summarize = asking(self.program.summarize, asks=asks)
 
     @property
     def name(self) -> str:
         """The model's name, the way of labeling, and which compiled program if any."""
-        return " ".join(filter(None, (self.model.name, _VERSION, self.program.digest[:8])))
+        way = _VERSION if self.asks else f"{_VERSION}-plain"
+        return " ".join(filter(None, (self.model.name, way, self.program.digest[:8])))
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session."""
@@ -125,6 +142,7 @@ class _StepwiseSession(ModelSession):
         labeler, shown = self._labeler, quote_step(step)
         spoiled: list[ReplyError] = []
         scope, summary = self._scope, ""
+        asks: list[str] = []
         events: list[str] = []
         entities: Sequence[str] = ()
         references: tuple[ReferenceRewrite, ...] = ()
@@ -136,12 +154,12 @@ class _StepwiseSession(ModelSession):
             picked = self._run(
                 labeler.program.select_events, "event types", candidates=self._candidates(step), scope=scope, step=shown
             )
-            events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, MAX_EVENT_NAMES, 2)
+            events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, MAX_EVENT_NAMES, EVENTS_A_STEP)
         with _noting(spoiled):
             references = self._resolve(step, scope, events)
         with _noting(spoiled):
             told = self._run(
-                labeler.program.summarize,
+                labeler.summarize,
                 "summary",
                 scope=scope,
                 event_types=events,
@@ -149,17 +167,20 @@ class _StepwiseSession(ModelSession):
                 step=quote_step(step, text=annotate_rewrites(step.content, references)) if references else shown,
             )
             entities, summary = told.entity_types, told.summary
+            asks = asks_of(told.asks, told.words) if labeler.asks else []
         if len(spoiled) >= _SPOILED_CALLS:
             raise spoiled[0]
-        return self._made(step, scope=scope, events=events, entities=entities, references=references, summary=summary)
+        return self._made(
+            step, scope=scope, events=events, entities=entities, references=references, summary=summary, asks=asks
+        )
 
     def _scope_for(self, shown: str) -> str:
         chosen = self._run(
             self._labeler.program.induce_scope,
             "scope",
-            known_scopes="\n".join(list(self._gists)[-_SHOWN_SCOPES:]),
+            known_scopes="\n".join(self._by_use()[-_SHOWN_SCOPES:]),
             current_scope=self._scope,
-            current_summary=self._summaries.get(self._scope, ""),
+            current_summary=self._running_summary(),
             recent_steps=_quoted(self._past[-HISTORY_STEPS:]),
             step=shown,
         )
@@ -167,6 +188,11 @@ class _StepwiseSession(ModelSession):
         if not scope:
             raise ReplyError(f"model {self._model.name!r} gave the first step no scope")
         return scope
+
+    def _running_summary(self) -> str:
+        """Σ of the current scope, with the summaries of its steps since Σ was brought up to date."""
+        since = [json.loads(line)["text"] for line in self._unsummarized.get(self._scope, ())]
+        return " ".join(filter(None, (self._summaries.get(self._scope, ""), *since[-_LATEST_SUMMARIES:])))
 
     def _run(self, predictor: Any, stage: str, **inputs: Any) -> Any:
         return self._model.run(predictor, purpose=Purpose(stage, self._trajectory, self._position, 1), **inputs)
@@ -208,7 +234,7 @@ class _StepwiseSession(ModelSession):
     def _take(self, step: Step, labels: StepLabels) -> None:
         super()._take(step, labels)
         new = self._unsummarized.setdefault(self._scope, [])
-        new.append(quote_past(self._past[-1], chars=_PAST_CHARS))
+        new.append(_quoted(self._past[-1:]))
         del new[: -2 * SUMMARIZE_EVERY_STEPS]
         self._block.append(quote_step(step, text=self._past[-1].text))
         del self._block[:-MERGE_EVERY_STEPS]
@@ -279,4 +305,4 @@ def _noting(spoiled: list[ReplyError]) -> Iterator[None]:
 
 
 def _quoted(past: Sequence[Past]) -> str:
-    return "\n".join(quote_past(step, chars=_PAST_CHARS) for step in past)
+    return "\n".join(quote_past(step, chars=_PAST_CHARS, scope=step.scope) for step in past)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, ClassVar
-
-import dspy
 
 from stitch.core import ContextualIntent, Labeler, LabelKind, Step, StepLabels
 from stitch.errors import CutReplyError, ModelError, ReplyError
-from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.model.gists import Gist
 from stitch.label.model.matching import clean_name_of, match_name
-from stitch.label.model.quoting import quote_step, quote_window, shorten
+from stitch.label.model.quoting import cut_at_sentence, quote_step, quote_window
 from stitch.label.model.session import (
     ENTITIES_A_STEP,
     EVENTS_A_STEP,
@@ -23,31 +21,33 @@ from stitch.label.model.session import (
     Estimate,
     ModelSession,
     Past,
+    asks_of,
     clean_label_text,
     quote_past,
 )
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.lm.reading import whole_items
-from stitch.signatures import ConsolidateLabels, StepReading
-from stitch.signatures.programs import WindowProgram
+from stitch.signatures import StepReading
+from stitch.signatures.programs import WindowProgram, asking
+from stitch.signatures.windows import AskingReading
 
-WINDOW_STEPS = 24
+WINDOW_STEPS = 48
 """How many steps one call labels at most."""
-WINDOW_TOKENS = 3_000
-"""How long the steps of one call may be together, as far as they are shown."""
+WINDOW_TOKENS = 8_000
+"""About how long the steps of one call may be together, as far as they are shown; 6,000 in the middle."""
 PATIENCE_S = 60.0
 """How long an accepted step waits for its window to fill."""
 
-_VERSION = "windowed-2"
-_SHOWN_PAST = 3
-_OTHER_SCOPES = 4
-"""Of how many other scopes that were open lately the last step is shown."""
-_PAST_CHARS = 240
-_FIXED_TOKENS = 1_000
-_GROWN_TOKENS = (60, 10)
+_VERSION = "windowed-3"
+_SHOWN_PAST = 4
+_PAST_CHARS = 200
+_SMALLEST_REST = 4
+"""A window waits until behind it there is one in so many of its steps: so few are not left alone at the end."""
+_FIXED_TOKENS = 1_150
+"""Of prompt and schema, and of the names and earlier steps that are shown when there are some."""
+_GROWN_TOKENS = (120, 6)
 """What scopes and names add with each of the first windows."""
-_READING_TOKENS = 48
-_CONSOLIDATING_TOKENS = 1_000
+_READING_TOKENS, _ASKS_TOKENS = 62, 30
 
 
 class WindowedLabeler:
@@ -56,7 +56,7 @@ class WindowedLabeler:
     What of a reply can be used is kept, and only the steps that are missing are asked for again. A reply of which
     nothing can be used is asked for again with half of the window, then for single steps, then these are labeled
     locally; so is everything while the model is down or its budget is spent. Within a window the model sees all steps
-    of it; it sees nothing behind it. Every 50 steps it is asked which names mean the same.
+    of it; it sees nothing behind it. A reply may also say which names mean the same: recorded merges.
 
     Args:
         model: The model.
@@ -64,10 +64,8 @@ class WindowedLabeler:
         program: Its prompt, if it was compiled.
         window_steps: How many steps one call labels at most.
         patience_s: How long a stream lets a step wait for its window to fill.
+        asks: Whether it also asks for what a step is found by in other words.
     """
-
-    consolidates = True
-    """Whether it asks, every 50 steps, which names mean the same."""
 
     def __init__(
         self,
@@ -77,69 +75,71 @@ class WindowedLabeler:
         program: WindowProgram | None = None,
         window_steps: int = WINDOW_STEPS,
         patience_s: float = PATIENCE_S,
+        asks: bool = True,
     ) -> None:
         self.model = model
         self.window_steps = window_steps
         self.patience_s = patience_s
+        self.asks = asks
         self._fallback = fallback
         self.program = program or WindowProgram()
+        self.prompt = asking(self.program.label_window, asks=asks)
 
     @property
     def name(self) -> str:
         """The model's name, the way of labeling, and which compiled program if any."""
-        return " ".join(filter(None, (self.model.name, _VERSION, self.program.digest[:8])))
+        way = _VERSION if self.asks else f"{_VERSION}-plain"
+        return " ".join(filter(None, (self.model.name, way, self.program.digest[:8])))
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session."""
         return WindowedSession(self, self._fallback, trajectory, saved)
 
     def ready(self, steps: Sequence[Step], *, waited_s: float) -> int:
-        """How many of the steps that wait fill whole windows; all, if the first has waited long enough."""
+        """How many of the steps that wait fill whole windows; all, if the first has waited long enough.
+
+        The last window is whole when so much stands behind it that it will not be left alone at the end.
+        """
         if waited_s >= self.patience_s:
             return len(steps)
-        full = 0
-        for window in self.windows(steps):
-            if len(window) == self.window_steps or full + len(window) < len(steps):
-                full += len(window)
-        return full
+        filled = list(accumulate(map(self._share, steps)))
+        whole = int(max(0.0, filled[-1] - 1 / _SMALLEST_REST)) if steps else 0
+        return sum(fill <= whole + 1e-9 for fill in filled) if whole else 0
 
     def windows(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
-        """Cut steps into windows: by number and by length."""
-        window: list[Step] = []
-        tokens = 0
-        for step in steps:
-            size = len(quote_step(step)) // CHARS_PER_TOKEN
-            if window and (len(window) == self.window_steps or tokens + size > WINDOW_TOKENS):
-                yield window
-                window, tokens = [], 0
-            window.append(step)
-            tokens += size
-        if window:
-            yield window
+        """Cut steps into windows of about the same size: as few as their number and length allow."""
+        filled = list(accumulate(map(self._share, steps)))
+        if not filled:
+            return
+        count = -int(-(filled[-1] - 1e-9) // 1)
+        size, start = filled[-1] / count, 0
+        for place in range(1, count + 1):
+            end = sum(fill <= place * size + 1e-9 for fill in filled)
+            if end > start:
+                yield list(steps[start:end])
+            start = max(start, end)
+
+    def _share(self, step: Step) -> float:
+        """What part of a window a step fills."""
+        return max(1 / self.window_steps, min(1.0, len(quote_step(step)) / CHARS_PER_TOKEN / WINDOW_TOKENS))
 
     def estimate(self, steps: Sequence[Step]) -> Estimate:
         """About what labeling these steps of one trajectory will cost."""
         calls = sum(1 for _ in self.windows(steps))
         shown = sum(len(quote_step(step)) for step in steps) // CHARS_PER_TOKEN
         grown = sum(_GROWN_TOKENS[0] * min(place, _GROWN_TOKENS[1]) for place in range(calls))
-        asked = max(0, len(steps) - 1) // MERGE_EVERY_STEPS if self.consolidates else 0
-        return Estimate(
-            calls + asked,
-            shown + calls * _FIXED_TOKENS + grown + asked * _CONSOLIDATING_TOKENS,
-            len(steps) * _READING_TOKENS,
-        )
+        replied = len(steps) * (_READING_TOKENS + _ASKS_TOKENS * self.asks)
+        return Estimate(calls, shown + calls * _FIXED_TOKENS + grown, replied)
 
 
 class WindowedSession(ModelSession):
     """The labeling of a trajectory, a window at a time."""
 
-    _extra: ClassVar[tuple[str, ...]] = ("_consolidated", "_misread")
+    _extra: ClassVar[tuple[str, ...]] = ("_misread",)
 
     def __init__(self, labeler: WindowedLabeler, fallback: Labeler, trajectory: str, saved: bytes | None) -> None:
-        self._consolidated = 0
-        """At which step the names were looked after last."""
         self._misread: dict[str, dict[str, Any]] = {}
-        """What earlier steps are about, as is known now, by their ids; until it is settled."""
+        """New labels of earlier steps, by their ids; until they are settled."""
         self._labeler = labeler
         super().__init__(name=labeler.name, model=labeler.model, fallback=fallback, trajectory=trajectory, saved=saved)
 
@@ -147,8 +147,6 @@ class WindowedSession(ModelSession):
         return [labels for window in self._labeler.windows(steps) for labels in self._label_window(window)]
 
     def _label_window(self, window: list[Step]) -> list[StepLabels]:
-        if not self._down:
-            self._consolidate()
         if not self._down:
             try:
                 readings = self._ask(window)
@@ -161,35 +159,6 @@ class WindowedSession(ModelSession):
             return self._label_locally(window)
         half = (len(window) + 1) // 2
         return self._label_window(window[:half]) + self._label_window(window[half:])
-
-    def _consolidate(self) -> None:
-        """Every so many steps, let the model say which names mean the same; it is no matter if it cannot."""
-        if not self._labeler.consolidates or self._position - self._consolidated < MERGE_EVERY_STEPS:
-            return
-        self._consolidated = self._position
-        kinds = (LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE)
-        known = {kind: [own.name for own in self._names.known(kind)] for kind in kinds}
-        known[LabelKind.SCOPE] = list(self._gists)
-        try:
-            said = self._model.run(
-                dspy.Predict(ConsolidateLabels),
-                purpose=Purpose("consolidation", self._trajectory, self._position),
-                scopes="\n".join(self._known_scopes()),
-                **{f"{kind.value}s": ", ".join(map(str, self._names.known(kind))) for kind in kinds},
-            )
-        except ModelError as error:
-            self._note_failure(error, steps=0)
-            return
-        for synonym in said.synonyms:
-            for kind, names in known.items():
-                alias = match_name(clean_name_of(synonym.name), names)
-                into = match_name(clean_name_of(synonym.read_as), names)
-                if alias is None or into is None:
-                    continue
-                if kind is LabelKind.SCOPE:
-                    self.rename(alias, into)
-                else:
-                    self._names.merge(kind, alias, into, position=self._position)
 
     def _label_by(self, readings: Mapping[int, StepReading], window: Sequence[Step]) -> list[StepLabels]:
         """The labels of a window; steps that a reply left out are asked for again, in their places."""
@@ -221,7 +190,7 @@ class WindowedSession(ModelSession):
             ModelError: It does not answer, or nothing of the reply can be used.
         """
         purpose = Purpose("window", self._trajectory, self._position, len(window))
-        earlier = self._shown_past(_SHOWN_PAST, others=_OTHER_SCOPES)
+        earlier = self._past[-_SHOWN_PAST:]
         said, counted = self._said(window, purpose, earlier)
         readings = numbered((reading for reading in said if reading.n >= 0), count=len(window))
         if problem := self._problem(readings, window, whole=whole):
@@ -242,9 +211,10 @@ class WindowedSession(ModelSession):
         scope = self._named_scope(reading.scope) or past.scope
         events = self._canonical(LabelKind.EVENT_TYPE, reading.events, MAX_EVENT_NAMES, EVENTS_A_STEP)
         entities = self._canonical(LabelKind.ENTITY_TYPE, reading.entities, MAX_ENTITY_NAMES, ENTITIES_A_STEP)
-        summary = shorten(clean_label_text(reading.summary), limit=SUMMARY_CHARS)
+        summary = cut_at_sentence(clean_label_text(reading.summary), limit=SUMMARY_CHARS)
         self._misread[past.step] = {"scope": scope, "events": events, "entities": entities, "summary": summary}
         past.scope, past.events = scope, events or past.events  # what is shown next is what is known now
+        past.summary = summary or past.summary
         self._gists.setdefault(scope, Gist())
 
     def unsettled(self) -> list[str]:
@@ -271,43 +241,39 @@ class WindowedSession(ModelSession):
         """The readings of a reply, of a cut one those that are whole; and of how many steps the ledger has it."""
         before = self._past[-1] if self._past else None
         session, time = (None, "") if before is None else (before.session, before.time)
-        numbers = range(-len(earlier), 0)
+        known = list(self._gists)
+        number = {name: n for n, name in enumerate(known, start=1)}
+        shown = zip(range(-len(earlier), 0), earlier, strict=True)
         try:
             prediction = self._model.run(
-                self._prompt,
+                self._labeler.prompt,
                 purpose=purpose,
                 known_scopes="\n".join(self._known_scopes(window)),
                 known_events=", ".join(self._names.shown(LabelKind.EVENT_TYPE, position=self._position)),
                 known_entities=", ".join(self._names.shown(LabelKind.ENTITY_TYPE, position=self._position)),
                 earlier_steps="\n".join(
-                    quote_past(past, chars=_PAST_CHARS, n=n) for n, past in zip(numbers, earlier, strict=True)
+                    quote_past(past, chars=_PAST_CHARS, scope=number.get(past.scope, ""), n=n) for n, past in shown
                 ),
-                steps=self._quoted(window, session=session, time=time),
+                steps=quote_window(window, session=session, time=time),
             )
         except CutReplyError as error:
-            if said := self._whole_readings(error.said):
+            if said := _by_scope_names(whole_items(error.said, AskingReading), known):
                 return said, 0
             raise
+        said = _by_scope_names(prediction.readings, known)
         for old, new in filter(None, map(_renamed, prediction.renames)):
-            self.rename(old, new)
-        return self._readings(prediction), len(window)
+            self._rename(old, new)
+        return said, len(window)
 
-    @property
-    def _prompt(self) -> Any:
-        return self._labeler.program.label_window
-
-    def _quoted(self, window: Sequence[Step], *, session: str | None, time: str) -> str:
-        """The steps of a window as the prompt shows them, behind a step of that session and time."""
-        return quote_window(window, session=session, time=time)
-
-    def _readings(self, prediction: Any) -> list[StepReading]:
-        """What a whole reply says of steps."""
-        readings: list[StepReading] = prediction.readings
-        return readings
-
-    def _whole_readings(self, said: str) -> list[StepReading]:
-        """What of a cut reply is whole."""
-        return whole_items(said, StepReading)
+    def _rename(self, old: str, new: str) -> None:
+        """Read a listed name as another: a scope as any, an event or entity type as a listed one of its kind."""
+        if self.rename(old, new):
+            return
+        for kind in (LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE):
+            known = self._known(kind)
+            alias, into = (match_name(clean_name_of(name), known) for name in (old, new))
+            if alias is not None and into is not None:
+                self._names.merge(kind, alias, into, position=self._position)
 
     def _problem(self, readings: dict[int, StepReading], window: Sequence[Step], *, whole: bool) -> str:
         """Why readings cannot be used; a first one without a scope is left out of them where no scope was before."""
@@ -321,6 +287,7 @@ class WindowedSession(ModelSession):
 
     def accept(self, step: Step, reading: StepReading) -> StepLabels:
         """The labels of the next step, from what the model said of it."""
+        asks = asks_of(reading.asks, reading.words) if isinstance(reading, AskingReading) else []
         return self._made(
             step,
             scope=reading.scope,
@@ -328,6 +295,7 @@ class WindowedSession(ModelSession):
             entities=reading.entities,
             references=self._located(step, reading.references),
             summary=reading.summary,
+            asks=asks if self._labeler.asks else (),
         )
 
 
@@ -335,12 +303,26 @@ _AS_IN = re.compile(
     r"\W*(?:same|as|see|ditto)(?: scope)?(?: as| in)*\W*(?:step|no|n)?\W*(?P<n>\d{1,4})\W*", re.IGNORECASE
 )
 """A scope that is said by the number of a step that has it."""
+_SCOPE_NUMBER = re.compile(r"\W*(?:scope )?#?(\d{1,3})\W*", re.IGNORECASE)
 
 
 def _renamed(said: str) -> tuple[str, str] | None:
     """The names in "old = new"; None if they are not two."""
     names = [part.strip() for part in re.split("=>|->|→|=", said) if part.strip()]
     return (names[0], names[1]) if len(names) == 2 else None
+
+
+def _by_scope_names(readings: Sequence[StepReading], known: Sequence[str]) -> list[StepReading]:
+    """Readings with the names of scopes that are said by number: of the list, or counted on with the new ones."""
+    names = list(known)
+    for reading in readings:
+        number = _SCOPE_NUMBER.fullmatch(reading.scope)
+        if number is None or reading.scope in known:
+            if reading.scope and match_name(clean_name_of(reading.scope), names) is None:
+                names.append(reading.scope)
+        else:
+            reading.scope = names[int(number[1]) - 1] if 0 < int(number[1]) <= len(names) else ""
+    return list(readings)
 
 
 def numbered(readings: Iterable[StepReading], *, count: int) -> dict[int, StepReading]:

@@ -84,6 +84,13 @@ def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
     return frozenset(named) if len(named) < len(parts) else frozenset()
 
 
+def called_roles(name: str, roles: Collection[str]) -> frozenset[str]:
+    """Those of the roles that a name means: "the pro side" of "pro-side-debater"."""
+    said = frozenset(map(stem, _PART.findall(name.lower()))) - {"the"}
+    found = [role for role in roles if said and said <= frozenset(map(stem, _PART.findall(role.lower())))]
+    return frozenset(found) if len(found) < len(roles) else frozenset()
+
+
 USERS = frozenset(("user", "human", "customer", "client"))
 """Roles, in lower case, of who asks an assistant."""
 REPLIES = frozenset(("assistant", "system", "tool"))

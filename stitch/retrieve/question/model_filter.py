@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import dspy
@@ -19,7 +19,7 @@ from stitch.core import (
 from stitch.core.results import WITHOUT_MODEL
 from stitch.errors import ModelError
 from stitch.label.model.matching import clean_name_of, match_name
-from stitch.label.model.quoting import quote, shorten
+from stitch.label.model.quoting import cut_at_sentence, quote
 from stitch.lm import LanguageModel, Purpose
 from stitch.retrieve.question.local_filter import LocalFilterSelector
 from stitch.signatures import SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
@@ -34,7 +34,7 @@ MANY_NAMES = 30
 """Of more names than these, those that one step alone carries are not shown: most are slips."""
 
 _MOST_CHOSEN = 8
-_GIST_CHARS = 100
+_GIST_CHARS = 130
 
 
 class ModelFilterSelector:
@@ -69,13 +69,13 @@ class ModelFilterSelector:
         if not inventory.steps:
             return Selection(IntentFilter())
         shown = _shown_scopes(request.query, inventory)
-        events = _worth_showing(inventory.event_types)
-        entities = _worth_showing({name: each.steps for name, each in inventory.entity_types.items()})
+        events = _counted(inventory.event_types)
+        entities = _counted({name: each.steps for name, each in inventory.entity_types.items()})
         given: dict[str, Any] = {
-            "question": quote({"question": request.query}),
             "known_scopes": "\n".join(shown.values()),
             "known_event_types": _plausible(request.query, events),
             "known_entity_types": _plausible(request.query, entities),
+            "question": quote({"question": request.query}),
         }
         chosen: dict[str, Any] = {}
         reasons: list[str] = []
@@ -99,6 +99,7 @@ class ModelFilterSelector:
             ),
             tuple(filter(None, reasons)),
             made_by=FilterMaker.MODEL,
+            speaker=clean_name_of(str(chosen.get("speaker") or "")),
         )
 
 
@@ -110,8 +111,8 @@ def _shown_scopes(question: str, inventory: LabelInventory) -> dict[str, str]:
     for place, scope in enumerate(inventory.scopes):
         said = set(stems(" ".join((scope.name, scope.summary, *scope.values)))) | set(scope.terms)
         ranked[scope.name] = max(ranked.get(scope.name, (0, 0)), (len(asked & said), place))
-        gist = shorten(_without_name(scope), limit=_GIST_CHARS)
-        lines[scope.name] = f"{scope.name}: {gist}" if gist else scope.name
+        gist = cut_at_sentence(_without_name(scope), limit=_GIST_CHARS)
+        lines[scope.name] = f"{scope.name} ({scope.steps})" + (f": {gist}" if gist else "")
     best = set(sorted(ranked, key=lambda name: ranked[name])[-SHOWN_SCOPES:])
     return {name: line for name, line in lines.items() if name in best}
 
@@ -122,23 +123,27 @@ def _without_name(scope: ScopeSummary) -> str:
     return "" if set(stems(said)) <= set(stems(scope.name)) else said
 
 
-def _worth_showing(counts: Mapping[str, int]) -> list[str]:
+def _counted(counts: Mapping[str, int]) -> dict[str, int]:
     """The names that a prompt shows, the most frequent first; of many, those that more than one step carries."""
     names = sorted(counts, key=lambda name: (-counts[name], name))
-    if len(names) <= MANY_NAMES:
-        return names
-    return names[: max(MANY_NAMES, sum(count > 1 for count in counts.values()))]
+    if len(names) > MANY_NAMES:
+        names = names[: max(MANY_NAMES, sum(count > 1 for count in counts.values()))]
+    return {name: counts[name] for name in names}
 
 
-def _plausible(question: str, names: Sequence[str]) -> list[str]:
-    """The names that a prompt shows, in their order: the first, and those that share a word with the question."""
+def _plausible(question: str, counts: Mapping[str, int]) -> str:
+    """Names with their counts, in their order: the first, and those that share a word with the question."""
     asked = set(stems(question))
-    return [name for place, name in enumerate(names) if place < SHOWN_NAMES or asked & set(stems(name))]
+    return ", ".join(
+        f"{name} ({steps})"
+        for place, (name, steps) in enumerate(counts.items())
+        if place < SHOWN_NAMES or asked & set(stems(name))
+    )
 
 
-def _known(values: Iterable[str], names: Sequence[str]) -> tuple[str, ...]:
+def _known(values: Iterable[str], names: Collection[str]) -> tuple[str, ...]:
     matched = (
         match_name(clean_name_of(value), names) or match_name(clean_name_of(value.partition(":")[0]), names)
-        for value in values  # some models give a scope with its gist
+        for value in values  # some models give a scope with its count and gist
     )
     return tuple(dict.fromkeys(filter(None, matched)))[:_MOST_CHOSEN]

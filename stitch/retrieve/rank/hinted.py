@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from stitch.core import MemorySnippet, Origin
-from stitch.retrieve.question.hints import REPLIES, USERS, asks_of_own_matters, named_speakers
+from stitch.retrieve.question.hints import REPLIES, USERS, asks_of_own_matters, called_roles, named_speakers
 from stitch.retrieve.rank.pool import Pool
 from stitch.text.dates import day_of
 
@@ -20,7 +20,8 @@ SPEAKER = "speaker"
 
 def speaker(pool: Pool) -> Sequence[float] | None:
     """Whether the question names who said it, or asks of the user's own matters among long replies."""
-    speakers = named_speakers(pool.hints.text, {one.snippet.role for one in pool.candidates})
+    roles, called = {one.snippet.role for one in pool.candidates}, pool.selection.speaker
+    speakers = (called and called_roles(called, roles)) or named_speakers(pool.hints.text, roles)
     if speakers:
         return [pool.constants.speaker * (one.snippet.role in speakers) for one in pool.candidates]
     return _own_matters(pool) if asks_of_own_matters(pool.hints.text) else None
