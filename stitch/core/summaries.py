@@ -37,5 +37,11 @@ def summary_at(
     return f"{head}: {text[place[0] : place[1]]}" if place else head
 
 
+def is_canonical(summary: str, *, role: str) -> bool:
+    """Whether a summary is a canonical one (c_t) of a model or a person, and not of the form `place_of` is told of."""
+    head, scope, _ = f"{summary}: ".partition("): ")
+    return bool(summary) and not (scope and " (" in head and head.startswith(f"{role}: "))
+
+
 def _head(role: str, event_types: Sequence[str], scope: str | None) -> str:
     return f"{role}: {' and '.join(event_types)} ({scope})"

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stitch.core import Embedder, MemorySnippet, SnippetRecord
+from stitch.core.summaries import is_canonical
 from stitch.embed.lexical import LexicalEncoder
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
-_CONTEXT_SHARE = 0.5
-"""What the words that a short step leans on count in its vector, beside its own."""
+_BESIDE_SHARE = 0.5
+"""What counts beside the text in a vector: the question before a short step, and what the step answers."""
 
 _SHORT_CHARS = 100
 """Up to so many characters a step is short; from there on its context counts the less, the longer it is."""
+
+
+def indexed_text(snippet: MemorySnippet) -> str:
+    """The text whose words and vector a snippet is found by: its own, with the canonical summary c_t if it has one."""
+    return f"{snippet.resolved}\n{snippet.summary}" if _has_summary(snippet) else snippet.resolved
 
 
 def make_records(
@@ -28,15 +34,11 @@ def make_records(
     Raises:
         EmbedderError: They cannot be embedded.
     """
-    leaning = [number for number, snippet in enumerate(snippets) if snippet.context]
-    texts = [snippet.resolved for snippet in snippets] + [snippets[number].context for number in leaning]
-    vectors = embedder.embed(texts)
-    vectors, contexts = vectors[: len(snippets)], vectors[len(snippets) :]
-    if leaning:
-        # The shorter a step, the more it leans on what was said before: "It is $76.22".
-        leans = [_CONTEXT_SHARE / max(1.0, len(snippets[number].resolved) / _SHORT_CHARS) for number in leaning]
-        vectors = vectors.copy()
-        vectors[leaning] += np.asarray(leans, dtype=np.float32)[:, None] * contexts
+    beside = [(number, *each) for number, snippet in enumerate(snippets) for each in _shares_beside(snippet)]
+    vectors = embedder.embed([indexed_text(snippet) for snippet in snippets] + [text for _, text, _ in beside])
+    vectors, others = vectors[: len(snippets)].copy(), vectors[len(snippets) :]
+    for (number, _, share), other in zip(beside, others, strict=True):
+        vectors[number] += np.float32(share) * other
     return [
         SnippetRecord(snippet, vector, words_of(snippet, lexical=lexical))
         for snippet, vector in zip(snippets, _unit(vectors), strict=True)
@@ -53,7 +55,7 @@ def records_without_vectors(
 
 def words_of(snippet: MemorySnippet, *, lexical: LexicalEncoder) -> dict[int, float]:
     """The lexical weights of a snippet."""
-    return lexical.document(snippet.resolved, context=_beside(snippet))
+    return lexical.document(indexed_text(snippet), context=_words_beside(snippet))
 
 
 def _unit(vectors: Vectors) -> Vectors:
@@ -61,7 +63,25 @@ def _unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
 
 
-def _beside(snippet: MemorySnippet) -> str:
-    """What a snippet is found by beside its text: who speaks, what it leans on, and what was said for a name."""
+def _has_summary(snippet: MemorySnippet) -> bool:
+    return is_canonical(snippet.summary, role=snippet.role)
+
+
+def _context(snippet: MemorySnippet) -> str:
+    """The words that a step leans on; a canonical summary says them already."""
+    return "" if _has_summary(snippet) else snippet.context
+
+
+def _shares_beside(snippet: MemorySnippet) -> Iterator[tuple[str, float]]:
+    """What counts in the vector of a snippet beside its text, and how much."""
+    if context := _context(snippet):
+        # The shorter a step, the more it leans on what was said before: "It is $76.22".
+        yield context, _BESIDE_SHARE / max(1.0, len(snippet.resolved) / _SHORT_CHARS)
+    if snippet.asks:
+        yield "\n".join(snippet.asks), _BESIDE_SHARE
+
+
+def _words_beside(snippet: MemorySnippet) -> str:
+    """The words that a snippet is found by beside its text: of who speaks, its context, its references, its asks."""
     said = " ".join(snippet.text[reference.start : reference.end] for reference in snippet.references)
-    return f"{snippet.role} {snippet.context} {said}"
+    return " ".join((snippet.role, _context(snippet), said, *snippet.asks))

@@ -1,0 +1,114 @@
+"""Labels that stand in a file, a line of JSON a step: what a model or a person wrote without being asked.
+
+A line is `{"trajectory", "id", "scope", "event_types", "entity_types", "references": [{"phrase", "means"}], "summary",
+"asks", "words"}`; all but the first two may be missing, and several lines of one step add up. `asks` are questions that
+the step answers in other words than its own, `words` words to search it by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from stitch.core import Labeler, Step, StepLabels
+from stitch.errors import ReplyError
+from stitch.label.model.session import ModelSession
+from stitch.lm import LanguageModel, Ledger
+from stitch.signatures import Reference
+
+
+class WrittenStep(BaseModel):
+    """What a file says of one step."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    trajectory: str
+    id: str
+    scope: str = ""
+    event_types: tuple[str, ...] = ()
+    entity_types: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
+    summary: str = ""
+    asks: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+WrittenSteps = Mapping[tuple[str, str], WrittenStep]
+"""By trajectory and step."""
+
+
+def read_written(lines: Iterable[bytes]) -> dict[tuple[str, str], WrittenStep]:
+    """Read lines of written labels; of a field that several lines of a step give, the last counts.
+
+    Raises:
+        ReplyError: A line is not in the format; the message says which and why.
+    """
+    found: dict[tuple[str, str], WrittenStep] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            said = WrittenStep.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise ReplyError(f"line {number}: {where or 'it'}: {first['msg'].lower()}") from None
+        key = said.trajectory, said.id
+        found[key] = found[key].model_copy(update=said.model_dump(exclude_unset=True)) if key in found else said
+    return found
+
+
+class WrittenLabeler:
+    """Gives each step the labels that were written for it, held to the same checks as a model's reply.
+
+    A step for which no labels were written gets local ones.
+
+    Args:
+        written: The labels.
+        name: Who wrote them; by default a name made of what they say.
+        fallback: Labels the other steps, and keeps the label space.
+    """
+
+    def __init__(self, written: WrittenSteps, *, name: str | None = None, fallback: Labeler) -> None:
+        told = "\n".join(each.model_dump_json() for each in written.values())
+        self.name = name or f"written-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+        self._written, self._fallback = written, fallback
+        self._model = LanguageModel(self.name, ledger=Ledger())
+
+    def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
+        """Start labeling a trajectory, or continue from a saved session."""
+        return _WrittenSession(
+            self._written,
+            name=self.name,
+            model=self._model,
+            fallback=self._fallback,
+            trajectory=trajectory,
+            saved=saved,
+        )
+
+
+class _WrittenSession(ModelSession):
+    def __init__(self, written: WrittenSteps, **given: Any) -> None:
+        super().__init__(**given)
+        self._written = written
+
+    def _label(self, steps: list[Step]) -> list[StepLabels]:
+        return [self._labels_of(step) for step in steps]
+
+    def _labels_of(self, step: Step) -> StepLabels:
+        said = self._written.get((self._trajectory, str(step.id)))
+        if said is None or not (self._scope_of(said.scope) and said.event_types):
+            (labels,) = self._label_locally([step])
+        else:
+            labels = self._made(
+                step,
+                scope=said.scope,
+                events=said.event_types,
+                entities=said.entity_types,
+                references=self._located(step, said.references),
+                summary=said.summary,
+            )
+        return labels if said is None else labels.model_copy(update={"asks": (*said.asks, *said.words)})
