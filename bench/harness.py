@@ -50,7 +50,8 @@ class Job:
         folder: The run folder.
         budget_tokens: The budget of a context.
         contexts: Whether contexts are kept; evidence can be measured without.
-        labels: Who labels.
+        labels: Who labels, or files of written labels.
+        filters: The labels chosen for each question; the memory chooses by default.
         workers: How many processes.
         answerer: Answers questions from contexts; None if no model is configured.
         judge: Judges the answers.
@@ -64,6 +65,7 @@ class Job:
     budget_tokens: int
     contexts: bool = False
     labels: str = "local"
+    filters: Path | None = None
     workers: int = 1
     answerer: Answerer | None = None
     judge: Judge | None = None
@@ -223,7 +225,7 @@ def _run_part(job: Job) -> int:
 def _each(job: Job) -> Iterator[tuple[str, Record]]:
     """Run the methods over one trajectory; yields each method's name with its record of each question."""
     keep = job.folder / FOLDER / "memories" if job.labels == "model" else None
-    methods = make_methods(job.methods, job.data, labels=job.labels, keep=keep)
+    methods = make_methods(job.methods, job.data, labels=job.labels, filters=job.filters, keep=keep)
     try:
         for method in methods:
             _prepare(job, method)

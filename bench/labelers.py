@@ -21,12 +21,17 @@ LABELERS = ("local", "model")
 
 
 def labeler_named(name: str) -> Labeler:
-    """The labeler of this name.
+    """The labeler of this name, or of files of written labels.
 
     Raises:
-        SettingsError: It is not known, or needs a model and settings name none.
+        SettingsError: It needs a model and settings name none.
+        InputError: A file is not there, or not in the format.
     """
+    from stitch.bench.written import written_labeler
     from stitch.parts import labeler_for
+
+    if name not in LABELERS:
+        return written_labeler(name)
 
     return labeler_for(labels=name)
 

@@ -33,6 +33,8 @@ class RunSettings(BaseModel):
     tokenizer: str
     labels: str
     embedder: str
+    filters: str | None = None
+    """A name of the file of filters; None if the memory chose."""
     seed: int = 0
     limit: int | None = None
     answerer: str | None = None

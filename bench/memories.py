@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from stitch.bench.data.types import Inquiry
+from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.methods import TENANT, Found, Shown
 from stitch.bench.metrics.budget_recall import BUDGETS
 from stitch.core import (
@@ -271,7 +272,13 @@ def given(filters: Mapping[str, IntentFilter]) -> FilterChoice:
 
 
 def default_opener(labels: str) -> Opener:
-    """Makes memories as `stitch ingest` does, whatever the settings of this machine say about their place."""
+    """Makes memories as `stitch ingest` does, whatever the settings of this machine say about their place.
+
+    Args:
+        labels: Who labels, or files of written labels.
+    """
+    if labels not in LABELERS:
+        return opener(labeler_named(labels))
 
     def open_in(folder: Path) -> Memory:
         from stitch.assemble import open_memory

@@ -18,6 +18,7 @@ from stitch.bench.labelers import (
 )
 from stitch.bench.memories import LessSelector, MemoryMethod, SharedMemory, TargetSelector
 from stitch.bench.methods import Method
+from stitch.bench.written import as_written, read_filters
 from stitch.core import DensityCount, LabelKind
 from stitch.errors import InputError, require_extra
 
@@ -33,12 +34,16 @@ class Bench:
     labels: str
     keep: Path | None = None
     """Where memories stay when they are closed; None if they are removed."""
+    filters: Path | None = None
+    """The labels chosen for each question; the memory chooses if it is None."""
 
     def __post_init__(self) -> None:
         self._shared: dict[str, SharedMemory] = {}
 
-    def stitch(self, name: str, choose: memories.FilterChoice = memories.as_selected) -> MemoryMethod:
+    def stitch(self, name: str, choose: memories.FilterChoice | None = None) -> MemoryMethod:
         """A method on the memory with default labels."""
+        if choose is None:
+            choose = memories.as_selected if self.filters is None else as_written(read_filters(self.filters))
         return MemoryMethod(name, self._memory("default", lambda: memories.default_opener(self.labels)), choose)
 
     def lens(self, name: str) -> MemoryMethod:
@@ -150,8 +155,13 @@ def missing_for(name: str, data: DataSet) -> str | None:
 
 
 def make_methods(
-    names: Sequence[str], data: DataSet, *, labels: str = "local", keep: Path | None = None
+    names: Sequence[str],
+    data: DataSet,
+    *,
+    labels: str = "local",
+    filters: Path | None = None,
+    keep: Path | None = None,
 ) -> list[Method]:
     """The methods of these names for a set, in order; those that can share a memory do; `keep` is where they stay."""
-    bench = Bench(data, labels, keep)
+    bench = Bench(data, labels, keep, filters)
     return [METHODS[name](bench) for name in names]

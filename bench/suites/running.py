@@ -18,11 +18,12 @@ from stitch.bench.answering import Answerer, Diagnostician, is_unscored
 from stitch.bench.data.types import DataSet
 from stitch.bench.harness import DEPTH, Job, run
 from stitch.bench.kept import Desk, take_in
-from stitch.bench.labelers import LABELERS, labeler_named
+from stitch.bench.labelers import labeler_named
 from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
 from stitch.bench.metrics.judging import ContainmentJudge, Judge
 from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
+from stitch.bench.written import check_filters, digest_of, read_filters
 from stitch.console.idle import refuse_idle
 from stitch.errors import SettingsError
 from stitch.lm.sampling import EFFORTS, Sampling
@@ -48,6 +49,7 @@ class Options:
     limit: int | None
     budget: int
     labels: str
+    filters: Path | None = None
     out: Path | None
     workers: int
     as_json: bool
@@ -75,7 +77,10 @@ def suite_options(command: Command) -> Command:
         click.option("--limit", type=click.IntRange(min=1), help="Only so many questions, spread over their types."),
         click.option("--budget", type=click.IntRange(min=1), default=BUDGET_TOKENS, show_default=True, metavar="TOKENS",
                      help="What a context may have."),
-        click.option("--labels", type=click.Choice(LABELERS), default="local", show_default=True, help="Who labels."),
+        click.option("--labels", metavar="local|model|FILE[,FILE]", default="local", show_default=True,
+                     help="Who labels, or files of labels that a model wrote."),
+        click.option("--filters", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
+                     help="The labels that a model chose for each question."),
         click.option("--out", type=click.Path(path_type=Path), help="Keep the run; the same command goes on."),
         click.option("--workers", type=click.IntRange(min=1), default=min(2, os.cpu_count() or 1), show_default=True,
                      help="Processes."),
@@ -136,6 +141,8 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
     missing = {name: reason for name in names if (reason := missing_for(name, data))}
     chosen = tuple(name for name in names if name not in missing)
     data = data.limited(options.limit)
+    if options.filters is not None:
+        check_filters(read_filters(options.filters), data.questions)
     settings = _settings(suite, data, options=options, asked=asked)
     for note in data.notes:
         click.echo(f"stitch: {data.name}: {note}", err=True)
@@ -162,6 +169,7 @@ def _job(
         budget_tokens=options.budget,
         contexts=contexts,
         labels=options.labels,
+        filters=options.filters,
         workers=options.workers,
     )
     if asked is None:
@@ -184,6 +192,7 @@ def _settings(suite: str, data: DataSet, *, options: Options, asked: _Asked | No
         tokenizer=PieceCounter().name,
         labels=labeler_named(options.labels).name,
         embedder=StaticEmbedder().name,
+        filters=None if options.filters is None else digest_of(options.filters),
         limit=options.limit,
         answerer=asked.answerer.name if asked else None,
         judge=asked.judge.name if asked else None,

@@ -1,0 +1,55 @@
+"""Labels that stand in a file are held to the checks of a model's reply."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from stitch.core import Step
+from stitch.errors import ReplyError
+from stitch.label.local import LocalLabeler
+from stitch.label.model.written import WrittenLabeler, read_written
+
+STEPS = [Step(id="a", role="user", content="The Bristol has a room."), Step(id="b", role="user", content="It is dear.")]
+
+
+def lines(*said: dict[str, object]) -> list[bytes]:
+    return [json.dumps({"trajectory": "t", **each}).encode() for each in said]
+
+
+def test_what_is_written_of_a_step_becomes_its_labels() -> None:
+    written = read_written(
+        [
+            *lines(
+                {"id": "a", "scope": "Warsaw hotel", "event_types": ["propose", "Propose"], "summary": "A room"},
+                {"id": "b", "scope": "Warsaw hotel", "event_types": ["object"], "references": [
+                    {"phrase": "It", "means": "The Bristol"}, {"phrase": "that", "means": "a word nobody said"}]},
+            ),
+            b"",
+            *lines({"id": "b", "asks": ["what costs too much?"], "words": ["expensive"]}),
+        ]
+    )  # fmt: skip
+    labeler = WrittenLabeler(written, name="gpt-x", fallback=LocalLabeler())
+    session = labeler.begin("t")
+    first, second = session.label(STEPS)
+    assert (first.made_by, first.intent.scope, first.intent.event_types) == ("gpt-x", "Warsaw hotel", ("propose",))
+    assert (first.summary, first.asks) == ("A room", ())
+    assert [each.replacement for each in second.references] == ["The Bristol"]
+    assert second.asks == ("what costs too much?", "expensive")
+    again = labeler.begin("t", session.save())
+    assert again.inventory() == session.inventory()
+    assert labeler.name == "gpt-x" != WrittenLabeler(written, fallback=LocalLabeler()).name
+
+
+def test_a_step_of_which_nothing_is_written_gets_local_labels_and_what_it_answers() -> None:
+    written = read_written(lines({"id": "b", "words": ["expensive"]}))
+    first, second = WrittenLabeler(written, fallback=LocalLabeler()).begin("t").label(STEPS)
+    assert first.made_by == second.made_by == LocalLabeler().name
+    assert (first.asks, second.asks) == ((), ("expensive",))
+
+
+@pytest.mark.parametrize("line", [b"[]", b"{", b'{"trajectory": "t"}', b'{"trajectory": "t", "id": "a", "gold": 1}'])
+def test_a_line_in_another_format_is_named(line: bytes) -> None:
+    with pytest.raises(ReplyError, match="line 2"):
+        read_written([b"", line])
