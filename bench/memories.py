@@ -272,11 +272,7 @@ def given(filters: Mapping[str, IntentFilter]) -> FilterChoice:
 
 
 def default_opener(labels: str) -> Opener:
-    """Makes memories as `stitch ingest` does, whatever the settings of this machine say about their place.
-
-    Args:
-        labels: Who labels, or files of written labels.
-    """
+    """Makes memories as `stitch ingest` does, labeled as settings say, or by files of written labels (`labels`)."""
     if labels not in LABELERS:
         return opener(labeler_named(labels))
 
