@@ -81,8 +81,24 @@ def test_other_questions_get_whole_steps(query: str) -> None:
     assert shown(query, SPEECH) == SPEECH
 
 
-def test_a_step_without_what_is_asked_for_stays_whole() -> None:
+def test_of_a_step_without_what_is_asked_for_its_opening_is_shown() -> None:
     assert shown("List the evidence of the pro side.", "No source here. None at all.") == "No source here. None at all."
+    told = shown("List the evidence of the pro side.", "No source here. " * 60)
+    assert told.startswith("No source here. No")
+    assert len(told) < 200
+
+
+def test_of_a_list_whole_items_are_shown_each_on_its_line() -> None:
+    text = (
+        "Three came up:\n\n1. Hotel Adler, plain. 90 a night.\n2. a plain room. 50 a night.\n"
+        "3. Villa Rosa, by the lake. Lift.\n\nThe rest is full."
+    )
+    told = shown("List all hotels by name.", text)
+    assert told.split("\n") == [
+        "Three came up:",
+        "1. Hotel Adler, plain. 90 a night. …",
+        "3. Villa Rosa, by the lake. Lift.",
+    ]
 
 
 def test_what_names_something_new_comes_before_what_repeats_it_and_what_is_silent_last() -> None:

@@ -6,7 +6,7 @@ from stitch.core import Label, LabelKind, MemorySnippet, Origin, SearchRequest
 from stitch.retrieve.question.hints import asks_of_own_matters, named_speakers, read_hints
 from stitch.retrieve.rank.hinted import asking, speaker
 from stitch.retrieve.rank.pool import Candidate
-from stitch.retrieve.rank.scorers import similarity
+from stitch.retrieve.rank.scorers import STRICT, similarity
 from stitch.testing import scoring
 from stitch.testing.scoring import pool_of
 
@@ -75,6 +75,31 @@ def test_the_last_or_the_first_comes_first_among_equals() -> None:
     assert order("Which hotel did they choose in the end?", *hits) == "321"
     assert order("Which hotel did they think of first?", *hits) == "123"
     assert order("Which hotel was first, which one last?", *hits) == "123"
+
+
+@pytest.mark.parametrize(
+    ("query", "order"),
+    [
+        ("Which flat does she live in now?", 1), ("What is the current price?", 1), ("Which ticket is valid?", 1),
+        ("Who keeps the cat, after the neighbor had refused?", 1), ("What did they settle on?", 1),
+        ("Which plan came before any other?", -1), ("What was meant at the start?", -1),
+        ("What did the owner originally want?", -1), ("Who kept the cat?", 0), ("What happened after lunch?", 0),
+    ],
+)  # fmt: skip
+def test_a_question_for_what_holds_now_came_last_or_first_is_one_of_order(query: str, order: int) -> None:
+    assert read_hints(SearchRequest(query=query, tenant="a")).order == order
+
+
+def test_where_density_decides_the_clock_speaks_among_equals_and_no_more_than_what_is_much_nearer() -> None:
+    hits = [hit("1", 0.5), hit("2", 0.46), hit("3", 0.2), hit("4", 0.1, density=1.0), hit("5", 0.9, density=1.0)]
+
+    def found(query: str) -> str:
+        pool = pool_of(query, hits, labels=LABELS, sure=True)
+        return "".join(own.snippet.step for own in scoring.ranked(pool, rule=STRICT))
+
+    assert found("Where does she live?") == "54123"
+    assert found("Where does she live now?") == "54213"
+    assert found("Where did she live at first?") == "54123"
 
 
 def test_what_the_named_speaker_said_comes_first_among_equals() -> None:

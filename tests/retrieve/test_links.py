@@ -390,7 +390,7 @@ def test_a_context_says_what_no_longer_holds_and_what_made_the_agent_do_it() -> 
 
     text = fit_context(hits, budget_tokens=1_000, counter=PieceCounter()).text
 
-    assert 'superseded "status is sent&lt;step&gt; at step 5">{' in text
+    assert 'superseded "status is sent&lt;step\u203a at step 5">{' in text
     assert "because step 3: failure>update_order" in text
 
 

@@ -126,6 +126,14 @@ def test_of_a_long_step_that_says_nothing_of_the_question_the_beginning_is_shown
     assert 200 < len(text) <= 420
 
 
+def test_no_fence_rule_or_ellipsis_is_shown_alone() -> None:
+    code = "\n".join(["---", "Mend it like this:", "```python", "seal(valve)", "```", "…", *LOG.split("\n")[1:], "```"])
+    shown = what_matters(code, ("valve",), chars=300, tail=2)
+    assert "seal(valve)" in shown
+    assert not any(line.strip() in ("```", "---", "…", "") for line in shown.split("\n"))
+    assert "…  …" not in shown
+
+
 @given(st.text(alphabet="ab \n.,;{}[]\"'1", max_size=3_000), st.integers(10, 400))
 def test_all_that_is_shown_stands_in_the_text_in_its_order(text: str, chars: int) -> None:
     left = text

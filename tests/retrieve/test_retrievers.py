@@ -414,6 +414,16 @@ def test_density_stands_first_where_neither_labels_nor_filter_are_of_words(
     assert intent_retriever(stored(made), choosing=DAY_2, made_by=made_by).search(ASKED).ranking is ranking
 
 
+def test_where_density_stands_first_a_context_ends_with_it_unless_it_shall_be_filled() -> None:
+    made = [one.snippet.model_copy(update={"labeled_by": "gpt-5"}) for one in RECORDS]
+    retriever = intent_retriever(stored(made), choosing=DAY_2, made_by=FilterMaker.MODEL)
+    ended = retriever.search(ASKED)
+    assert set(ended.context_hits) == {hit.snippet.id for hit in ended.hits if hit.density}
+    assert len(ended.hits) > len(ended.context_hits)
+    for filling in ({"min_share": 0.0}, {"ranking": Ranking.STRICT}):
+        assert len(retriever.search(ASKED.model_copy(update=filling)).context_hits) == len(ended.hits)
+
+
 def test_why_not_says_of_no_label_that_a_step_carries_and_lacks_it() -> None:
     kept = [
         snippet("Is the Blue Door Inn well reviewed?", step="1").model_copy(

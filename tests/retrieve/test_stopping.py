@@ -15,7 +15,7 @@ from stitch.core.ranking import SIMILARITY
 from stitch.errors import InputError, SettingsError
 from stitch.retrieve import PieceCounter
 from stitch.retrieve.constants import CONSTANTS
-from stitch.retrieve.context.stopping import STOPPED, enough, leading
+from stitch.retrieve.context.stopping import STOPPED, densest, enough, leading
 from stitch.retrieve.rank.telling import scores_tell
 from stitch.testing.contracts.worlds import make_record
 
@@ -140,6 +140,16 @@ def test_a_memory_without_likeness_keeps_its_hits() -> None:
     hits = [hit_of(0, 0.0), hit_of(1, -0.1)]
     assert leading(hits, share=0.5) == tuple(hits)
     assert leading([], share=0.5) == ()
+
+
+@given(st.lists(st.integers(0, 5), max_size=12))
+def test_where_labels_decide_a_context_shows_the_best_density_and_one_less_and_no_step_without_a_label(
+    densities: list[int],
+) -> None:
+    hits = [hit_of(place, 0.5)._replace(parts={DENSITY: float(count)}) for place, count in enumerate(densities)]
+    shown = [densities[hit.snippet.position] for hit in densest(hits)]
+    best = max(densities, default=0)
+    assert shown == [count for count in densities if not best or count >= max(1, best - 1)]
 
 
 @pytest.mark.parametrize(

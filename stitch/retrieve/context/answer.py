@@ -6,13 +6,13 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from stitch.core import Decision, RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
+from stitch.core import Decision, Ranking, RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
 from stitch.core.ranking import GOAL
 from stitch.retrieve.constants import Constants
 from stitch.retrieve.context.budget import TokenCounter, fit_context
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.context.outputs import shorten_long
-from stitch.retrieve.context.stopping import enough, stopped
+from stitch.retrieve.context.stopping import STOPPED, densest, enough, stopped
 from stitch.retrieve.question.reading import read_question
 
 
@@ -42,7 +42,11 @@ def answer(
     """
     left = tuple(hits)
     trace: tuple[Decision, ...] = ()
-    if stops_by is not None and request.min_share is None:
+    if request.min_share is None and rule.is_strict and request.ranking is not Ranking.STRICT:
+        left = densest(hits)
+        if len(left) < len(hits):
+            trace = (Decision(STOPPED, {"left": float(len(left))}, "other hits have too few of the labels"),)
+    elif stops_by is not None and request.min_share is None:
         left = enough(hits, budget_tokens=request.budget_tokens, counter=counter, constants=stops_by)
         if len(left) < len(hits):
             trace = (stopped(left, share=stops_by.stop_share),)

@@ -24,7 +24,7 @@ _DIGIT = re.compile("[0-9]")
 _WITHOUT_NAMES = re.compile(r"\s*[A-Z\u00c0-\u00de]?(?:[^A-Z\u00c0-\u00de]|(?<= )I(?= ))*")
 """No word is capitalized but the first, or "I"; a first word alone is not taken for a name."""
 _CUT = "…"
-_GAP = f" {_CUT} "
+_ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,3}[.)])[ \t]+\S.*$", re.MULTILINE)
 _OPENING_CHARS = 160
 """How much of an opening sentence is shown; 80 and 300 gave the same on debates of our own and of others."""
 
@@ -35,7 +35,7 @@ def excerpt_hits(
     """The hits with as much of their texts as the question asks for: all of it, unless it asks for a list of names.
 
     Of a list, those of equal density come first that name what none before them named, then those that repeat it; texts
-    of which no sentence bears what is asked for stay whole, and come last of all.
+    of which no sentence bears what is asked for come last of all, with how they open.
 
     Args:
         hits: Best first.
@@ -53,9 +53,9 @@ def excerpt_hits(
         for hit in tier:
             bearing = _bearing(hit.snippet.resolved, wanted)
             if bearing is None:
-                silent.append(hit)
+                silent.append(_with_text(hit, _shortened(hit.snippet.resolved)))
                 continue
-            shown = hit._replace(snippet=hit.snippet.model_copy(update={"resolved": bearing.text}))
+            shown = _with_text(hit, bearing.text)
             new = bearing.values - named
             named |= new
             if new:
@@ -64,6 +64,10 @@ def excerpt_hits(
                 repeating.append(shown)
         yield from repeating
     yield from silent
+
+
+def _with_text(hit: ScoredSnippet, text: str) -> ScoredSnippet:
+    return hit._replace(snippet=hit.snippet.model_copy(update={"resolved": text}))
 
 
 def _wanted(question: Question) -> frozenset[str]:
@@ -85,11 +89,11 @@ class _Bearing(NamedTuple):
 
 @text_cache(maxsize=512)  # who asks for one list asks for another
 def _bearing(text: str, wanted: frozenset[str]) -> _Bearing | None:
-    """The sentences that have a value of a wanted class, behind that which opens the text; None if there are none.
+    """The sentences and items of lists that have a value of a wanted class, behind the opening; None if there are none.
 
     How a speech opens says whose it is and what it does: "I cannot accept the second reason you gave".
     """
-    spans = list(sentence_spans(text))
+    spans = _sentences_and_items(text)
     kept: list[int] = []
     found_values: set[str] = set()
     for place, (start, end) in enumerate(spans):
@@ -104,10 +108,29 @@ def _bearing(text: str, wanted: frozenset[str]) -> _Bearing | None:
     above = 0 if said else -1
     for place in kept:
         if said:
-            said += " " if place == above + 1 or said.endswith(_CUT) else _GAP
+            said += _between(text[spans[place - 1][1] : spans[place][0]], gap=place != above + 1, said=said)
         said += text[slice(*spans[place])].strip()
         above = place
     return _Bearing(said, frozenset(found_values))
+
+
+def _sentences_and_items(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a text stand; a line that is an item of a list is one, for half of it misleads."""
+    items = [item.span() for item in _ITEM.finditer(text)]
+    if not items:
+        return sentence_spans(text)
+    ends = [0, *(end for _, end in items)]
+    starts = [*(start for start, _ in items), len(text)]
+    found = list(items)
+    for begin, end in zip(ends, starts, strict=True):
+        found += [(begin + start, begin + stop) for start, stop in sentence_spans(text[begin:end])]
+    return sorted(found)
+
+
+def _between(skipped: str, *, gap: bool, said: str) -> str:
+    """What stands between two pieces: a line break where there was one, and a sign where something is left out."""
+    apart = "\n" if "\n" in skipped else " "
+    return apart if not gap or said.endswith(_CUT) else f" {_CUT}{apart}"
 
 
 def _shortened(opening: str) -> str:

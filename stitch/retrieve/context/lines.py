@@ -1,8 +1,8 @@
 """How the line of a step begins in a context, the same for every lens: which step it is, who spoke, when and where.
 
 `<step 12 Melanie on 27 Jun 2023 13:56 in conv-26>` says it in full. Most steps of a context are short, so that what
-stands around one costs as much as what it says: what a line shares with the line above is not said again. The number is
-the step's place in its trajectory: `memory.steps("conv-26", start=12, stop=13)` reads it.
+stands around one costs as much as what it says: but for who spoke, what a line shares with the line above is not said
+again. The number is the step's place in its trajectory: `memory.steps("conv-26", start=12, stop=13)` reads it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ def standing(
 ) -> str:
     """On which step a line stands, who spoke, when and where, as far as the line above does not tell.
 
-    Who spoke is told where another one did; when, if it is known: the day, and on the same day the clock where another
-    hour has begun. Where nobody knows when it happened, `recorded` tells when the memory took it in, in UTC.
+    Who spoke is always told, for few readers look up; when, if it is known: the day, and on the same day the clock
+    where another hour has begun. Where nobody knows when it happened, `recorded` tells when the memory took it in, in
+    UTC.
 
     Args:
         snippet: The step.
@@ -40,9 +41,7 @@ def standing(
     """
     if elsewhere := above is None or above.trajectory != snippet.trajectory:
         above = None
-    shown = " ".join(map(str, (*others, snippet.position)))
-    if above is None or above.role != snippet.role:
-        shown += f" {named(snippet.role)}"
+    shown = f"{' '.join(map(str, (*others, snippet.position)))} {named(snippet.role)}"
     if snippet.happened is not None:
         before = above.happened if above is not None else None
         shown += _when(snippet.happened, before, day_is="on", clock_is="at" if clocks else None)

@@ -51,6 +51,8 @@ _POINTED_AT = re.compile(
     re.IGNORECASE,
 )
 """What marks a line that sums up, or says what went wrong."""
+_LETTER = re.compile(r"[^\W_]")
+"""Without one, a line is a fence, a rule or an ellipsis, and tells nothing alone."""
 _POINTED = 1.0
 _BESIDE = 0.4
 """Of what a line tells, so much is taken on by the next, and half of it by the one before."""
@@ -132,9 +134,10 @@ def what_matters(text: str, terms: tuple[str, ...], *, chars: int, tail: int = 0
     spans = list(_pieces(text))
     worth = _worth(text, spans, terms)
     nothing_told = not any(worth)  # then it is shown from its beginning
-    shown = {*range(len(spans))[:1], *range(len(spans))[len(spans) - tail :]}
+    telling = [number for number, (start, end) in enumerate(spans) if _LETTER.search(text, start, end)]
+    shown = {*telling[:1], *telling[len(telling) - tail :]} if tail else {*telling[:1]}
     left = chars - sum(min(_SHOWN_OF_PIECE, end - start) for start, end in (spans[number] for number in shown))
-    for number in sorted(range(len(spans)), key=lambda number: (-worth[number], number)):
+    for number in sorted(telling, key=lambda number: (-worth[number], number)):
         start, end = spans[number]
         length = min(_SHOWN_OF_PIECE, end - start)
         if (worth[number] > 0 or nothing_told) and number not in shown and length <= left:
@@ -159,7 +162,7 @@ def _joined(text: str, spans: Sequence[tuple[int, int]], shown: Sequence[int]) -
     parts: list[str] = []
     for at, number in enumerate(shown):
         start, end = spans[number]
-        if at and shown[at - 1] != number - 1:
+        if at and shown[at - 1] != number - 1 and parts[-1] is not _GAP:
             parts.append(_GAP)
         cut = end if end - start <= _SHOWN_OF_PIECE else _between_words(text, start, start + _SHOWN_OF_PIECE)
         parts.append(text[start:cut])

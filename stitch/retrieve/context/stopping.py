@@ -52,6 +52,12 @@ def enough(
     return tuple(left)
 
 
+def densest(hits: Sequence[ScoredSnippet]) -> tuple[ScoredSnippet, ...]:
+    """The hits, in their order, with the best density or one label less, and with one at least; all if none has any."""
+    least = max(1.0, max((hit.density for hit in hits), default=0.0) - 1.0)
+    return tuple(hit for hit in hits if hit.density >= least) or tuple(hits)
+
+
 def stopped(left: Sequence[ScoredSnippet], *, share: float) -> Decision:
     """That a context stopped."""
     figures = {"share": share, "left": float(len(left))}

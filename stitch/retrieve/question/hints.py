@@ -15,11 +15,16 @@ from stitch.text.words import stem, words
 _LAST = re.compile(
     r"\b(?:in the end|finally|final|finished|eventually|ultimately|latest|most recent(?:ly)?|after all changes"
     rf"|last(?! (?:week|weekend|month|year|night|spring|summer|autumn|fall|winter|semester|{WEEKDAY}|{MONTH})\b)"
-    r"|settled? on|end(?:ed|ing)? up)\b",
+    r"|settled? on|end(?:ed|ing)? up|at last|after all)\b"
+    r"|\b(?:now|currently|nowadays|still|valid|in (?:force|use|effect)|at (?:present|the moment)|these days|by then"
+    r"|(?:the )?current)\b(?! that\b)"
+    r"|\b(?:once|after|since)\b[^?.!]{0,60}\bhad\b",
     re.IGNORECASE,
 )
+"""Ways to ask for the end of something, or for what holds: what was said of it last."""
 _FIRST = re.compile(
-    r"\b(?:first|initially|initial|originally|original|earliest|to begin with)\b"
+    r"\b(?:first|initially|initial|originally|original|earliest|to (?:begin|start) with"
+    r"|at the (?:start|outset|beginning)|before any (?:other|of))\b"
     r"(?! (?:name|class|aid|hand|lady|floor)\b)",
     re.IGNORECASE,
 )

@@ -50,9 +50,9 @@ def test_lines_of_a_theme_stand_together_and_in_the_order_in_which_they_happened
         "<memory>",
         "<step 2 Ada on 14 Nov 2023 in x>second",
         "<theme kites>",
-        "<step 1>first",
-        "<step 3>third",
-        "<step 4>fourth",
+        "<step 1 Ada>first",
+        "<step 3 Ada>third",
+        "<step 4 Ada>fourth",
         "</memory>",
     ]
 
@@ -124,7 +124,7 @@ def test_what_was_corrected_says_so_on_a_line_of_its_own() -> None:
     page = fit_page([old._replace(superseded=True), new], budget_tokens=500, counter=COUNTER)
     assert page.text.splitlines()[1:-1] == [
         "<step 1 Ada on 14 Nov 2023 in x superseded>Rex is two.",
-        "<step 1>Rex barks.",
+        "<step 1 Ada>Rex barks.",
     ]
 
 
@@ -140,7 +140,7 @@ def test_what_is_said_in_the_same_words_stands_once_with_all_the_steps_that_say_
     ]
     page = fit_page(pieces, budget_tokens=500, counter=COUNTER)
     assert page.text.splitlines()[1:-1] == [
-        "<step 1 Ada on 14 Nov 2023 in x and 7 on 15 Nov and 3 Ada on 14 Nov 2023 in y>It failed.",
+        "<step 1 Ada on 14 Nov 2023 in x and 7 Ada on 15 Nov and 3 Ada on 14 Nov 2023 in y>It failed.",
         "<step 8 Ada on 14 Nov 2023 in x>It passes now.",
         "<step 4 Ada on 14 Nov 2023 in y>Again.",
         "<step 5 Ben>It failed.",
@@ -166,13 +166,13 @@ def test_the_day_is_said_as_in_the_lines_of_steps_without_a_clock_and_what_tells
     )
     assert [line.partition(">")[0] for line in page.text.splitlines()[1:-1]] == [
         "<step 0 Ada on 14 Nov 2023 in x",
-        "<step 1",
-        "<step 2 on 8 May",
-        "<step 3",
-        "<step 4 on Tuesday",
-        "<step 5",
-        "<step 6",
-        "<step 7 on 24 Apr 2026",
+        "<step 1 Ada",
+        "<step 2 Ada on 8 May",
+        "<step 3 Ada",
+        "<step 4 Ada on Tuesday",
+        "<step 5 Ada",
+        "<step 6 Ada",
+        "<step 7 Ada on 24 Apr 2026",
     ]
 
 
