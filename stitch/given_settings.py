@@ -36,7 +36,7 @@ class GivenSettings(TypedDict, total=False):
     density: DensityCount | Literal["values", "kinds"] | None
     embedder: str | None
     embedder_model: str | None
-    embedder_precision: Literal["float", "int8"] | None
+    embedder_precision: Literal["int8"] | None
     embedder_threads: int | None
     vectors: Literal["with", "after"] | None
     embedder_url: str | None

@@ -382,9 +382,7 @@ def embedder_for(settings: Settings) -> Embedder:
         return StaticEmbedder()
     if name == "minilm":
         require_extra("neural", package="onnxruntime", needed_by="the embedder 'minilm'")
-        return MiniLMEmbedder(
-            settings.embedder_model, precision=settings.embedder_precision, threads=settings.embedder_threads
-        )
+        return MiniLMEmbedder(settings.embedder_model, threads=settings.embedder_threads)
     if not name.startswith("openai/"):
         return SentenceTransformerEmbedder(name)
     if settings.embedder_dimension is None:

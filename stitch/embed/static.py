@@ -7,9 +7,8 @@ import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stitch.embed.pieces import WordPieces
 from stitch.errors import EmbedderError
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class StaticEmbedder:
     def __init__(self, table: Path = TABLE, *, vocabulary_of: StaticEmbedder | None = None) -> None:
         self._folder, self._vocabulary_of = table, vocabulary_of
         self._lock = threading.Lock()
-        self._model: tuple[Vectors, WordPieces] | None = None
+        self._model: tuple[Vectors, Any] | None = None
         try:
             config = json.loads((table / "config.json").read_bytes())
             self._name, self._dimension = str(config["name"]), int(config["hidden_dim"])
@@ -73,25 +72,42 @@ class StaticEmbedder:
         """
         import numpy as np
 
-        table, pieces = self._loaded()
+        table, tokenizer = self._loaded()
         # Sums of whole numbers are exact, in whatever order they are made.
         exact = np.int32 if table.dtype == np.int8 else np.float32
         vectors = np.zeros((len(texts), self._dimension), np.float32)
         for start in range(0, len(texts), _BATCH):
             rows = vectors[start : start + _BATCH]
-            for row, tokens in zip(rows, pieces.read(texts[start : start + _BATCH]), strict=True):
+            for row, tokens in zip(rows, read_tokens(tokenizer, texts[start : start + _BATCH]), strict=True):
                 if tokens:
                     # As `table[tokens].sum(axis=0)`, without the calls of Python between.
                     row[:] = np.add.reduce(table.take(tokens, axis=0), axis=0, dtype=exact)
         return vectors
 
-    def _loaded(self) -> tuple[Vectors, WordPieces]:
+    def _loaded(self) -> tuple[Vectors, Any]:
         with self._lock:
             if self._model is None:
                 load = _load_once if self._folder == TABLE else _load
-                pieces = self._vocabulary_of._loaded()[1] if self._vocabulary_of else None
-                self._model = load(self._folder, dimension=self._dimension, pieces=pieces)
+                tokenizer = self._vocabulary_of._loaded()[1] if self._vocabulary_of else None
+                self._model = load(self._folder, dimension=self._dimension, tokenizer=tokenizer)
             return self._model
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a table, of type `tokenizers.Tokenizer`."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def read_tokens(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+    """The distinct known tokens of each text, in the order in which they come."""
+    unknown = tokenizer.token_to_id("[UNK]")
+    read = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+    return [[token for token in dict.fromkeys(each.ids) if token != unknown] for each in read]
 
 
 _BATCH = 1024
@@ -100,21 +116,17 @@ _BATCH = 1024
 _HINT = "reinstall stitch-memory, or make a table with `python -m stitch.bench.fit averaged --out FOLDER`"
 
 
-def _load(folder: Path, *, dimension: int, pieces: WordPieces | None) -> tuple[Vectors, WordPieces]:
-    # `StaticModel.from_pretrained` brings in a client of a model hub, and asks the hub when a file is not found.
-    from model2vec import StaticModel
+def _load(folder: Path, *, dimension: int, tokenizer: Any) -> tuple[Vectors, Any]:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
-    from tokenizers import Tokenizer
 
     try:
         vectors = load_file(folder / "model.safetensors")["embeddings"]
         if vectors.shape[1] != dimension:
             raise ValueError(f"vectors of length {vectors.shape[1]}, expected {dimension}")
-        if pieces is None:
-            tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
-            pieces = WordPieces(StaticModel(vectors, tokenizer, normalize=True, max_length=None))
-        return vectors, pieces
+        if tokenizer is None:
+            tokenizer = load_tokenizer(folder)
+        return vectors, tokenizer
     except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise EmbedderError(f"cannot read the token vectors in {str(folder)!r}: {error}", hint=_HINT) from error
 

