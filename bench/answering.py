@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stitch.bench.kept import AwaitedError
-from stitch.bench.metrics.answer_set import AnswerSetScore
-from stitch.bench.metrics.forms import AnswerForm, form_of, judge_by, score_by, settled
-from stitch.bench.metrics.judging import Judge
+from stitch.bench.metrics.answers import AnswerForm, AnswerSetScore, Judge, form_of, judge_by, score_by, settled
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Answered, Record
 

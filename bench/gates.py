@@ -121,7 +121,7 @@ def _scripted_model(data: Path) -> Figures:
     del data
     from stitch import Step, open_memory
     from stitch.bench.generate.generation import SIZES, generate
-    from stitch.bench.metrics.recall import recall_at
+    from stitch.bench.metrics.evidence import recall_at
     from stitch.bench.model import SlowProvider
 
     trip = generate("travel", SIZES["S"], seed="gates")

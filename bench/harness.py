@@ -15,21 +15,18 @@ from pathlib import Path
 from typing import Protocol
 
 from stitch.bench.answering import Answerer, Diagnostician, answer_and_judge, is_unscored
-from stitch.bench.blocks import Blocks, measure_blocks, step_texts
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.kept import FOLDER, AwaitedError, replies_of
 from stitch.bench.memories import MemoryMethod
 from stitch.bench.methods import Found, Method
-from stitch.bench.metrics.attribution import Frame, frames_of
-from stitch.bench.metrics.entity_resolution import surfaces
-from stitch.bench.metrics.judging import Judge
-from stitch.bench.metrics.label_selection import diagnose_selection
-from stitch.bench.metrics.plans import items_of
+from stitch.bench.metrics.answers import Judge
+from stitch.bench.metrics.evidence import diagnose_selection
+from stitch.bench.metrics.overlap import surfaces
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Prepared, Record, append, mend, prepared_file, read_prepared, read_records, record_file
 from stitch.bench.registry import make_methods
 from stitch.console.progress import progress_drawn
-from stitch.core import Trajectory, with_calls
+from stitch.core import Trajectory
 from stitch.core.progress import Progress
 from stitch.lm import Totals, asking_again, keeping_replies
 from stitch.lm.kept import KeptReplies
@@ -230,14 +227,9 @@ def _each(job: Job) -> Iterator[tuple[str, Record]]:
         for method in methods:
             _prepare(job, method)
             labels = method.labels(job.data.trajectories[0].id) if isinstance(method, MemoryMethod) else None
-            tokens = _step_tokens(job.data.trajectories[0])
-            said = step_texts(job.data.trajectories[0])
-            steps = job.data.trajectories[0].steps if job.contexts else ()
-            texts = {str(step.id): (place, step.content) for place, step in enumerate(steps)}
             for question in job.data.questions:
                 found = method.search(question.inquiry, k=DEPTH, budget_tokens=job.budget_tokens)
-                record = _record(job, question, found, tokens=tokens, texts=said, labels=labels)
-                yield method.name, record.model_copy(update={"frames": _frames(question, texts)}) if texts else record
+                yield method.name, _record(job, question, found, labels=labels)
     finally:
         for method in methods:
             method.close()
@@ -250,9 +242,8 @@ def _prepare(job: Job, method: Method) -> None:
     method.prepare(job.data.trajectories)
     (trajectory,) = job.data.trajectories
     operations = job.data.operations.get(trajectory.id, ())
-    named, seconds, spent, themes, stand_ins = None, perf_counter() - started, Totals(), None, 0
+    named, seconds, spent, stand_ins = None, perf_counter() - started, Totals(), 0
     if isinstance(method, MemoryMethod):
-        themes = method.themes(len(trajectory.steps))
         spent, stand_ins = method.shared.spent, method.shared.stand_ins
         seconds = method.shared.seconds  # methods that share a memory share what it took
         texts = method.texts(trajectory.id) if operations else {}
@@ -264,7 +255,6 @@ def _prepare(job: Job, method: Method) -> None:
         seconds=seconds,
         named=named,
         operations=len(operations),
-        themes=themes,
         model_calls=spent.calls,
         model_tokens=spent.tokens,
         cost_usd=spent.cost_usd,
@@ -274,25 +264,11 @@ def _prepare(job: Job, method: Method) -> None:
     append(prepared_file(job.folder), note)
 
 
-def _frames(question: Question, texts: Mapping[str, tuple[int, str]]) -> tuple[Frame, ...]:
-    evidence = [texts[step] for step in question.evidence if step in texts]
-    return tuple(frames_of(items_of(question.type, question.answer), evidence))
-
-
-def _step_tokens(trajectory: Trajectory) -> dict[str, int]:
-    from stitch.retrieve import PieceCounter
-
-    count = PieceCounter().count
-    return {str(step.id): count(with_calls(step.content, step.tool_calls)) for step in trajectory.steps}
-
-
 def _record(
     job: Job,
     question: Question,
     found: Found,
     *,
-    tokens: Mapping[str, int],
-    texts: Mapping[str, str],
     labels: Mapping[str, frozenset[tuple[str, str]]] | None,
 ) -> Record:
     diagnostics = None
@@ -320,15 +296,7 @@ def _record(
         parts={step: {name: round(number, 4) for name, number in own.items()} for step, own in found.parts.items()},
         decided_by=found.decided_by,
         diagnostics=diagnostics,
-        **measure_blocks(question.answer, _blocks(found, texts=texts, tokens=tokens)),
     )
-
-
-def _blocks(found: Found, *, texts: Mapping[str, str], tokens: Mapping[str, int]) -> Blocks:
-    """What was shown: pieces, or else steps as they are."""
-    if found.pieces:
-        return Blocks(tuple(piece.text for piece in found.pieces), tuple(piece.tokens for piece in found.pieces))
-    return Blocks(tuple(texts[step] for step in found.steps), tuple(tokens[step] for step in found.steps))
 
 
 class _Answered:

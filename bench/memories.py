@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from stitch.bench.data.types import Inquiry
 from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.methods import TENANT, Found, Shown
-from stitch.bench.metrics.budget_recall import BUDGETS
+from stitch.bench.metrics.evidence import BUDGETS
 from stitch.core import (
     DensityCount,
     FilterSelector,
@@ -159,27 +159,6 @@ class MemoryMethod:
         entries = self.shared.memory.steps(trajectory)
         snippets = [entry.snippet() for entry in entries]
         return {snippet.step: f"{snippet.resolved}\n{snippet.summary}" for snippet in snippets}
-
-    def themes(self, steps: int) -> dict[str, float] | None:
-        """The shape of the themes, and the milliseconds a step that deriving them took; None for other retrievers."""
-        if self._retriever is None:
-            return None
-        started = time.process_time()
-        themes = self.shared.memory.hierarchy
-        spent = time.process_time() - started
-        sizes = sorted(len(theme.statements) for theme in themes.themes())
-        if not sizes:
-            return None
-        squares = sum(size * size for size in sizes)
-        return {
-            "themes": len(sizes),
-            "statements": sum(sizes),
-            "median_size": sizes[len(sizes) // 2],
-            "largest": sizes[-1],
-            "balance": sum(sizes) ** 2 / (len(sizes) * squares),
-            "reassigned": themes.reassigned(),
-            "cpu_ms_a_step": spent * 1000 / max(1, steps),
-        }
 
     def labels(self, trajectory: str) -> dict[str, frozenset[tuple[str, str]]]:
         """The labels of each step, by step id, each with its kind and after merges."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stitch.bench.data.types import Inquiry
-from stitch.bench.metrics.budget_recall import BUDGETS
+from stitch.bench.metrics.evidence import BUDGETS
 from stitch.core import MemorySnippet, ScoredSnippet, Trajectory, WordCounts, with_calls
 
 if TYPE_CHECKING:

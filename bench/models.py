@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from stitch.bench.answering import spend
 from stitch.bench.kept import AwaitedError
-from stitch.bench.metrics.candidates import candidates
-from stitch.bench.metrics.judging import Verdict
+from stitch.bench.metrics.answers import Verdict, candidates
 from stitch.bench.metrics.scores import Unscored
 from stitch.config import load_settings
 from stitch.errors import BudgetSpentError, ModelError, ReplyError

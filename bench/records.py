@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from stitch.bench.metrics.attribution import Frame
 from stitch.errors import InputError
 
 
@@ -53,10 +52,6 @@ class Record(BaseModel):
     """The ranking, best first."""
     shown: dict[int, tuple[str, ...]] = {}
     """By budget, the steps of which at least a part stands in the context; none in runs of older versions."""
-    covers: tuple[int, int] | None = None
-    """How many blocks, and how many tokens, cover the gold answer in ranking order; None if nothing does."""
-    density: tuple[float, float, float] | None = None
-    """The shares of blocks inside the budget with one, two, and more words of the gold answer."""
     milliseconds: float
     window_tokens: int | None = None
     """What stood in for the budget, for a method with a window of its own."""
@@ -71,8 +66,6 @@ class Record(BaseModel):
     """See `stitch.core.DecidedBy`; None for methods without labels, and in runs of older versions."""
     diagnostics: tuple[float, ...] | None = None
     """The figures of `SelectionDiagnostics`; None for methods without labels, or without evidence."""
-    frames: tuple[Frame, ...] = ()
-    """Which evidence steps say the gold items, and how they open; see `bench.metrics.attribution`."""
     answered: Answered | None = None
 
 
@@ -88,8 +81,6 @@ class Prepared(BaseModel):
     named: int | None = None
     """How many of the plan's operations have their entity in the snippet's text; None for methods without snippets."""
     operations: int = 0
-    themes: dict[str, float] | None = None
-    """How many themes there are, how large, how balanced, how much was moved, what a step took; None without themes."""
     model_calls: int = 0
     """What labeling took, where a model labels; methods that share a memory each note it."""
     model_tokens: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from itertools import chain
 from pathlib import Path
@@ -11,13 +11,12 @@ import click
 
 from stitch.bench import page, plots
 from stitch.bench.figures import shown
-from stitch.bench.metrics.budget_recall import BUDGETS
+from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.metrics.paired import Interval
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Record
-from stitch.bench.runs import OF_ANSWERING, Run, read_runs
+from stitch.bench.runs import Run, read_runs
 from stitch.bench.scoring import grouped
-from stitch.core import LabelKind
 from stitch.errors import require_extra
 from stitch.retrieve.rank.wording import in_words
 
@@ -70,17 +69,12 @@ def _run(run: Run, place: int, *, questions: int) -> Iterator[str]:
     yield from (f'<p class="soft">{escape(note)}.</p>' for note in run.manifest.notes)
     intervals = {m: {name: run.interval(m, name) for name in run.measures} for m in run.records}
     yield _main_table(run, intervals)
-    yield _further_table(run)
-    yield from _answers(run)
+    yield from _further_table(run)
     yield _differences(run)
     yield '<div class="plots">'
     yield from _plots(run, intervals, salt=f"run{place}")
     yield "</div>"
     yield _group_table(run, lambda record: record.type, caption=f"{run.main} by type")
-    if settings.suite == "came":
-        yield _group_table(run, lambda record: record.domain, caption=f"{run.main} by domain")
-    lengths = run.lengths()
-    yield _group_table(run, lambda r: lengths.get(r.trajectory, "?"), caption=f"{run.main} by length of the trajectory")
     yield _label_tables(run)
     yield f"<h3>Questions on which the methods differ most (at most {questions})</h3>"
     yield from _questions(run, questions)
@@ -94,33 +88,12 @@ def _main_table(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]]
     return page.table(["method", *names], rows, caption=f"All methods.{note}", first="stitch")
 
 
-def _further_table(run: Run) -> str:
-    """What is said of a method besides its measures, and the answers of a model."""
+def _further_table(run: Run) -> Iterator[str]:
+    """Contexts, costs and times of each method beside its measures, and why some answers are not scored."""
     every = {method: run.row(method) for method in run.records}
-    apart = OF_ANSWERING if run.answered else ()
-    names = [
-        name
-        for name in dict.fromkeys(chain(*every.values()))
-        if name not in apart and any(row.get(name) for row in every.values())
-    ]
+    names = [name for name in dict.fromkeys(chain(*every.values())) if any(row.get(name) for row in every.values())]
     rows = [[escape(method), *(shown(row.get(name)) for name in names)] for method, row in every.items()]
-    return page.table(["method", *names], rows, caption="Contexts, and what a search took.", first="stitch")
-
-
-def _answers(run: Run) -> Iterator[str]:
-    """What became of the questions that a model answered, what that cost, and why some are not scored."""
-    if not run.answered:
-        return
-    rows = []
-    for method in run.records:
-        own = run.row(method)
-        cost = own.get("model_cost_usd")
-        cells = [f"{own.get(name, 0):,}" for name in OF_ANSWERING[:-2]]
-        rows.append(
-            [escape(method), *cells, "unknown" if cost is None else f"{cost:.4f}", shown(own.get("answer_p50_s"))]
-        )
-    head = ["method", "answered", "scored", "unscored", "calls", "tokens", "US$", "median seconds"]
-    yield page.table(head, rows, caption="Answers and verdicts, and what they cost.", first="stitch")
+    yield page.table(["method", *names], rows, caption="Contexts, times and costs.", first="stitch")
     if told := run.not_scored():
         reasons = "; ".join(f"{reason} ({count})" for reason, count in told.items())
         yield f'<p class="soft">Not scored, and asked for again by the command of the run: {escape(reasons)}.</p>'
@@ -155,11 +128,6 @@ def _differences(run: Run) -> str:
     )
 
 
-def _spent_usd(records: Sequence[Record]) -> float:
-    """What answering cost, in dollars a question."""
-    return sum(record.answered.cost_usd or 0.0 for record in records if record.answered) / max(1, len(records))
-
-
 def _plots(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]], *, salt: str) -> Iterator[str]:
     main = {method: own[run.main] for method, own in intervals.items()}
     known = {method: interval for method, interval in main.items() if interval is not None}
@@ -179,13 +147,6 @@ def _plots(run: Run, intervals: Mapping[str, Mapping[str, Interval | None]], *, 
         plots.scatter(speeds, x_label="search, median (ms)", y_label=run.main, salt=f"{salt}c"),
         f"{run.main} against the time of a search, its context included.",
     )
-    spent = {method: _spent_usd(run.records[method]) for method in known}
-    costs = {method: (usd, known[method].value) for method, usd in spent.items() if usd}
-    if costs:
-        yield page.figure(
-            plots.scatter(costs, x_label="cost of a question (US$)", y_label=run.main, salt=f"{salt}d"),
-            f"{run.main} against cost.",
-        )
 
 
 def _group_table(run: Run, key: Callable[[Record], str], *, caption: str) -> str:
@@ -200,49 +161,16 @@ def _group_table(run: Run, key: Callable[[Record], str], *, caption: str) -> str
 
 
 def _label_tables(run: Run) -> str:
-    found = run.diagnostics()
-    if not found:
-        return ""
-    names = list(next(iter(found.values())))
-    rows = [[escape(method), *(shown(own[name]) for name in names)] for method, own in found.items()]
-    first = page.table(
-        ["method", *names], rows, caption="Labels selected for questions, against the gold steps (Appendix D)"
-    )
-    kinds = [kind.value for kind in LabelKind]
-    rows = [[escape(method), *_confusion(run.records[method], kinds)] for method in found]
-    head = [name for kind in kinds for name in (f"{kind}: selected", "on evidence", "elsewhere")]
-    second = page.table(
-        ["method", *head], rows,
-        caption="Selected labels a question, and how many of the first steps that match them are evidence or not",
-    )  # fmt: skip
-    return first + second + _failure_table(run)
-
-
-def _failure_table(run: Run) -> str:
-    found = run.selection_failures()
-    if not found:
-        return ""
-    modes = sorted({mode for own in found.values() for mode in own})
-    rows = [[escape(method), *(shown(own.get(mode, 0.0)) for mode in modes)] for method, own in found.items()]
-    return page.table(
-        ["method", *(mode.replace("_", " ").lower() for mode in modes)], rows,
-        caption="What a model found wrong with the labels of wrongly answered questions: share of question and kind "
-        "(Appendix D.2)",
-    )  # fmt: skip
-
-
-def _confusion(records: Sequence[Record], kinds: Sequence[str]) -> list[str]:
-    cells = []
-    for kind in kinds:
-        selected = [len((record.labels or {}).get(kind, ())) for record in records]
-        right = wrong = 0
-        for record in records:
-            for step, matched in record.matched.items():
-                if matched.get(kind):
-                    right += step in record.evidence
-                    wrong += step not in record.evidence
-        cells += [shown(sum(selected) / len(selected)) if selected else "-", str(right), str(wrong)]
-    return cells
+    tables = []
+    for found, caption in (
+        (run.diagnostics(), "Labels selected for questions, against the gold steps (Appendix D)"),
+        (run.selection_failures(), "Labels of wrongly answered questions: share of question and kind (Appendix D.2)"),
+    ):
+        if names := sorted({name for own in found.values() for name in own}):
+            rows = [[escape(method), *(shown(own.get(name, 0.0)) for name in names)] for method, own in found.items()]
+            head = ["method", *(name.replace("_", " ") for name in names)]
+            tables.append(page.table(head, rows, caption=caption))
+    return "".join(tables)
 
 
 def _questions(run: Run, limit: int) -> Iterator[str]:

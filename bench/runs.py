@@ -10,7 +10,7 @@ from typing import Any
 
 from stitch.bench.answering import is_unscored
 from stitch.bench.manifest import Manifest, read_manifest
-from stitch.bench.metrics.budget_recall import BUDGETS
+from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.metrics.paired import Interval, bootstrap_mean
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Prepared, Record, methods_in, read_prepared, read_records
@@ -34,8 +34,6 @@ from stitch.errors import InputError
 
 MAIN = {"retrieval": "recall@10", "came": "answer_in_context"}
 """The measure that matters most, by suite."""
-OF_ANSWERING = ("answered", "scored", "unscored", "model_calls", "model_tokens", "model_cost_usd", "answer_p50_s")
-"""What a row tells of answers and verdicts, where a model took part."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +46,14 @@ class Run:
     prepared: Sequence[Prepared]
 
     @property
+    def set(self) -> str:
+        """The name of its set."""
+        return self.manifest.settings.set
+
+    @property
     def title(self) -> str:
-        """What it is called in a report."""
-        return f"{self.manifest.settings.set} ({self.manifest.settings.suite})"
+        """Its name in a report."""
+        return f"{self.set} ({self.manifest.settings.suite})"
 
     @property
     def main(self) -> str:
@@ -149,16 +152,6 @@ class Run:
         scores = [[recall_in(record, budget) for record in self.records[method]] for budget in BUDGETS]
         scored = [[s for s in own if not isinstance(s, Unscored)] for own in scores]
         return [sum(own) / len(own) if own else 0.0 for own in scored]
-
-    def lengths(self) -> dict[str, str]:
-        """Each trajectory's class of length: three classes of equal number, named by their steps."""
-        steps = {note.trajectory: note.steps for note in self.prepared}
-        ordered = sorted(set(steps.values()))
-        if len(ordered) < 3:
-            return {name: f"{count} steps" for name, count in steps.items()}
-        bounds = [ordered[len(ordered) // 3], ordered[2 * len(ordered) // 3]]
-        names = (f"under {bounds[0]} steps", f"{bounds[0]} to {bounds[1] - 1} steps", f"{bounds[1]} steps and more")
-        return {name: names[sum(count >= bound for bound in bounds)] for name, count in steps.items()}
 
 
 def read_run(folder: Path) -> Run:

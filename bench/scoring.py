@@ -8,20 +8,20 @@ from typing import Any
 
 from stitch.bench.answering import NO_MODEL, is_unscored, score_answered
 from stitch.bench.figures import Figures
-from stitch.bench.metrics.answer_set import AnswerSetScore
-from stitch.bench.metrics.attribution import said_in_context, tied_items
-from stitch.bench.metrics.bleu import bleu_1
-from stitch.bench.metrics.budget_recall import BUDGETS
-from stitch.bench.metrics.containment import contains_normalized, normalize
-from stitch.bench.metrics.label_selection import SelectionDiagnostics, mean_diagnostics
-from stitch.bench.metrics.ndcg import ndcg_at
+from stitch.bench.metrics.answers import AnswerSetScore, contains_normalized, items_of, normalize
+from stitch.bench.metrics.evidence import (
+    BUDGETS,
+    SelectionDiagnostics,
+    all_at,
+    mean_diagnostics,
+    ndcg_at,
+    precision_of,
+    recall_at,
+    reciprocal_rank,
+)
+from stitch.bench.metrics.overlap import bleu_1, rouge_l, said_in_context, token_f1
 from stitch.bench.metrics.paired import PairedDifference, compare_paired
-from stitch.bench.metrics.plans import items_of
-from stitch.bench.metrics.recall import all_at, precision_of, recall_at
-from stitch.bench.metrics.reciprocal_rank import reciprocal_rank
-from stitch.bench.metrics.rouge_l import rouge_l
 from stitch.bench.metrics.scores import Score, Unscored, mean
-from stitch.bench.metrics.token_f1 import token_f1
 from stitch.bench.records import Prepared, Record
 from stitch.core import DecidedBy
 
@@ -51,7 +51,6 @@ def came_measures() -> dict[str, Measure]:
     """The measures of CAME-Bench, by name; those of answers are unscored without a model."""
     return {
         "answer_in_context": answer_in_context,
-        "answer_tied": answer_tied,
         "evidence_recall": lambda r: NO_CONTEXT if r.context_steps is None else recall_at(r.context_steps, r.evidence),
         "precision": lambda r: _part(answer_score(r), "precision"),
         "recall": lambda r: _part(answer_score(r), "recall"),
@@ -117,14 +116,6 @@ def answer_in_context(record: Record) -> Score:
         return NO_ANSWER
     text = normalize(said_in_context(record.context))
     return sum(contains_normalized(text, item) for item in items) / len(items)
-
-
-def answer_tied(record: Record) -> Score:
-    """The share of gold items that stand in the context with what ties them to the question."""
-    if record.context is None:
-        return NO_CONTEXT
-    items = gold_items(record)
-    return tied_items(record.text, record.context, items=items, frames=record.frames) if items else NO_ANSWER
 
 
 def answer_score(record: Record) -> AnswerSetScore | Unscored:

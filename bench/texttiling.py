@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from stitch.bench.metrics.content_words import FUNCTION_WORDS, words
+from stitch.bench.metrics.overlap import FUNCTION_WORDS, words
 
 BLOCK = 3
 

@@ -18,7 +18,7 @@ import click
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.fit.constants import Problem, fit_constants, only
 from stitch.bench.fit.memories import DATA, KEPT, LIMIT, held, load_sets, request_for, retriever_over, tenants_of
-from stitch.bench.metrics.recall import recall_at
+from stitch.bench.metrics.evidence import recall_at
 from stitch.bench.metrics.scores import Score, mean
 from stitch.core.ranking import DECIMALS
 from stitch.ingest import Ingestor

@@ -24,9 +24,8 @@ from stitch.bench.fit.labeled import LabeledTrajectory, read_chats, read_set, re
 from stitch.bench.fit.logit import Choice, Example, Weights, fit_logit
 from stitch.bench.fit.replies import Talk, fit_replies, write_replies
 from stitch.bench.fit.weave import KINDS, Stretch, chat, stretches
-from stitch.bench.metrics.bcubed import macro_bcubed
+from stitch.bench.metrics.clusters import macro_bcubed, switch_f1
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.metrics.switches import switch_f1
 from stitch.label.local.candidates import FEATURES, Candidate
 from stitch.label.local.evidence import Scope
 from stitch.label.local.reading import Reading

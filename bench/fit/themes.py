@@ -16,8 +16,7 @@ import click
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.fit.constants import Problem, fit_constants, only
 from stitch.bench.fit.memories import DATA, KEPT, LIMIT, held, load_sets, request_for, retriever_over, tenants_of
-from stitch.bench.metrics.budget_recall import BUDGETS, within_budget
-from stitch.bench.metrics.recall import recall_at
+from stitch.bench.metrics.evidence import BUDGETS, recall_at, within_budget
 from stitch.bench.metrics.scores import mean
 from stitch.core import RetrievalResult, SearchRequest
 from stitch.errors import InputError

@@ -1,7 +1,6 @@
 """`stitch bench came`: CAME-Bench, in the release's format, without a model and with one.
 
 Without a model: `answer_in_context`, the share of gold items that stand literally in the context inside the budget;
-`answer_tied`, the share of those that stand there with what ties them to the question (whose, what for, when);
 `evidence_recall`, the share of gold turns of which a part stands there; `entity_resolution_recall` (Appendix B) of what
 the memory made of the turns. Precision, recall and F1 need answers, so they are null with the reason.
 """
@@ -34,7 +33,7 @@ from stitch.bench.scoring import (
 )
 from stitch.bench.suites.running import Finished, Options, awaited_by, finished, suite_options, tell_awaited
 
-PAIRED = ("answer_in_context", "answer_tied", "evidence_recall", "f1")
+PAIRED = ("answer_in_context", "evidence_recall", "f1")
 
 
 def measure_came(data: DataSet, options: Options) -> dict[str, Any]:

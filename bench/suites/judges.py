@@ -11,8 +11,7 @@ import click
 
 from stitch.bench.data.files import read_json
 from stitch.bench.figures import print_json, print_table
-from stitch.bench.metrics.answer_set import score_answer_set
-from stitch.bench.metrics.judging import ContainmentJudge, Judge
+from stitch.bench.metrics.answers import ContainmentJudge, Judge, score_answer_set
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.suites.running import JUDGES, PAPER_JUDGE
 from stitch.console.idle import refuse_idle

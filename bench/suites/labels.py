@@ -23,14 +23,16 @@ from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import LabeledSet
 from stitch.bench.figures import Figures, print_json, print_table
 from stitch.bench.labelers import LABELERS, labeler_named
-from stitch.bench.metrics.bcubed import macro_bcubed
-from stitch.bench.metrics.entity_types import entity_type_f1
-from stitch.bench.metrics.pk import pk
-from stitch.bench.metrics.rand_index import adjusted_rand_index
+from stitch.bench.metrics.clusters import (
+    adjusted_rand_index,
+    entity_type_f1,
+    macro_bcubed,
+    pk,
+    switch_f1,
+    v_measure,
+    window_diff,
+)
 from stitch.bench.metrics.scores import Unscored, mean
-from stitch.bench.metrics.switches import switch_f1
-from stitch.bench.metrics.v_measure import v_measure
-from stitch.bench.metrics.window_diff import window_diff
 from stitch.bench.texttiling import texttiling
 from stitch.console.progress import progress_drawn
 from stitch.core import PHASE_MARK, ContextualIntent, Labeler, LabelKind, Trajectory, goal_of, with_calls

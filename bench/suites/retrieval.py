@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import click
 
-from stitch.bench.blocks import block_figures
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
 from stitch.bench.figures import print_decided_by, print_json, print_table
-from stitch.bench.records import Prepared, Record, read_prepared
+from stitch.bench.records import read_prepared
 from stitch.bench.scoring import (
     answer_costs,
     answer_measures,
@@ -54,11 +51,9 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
         methods[name] = {
             **row,
             **by_budget(records),
-            "blocks": block_figures(records),
-            "themes": theme_figures(read_prepared(done.folder), name),
             **latency(records),
             **answer_costs(records),
-            "by_type": grouped(records, lambda record: record.type, measures, further=_further),
+            "by_type": grouped(records, lambda record: record.type, measures, further=by_budget),
             "decided_by": decided_by(records),
             "label_diagnostics": diagnostics(records),
             "selection_failures": selection_failures(records),
@@ -77,18 +72,6 @@ def summarize_retrieval(done: Finished) -> dict[str, Any]:
     }
 
 
-def _further(records: Sequence[Record]) -> dict[str, Any]:
-    return {**by_budget(records), "blocks": block_figures(records)}
-
-
-def theme_figures(notes: list[Prepared], method: str) -> dict[str, float] | None:
-    """The mean shape of themes over trajectories; None for a method without themes."""
-    own = [note.themes for note in notes if note.method == method and note.themes]
-    if not own:
-        return None
-    return {name: round(mean(shape[name] for shape in own), 4) for name in own[0]}
-
-
 def show_retrieval(figures: dict[str, Any]) -> None:
     """Print the figures as a table, and the differences that matter."""
     tell_awaited(figures)
@@ -99,8 +82,6 @@ def show_retrieval(figures: dict[str, Any]) -> None:
         "selection_failures",
         "recall_in",
         "all_in",
-        "blocks",
-        "themes",
     )
     rows = {
         name: {key: value for key, value in row.items() if key not in flat} if row else {}

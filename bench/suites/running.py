@@ -20,7 +20,7 @@ from stitch.bench.harness import DEPTH, Job, run
 from stitch.bench.kept import Desk, take_in
 from stitch.bench.labelers import labeler_named
 from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
-from stitch.bench.metrics.judging import ContainmentJudge, Judge
+from stitch.bench.metrics.answers import ContainmentJudge, Judge
 from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
 from stitch.bench.written import check_filters, digest_of, read_filters

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.bench.data.types import DataSet
-from stitch.bench.metrics.candidates import candidates
-from stitch.bench.metrics.containment import contains, count_contained
+from stitch.bench.metrics.answers import candidates, contains, count_contained
+from stitch.bench.metrics.overlap import token_f1
 from stitch.bench.metrics.scores import Unscored, harmonic
-from stitch.bench.metrics.token_f1 import token_f1
 from stitch.bench.models import ModelAnswerer
 from stitch.bench.training.asked import question_keys
 from stitch.label.model.quoting import shorten

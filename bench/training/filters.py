@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.bench.data.types import DataSet
-from stitch.bench.metrics.recall import recall_at
+from stitch.bench.metrics.evidence import recall_at
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.training.asked import question_keys
 from stitch.core import ContextualIntent, IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection

@@ -15,10 +15,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from stitch.bench.data.types import GoldLabels, StepGold
-from stitch.bench.metrics.bcubed import bcubed
-from stitch.bench.metrics.entity_types import majority_mapping
+from stitch.bench.metrics.clusters import bcubed, majority_mapping, switch_f1
 from stitch.bench.metrics.scores import Unscored, harmonic
-from stitch.bench.metrics.switches import switch_f1
 from stitch.core import ContextualIntent, Embedder, LabelKind, Step, StepLabels, Trajectory
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.metrics.forms import AnswerForm, form_of, score_by, settled
-from stitch.bench.metrics.judging import ContainmentJudge, Verdict
+from stitch.bench.metrics.answers import AnswerForm, ContainmentJudge, Verdict, form_of, score_by, settled
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.suites.judges import Judged, agreement, read_judged
 from stitch.core import Trajectory

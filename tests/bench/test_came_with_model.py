@@ -147,10 +147,7 @@ def test_the_whole_loop_runs_against_a_server(tmp_path: Path, settings: Any) -> 
         assert "f1 of every method" in html
         assert "Language models took part: labels by openai/m" in html
         assert "Question not answerable" in html or "$" in html
-        assert "Answers and verdicts, and what they cost." in html
-        cost = f"{row['model_cost_usd']:.4f}"
-        assert f"<td>4</td><td>4</td><td>0</td><td>{row['model_calls']}</td><td>{row['model_tokens']:,}</td>" in html
-        assert f"<td>{cost}</td>" in html
+        assert "Contexts, times and costs." in html
         assert '<th scope="col">verdict</th>' in html
         assert re.search(r"<td>\d right", html)
 

@@ -20,7 +20,7 @@ from stitch.bench.harness import Job, run
 from stitch.bench.labelers import GoldLabeler, gold_filter, with_targets
 from stitch.bench.manifest import RunSettings, claim, new_manifest, read_manifest
 from stitch.bench.methods import Lexical
-from stitch.bench.metrics.judging import ContainmentJudge
+from stitch.bench.metrics.answers import ContainmentJudge
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import append, mend, methods_in, read_prepared, read_records, record_file
 from stitch.bench.registry import DEFAULT_METHODS, METHODS, make_methods, method_names, missing_for

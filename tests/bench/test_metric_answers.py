@@ -10,17 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.bench.metrics.accuracy import accuracy
-from stitch.bench.metrics.answer_set import AnswerSetScore, score_answer_set
-from stitch.bench.metrics.bleu import bleu_1
-from stitch.bench.metrics.candidates import candidates
-from stitch.bench.metrics.containment import contains, count_contained, normalize
-from stitch.bench.metrics.entity_resolution import entity_resolution_recall
-from stitch.bench.metrics.judging import ContainmentJudge
-from stitch.bench.metrics.plans import PlanPart, plan_parts, score_plan
-from stitch.bench.metrics.rouge_l import rouge_l
+from stitch.bench.metrics.answers import (
+    AnswerSetScore,
+    ContainmentJudge,
+    PlanPart,
+    candidates,
+    contains,
+    count_contained,
+    normalize,
+    plan_parts,
+    score_answer_set,
+    score_plan,
+)
+from stitch.bench.metrics.overlap import bleu_1, rouge_l, token_f1
 from stitch.bench.metrics.scores import Mean, Score, Unscored, harmonic, mean
-from stitch.bench.metrics.token_f1 import token_f1
 
 PLAN = "Stay at Apollo Resort; Breakfast at Olympus; Lunch at The Lyre; Dinner at Styx; Visit Oracle Hill, Muse Park"
 
@@ -128,10 +131,6 @@ def test_the_judge_without_a_model_accepts_an_answer_that_holds_the_gold() -> No
     assert judge.accept("q", gold="Apollo Hotel", generated="Hermes Inn").correct == 0
 
 
-def test_accuracy_counts_failed_judgements_beside_the_share() -> None:
-    assert accuracy([1, 0, 1, Unscored("judge failed")]) == Mean(2 / 3, 3, 1, {"judge failed": 1})
-
-
 def test_a_plan_has_a_part_for_each_slot_and_each_visit() -> None:
     assert plan_parts("Stay at The Inn; visit Muse and Styx") == (
         PlanPart("stay", "inn"),
@@ -154,16 +153,6 @@ def test_a_plan_is_scored_part_by_part() -> None:
 
 def test_a_plan_without_parts_cannot_be_scored_against() -> None:
     assert isinstance(score_plan(" ; ", PLAN, count=0), Unscored)
-
-
-def test_entity_resolution_recall_is_the_share_of_named_entities() -> None:
-    operations = [
-        ("Apollo Hotel", "book the  apollo hotel"),
-        ("Styx", "book it"),
-        ("Muse", None),
-        ("", "nothing to name"),
-    ]
-    assert entity_resolution_recall(operations) == Mean(1 / 3, 3, 1, {"no snippet": 1})
 
 
 def test_bleu_1_is_clipped_unigram_precision_with_a_brevity_penalty() -> None:

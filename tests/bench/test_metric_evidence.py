@@ -8,15 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.bench.metrics.budget_recall import within_budget
-from stitch.bench.metrics.content_words import content_words
-from stitch.bench.metrics.coverage import Coverage, coverage
-from stitch.bench.metrics.evidence_density import EvidenceDensity, evidence_density
-from stitch.bench.metrics.label_selection import SelectionDiagnostics, diagnose_selection, mean_diagnostics
-from stitch.bench.metrics.ndcg import ndcg_at
+from stitch.bench.metrics.evidence import (
+    SelectionDiagnostics,
+    all_at,
+    diagnose_selection,
+    mean_diagnostics,
+    ndcg_at,
+    precision_of,
+    recall_at,
+    reciprocal_rank,
+    within_budget,
+)
 from stitch.bench.metrics.paired import bootstrap_mean, compare_paired
-from stitch.bench.metrics.recall import all_at, precision_of, recall_at
-from stitch.bench.metrics.reciprocal_rank import reciprocal_rank
 from stitch.bench.metrics.scores import Score, Unscored
 
 RANKING = ["c", "a", "x", "b", "y"]
@@ -68,23 +71,6 @@ def test_moving_a_gold_step_up_never_hurts(ranking: list[str], gold: set[str], k
 def test_a_step_that_does_not_fit_the_budget_is_passed_over() -> None:
     tokens = {"c": 4, "a": 3, "x": 5, "b": 1, "y": 1}
     assert within_budget(RANKING, tokens, budget=8) == ["c", "a", "b"]
-
-
-def test_blocks_are_told_apart_by_the_answer_words_they_hold() -> None:
-    blocks = ["the red hat", "a red dog", "a red hat and big dog", "nothing"]
-    assert evidence_density("The red hat of a dog", blocks) == EvidenceDensity(0.0, 0.5, 0.25)
-    assert content_words("The red hat of a dog") == {"red", "hat", "dog"}
-
-
-def test_density_and_coverage_need_content_words_and_blocks() -> None:
-    assert isinstance(evidence_density("to be", ["to be"]), Unscored)
-    assert isinstance(evidence_density("hat", []), Unscored)
-    assert isinstance(coverage("to be", ["to be"], tokens=[2]), Unscored)
-    assert coverage("red hat", ["red"], tokens=[1]) == Unscored("answer is not covered")
-
-
-def test_coverage_is_the_shortest_beginning_that_holds_the_answer() -> None:
-    assert coverage("red hat", ["red dog", "blue", "hat", "red hat"], tokens=[5, 7, 2, 9]) == Coverage(3, 14)
 
 
 def test_selected_labels_are_compared_with_the_gold_steps() -> None:

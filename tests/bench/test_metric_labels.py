@@ -6,14 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.bench.metrics.bcubed import BCubed, bcubed, macro_bcubed
-from stitch.bench.metrics.entity_types import entity_type_f1, majority_mapping
-from stitch.bench.metrics.pk import boundary_counts, pk, window_width
-from stitch.bench.metrics.rand_index import adjusted_rand_index
+from stitch.bench.metrics.clusters import (
+    BCubed,
+    Switches,
+    adjusted_rand_index,
+    bcubed,
+    boundary_counts,
+    entity_type_f1,
+    macro_bcubed,
+    majority_mapping,
+    pk,
+    switch_f1,
+    switch_places,
+    v_measure,
+    window_diff,
+    window_width,
+)
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.metrics.switches import Switches, switch_f1, switch_places
-from stitch.bench.metrics.v_measure import v_measure
-from stitch.bench.metrics.window_diff import window_diff
 
 labelings = st.integers(1, 25).flatmap(
     lambda n: st.tuples(

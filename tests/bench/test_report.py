@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from stitch.bench.commands import group
 from stitch.bench.manifest import RunSettings, claim, new_manifest
-from stitch.bench.metrics.budget_recall import BUDGETS
+from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.page import table
 from stitch.bench.records import Answered, Prepared, Record, append, prepared_file, record_file
 from stitch.bench.runs import read_run
@@ -129,39 +129,8 @@ def test_tables_say_where_labels_help(tmp_path: Path) -> None:
     assert "| toy <set> | recall@10 | - | - | 1.000 | +0.667 [+0.000, +1.000] | +1.000 [+1.000, +1.000] | - |" in text
     assert "no difference shown" in text
     assert "| set | `stitch` | `stitch-unlabeled` | `bm25` | `oracle` |" in text
-    assert "| toy <set> | 1.000 | 0.333 | 0.000 | 1.000 |" in text
-
-
-def test_tables_show_precision_and_tokens_of_contexts_beside_recall(tmp_path: Path) -> None:
-    text = call(
-        "results", str(make_run(tmp_path / "r")), str(make_run(tmp_path / "c", suite="came", name="trip"))
-    ).stdout
-    held = text.partition("## What contexts hold")[2].partition("## ")[0]
-    assert "| set | `stitch` | `stitch-unlabeled` | `bm25` | `oracle` |" in held
-    assert "| toy <set> | 1.000 / 10 | 0.333 / 10 | 0.000 / 10 | 1.000 / 10 |" in held
-    assert "| trip | - / 10 | - / 10 | - / 10 | - / 10 |" in held
-
-
-def test_questions_for_what_holds_now_stand_apart(tmp_path: Path) -> None:
-    assert "## What holds now" not in call("results", str(make_run(tmp_path / "without"))).stdout
-    run = make_run(tmp_path / "r")
-    for method in RANKINGS:
-        file = record_file(run, method)
-        file.write_text(file.read_text().replace("type_2", "knowledge-update"))
-    text = call("results", str(run)).stdout
-    assert "| toy <set> | knowledge-update | 1.000 | 1.000 | 0.000 | 1.000 |" in text
-
-
-def test_tables_say_which_part_labels_had(tmp_path: Path) -> None:
-    records = read_run(make_run(tmp_path / "r")).records
-    said = [record.model_copy(update={"decided_by": "weighed labels"}) for record in records["stitch"][1:]]
-    said.append(records["stitch"][0].model_copy(update={"decided_by": "label density"}))
-    (tmp_path / "r" / "stitch.jsonl").write_text("".join(f"{record.model_dump_json()}\n" for record in said))
-    text = call("results", str(tmp_path / "r")).stdout
-    differing = [
-        a.steps[:10] != b.steps[:10] for a, b in zip(records["stitch"], records["stitch-unlabeled"], strict=True)
-    ]
-    assert f"| toy <set> | 3 | 0.33 | 0.67 | 0.00 | {sum(differing) / 3:.2f} |" in text
+    cells = (f"{each} / {each} / 10" for each in ("1.000", "0.333", "0.000", "1.000"))
+    assert f"| toy <set> | {' | '.join(cells)} |" in text
 
 
 def test_further_pages_stand_behind_the_tables_as_they_are(tmp_path: Path) -> None:
@@ -173,10 +142,9 @@ def test_further_pages_stand_behind_the_tables_as_they_are(tmp_path: Path) -> No
 def test_every_figure_stands_as_data_beside_the_page(tmp_path: Path) -> None:
     call("results", str(make_run(tmp_path / "r")), "--out", str(tmp_path / "R.md"))
     files = {path.name: list(csv.reader(path.read_text().splitlines())) for path in (tmp_path / "results").iterdir()}
-    assert set(files) == {"sets.csv", "methods.csv", "types.csv", "selections.csv"}
+    assert set(files) == {"sets.csv", "methods.csv", "types.csv"}
     assert files["sets.csv"][1][:6] == ["toy <set>", "retrieval", "stitch bench retrieval --data toy", "3", "3", "600"]
     assert ["toy <set>", "stitch", "recall@10", "1.000", "1.000", "1.000"] in files["methods.csv"]
-    assert ["toy <set>", "Q_GT@MAX", "1.000"] in files["selections.csv"]
     assert {row[2] for row in files["types.csv"][1:]} == {"type_1", "type_2", "type_3"}
 
 
@@ -194,10 +162,8 @@ def test_saved_figures_of_labels_are_data_too(tmp_path: Path) -> None:
     (tmp_path / "l.json").write_text(json.dumps(labels))
     out = tmp_path / "R.md"
     call("results", str(tmp_path / "l.json"), "--out", str(out))
-    assert "`labels.csv`" in out.read_text(encoding="utf-8")
     rows = list(csv.reader((tmp_path / "results" / "labels.csv").read_text().splitlines()))
     assert ["star", "local-1", "scope", "bcubed_f1", "0.700"] in rows
-    assert ["star", "local-1", "", "steps_per_s", "1234"] in rows
     assert ["star", "speaker", "scope", "pk", "0.300"] in rows
     (tmp_path / "x.json").write_text("[]")
     with pytest.raises(InputError, match="holds no figures that belong here"):
@@ -210,8 +176,8 @@ def test_known_items_are_columns_of_the_first_table_and_data_beside_it(tmp_path:
     out = tmp_path / "R.md"
     call("results", str(make_run(tmp_path / "r")), str(tmp_path / "k.json"), "--out", str(out))
     text = out.read_text(encoding="utf-8")
-    assert "| tokens | own words | 60 % |\n" in text
-    assert any(line.startswith("| toy <set> |") and line.endswith("| 1.000 | 0.975 |") for line in text.splitlines())
+    assert "| labels | own words |\n" in text
+    assert any(line.startswith("| toy <set> |") and line.endswith("| 1.000 |") for line in text.splitlines())
     assert "toy <set>,40,1.0,0.975\n" in (tmp_path / "results" / "known.csv").read_text()
 
 
@@ -233,7 +199,6 @@ def test_a_run_is_read_with_its_figures(tmp_path: Path) -> None:
     assert run.row("bm25")["entity_resolution_recall"] is None
     assert run.recall_by_budget("stitch")[0] == 1.0
     assert len(run.recall_by_budget("stitch")) == len(BUDGETS)
-    assert set(run.lengths().values()) == {"under 200 steps", "200 to 299 steps", "300 steps and more"}
     assert run.interval("stitch", "f1") is None
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stitch import ContextualIntent, IntentFilter, Step, Trajectory
 from stitch.bench.data.types import DataSet, GoldLabels, Question
-from stitch.bench.metrics.bcubed import bcubed
+from stitch.bench.metrics.clusters import bcubed
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.training.answers import AnswerTask, Posed
 from stitch.bench.training.asked import asked_memory, question_keys
