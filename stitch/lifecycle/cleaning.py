@@ -157,6 +157,7 @@ def _has_nothing_of(encoded: bytes, erased: ErasedWords, ids: set[str]) -> bool:
         fields.get("context", ""),
         fields.get("summary", ""),
         *(each.get("replacement", "") for each in references),
+        *fields.get("asks", ()),
     )
     return not (
         any(reference.get("antecedent") in ids for reference in references)
@@ -174,6 +175,7 @@ def _without(labels: StepLabels, erased: ErasedWords, ids: set[str]) -> StepLabe
         update={
             "context": "" if erased.quoted_in(labels.context) else labels.context,
             "summary": "" if erased.quoted_in(labels.summary) else labels.summary,
+            "asks": tuple(each for each in labels.asks if not erased.quoted_in(each)),
             "references": tuple(
                 each
                 for each in labels.references

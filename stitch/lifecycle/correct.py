@@ -33,7 +33,8 @@ def correct(
 ) -> None:
     """Replace the text, labels, resolved references or metadata of a step; what it was is kept in its history.
 
-    With another text, references and summary of the old one go; a source that gives the step as it was changes nothing.
+    With another text, references, summary and asks of the old one go; a source that gives the step as it was changes
+    nothing.
 
     Args:
         ingestor: Of the memory.
@@ -109,7 +110,7 @@ class _Correction:
             InputError: No reference is undone.
         """
         if self.text is not None:
-            made = made.model_copy(update={"references": (), "mentions": (), "summary": ""})
+            made = made.model_copy(update={"references": (), "mentions": (), "summary": "", "asks": ()})
         if self.labels:
             intent = self._intent({**made.intent.model_dump(), **self.labels})
             made = made.model_copy(update={"intent": intent, "made_by": self.by})

@@ -25,9 +25,11 @@ from stitch.lifecycle.traces import (
     Proof,
     PurgeableStore,
     not_said,
+    said_in_labels,
     search_files,
     traces_in,
     traces_of,
+    traces_of_labels,
     words_in,
     words_in_labels,
     words_of,
@@ -104,7 +106,9 @@ def erase(
         "files beside the journal": words_left(folder, told, said_by_others=others),
         "labels of other steps": words_in_labels(ingestor.journal, entries, tenant=tenant),
     }
-    proof = search(ingestor, folder, told, found)
+    written = traces_of_labels(entries)  # what other steps are asked in the same words shows nothing
+    written -= said_in_labels(ingestor.journal, written, tenant=tenant)
+    proof = search(ingestor, folder, told._replace(traces=told.traces | written), found)
     clear_text_caches()
     if selected:
         ingestor.notice(StepsErased(tenant=tenant, steps=len(selected), trajectories=len(trajectories)))
@@ -228,4 +232,6 @@ def _as_they_were(journal: Journal, entries: Sequence[Entry]) -> list[Entry]:
     """Entries before their corrections: of what they said then, others may have something too."""
     by_seq = {entry.seq: entry for entry in entries}
     revisions = journal.revisions(list(by_seq))
-    return [by_seq[seq]._replace(step=each.step) for seq, past in revisions.items() for each in past]
+    return [
+        by_seq[seq]._replace(step=each.step, labels=each.labels) for seq, past in revisions.items() for each in past
+    ]

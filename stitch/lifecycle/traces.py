@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import orjson
 
 from stitch.core import StepLabels, snippet_id
+from stitch.core.summaries import is_canonical
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal, KeptStep
 from stitch.journal.entries import Entry
@@ -82,6 +83,23 @@ def traces_of(entries: Iterable[Entry], *, tenant: str, names: Iterable[str] = (
         traces.add(snippet_id(tenant, entry.trajectory, entry.id).encode())
         traces |= _fragments(_texts(entry))
     return _telling(traces)
+
+
+def traces_of_labels(entries: Iterable[Entry]) -> set[bytes]:
+    """The sentences by which a model's labels tell of erased steps in its own words: canonical summaries and asks."""
+    made = [(entry.step.role, entry.labels) for entry in entries if entry.labels is not None]
+    sentences = [labels.summary for role, labels in made if is_canonical(labels.summary, role=role)]
+    sentences += [each for _, labels in made for each in labels.asks]
+    return {each for each in traces_in(sentences) if len(each) == _FRAGMENT_BYTES}
+
+
+def said_in_labels(journal: Journal, traces: set[bytes], *, tenant: str) -> set[bytes]:
+    """Which of some traces the labels of a tenant's steps say."""
+    if not traces:
+        return set()
+    sought = Needles(traces)
+    told = (journal.encoded(tenant, each) for each in journal.trajectories(tenant))
+    return _among((each.labels.lower() for steps in told for each in steps if each.labels is not None), sought)
 
 
 def traces_in(texts: Iterable[str]) -> set[bytes]:
@@ -197,7 +215,7 @@ def _said_words(labels: StepLabels) -> set[str]:
     replaced = (reference.replacement for reference in labels.references)
     mentioned = (mention.value for mention in labels.mentions)
     scope = labels.intent.scope if labels.intent.scope != NO_SCOPE else None
-    said = words("\n".join((labels.context, labels.summary, *replaced, *mentioned)))
+    said = words("\n".join((labels.context, labels.summary, *replaced, *mentioned, *labels.asks)))
     return {*said, *_named_words((scope or "", *labels.intent.targets))}
 
 

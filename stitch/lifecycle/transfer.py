@@ -379,7 +379,7 @@ class _Import:
             return step, labels, ()
         (clean,), found = self._ingestor.secrets.steps([step], tenant=self._tenant, trajectory=trajectory)
         if found and labels is not None:
-            labels = labels.model_copy(update={"references": (), "mentions": (), "summary": "", "context": ""})
+            labels = StepLabels(intent=labels.intent, made_by=labels.made_by, trust=labels.trust)
         cleaned = labels and redact_labels(labels)
         if found or cleaned is not labels:
             self._incomplete.add(trajectory)  # what was remembered of it still holds the secret

@@ -111,4 +111,4 @@ class _WrittenSession(ModelSession):
                 references=self._located(step, said.references),
                 summary=said.summary,
             )
-        return labels if said is None else labels.model_copy(update={"asks": (*said.asks, *said.words)})
+        return labels.model_copy(update={"asks": (*said.asks, *said.words)}) if said else labels
