@@ -21,11 +21,6 @@ _SHORT_CHARS = 100
 """Up to so many characters a step is short; from there on its context counts the less, the longer it is."""
 
 
-def indexed_text(snippet: MemorySnippet) -> str:
-    """The text whose words and vector a snippet is found by: its own, with the canonical summary c_t if it has one."""
-    return f"{snippet.resolved}\n{snippet.summary}" if _has_summary(snippet) else snippet.resolved
-
-
 def make_records(
     snippets: Sequence[MemorySnippet], *, embedder: Embedder, lexical: LexicalEncoder
 ) -> list[SnippetRecord]:
@@ -35,7 +30,7 @@ def make_records(
         EmbedderError: They cannot be embedded.
     """
     beside = [(number, *each) for number, snippet in enumerate(snippets) for each in _shares_beside(snippet)]
-    vectors = embedder.embed([indexed_text(snippet) for snippet in snippets] + [text for _, text, _ in beside])
+    vectors = embedder.embed([*map(embedded_text, snippets), *(text for _, text, _ in beside)])
     vectors, others = vectors[: len(snippets)].copy(), vectors[len(snippets) :]
     for (number, _, share), other in zip(beside, others, strict=True):
         vectors[number] += np.float32(share) * other
@@ -53,9 +48,22 @@ def records_without_vectors(
     return [SnippetRecord(snippet, missing, words_of(snippet, lexical=lexical)) for snippet in snippets]
 
 
+def embedded_text(snippet: MemorySnippet) -> str:
+    """The text whose vector a snippet has: its own, with the canonical summary c_t behind it if there is one."""
+    return "\n".join(filter(None, (snippet.resolved, _summary(snippet))))
+
+
 def words_of(snippet: MemorySnippet, *, lexical: LexicalEncoder) -> dict[int, float]:
-    """The lexical weights of a snippet."""
-    return lexical.document(indexed_text(snippet), context=_words_beside(snippet))
+    """The lexical weights of a snippet.
+
+    Text, canonical summary and asks have each a length of their own, and a word counts as it does where it counts most:
+    in one text with a long output, what is said of it in a sentence would count next to nothing.
+    """
+    weights = lexical.document(snippet.resolved, context=_words_beside(snippet))
+    for text in filter(None, (_summary(snippet), "\n".join(snippet.asks))):
+        for index, weight in lexical.document(text).items():
+            weights[index] = max(weight, weights.get(index, 0.0))
+    return weights
 
 
 def _unit(vectors: Vectors) -> Vectors:
@@ -63,13 +71,13 @@ def _unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
 
 
-def _has_summary(snippet: MemorySnippet) -> bool:
-    return is_canonical(snippet.summary, role=snippet.role)
+def _summary(snippet: MemorySnippet) -> str:
+    return snippet.summary if is_canonical(snippet.summary, role=snippet.role) else ""
 
 
 def _context(snippet: MemorySnippet) -> str:
     """The words that a step leans on; a canonical summary says them already."""
-    return "" if _has_summary(snippet) else snippet.context
+    return "" if _summary(snippet) else snippet.context
 
 
 def _shares_beside(snippet: MemorySnippet) -> Iterator[tuple[str, float]]:
@@ -82,6 +90,6 @@ def _shares_beside(snippet: MemorySnippet) -> Iterator[tuple[str, float]]:
 
 
 def _words_beside(snippet: MemorySnippet) -> str:
-    """The words that a snippet is found by beside its text: of who speaks, its context, its references, its asks."""
+    """What a snippet is found by beside its text: who speaks, what it leans on, and what was said for a name."""
     said = " ".join(snippet.text[reference.start : reference.end] for reference in snippet.references)
-    return " ".join((snippet.role, _context(snippet), said, *snippet.asks))
+    return f"{snippet.role} {_context(snippet)} {said}"

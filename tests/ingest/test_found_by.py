@@ -7,7 +7,7 @@ import pytest
 from stitch.core import ContextualIntent, MemorySnippet
 from stitch.core.snippets import MAX_ASK_CHARS, MAX_ASKS, StepLabels
 from stitch.embed import LexicalEncoder, StaticEmbedder
-from stitch.ingest.records import indexed_text, make_records
+from stitch.ingest.records import make_records
 
 SUMMARY = "Tomek asks for a quieter room on the courtyard side of the Hotel Bristol."
 LOCAL_SUMMARY = "user: ask and state (day 1): Could we have the other one?"
@@ -52,7 +52,6 @@ def test_the_own_words_of_a_step_count_more_than_what_it_answers() -> None:
 def test_a_local_summary_adds_nothing() -> None:
     own = snippet(summary=LOCAL_SUMMARY, intent=ContextualIntent(scope="day 1", event_types=("ask", "state")))
     renamed = own.model_copy(update={"intent": ContextualIntent(scope="Warsaw")})  # a person corrected the scope
-    assert indexed_text(own) == indexed_text(renamed) == own.text
     for question in ("day 1", "Could we have the other one?"):
         assert likeness(question, own) == likeness(question, renamed) == likeness(question, snippet())
 
@@ -62,6 +61,13 @@ def test_a_summary_stands_in_for_what_a_step_leans_on() -> None:
     leaning, summed = snippet(context=context), snippet(context=context, summary=SUMMARY)
     assert likeness("attic", leaning) > likeness("attic", snippet())
     assert likeness("attic", summed) == likeness("attic", snippet(summary=SUMMARY))
+
+
+def test_a_long_text_does_not_drown_its_summary() -> None:
+    long = "\n".join(f"row {n}: {n * 7} ok" for n in range(400))
+    plain, summed = (snippet(text=long, resolved=long, summary=each) for each in ("", SUMMARY))
+    question = "Which hotel was to give Tomek a quieter room?"
+    assert likeness(question, summed)[1] > likeness(question, plain)[1] + 5.0
 
 
 def test_asks_are_few_and_short() -> None:

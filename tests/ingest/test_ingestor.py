@@ -58,9 +58,11 @@ def test_a_step_is_labeled_resolved_embedded_and_found(world: Any) -> None:
     assert snippet.intent.event_types == ("it",)
     assert (snippet.summary, snippet.context, snippet.labeled_by) == ("step 1", "Olympus has 3 rooms", "scripted")
     assert snippet.recorded == 1000.0
-    (vector,) = world.ingestor.embedder.embed([found_by := "It [Olympus] is full\nstep 1"])
+    (vector,) = world.ingestor.embedder.embed(["It [Olympus] is full\nstep 1"])
     assert record.vector == pytest.approx(vector)
-    assert record.words == LexicalEncoder().document(found_by, context=f"{snippet.role} It")
+    lexical = LexicalEncoder()
+    words = lexical.document("It [Olympus] is full", context=f"{snippet.role} It")
+    assert record.words == words | lexical.document("step 1")
     (first,) = world.store.get("a", [snippet_id("a", "t", "s0")])
     assert (first.session, first.happened, first.resolved) == ("1", "9:00", first.text)
     query = DensityQuery(tenant="a", labels={Label(LabelKind.EVENT_TYPE, "it"): frozenset({"it"})}, k=1)
