@@ -19,11 +19,11 @@ FITS: Mapping[str, tuple[str, str]] = {
     ),
     "stopping": ("stitch.bench.fit.stopping:command", "Where contexts stop (stitch/retrieve/constants.py)."),
     "themes": ("stitch.bench.fit.themes:command", "Constants of the lens of themes (retrieve/themes/constants.py)."),
-    "paths": ("stitch.bench.trees.fit:command", "Calibration of the scorers of path queries."),
+    "paths": ("stitch.bench.fit.paths:command", "Calibration of the scorers of path queries."),
     "table": ("stitch.bench.fit.table.make:command", "The table of the static embedder (stitch/embed/table)."),
     "averaged": ("stitch.bench.fit.averaged:command", "A table averaged from a model, as local labels read it."),
     "narrow": ("stitch.bench.fit.narrow:command", "The averaged table in few dimensions (stitch/label/local/table)."),
-    "kinds": ("stitch.bench.fit.kinds:command", "Tables of kinds of things from WordNet (stitch/text/table)."),
+    "kinds": ("stitch.bench.fit.kinds:command", "The table of kinds of things from WordNet (stitch/text/table)."),
 }
 """Where each fit is, and what it makes in one line."""
 

@@ -8,25 +8,42 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
-from stitch.bench.fit.absences import make_table as make_absences
-from stitch.bench.fit.wordnet import SENSES, Concept, read_concepts, read_senses
 from stitch.errors import SettingsError
 from stitch.text import kinds
 from stitch.text.words import stem
 
+SENSES = 3
+"""How many meanings of a word are taken: rarer ones bring in more that is wrong than they find."""
 _LIVING = ("05", "20")
 """WordNet's files of animals and plants: what is written with a capital letter there is a Latin name."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
+class Concept(NamedTuple):
+    """What some words mean.
+
+    Args:
+        file: The number of the file of WordNet that holds it, such as that of animals or that of foods.
+        parents: The offsets of what it is a kind of.
+        is_single: Whether it is a single person, place or thing, and no kind of them.
+        written: Its words as they are written there, with `_` between parts.
+    """
+
+    file: str
+    parents: tuple[str, ...]
+    is_single: bool
+    written: tuple[str, ...]
+
+
 def make_table(folder: Path) -> list[str]:
     """The lines of the table, sorted."""
-    read = read_concepts(folder / "data.noun")
+    read = map(_concept, _lines(folder / "data.noun"))
     concepts = {offset: concept for offset, concept in read if not concept.is_single}
-    senses = dict(read_senses(folder / "index.noun"))
+    senses = dict(map(_senses, _lines(folder / "index.noun")))
     exceptions = dict(line.split()[:2] for line in (folder / "noun.exc").read_text("ascii").splitlines())
     used = _meanings(senses, concepts)
     needed = _with_parents((offset for offsets in used.values() for offset in offsets), concepts)
@@ -39,6 +56,28 @@ def make_table(folder: Path) -> list[str]:
         if singular in used and plural not in used
     ]
     return sorted(lines)
+
+
+def _lines(file: Path) -> Iterator[str]:
+    """The lines behind the license, which is indented."""
+    return (line for line in file.read_text("latin-1").splitlines() if not line.startswith(" "))
+
+
+def _concept(line: str) -> tuple[str, Concept]:
+    """A concept of WordNet's file of data, and its offset."""
+    parts = line.partition(" | ")[0].split()
+    count = int(parts[3], 16)
+    pointers = parts[5 + 2 * count :]
+    above = [(pointers[place], pointers[place + 1]) for place in range(0, len(pointers) - 3, 4)]
+    parents = tuple(offset for symbol, offset in above if symbol == "@")
+    single = any(symbol == "@i" for symbol, _ in above)
+    return parts[0], Concept(parts[1], parents, single, tuple(parts[4 : 4 + 2 * count : 2]))
+
+
+def _senses(line: str) -> tuple[str, list[str]]:
+    """A word of WordNet's index with the offsets of its meanings, the commonest first."""
+    parts = line.split()
+    return parts[0].replace("_", " "), parts[-int(parts[2]) :]
 
 
 def _meanings(senses: dict[str, list[str]], concepts: dict[str, Concept]) -> dict[str, list[str]]:
@@ -94,14 +133,12 @@ def _number(place: int) -> str:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 def command(folder: Path) -> None:
-    """Make both tables of FOLDER, which is usr/share/wordnet of Debian's package wordnet-base."""
+    """Make the table of FOLDER, which is usr/share/wordnet of Debian's package wordnet-base."""
     try:
-        made = {kinds.TABLE: make_table(folder), kinds.ABSENCES: make_absences(folder)}
+        lines = make_table(folder)
     except OSError as error:
         hint = "give the folder usr/share/wordnet of Debian's wordnet-base"
         raise SettingsError(f"cannot read WordNet: {error}", hint=hint) from error
-    for path, lines in made.items():
-        text = "\n".join(lines) + "\n"
-        # mtime 0, so that the same words give the same file
-        path.write_bytes(gzip.compress(text.encode(), 9, mtime=0) if path.suffix == ".gz" else text.encode())
-        click.echo(f"{path.name}: {len(lines)} lines")
+    text = "\n".join(lines) + "\n"
+    kinds.TABLE.write_bytes(gzip.compress(text.encode(), 9, mtime=0))  # no time: the same words give the same file
+    click.echo(f"{kinds.TABLE.name}: {len(lines)} lines")

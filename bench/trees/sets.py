@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from stitch.errors import InputError
 from stitch.retrieve.path.versions import Version
@@ -46,6 +46,25 @@ class SemanticGold(NamedTuple):
     type: str
     yes: frozenset[str]
     borderline: frozenset[str]
+
+
+class JudgedSet(Protocol):
+    """A tree with judged conditions."""
+
+    @property
+    def name(self) -> str:
+        """Of the domain."""
+        ...
+
+    @property
+    def tree(self) -> Tree:
+        """The nodes that are judged."""
+        ...
+
+    @property
+    def judgements(self) -> tuple[SemanticGold, ...]:
+        """The conditions."""
+        ...
 
 
 class TreeSet(NamedTuple):

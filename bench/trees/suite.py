@@ -1,7 +1,7 @@
 """`stitch bench trees`: gold path queries of a domain against gold nodes, edits, and flat retrieval beside them.
 
 Where the scorer was fitted on the set at hand, each condition is judged by a model that did not see it, nor one that is
-like it: see `fit`. Of several forms of a request, the first is measured. A node of `may` counts neither way.
+like it (`bench.fit.paths`). Of several forms of a request, the first is measured. A node of `may` counts neither way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import click
 
 from stitch.bench.figures import print_json, print_table
 from stitch.bench.trees.edits import edits_are_exact
-from stitch.bench.trees.fit import LEFT_OUT
 from stitch.bench.trees.flat import flat_figures
 from stitch.bench.trees.outcomes import PARTS, Outcome, mean_of
 from stitch.bench.trees.sets import TreeSet, load_tree_set
@@ -26,7 +25,7 @@ from stitch.console.idle import refuse_idle
 from stitch.errors import SettingsError
 from stitch.retrieve.path import Cut, Forest, select
 from stitch.retrieve.path.scorers import SCORERS, Judgement, Passage, Scorer, SimilarityScorer, scorer_named
-from stitch.retrieve.path.scorers.calibration import Calibration, from_json
+from stitch.retrieve.path.scorers.similarity import Calibration
 from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.versions import version_forest
 
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from stitch.signatures.programs import TreeProgram
 
 WITHOUT = ("conditions", "domain", "nothing")
+LEFT_OUT = Path(__file__).parent / "left_out.json"
+"""Models by which the sets of the fit are judged: on conditions that took no part in theirs."""
 
 
 class UnseenScorer:
@@ -75,10 +76,10 @@ def unseen(scorer: Scorer, *, domain: str, without: str) -> Scorer:
     if not isinstance(scorer, SimilarityScorer) or domain not in kept.get("conditions", {}):
         return scorer
     if without == "domain":
-        return SimilarityScorer(scorer.name, scorer.space, calibration=from_json(kept["domains"][domain]))
-    models = [from_json(model) for model in kept["models"]]
+        return SimilarityScorer(scorer.name, scorer.space, calibration=Calibration(**kept["domains"][domain]))
+    models = [Calibration(**model) for model in kept["models"]]
     chosen = {condition: models[number] for condition, number in kept["conditions"][domain].items()}
-    return UnseenScorer(scorer, models=chosen, otherwise=from_json(kept["domains"][domain]))
+    return UnseenScorer(scorer, models=chosen, otherwise=Calibration(**kept["domains"][domain]))
 
 
 def run_requests(domain: TreeSet, scorer: Scorer, *, cut: Cut) -> list[Outcome]:

@@ -1,8 +1,7 @@
 """Which kinds of things a noun names: a chickpea is a legume, a duck is poultry.
 
-Out of WordNet 3.0 (its license lies beside the tables), made by `stitch.bench.fit.kinds`. A word may have several
-meanings; kinds of its rarer ones count for less. A second table, made by `stitch.bench.fit.absences` out of WordNet's
-definitions, says which kinds a word rules out ("vegan"), and what comes of animals that is none ("honey").
+Out of WordNet 3.0 (its license lies beside the table), made by `stitch.bench.fit.kinds`. A word may have several
+meanings; kinds of its rarer ones count for less.
 """
 
 from __future__ import annotations
@@ -17,9 +16,6 @@ from stitch.core.text_cache import text_cache
 from stitch.text.words import stem
 
 TABLE = Path(__file__).parent / "table" / "kinds.txt.gz"
-ABSENCES = TABLE.with_name("absences.txt")
-COMES_OF = "="
-"""What the lines of words begin with that come of a kind of thing."""
 CONCEPT = "#"
 """What the lines of concepts begin with: they sort before all words."""
 PLURAL = "="
@@ -64,17 +60,6 @@ def kinds_of(term: str) -> Mapping[str, float]:
     return found
 
 
-def ruled_out_by(word: str) -> frozenset[str]:
-    """The stems of the kinds of things that a word rules out, as "vegan" rules out animals; none of most words."""
-    return _absences().get(word, frozenset())
-
-
-def comes_of(term: str) -> frozenset[str]:
-    """The stems of the kinds that a thing is not and comes of: honey and eggs come of animals."""
-    forms = (term, *(term[: -len(ending)] + instead for ending, instead in _ENDINGS if term.endswith(ending)))
-    return next((found for form in forms if (found := _absences().get(COMES_OF + form))), frozenset())
-
-
 @text_cache(maxsize=65_536)
 def singular_stem(word: str) -> str:
     """The stem of a word, of an irregular plural that of its singular: "fungi" and "fungus" have one."""
@@ -115,9 +100,3 @@ def _line(key: str) -> str | None:
 @cache
 def _table() -> list[str]:
     return gzip.decompress(TABLE.read_bytes()).decode().splitlines()
-
-
-@cache
-def _absences() -> dict[str, frozenset[str]]:
-    lines = (line.partition("\t") for line in ABSENCES.read_text(encoding="utf-8").splitlines())
-    return {word: frozenset(stems.split()) for word, _, stems in lines}

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from stitch.bench.fit.paths import alike, examples_of, fit, judged_by, left_out, reliability
+from stitch.bench.fit.paths import command as fit_command
 from stitch.bench.trees.edits import meets, planned
-from stitch.bench.trees.fit import alike, examples_of, fit, judged_by, left_out, reliability
-from stitch.bench.trees.fit import command as fit_command
 from stitch.bench.trees.own_sets import own_sets
 from stitch.bench.trees.sets import load_tree_set
 from stitch.bench.trees.suite import command, measure, unseen
 from stitch.errors import InputError, SettingsError
 from stitch.retrieve.path import Cut
 from stitch.retrieve.path.scorers import ExactScorer, NliScorer, static_scorer
-from stitch.retrieve.path.scorers.calibration import fitted_name
+from stitch.retrieve.path.scorers.similarity import fitted_name
 from stitch.trees.core.edits import apply
 
 BASE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" time="9:00 AM" cost="Free"/></Day>

@@ -1,6 +1,6 @@
 """Which kinds of things a noun names."""
 
-from stitch.text.kinds import comes_of, kinds_of, ruled_out_by, singular_stem
+from stitch.text.kinds import kinds_of, singular_stem
 from stitch.text.words import stem
 
 
@@ -29,13 +29,6 @@ def test_the_first_second_and_third_meaning_count_less_and_less():
     kinds = kinds_of("duck")
     assert kinds[stem("bird")] > kinds[stem("score")] > kinds[stem("meat")] > 0.5
     assert max(kinds.values()) < 1
-
-
-def test_a_word_rules_out_kinds_and_a_thing_may_come_of_one():
-    assert {stem("animal"), stem("brute")} & ruled_out_by("vegan")
-    assert ruled_out_by("table") == comes_of("table") == frozenset()
-    for one, several in (("egg", "eggs"), ("honey", "honeys")):
-        assert comes_of(one) == comes_of(several) != frozenset()
 
 
 def test_no_kind_is_what_everything_is():

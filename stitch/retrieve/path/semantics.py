@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.retrieve.path.axes import Row
 from stitch.retrieve.path.forest import Forest
-from stitch.retrieve.path.scorers.protocol import Passage, Scorer
+from stitch.retrieve.path.scorers.protocol import Passage, Passages, Scorer
 from stitch.retrieve.path.scorers.reading import tells, words_of
-from stitch.retrieve.path.scorers.similarity import Passages
 from stitch.retrieve.path.syntax import Alike, Field
 from stitch.trees.core.nodes import Node, Several, Tree
 from stitch.trees.core.values import read_value, surely_words
@@ -42,14 +40,14 @@ class ScorerSemantics:
         cuts: list[tuple[int, float]] = []
         for tree, offset, positions in forest.by_tree(places):
             types = tuple(sorted({tree.nodes[position].type for position in positions}))
-            asked = _Asked(tree, types, target)
-            everyone, passages = (asked.positions, _passages(asked)) if self.scorer.relative else (None, None)
-            if everyone is None or passages is None:
+            if self.scorer.relative:
+                places_of, passages = _of_types(_Same(tree), types, target)
+            else:
                 passages = passages_of(tree, positions, target=target)
-                everyone = {position: place for place, position in enumerate(positions)}
+                places_of = {position: place for place, position in enumerate(positions)}
             judgement = self.scorer.judge(condition.words, passages)
             for position in positions:
-                scores[position + offset] = judgement.scores[everyone[position]]
+                scores[position + offset] = judgement.scores[places_of[position]]
             cuts.append((len(positions), judgement.cut))
         total = sum(count for count, _ in cuts)
         return Scored(scores, sum(count * cut for count, cut in cuts) / total if total else 0.5)
@@ -68,55 +66,23 @@ class ScorerSemantics:
         return alike
 
 
-class _Asked:
-    """Nodes of some types of a tree and what of them is asked about; equal if it is the same tree."""
+@text_cache(maxsize=64)
+def _of_types(tree: _Same, types: tuple[str, ...], target: str) -> tuple[dict[int, int], Passages]:
+    """Which passage each position of some types has, and the passages."""
+    found = sorted(position for type_ in types for position in tree.tree.of_type.get(type_, ()))
+    return {position: place for place, position in enumerate(found)}, passages_of(tree.tree, found, target=target)
 
-    def __init__(self, tree: Tree, types: tuple[str, ...], target: str) -> None:
-        self.tree, self.types, self.target = tree, types, target
 
-    @property
-    def positions(self) -> dict[int, int]:
-        return _positions(self)
+class _Same(NamedTuple):
+    """A tree as a key: equal if it is the same object."""
+
+    tree: Tree
 
     def __hash__(self) -> int:
-        return hash((id(self.tree), self.types, self.target))
+        return id(self.tree)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Asked) or self.tree is not other.tree:
-            return False
-        return self.types == other.types and self.target == other.target
-
-
-@text_cache(maxsize=64)
-def _positions(asked: _Asked) -> dict[int, int]:
-    found = sorted(position for type_ in asked.types for position in asked.tree.of_type.get(type_, ()))
-    return {position: place for place, position in enumerate(found)}
-
-
-@text_cache(maxsize=64)
-def _passages(asked: _Asked) -> Passages:
-    """What is read of the nodes. Versions share the nodes that no commit between them touched: these are read once."""
-    kin = (asked.tree.root.id, asked.types, asked.target)
-    last, said, positions = _last_read(kin), _Said(), list(_positions(asked))
-    nodes = [asked.tree.nodes[position] for position in positions]
-    before = last.read  # with the nodes, so that none of them dies and gives its `id` to another
-    passages = [
-        before[1].get(id(node)) or _passage(asked.tree, position, asked.target, said)
-        for node, position in zip(nodes, positions, strict=True)
-    ]
-    last.read = nodes, dict(zip(map(id, nodes), passages, strict=True))
-    return Passages(passages, kin=kin)
-
-
-class _LastRead:
-    """Nodes of some types of a tree that were read last, and what was read of each, by its `id` in this process."""
-
-    read: tuple[Sequence[Node], Mapping[int, Passage]] = ((), MappingProxyType({}))
-
-
-@text_cache(maxsize=64)
-def _last_read(kin: tuple[str, tuple[str, ...], str]) -> _LastRead:
-    return _LastRead()
+        return isinstance(other, _Same) and other.tree is self.tree
 
 
 def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passages:

@@ -23,7 +23,7 @@ from stitch.retrieve.path.scorers import (
 )
 from stitch.retrieve.path.scorers.absence import denied
 from stitch.retrieve.path.scorers.protocol import best_cut
-from stitch.retrieve.path.scorers.reading import END, initials_of, tokens_of
+from stitch.retrieve.path.scorers.reading import initials_of
 from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import Alike
 from stitch.testing.contracts.path_scorer import PathScorerContract
@@ -276,18 +276,6 @@ def test_texts_that_stood_in_the_version_before_are_not_embedded_again():
     edited = apply(plan, [{"op": "set", "id": "d3", "field": "name", "value": "roast duck"}])
     select('//Dish[node ~= "meat"]', forest=Forest(edited), semantics=semantics)
     assert 0 < embedder.texts - before < 20 < before
-
-
-TEXTS = st.lists(st.text(alphabet=st.sampled_from("aZ9_ ,.;:-()/|!?\n\t\0é–—\ufdd0"), max_size=12), max_size=4)
-
-
-@given(TEXTS)
-def test_texts_in_ascii_are_split_into_the_same_words_and_parts_as_others(texts):
-    def words_and_marks(found):
-        return [word if word[:1].isalnum() or word == END else "," for word in found]
-
-    other = tokens_of([*texts, "—"])  # with what is not ASCII, so that the other way is taken
-    assert words_and_marks(tokens_of(texts)) == words_and_marks(other)[:-2]
 
 
 def saying(reply, condition, texts):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stitch.core.protocols import Embedder
 from stitch.errors import SettingsError, require_extra
-from stitch.retrieve.path.scorers.entailment import NliScorer, nli_scorer
-from stitch.retrieve.path.scorers.exact import ExactScorer
-from stitch.retrieve.path.scorers.judging import ModelScorer, model_scorer
+from stitch.retrieve.path.scorers.models import ExactScorer, ModelScorer, NliScorer, model_scorer, nli_scorer
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Scorer
 from stitch.retrieve.path.scorers.similarity import (
     SimilarityScorer,
@@ -26,22 +23,10 @@ SCORERS = ("static", "lexical", "exact", "minilm", "sentence-transformers", "nli
 DEFAULT_SCORER = "static"
 
 __all__ = [
-    "DEFAULT_SCORER",
-    "SCORERS",
-    "ExactScorer",
-    "ModelScorer",
-    "NliScorer",
-    "Judgement",
-    "Passage",
-    "Scorer",
-    "SimilarityScorer",
-    "embedder_scorer",
-    "lexical_scorer",
-    "minilm_scorer",
-    "model_scorer",
-    "scorer_named",
+    "DEFAULT_SCORER", "SCORERS", "ExactScorer", "Judgement", "ModelScorer", "NliScorer", "Passage", "Scorer",
+    "SimilarityScorer", "embedder_scorer", "lexical_scorer", "minilm_scorer", "model_scorer", "scorer_named",
     "static_scorer",
-]
+]  # fmt: skip
 
 
 def scorer_named(
@@ -62,22 +47,23 @@ def scorer_named(
     Raises:
         SettingsError: There is none of this name, or what it needs is missing.
     """
+    if name == "static":
+        return static_scorer()
+    if name == "lexical":
+        return lexical_scorer()
+    if name == "exact":
+        return ExactScorer()
+    if name == "minilm":
+        return minilm_scorer(model)
     if name == "sentence-transformers":
         return embedder_scorer(_embedder(model, embedder))
     if name == "nli":
         return nli_scorer(model)
-    if name == "minilm":
-        return minilm_scorer(model)
-    if name == "model":
-        if language_model is None:
-            raise SettingsError("the scorer 'model' needs a language model", hint="set `model`, as in the settings")
-        return model_scorer(language_model)
-    if name not in _PLAIN:
+    if name != "model":
         raise SettingsError(f"no scorer {name!r}", hint=f"there are {', '.join(SCORERS)}")
-    return _PLAIN[name]()
-
-
-_PLAIN: dict[str, Callable[[], Scorer]] = {"static": static_scorer, "lexical": lexical_scorer, "exact": ExactScorer}
+    if language_model is None:
+        raise SettingsError("the scorer 'model' needs a language model", hint="set `model`, as in the settings")
+    return model_scorer(language_model)
 
 
 def _embedder(model: str | None, embedder: Embedder | None) -> Embedder:

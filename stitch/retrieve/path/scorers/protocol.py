@@ -7,10 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class Passage(NamedTuple):
-    """What is read of a node: texts of its fields, its own and those of what it contains.
-
-    Numbers, times and dates are left out: conditions of words are not about them, and typed conditions are there.
-    """
+    """Texts of a node's fields, its own and those of what it contains; without numbers, times and dates."""
 
     own: tuple[str, ...]
     below: tuple[str, ...] = ()
@@ -21,8 +18,17 @@ class Passage(NamedTuple):
         return self.own + self.below
 
 
+class Passages(tuple[Passage, ...]):
+    """Passages that are judged again and again: equal if they are the same object, so that comparing costs nothing."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
+
+
 class Judgement(NamedTuple):
-    """How a scorer judges passages.
+    """Scores of passages.
 
     Args:
         scores: Of each passage, in [0, 1]: .5 is "as likely as not".
@@ -40,7 +46,7 @@ class Scorer(Protocol):
 
     @property
     def name(self) -> str:
-        """Identifies the scores, the model and its calibration included: scores are kept by it."""
+        """The scorer with its model; a calibration is fitted under this name."""
         ...
 
     @property
@@ -58,7 +64,7 @@ class Scorer(Protocol):
 
 
 def best_cut(scores: Sequence[float], *, least: float = 0.2, most: float = 0.5) -> float:
-    """The cut with the best expected F1, if scores are what they say: probabilities.
+    """The cut with the best expected F1, if scores are probabilities.
 
     Args:
         scores: Of all nodes that could be meant.

@@ -1,4 +1,4 @@
-"""What is read of texts and conditions: words, what ends a part, initials."""
+"""Words, parts and initials of texts; the alternatives and the telling words of a condition."""
 
 from __future__ import annotations
 
@@ -8,45 +8,15 @@ from collections.abc import Sequence
 from stitch.core.text_cache import text_cache
 from stitch.text.words import FUNCTION_WORDS
 
-END = "\ufdd0"
-"""What ends a text where many are read at once; no character of any text."""
-NOTHING = ""
-_PART_ENDS = ",.;:()\n/|!?"
-_TOKEN = re.compile(END + rf"|[{re.escape(_PART_ENDS)}—]|\s[-–—]+\s|[^\W_]+")
-_PLAIN = str.maketrans(
-    {
-        chr(code): chr(code).lower() if chr(code).isalnum() else "," if chr(code) in _PART_ENDS else " "
-        for code in range(128)
-    }
-    | {"\0": "\0"}
-)
-"""Of texts in ASCII: words in small letters, blanks, and one mark for all that ends a part."""
-_DASHED = re.compile(r"\s-+\s")
+_PART_ENDS = re.compile(r"[,.;:()\n/|!?—]|\s[-–—]+\s")
 _WORD = re.compile(r"[^\W_]+")
 _CAPITALIZED = re.compile(r"[^\W\d_]+")
 _MOST_INITIALS = 6
 _SAYS_LITTLE = frozenset(
-    [
-        "dish",
-        "dishes",
-        "food",
-        "foods",
-        "thing",
-        "things",
-        "something",
-        "anything",
-        "item",
-        "items",
-        "kind",
-        "kinds",
-        "type",
-        "types",
-        "stuff",
-        "containing",
-        "contains",
-    ]
-)
-"""What conditions say beside what they mean: "a dish with lentils"."""
+    ("dish", "dishes", "food", "foods", "thing", "things", "something", "anything", "item", "items", "kind", "kinds",
+     "type", "types", "stuff", "containing", "contains")
+)  # fmt: skip
+"""Words of conditions beside what they mean: "a dish with lentils"."""
 
 
 def words_of(text: str) -> list[str]:
@@ -54,21 +24,15 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def tokens_of(texts: Sequence[str]) -> list[str]:
-    """The words of texts in small letters, with what ends a part of a text between them, and `END` after each text.
-
-    Texts in ASCII without dashes between blanks are split, which takes a third of the time.
-    """
-    joined = "\0".join([*[text.replace("\0", " ") if "\0" in text else text for text in texts], ""])
-    if not joined.isascii() or _DASHED.search(joined):
-        return _TOKEN.findall(joined.replace(END, " ").replace("\0", END).lower())
-    split = joined.translate(_PLAIN).replace(",", " , ").replace("\0", f" {END} ")
-    return split.split()
+@text_cache(maxsize=65_536)
+def parts_of(text: str) -> Sequence[Sequence[str]]:
+    """The words of each part of a text, between commas, points, dashes and the like."""
+    return [words for part in _PART_ENDS.split(text) if (words := words_of(part))]
 
 
 def tells(word: str) -> bool:
     """Whether a word carries meaning; numbers do not."""
-    return word[:1].isalnum() and word not in FUNCTION_WORDS and not any(map(str.isdigit, word))
+    return word not in FUNCTION_WORDS and not any(map(str.isdigit, word))
 
 
 @text_cache(maxsize=65_536)
@@ -88,7 +52,7 @@ def initials_of(text: str) -> frozenset[str]:
 
 
 def alternatives(condition: str) -> list[str]:
-    """What of a condition is enough by itself: "noodles or pasta" are two; none if no words are said."""
+    """The parts of a condition each of which is enough: "noodles or pasta" are two; none if no words are said."""
     found = [part.strip() for part in re.split(r"\sor\s|[/,]", condition.lower())]
     return [part for part in found if words_of(part)]
 

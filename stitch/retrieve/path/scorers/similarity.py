@@ -1,25 +1,27 @@
-"""The scorers that compare texts: `static` by the table, `sentence-transformers` by a model, `lexical` by words.
+"""The scorers that compare texts: `static` by the table, `lexical` by words, others by an embedder.
 
-They see all nodes of a type at once, since what is near depends on what else is there.
+Nearness and common words are told three times: as they are, below the best passage, and that in standard deviations,
+for a raw cosine has no common zero between conditions. A fitted logistic model makes a probability of them. All nodes
+of a type are seen at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.core.protocols import Embedder
 from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
 from stitch.errors import require_extra
-from stitch.retrieve.path.scorers.absence import absent, denied
-from stitch.retrieve.path.scorers.calibration import Calibration, calibration_of, fitted_calibration
-from stitch.retrieve.path.scorers.features import features
-from stitch.retrieve.path.scorers.population import Space
-from stitch.retrieve.path.scorers.populations import Populations, populations_of
-from stitch.retrieve.path.scorers.protocol import Judgement, Passage, best_cut
-from stitch.retrieve.path.scorers.reading import alternatives
-from stitch.retrieve.path.scorers.spaces import EmbeddedSpace, SummedSpace, WordlessSpace
+from stitch.retrieve.path.scorers.absence import denied, names_one, ruled_out, says_so
+from stitch.retrieve.path.scorers.population import EmbeddedSpace, Population, Space, SummedSpace, WordlessSpace
+from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Passages, best_cut
+from stitch.retrieve.path.scorers.reading import alternatives, asked_words
+from stitch.text.kinds import kinds_of, singular_stem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,57 +29,63 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
+WEIGHTS = Path(__file__).parent / "weights.json"
+_MOST_DEVIATIONS = 3.0
+"""No feature is taken for further from its mean: other trees have other ranges."""
+_FREE, _HOLDS = 0.8, 0.03
+"""How sure it is that a thing is absent that is not named, and that it is not where it is named."""
 
-class Passages(Sequence[Passage]):
-    """Passages that are judged again and again: their hash is worked out once.
 
-    Args:
-        passages: In the order of the nodes.
-        kin: What passages of other versions of the same tree share: of these, only what is otherwise is read again.
-    """
+class Calibration(NamedTuple):
+    """A logistic model over features."""
 
-    def __init__(self, passages: Sequence[Passage], *, kin: Hashable = None) -> None:
-        self._passages, self.kin = tuple(passages), kin
-        self._hash = hash(self._passages)
+    bias: float
+    terms: Sequence[tuple[str, float, float, float]]
+    """Of each feature its name, mean, standard deviation and weight."""
 
-    @overload
-    def __getitem__(self, place: int) -> Passage: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Passage]: ...
-    def __getitem__(self, place: int | slice) -> Passage | Sequence[Passage]:
-        return self._passages[place]
+    def probabilities(self, columns: Mapping[str, Column]) -> Column:
+        """How likely it is that each passage fulfils the condition."""
+        import numpy as np
 
-    def __len__(self) -> int:
-        return len(self._passages)
+        said: Column | float = self.bias
+        for name, mean, deviation, weight in self.terms:
+            said = said + weight * np.clip((columns[name] - mean) / deviation, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
+        return np.asarray(1 / (1 + np.exp(-np.asarray(said))))
 
-    def __iter__(self) -> Iterator[Passage]:
-        return iter(self._passages)
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in `weights.json`."""
+        terms = [[name, *(round(value, 4) for value in values)] for name, *values in self.terms]
+        return {"bias": round(self.bias, 4), "terms": terms}
 
-    def __hash__(self) -> int:
-        return self._hash
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Passages) and self._passages == other._passages)
+@text_cache(maxsize=16)
+def calibration_of(scorer: str) -> Calibration | None:
+    """The fitted model of a scorer, if there is one; of a model at a path, the last part of it is its name."""
+    made = json.loads(WEIGHTS.read_text(encoding="utf-8"))["scorers"].get(fitted_name(scorer))
+    return None if made is None else Calibration(**made)
+
+
+def fitted_name(scorer: str) -> str:
+    """The name under which a scorer is fitted: `nli /models/deberta` is `nli deberta`, wherever the model lies."""
+    kind, _, model = scorer.partition(" ")
+    return f"{kind} {model.replace(chr(92), '/').rstrip('/').rpartition('/')[2]}".strip()
 
 
 class SimilarityScorer:
-    """Scores by features of how texts are alike, put together by a fitted logistic model.
+    """Scores by features of how texts are alike.
 
     Args:
         name: Under which the model was fitted.
         space: Where texts are compared.
-        calibration: The model; by default the one that comes with the package.
+        calibration: The model; by default the one that comes with the package, else that of the table, for most
+            features tell how passages stand beside each other, which is alike for all embedders.
     """
 
     relative = True
 
     def __init__(self, name: str, space: Space, *, calibration: Calibration | None = None) -> None:
-        self._name, self.space, self._given = name, space, calibration
-
-    @property
-    def name(self) -> str:
-        """The scorer, as its calibration is named."""
-        return self._name
+        self.name, self.space = name, space
+        self._calibration = calibration or calibration_of(name) or calibration_of("static")
 
     def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
         """Score passages beside each other."""
@@ -85,35 +93,44 @@ class SimilarityScorer:
             return Judgement((0.0,) * len(passages))
         return _judged(self, condition, passages if isinstance(passages, Passages) else Passages(passages))
 
-    def with_calibration(self, calibration: Calibration) -> SimilarityScorer:
+    def with_calibration(self, calibration: Calibration | None) -> SimilarityScorer:
         """The same scorer with another fit."""
-        return SimilarityScorer(self._name, self.space, calibration=calibration)
+        return SimilarityScorer(self.name, self.space, calibration=calibration)
 
     def columns(self, condition: str, passages: Sequence[Passage]) -> dict[str, Column]:
-        """The features of each passage by name, as a model is fitted on them."""
-        kept = passages if isinstance(passages, Passages) else Passages(passages)
-        ready, places = _made_ready(self, kept)
-        return {name: column[places] for name, column in features(condition, ready).items()}
+        """The features of each passage by name, on which a model is fitted. Of alternatives, the better one counts."""
+        import numpy as np
+
+        ready = _made_ready(self, passages if isinstance(passages, Passages) else Passages(passages))
+        capitals = frozenset(word.lower() for word in re.findall(r"\w+", condition) if word.isupper())
+        told = [_told(part, ready, capitals) for part in alternatives(condition)]
+        columns: dict[str, Column] = {}
+        for name in told[0]:
+            best = np.max([each[name] for each in told], axis=0)
+            below, deviation = best - best.max(), float(best.std())
+            columns |= {name: best, f"{name}_below": below}
+            if "common" not in name:
+                columns[f"{name}_spread"] = below / deviation if deviation > 1e-9 else below
+        return columns
 
     def score(self, condition: str, passages: Passages) -> Judgement:
         """Score passages, nothing remembered of the scores."""
         import numpy as np
 
-        ready, places = _made_ready(self, passages)
-        probabilities = absent(condition, ready)
-        if probabilities is not None:
-            if (opposite := denied(condition)) and alternatives(opposite):
-                probabilities = np.minimum(probabilities, 1 - self._probabilities(opposite, ready))
-            probabilities[ready.empty] = 0.0
-            return Judgement(tuple(probabilities[places].tolist()))
-        probabilities = self._probabilities(condition, ready)
-        probabilities[ready.empty] = 0.0
-        scores = tuple(probabilities[places].tolist())
-        return Judgement(scores, best_cut(scores))
+        opposite, kinds = denied(condition), ruled_out(condition)
+        absence = bool(opposite or kinds) and not says_so(condition, passages)
+        if absence:
+            scores = 1 - self._probabilities(opposite, passages) if opposite else np.full(len(passages), _FREE)
+            named = np.array([names_one(passage, kinds) for passage in passages])
+            scores = np.where(named, _HOLDS, np.minimum(scores, _FREE))
+        else:
+            scores = self._probabilities(condition, passages)
+        given = tuple(np.where(_made_ready(self, passages).empty, 0.0, scores).tolist())
+        return Judgement(given) if absence else Judgement(given, best_cut(given))
 
-    def _probabilities(self, condition: str, ready: Populations) -> Column:
-        calibration = self._given or calibration_of(self._name)
-        return calibration.probabilities(features(condition, ready))
+    def _probabilities(self, condition: str, passages: Passages) -> Column:
+        assert self._calibration is not None  # the table's comes with the package
+        return self._calibration.probabilities(self.columns(condition, passages))
 
 
 @text_cache(maxsize=512)
@@ -122,26 +139,33 @@ def _judged(scorer: SimilarityScorer, condition: str, passages: Passages) -> Jud
 
 
 @text_cache(maxsize=64)
-def _made_ready(scorer: SimilarityScorer, passages: Passages) -> tuple[Populations, NDArray[np.intp]]:
-    """The different passages, made ready, and which of them each passage is."""
+def _made_ready(scorer: SimilarityScorer, passages: Passages) -> Population:
+    return Population(passages, space=scorer.space)
+
+
+def _told(condition: str, ready: Population, capitals: frozenset[str]) -> dict[str, Column]:
+    """Nearness of the whole, of own words, of the nearest part and word; and words and kinds of things in common."""
     import numpy as np
 
-    numbers: dict[Passage, int] = {}
-    places = np.array([numbers.setdefault(passage, len(numbers)) for passage in passages], np.intp)
-    kin = _kin(scorer, passages.kin) if passages.kin is not None else _Kin()
-    kin.latest = ready = populations_of(list(numbers), space=scorer.space, beside=kin.latest)
-    return ready, places
+    asked = asked_words(condition)
+    common = np.zeros((ready.count, len(asked)))
+    for place, word in enumerate(asked):
+        stem = singular_stem(word)
+        common[:, place] = ready.best_term(np.array([_named(term, stem) for term in ready.terms]))
+        if word in capitals or not kinds_of(word):
+            common[ready.with_initials(word), place] = 1.0
+    rarity = np.log(1 + (ready.count + 0.5) / ((common > 0).sum(axis=0) + 0.5))  # rare words weigh more, as in BM25
+    return {
+        "whole": ready.whole(condition), "own": ready.own(condition), "part": ready.part(condition),
+        "word": ready.term(condition), "common": common @ (rarity / rarity.sum()), "all_common": common.min(axis=1),
+    }  # fmt: skip
 
 
-class _Kin:
-    """What was made ready last of passages that are kin."""
-
-    latest: Populations | None = None
-
-
-@text_cache(maxsize=64)
-def _kin(scorer: SimilarityScorer, kin: Hashable) -> _Kin:
-    return _Kin()
+def _named(term: tuple[str, ...], stem: str) -> float:
+    """1 if a term is a word, less if it names a thing of the kind of this word ("legumes" and chickpeas)."""
+    if len(term) == 1 and singular_stem(term[0]) == stem:
+        return 1.0
+    return kinds_of(" ".join(term)).get(stem, 0.0)
 
 
 def static_scorer(embedder: StaticEmbedder | None = None) -> SimilarityScorer:
@@ -149,18 +173,18 @@ def static_scorer(embedder: StaticEmbedder | None = None) -> SimilarityScorer:
     return SimilarityScorer("static", SummedSpace(embedder or StaticEmbedder()))
 
 
-def embedder_scorer(embedder: Embedder) -> SimilarityScorer:
-    """Any embedder, such as a Sentence Transformer, with its own calibration if it was fitted.
+def lexical_scorer() -> SimilarityScorer:
+    """Words and kinds of things in common; no vectors."""
+    return SimilarityScorer("lexical", WordlessSpace())
 
-    With the table's if not: most features tell how passages stand beside each other, which is alike for all embedders.
-    """
-    name = f"sentence-transformers {embedder.name}"
-    calibration = fitted_calibration(name) or calibration_of("static")
-    return SimilarityScorer(name, EmbeddedSpace(embedder), calibration=calibration)
+
+def embedder_scorer(embedder: Embedder) -> SimilarityScorer:
+    """Any embedder, such as a Sentence Transformer."""
+    return SimilarityScorer(f"sentence-transformers {embedder.name}", EmbeddedSpace(embedder))
 
 
 def minilm_scorer(model: str | None = None) -> SimilarityScorer:
-    """MiniLM by ONNX Runtime, with a calibration of its own.
+    """MiniLM by ONNX Runtime.
 
     Args:
         model: Its folder, or its name in the local cache; by default what the extra `neural` brings.
@@ -172,8 +196,3 @@ def minilm_scorer(model: str | None = None) -> SimilarityScorer:
     from stitch.embed import MiniLMEmbedder
 
     return SimilarityScorer("minilm", EmbeddedSpace(MiniLMEmbedder(model)))
-
-
-def lexical_scorer() -> SimilarityScorer:
-    """Words in common and kinds of things in common; no vectors."""
-    return SimilarityScorer("lexical", WordlessSpace())
