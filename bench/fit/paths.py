@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from stitch.bench.metrics.scores import mean
 from stitch.bench.trees.own_sets import own_sets
-from stitch.bench.trees.sets import JudgedSet, SemanticGold, leaves, load_tree_set
+from stitch.bench.trees.sets import JudgedSet, SemanticGold, TreeSet, leaves, load_tree_set
 from stitch.bench.trees.suite import LEFT_OUT
 from stitch.lm import LanguageModel
 from stitch.retrieve.path.scorers import SimilarityScorer, scorer_named
@@ -191,7 +191,7 @@ def _tell(what: str, judged: Sequence[Judged], *, curve: bool = True) -> None:
         click.echo(f"  {low:.1f} to {low + 0.1:.1f}: {count:5} nodes, {share:.2f} of them right")
 
 
-def _without(examples: Sequence[Example], beside: Sequence[Example], *, strength: float) -> dict[str, object]:
+def _without(examples: Sequence[Example], beside: Sequence[Example], *, strength: float) -> dict[str, Any]:
     """Models for judging the sets of the fit: of a condition one that did not see it, of a domain one without it."""
     conditions: dict[str, dict[str, int]] = {}
     models: list[object] = []
@@ -227,25 +227,29 @@ def command(data: Sequence[Path], scorers: Sequence[str], write: bool, condition
         asked = LanguageModel(model_name) if kind == "model" and model_name else None
         scorer = scorer_named(kind, model=model_name or None, language_model=asked)
         name = fitted_name(scorer.name)
-        if not isinstance(scorer, SimilarityScorer | PointwiseScorer):
-            _tell(
-                f"{name}: not fitted",
-                [judged_by(scorer, each) for domain in domains for each in examples_of(domain, None)],
-            )
-            continue
-        examples = [example for domain in domains for example in examples_of(domain, scorer)]
-        beside = [example for domain in own_sets() for example in examples_of(domain, scorer)]
-        folded = left_out(examples, alike(examples), folds=FOLDS, scorer=scorer, beside=beside)
-        _tell(f"{name}: conditions left out", folded)
-        if len(domains) > 1:
-            apart = left_out(examples, lambda each: each.domain, folds=99, scorer=scorer, beside=beside)
-            _tell(f"{name}: domains left out", apart, curve=False)
-        for each in sorted(folded, key=lambda each: each.f1) if conditions else ():
-            click.echo(f"  {each.f1:.2f} {each.example.domain} {each.example.gold.condition}")
-        strength = STRENGTHS.get(name, STRENGTH)
-        made["scorers"][name] = fit(examples + beside, strength=strength).as_json()
-        without[name] = _without(examples, beside, strength=strength)
+        if isinstance(scorer, SimilarityScorer | PointwiseScorer):
+            made["scorers"][name], without[name] = _fitted(name, scorer, domains, conditions=conditions)
+        else:
+            judged = [judged_by(scorer, each) for domain in domains for each in examples_of(domain, None)]
+            _tell(f"{name}: not fitted", judged)
     if write:
         WEIGHTS.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
         LEFT_OUT.write_text(json.dumps(without) + "\n", encoding="utf-8")
         click.echo(f"written: {WEIGHTS}, {LEFT_OUT}")
+
+
+def _fitted(
+    name: str, scorer: Fitted, domains: Sequence[TreeSet], *, conditions: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fit of a scorer and its models that left something out, as JSON; figures are printed."""
+    examples = [example for domain in domains for example in examples_of(domain, scorer)]
+    beside = [example for domain in own_sets() for example in examples_of(domain, scorer)]
+    folded = left_out(examples, alike(examples), folds=FOLDS, scorer=scorer, beside=beside)
+    _tell(f"{name}: conditions left out", folded)
+    if len(domains) > 1:
+        apart = left_out(examples, lambda each: each.domain, folds=99, scorer=scorer, beside=beside)
+        _tell(f"{name}: domains left out", apart, curve=False)
+    for each in sorted(folded, key=lambda each: each.f1) if conditions else ():
+        click.echo(f"  {each.f1:.2f} {each.example.domain} {each.example.gold.condition}")
+    strength = STRENGTHS.get(name, STRENGTH)
+    return fit(examples + beside, strength=strength).as_json(), _without(examples, beside, strength=strength)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
 from math import prod
 from typing import NamedTuple, Protocol
 
@@ -24,12 +23,11 @@ from stitch.retrieve.path.syntax import (
     Joined,
     Not,
     Only,
-    Operand,
     Path,
+    Pipe,
     Said,
     Step,
-    Top,
-    written_condition,
+    values_in,
 )  # fmt: skip
 from stitch.retrieve.path.trace import Trace
 from stitch.trees.core.values import Order, Value, holds, read_value, straddles, within
@@ -65,51 +63,7 @@ class Verdicts(NamedTuple):
 
 def costs_nothing(condition: Condition) -> bool:
     """Whether structure and types alone decide a condition."""
-    if isinstance(condition, Alike):
-        return False
-    if isinstance(condition, Not):
-        return costs_nothing(condition.condition)
-    if isinstance(condition, Joined):
-        return all(map(costs_nothing, condition.parts))
-    if isinstance(condition, Evidence):
-        return _free_path(condition.path)
-    if isinstance(condition, Compare | In):
-        sides = (
-            (condition.left, condition.right) if isinstance(condition, Compare) else (condition.left, *condition.right)
-        )
-        return all(map(_free_operand, sides))
-    return _free_operand(condition.operand if isinstance(condition, Has) else condition.left)
-
-
-def _free_operand(operand: Operand) -> bool:
-    if isinstance(operand, Field | Said):
-        return True
-    if hasattr(operand, "of"):
-        return _free_operand(operand.of)
-    values = operand.values if hasattr(operand, "values") else operand
-    return _free_path(values.path)
-
-
-def _free_path(path: Path) -> bool:
-    return isinstance(path.start, str) and all(
-        costs_nothing(bracket.condition)
-        for step in path.steps
-        for bracket in step.brackets
-        if isinstance(bracket, Only)
-    )
-
-
-class _VerdictsOfTexts(dict[str | None, float]):
-    """1 of texts of which something holds, 0 of others and of no text; each is decided once."""
-
-    def __init__(self, holds_of: Callable[[str], bool]) -> None:
-        super().__init__({None: 0.0})
-        self._holds_of = holds_of
-
-    def __missing__(self, said: str | None) -> float:
-        assert said is not None
-        self[said] = verdict = float(self._holds_of(said))
-        return verdict
+    return not any(isinstance(value, Alike) for value in values_in(condition))
 
 
 class Judge:
@@ -134,7 +88,7 @@ class Judge:
             return Verdicts({}, set())
         if isinstance(condition, Alike):
             condition = self._meant(condition)
-            self._trace.scored(written_condition(condition), nodes=len(places))
+            self._trace.scored(str(condition), nodes=len(places))
             scored = self._semantics.scored(condition, places, forest=self._forest)
             return Verdicts.of(scored.scores, least=scored.cut if self._threshold is None else self._threshold)
         if isinstance(condition, Not):
@@ -144,6 +98,8 @@ class Judge:
             return self._all_of(condition, places) if condition.how == "and" else self._joined(condition, places)
         if isinstance(condition, Evidence):
             return self.evidence(condition, places)
+        if isinstance(condition, Compare | In) and (constants := _constants(condition)) is not None:
+            return Verdicts.of(self._by_column(condition, *constants, places))
         return Verdicts.of(self._typed(condition, places))
 
     def _meant(self, condition: Alike) -> Alike:
@@ -216,10 +172,6 @@ class Judge:
         if isinstance(condition, Has):
             left = self._operands.values(condition.operand, places)
             return {place: float(bool(said)) for place, said in zip(places, left, strict=True)}
-        if isinstance(condition.left, Field) and not isinstance(condition, Contains):
-            constants = _constants(condition)
-            if constants is not None:
-                return self._by_column(condition, constants, places)
         left = self._operands.values(condition.left, places)
         if isinstance(condition, Contains):
             return {
@@ -239,19 +191,22 @@ class Judge:
             return any(within(value, each) for each in asked)
         return any(holds(value, condition.order, each) for each in asked)
 
-    def _by_column(self, condition: Compare | In, constants: list[Value], places: list[int]) -> Row:
+    def _by_column(self, condition: Compare | In, field: str, constants: list[Value], places: list[int]) -> Row:
         """Compare a field with what the query says: once for each text that the field has."""
-        assert isinstance(condition.left, Field)
-        decided = partial(self._decided, condition, asked=constants)
-        verdicts = _VerdictsOfTexts(lambda said: any(decided(value) for value in read_all(said)))
+        verdicts: dict[str | None, float] = {None: 0.0}
         row: Row = {}
         for tree, offset, positions in self._forest.by_tree(places):
-            said = self._operands.column(tree, condition.left.name).get
-            row |= {position + offset: verdicts[said(position)] for position in positions}
+            column = self._operands.column(tree, field)
+            for position in positions:
+                said = column.get(position)
+                if said not in verdicts:
+                    decided = (self._decided(condition, value, constants) for value in read_all(said or ""))
+                    verdicts[said] = float(any(decided))
+                row[position + offset] = verdicts[said]
         if isinstance(condition, Compare) and condition.order not in ("=", "!="):
-            self._tell_of_values(condition.left.name, verdicts, condition.order, constants[0])
+            self._tell_of_values(field, verdicts, condition.order, constants[0])
         elif not any(verdicts.values()):
-            self._tell_of_letters(condition.left.name, verdicts, constants)
+            self._tell_of_letters(field, verdicts, constants)
         return row
 
     def _tell_of_letters(self, field: str, verdicts: dict[str | None, float], asked: Sequence[Value]) -> None:
@@ -272,9 +227,10 @@ class Judge:
         elif asked.kind != "words" and words:
             self._trace.note(f"@{field} is mixed, no {asked.kind}: {_some(words)}", nodes=1)
 
-    def top(self, pipe: Top, found: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    def top(self, pipe: Pipe, found: list[tuple[int, float]]) -> list[tuple[int, float]]:
         """The first so many by a value, in the order of the value, with all that tie with the last of them."""
         places = [place for place, _ in found]
+        assert pipe.by is not None
         said = self._operands.values(pipe.by, places)
         valued = [(pair, key) for pair, values in zip(found, said, strict=True) if (key := _key(values)) is not None]
         if left_out := len(found) - len(valued):
@@ -355,11 +311,12 @@ def _holds_of(how: str, row: Row, holding: set[int]) -> bool:
     return bool(row) and (2 * held >= len(row) if how == "avg" else _aggregate(how, row) >= 0.5)
 
 
-def _constants(condition: Compare | In) -> list[Value] | None:
-    """What the query itself says on the right; None if it has to be looked up."""
+def _constants(condition: Compare | In) -> tuple[str, list[Value]] | None:
+    """A field of the node and what the query itself says on the right; None if one of them has to be looked up."""
     sides = [condition.right] if isinstance(condition, Compare) else list(condition.right)
-    if all(isinstance(side, Said) for side in sides):
-        return [said_value(side.value) for side in sides if isinstance(side, Said)]
+    said = [said_value(side.value) for side in sides if isinstance(side, Said)]
+    if isinstance(condition.left, Field) and condition.left.path is None and len(said) == len(sides):
+        return condition.left.name, said
     return None
 
 

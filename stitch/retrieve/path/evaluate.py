@@ -10,28 +10,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from heapq import nsmallest
+from itertools import groupby
 
 from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError
 from stitch.retrieve.path.axes import Row, along
 from stitch.retrieve.path.conditions import Judge, costs_nothing
 from stitch.retrieve.path.forest import DOCUMENT, Forest
-from stitch.retrieve.path.syntax import (
-    At,
-    Between,
-    Bracket,
-    Diverse,
-    NodeSet,
-    Only,
-    Path,
-    Query,
-    Shift,
-    Step,
-    Top,
-    Union,
-    written_condition,
-    written_step,
-)  # fmt: skip
+from stitch.retrieve.path.syntax import Between, Bracket, NodeSet, Only, Path, Query, Shift, Step
 from stitch.retrieve.path.trace import SHORT_KEPT, Short, Trace
 
 
@@ -97,21 +83,21 @@ class Run:
     def _of(self, query: Query) -> list[tuple[int, float]]:
         found = _ranked(self._set(query.nodes))
         for pipe in query.pipes:
-            if isinstance(pipe, Top):
-                kept, what = self._judge.top(pipe, found), f"| top {pipe.count}"
-            elif isinstance(pipe, Diverse):
-                kept, what = self._judge.diverse(found, count=pipe.count), f"| diverse {pipe.count}"
+            if pipe.how == "top":
+                kept = self._judge.top(pipe, found)
+            elif pipe.how == "diverse":
+                kept = self._judge.diverse(found, count=pipe.count)
             else:
-                kept, what = found[: pipe.count], f"| limit {pipe.count}"
-            found = self._kept(found, kept, what)
+                kept = found[: pipe.count]
+            found = self._kept(found, kept, f"| {pipe.how} {pipe.count}")
         return found
 
     def _set(self, nodes: NodeSet) -> Row:
         if isinstance(nodes, Path):
             return self._path(nodes)
-        if isinstance(nodes, Union):
-            return reduce(_best, (self._set(part) for part in nodes.parts))
-        left, right = self._set(nodes.left), self._set(nodes.right)
+        if nodes.how == "|":
+            return reduce(_best, map(self._set, nodes.parts))
+        left, right = map(self._set, nodes.parts)
         ids = {self._forest.node(place).id for place in right}
         wanted = nodes.how == "intersect"
         kept = {place: score for place, score in left.items() if (self._forest.node(place).id in ids) is wanted}
@@ -148,21 +134,21 @@ class Run:
             if told:
                 reached = sum(len(group) for groups in owners for group in groups)
                 self.considered = reached
-                self._trace.stage(_bare(step), given=sum(map(len, rows)), left=reached)
+                self._trace.stage(str(Step(step.axis, step.type)), given=sum(map(len, rows)), left=reached)
             for bracket in _in_order_of_cost(step.brackets):
                 owners = self._bracketed(owners, bracket, told=told)
             rows = [reduce(_best, groups, {}) for groups in owners]
         return rows
 
     def _bracketed(self, owners: list[list[Row]], bracket: Bracket, *, told: bool) -> list[list[Row]]:
-        if isinstance(bracket, At | Between):
+        if isinstance(bracket, Between):
             kept = [[_at(group, bracket) for group in groups] for groups in owners]
         elif isinstance(bracket, Shift):
             kept = [[self._shifted(group, bracket.by) for group in groups] for groups in owners]
         else:
             return self._filtered(owners, bracket, told=told)
         if told:
-            self._trace.stage(_bracket_text(bracket), given=_size(owners), left=_size(kept))
+            self._trace.stage(str(bracket), given=_size(owners), left=_size(kept))
         return kept
 
     def _shifted(self, group: Row, by: int) -> Row:
@@ -179,7 +165,7 @@ class Run:
         scores, holding = self._judge.verdicts(bracket.condition, _places(owners))
         if told:
             missed = () if costs_nothing(bracket.condition) else self._short(scores, holding)
-            self._trace.stage(_bracket_text(bracket), given=len(scores), left=len(holding), short=missed)
+            self._trace.stage(str(bracket), given=len(scores), left=len(holding), short=missed)
         passed = {place: score for place, score in scores.items() if place in holding}
         return [[_passing(group, passed) for group in groups] for groups in owners]
 
@@ -221,12 +207,9 @@ def _size(owners: list[list[Row]]) -> int:
     return sum(len(group) for groups in owners for group in groups)
 
 
-def _at(group: Row, bracket: At | Between) -> Row:
+def _at(group: Row, bracket: Between) -> Row:
     """The nodes at positions of one group, in its order; negative positions count from its end."""
     pairs = list(group.items())
-    if isinstance(bracket, At):
-        place = bracket.place - 1 if bracket.place > 0 else len(pairs) + bracket.place
-        return dict(pairs[place : place + 1]) if 0 <= place < len(pairs) else {}
     first = 1 if bracket.first is None else bracket.first
     last = -1 if bracket.last is None else bracket.last
     start = first - 1 if first > 0 else max(0, len(pairs) + first)
@@ -237,23 +220,11 @@ def _at(group: Row, bracket: At | Between) -> Row:
 def _in_order_of_cost(brackets: Sequence[Bracket]) -> list[Bracket]:
     """Brackets as written, but between two positions those that cost nothing first."""
     ordered: list[Bracket] = []
-    dear: list[Bracket] = []
-    for bracket in brackets:
-        if not isinstance(bracket, Only):
-            ordered += [*dear, bracket]
-            dear = []
-        elif costs_nothing(bracket.condition):
-            ordered.append(bracket)
-        else:
-            dear.append(bracket)
-    return ordered + dear
+    for positional, group in groupby(brackets, key=lambda bracket: not isinstance(bracket, Only)):
+        several = list(group)
+        ordered += several if positional else sorted(several, key=_costs)
+    return ordered
 
 
-def _bare(step: Step) -> str:
-    return written_step(Step(step.axis, step.type))
-
-
-def _bracket_text(bracket: Bracket) -> str:
-    if isinstance(bracket, Only):
-        return f"[{written_condition(bracket.condition)}]"
-    return written_step(Step("self", "*", (bracket,)))[2:]
+def _costs(bracket: Bracket) -> bool:
+    return isinstance(bracket, Only) and not costs_nothing(bracket.condition)

@@ -11,41 +11,30 @@ from lark import Lark
 from lark.exceptions import UnexpectedInput, UnexpectedToken, VisitError
 
 from stitch.core.text_cache import text_cache
-from stitch.retrieve.path.reading import SyntaxReader
-from stitch.retrieve.path.refusal import PathSyntaxError
+from stitch.retrieve.path.reading import HALF, PathSyntaxError, SyntaxReader
 from stitch.retrieve.path.syntax import Query
 
 MAX_QUERY_CHARS = 10_000
 _MAX_OPEN = 50
 """Brackets inside brackets: what people write has three."""
+_OPENS = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[()\[\]]', re.DOTALL)
+_REPEATED = re.compile(r"(?:(?:1\s*[-−]|not\b)\s*){20,}")
 _EXPECTED = {
     "NAME": "a type or a field", "STRING": "a text in quotes", "NUMBER": "a number", "SLASH": "'/'", "DEEP": "'//'",
-    "RSQB": "']'", "LSQB": "'['", "RPAR": "')'", "LPAR": "'('", "AT": "'@field'", "ALIKE": "'~='", "COMMA": "','",
-    "ORDER": "a comparison such as '='", "IN": "'in'", "AND": "'and'", "OR": "'or'", "STAR": "'*'", "BY": "'by'",
-    "BAR": "'|'", "TOP": "'| top'", "LIMIT": "'| limit'", "DIVERSE": "'| diverse'", "COLON": "':'",
-    "$END": "the end of the query", "PLUS": "'+'", "EXCEPT": "'except'", "INTERSECT": "'intersect'", "NOT": "'not'",
+    "RSQB": "']'", "LSQB": "'['", "RPAR": "')'", "LPAR": "'('", "_AT": "'@field'", "ALIKE": "'~='", "COMMA": "','",
+    "ORDER": "a comparison such as '='", "IN": "'in'", "AND": "'and'", "OR": "'or'", "STAR": "'*'", "_BY": "'by'",
+    "_BAR": "'|'", "TOP": "'| top'", "LIMIT": "'| limit'", "DIVERSE": "'| diverse'", "COLON": "':'",
+    "$END": "the end of the query", "PLUS": "'+'", "EXCEPT": "'except'", "NOT": "'not'",
     "AXIS": "an axis such as 'parent::'", "DIRECTION": "'asc'", "TRUTH": "'true'",
 }  # fmt: skip
-_NOT_TOLD = frozenset(
-    (
-        "TIMES",
-        "SELF",
-        "PARENT",
-        "COMBINE",
-        "COUNT",
-        "CONTAINS",
-        "END",
-        "ROOT",
-        "LAST",
-        "POSITION",
-        "ONE_MINUS",
-        "SHIFT",
-        "INTERSECT",
-    )
+"""Terminals in words; the others are not told."""
+_SMALL = "'and', 'or' and 'not' are written in small letters"
+_CALLED = re.compile(r"[^\W\d][\w-]{0,60}$")
+"""A name right before a bracket that cannot stand there."""
+_FUNCTIONS = (
+    'contains(@f, "x"), count(/A), sum avg min max(/A/@f), some every avg gmean(/A[..]), not(..), start end(@f); '
+    "@text is what a node says itself"
 )
-
-
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @text_cache(maxsize=1_024)
@@ -56,11 +45,10 @@ def parse_query(text: str) -> Query:
         PathSyntaxError: It is none; the message names the character and what was expected there.
     """
     if len(text) > MAX_QUERY_CHARS:
-        raise PathSyntaxError(
-            f"it has {len(text)} characters, more than {MAX_QUERY_CHARS}", query=text, position=MAX_QUERY_CHARS
-        )
-    if lone := _LONE_SURROGATE.search(text):
-        raise PathSyntaxError("this is half of a character", query=text, position=lone.start())
+        said = f"it has {len(text)} characters, more than {MAX_QUERY_CHARS}"
+        raise PathSyntaxError(said, query=text, position=MAX_QUERY_CHARS)
+    if half := HALF.search(text):
+        raise PathSyntaxError("this is half of a character", query=text, position=half.start())
     _check_depth(text)
     try:
         return cast("Query", SyntaxReader(text).transform(_parser().parse(text)))
@@ -73,7 +61,7 @@ def parse_query(text: str) -> Query:
 
 
 def _check_depth(text: str) -> None:
-    """Refuse what is nested so deep that reading it would exhaust the stack."""
+    """Refuse a query that is nested so deep that reading it would exhaust the stack."""
     depth = 0
     for match in _OPENS.finditer(text):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match[0], 0)
@@ -84,25 +72,10 @@ def _check_depth(text: str) -> None:
             raise PathSyntaxError(f"more than {_MAX_OPEN} negations in a row", query=text, position=match.start())
 
 
-_OPENS = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[()\[\]]', re.DOTALL)
-_REPEATED = re.compile(r"(?:(?:1\s*[-−]|not\b)\s*){20,}")
-
-
 @cache
 def _parser() -> Lark:
     grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(
-        grammar, start="query", parser="lalr", lexer="contextual", maybe_placeholders=True, propagate_positions=True
-    )
-
-
-_SMALL = "'and', 'or' and 'not' are written in small letters"
-_CALLED = re.compile(r"[^\W\d][\w-]{0,60}$")
-"""A name right before a bracket that cannot stand there."""
-_FUNCTIONS = (
-    'contains(@f, "x"), count(/A), sum avg min max(/A/@f), some every avg gmean(/A[..]), not(..), start end(@f); '
-    "@text is what a node says itself"
-)
+    return Lark(grammar, start="query", parser="lalr", lexer="contextual", maybe_placeholders=True)
 
 
 def _told(error: UnexpectedInput, text: str) -> PathSyntaxError:
@@ -110,20 +83,17 @@ def _told(error: UnexpectedInput, text: str) -> PathSyntaxError:
     position = cast("int", error.pos_in_stream)
     if isinstance(error, UnexpectedToken):
         terminals = set(error.accepts or error.expected)
-        if error.token.type == "$END":
-            position = len(text)
+        position = len(text) if error.token.type == "$END" else position
     else:
         terminals = set(getattr(error, "allowed", None) or ())
-    expected = tuple(told for name, told in _EXPECTED.items() if name in terminals - _NOT_TOLD)
-    rest = text[position:]
+    rest, message = text[position:], "it does not go on like this"
     if rest.startswith(("AND", "OR", "NOT")):
         return PathSyntaxError(_SMALL, query=text, position=position)
     if rest.startswith(('"', "'")) and not _OPENS.match(rest):
         return PathSyntaxError("a text is not closed", query=text, position=position)
     if rest.startswith("(") and (called := _CALLED.search(text, 0, position)):
-        if called[0] in ("AND", "OR", "NOT"):
-            return PathSyntaxError(_SMALL, query=text, position=called.start())
-        return PathSyntaxError(
-            f"there is no {called[0]}(..) here; conditions have {_FUNCTIONS}", query=text, position=called.start()
-        )
-    return PathSyntaxError("it does not go on like this", query=text, position=position, expected=expected)
+        small = called[0] in ("AND", "OR", "NOT")
+        message = _SMALL if small else f"there is no {called[0]}(..) here; conditions have {_FUNCTIONS}"
+        return PathSyntaxError(message, query=text, position=called.start())
+    expected = tuple(told for name, told in _EXPECTED.items() if name in terminals)
+    return PathSyntaxError(message, query=text, position=position, expected=expected)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from stitch.retrieve.path.axes import Row
 from stitch.retrieve.path.forest import DOCUMENT, Forest
-from stitch.retrieve.path.syntax import Count, End, Evidence, Field, FieldOf, Operand, Path, Said
+from stitch.retrieve.path.syntax import End, Evidence, Field, Operand, Path, Said
 from stitch.retrieve.path.trace import Trace
 from stitch.trees.core.nodes import Several, Tree
 from stitch.trees.core.values import Value, read_value
@@ -45,19 +45,20 @@ class Operands:
     def values(self, operand: Operand, places: Sequence[int]) -> list[Values]:
         """The values of an operand at each place; none where a field is not there."""
         if isinstance(operand, Field):
-            return self._field(operand.name, places)
+            if operand.path is None:
+                return self._field(operand.name, places)
+            return self._field_of(operand.path, operand.name, places)
         if isinstance(operand, Said):
             return [[said_value(operand.value)]] * len(places)
         if isinstance(operand, End):
             return [_ends(operand.which, values) for values in self.values(operand.of, places)]
-        if isinstance(operand, FieldOf):
-            return self._field_of(operand, places)
-        if isinstance(operand, Count):
-            return [[_number(len(row))] for row in self._judge.from_each(operand.path, places)]
         if isinstance(operand, Evidence):
             scores = self._judge.share(operand, list(places))
             return [[_number(scores[place])] for place in places]
-        return [self._total(operand.how, values) for values in self._field_of(operand.values, places, each=True)]
+        if operand.field is None:
+            return [[_number(len(row))] for row in self._judge.from_each(operand.path, places)]
+        found = self._field_of(operand.path, operand.field, places, each=True)
+        return [self._total(operand.how, values) for values in found]
 
     def column(self, tree: Tree, field: str) -> Mapping[int, str]:
         """What the nodes of a tree say in a field; `@id` is the id, unless a field has this name."""
@@ -75,15 +76,13 @@ class Operands:
                 found[position + offset] = () if said is None else read_all(said)
         return [found.get(place, ()) for place in places]
 
-    def _field_of(self, operand: FieldOf, places: Sequence[int], *, each: bool = False) -> list[Values]:
-        if operand.path.start == "document":
-            key = operand.path, operand.field
-            if key not in self._from_root:
-                [row] = self._judge.from_each(operand.path, [DOCUMENT])
-                self._from_root[key] = self._of_row(operand.field, row, each=each)
-            return [self._from_root[key]] * len(places)
-        rows = self._judge.from_each(operand.path, places)
-        return [self._of_row(operand.field, row, each=each) for row in rows]
+    def _field_of(self, path: Path, field: str, places: Sequence[int], *, each: bool = False) -> list[Values]:
+        if path.start == "document":
+            if (path, field) not in self._from_root:
+                [row] = self._judge.from_each(path, [DOCUMENT])
+                self._from_root[path, field] = self._of_row(field, row, each=each)
+            return [self._from_root[path, field]] * len(places)
+        return [self._of_row(field, row, each=each) for row in self._judge.from_each(path, places)]
 
     def _of_row(self, field: str, row: Row, *, each: bool) -> list[Value]:
         """The values of all nodes of a row; equal ones once, unless each counts."""

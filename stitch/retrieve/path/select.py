@@ -15,7 +15,7 @@ from stitch.retrieve.path.evaluate import Cut, Run
 from stitch.retrieve.path.forest import Forest
 from stitch.retrieve.path.grammar import parse_query
 from stitch.retrieve.path.operands import ID
-from stitch.retrieve.path.syntax import ANY, ANYTHING, Only, Path, Query, fields_in, types_in, written
+from stitch.retrieve.path.syntax import ANY, ANYTHING, Only, Path, Query, fields_in, types_in
 from stitch.retrieve.path.trace import TAKEN_AWAY, Stage, Trace, explained, stage_of
 from stitch.retrieve.path.versions import VERSION
 from stitch.trees.core.nodes import Several, own_text
@@ -165,7 +165,7 @@ def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()
         _tell_of_fields(read, forest, trace)
     by_id = _by_id(found, forest)
     milliseconds = (time.perf_counter() - began) * 1000
-    return NodeSelection(query, written(read), by_id, forest, run.considered, milliseconds, tuple(trace.stages))
+    return NodeSelection(query, str(read), by_id, forest, run.considered, milliseconds, tuple(trace.stages))
 
 
 def _asks_in_words(query: Query) -> bool:

@@ -1,8 +1,7 @@
-"""What a path query is: values, and the one canonical form in which they are written.
+"""Path queries as values; `str` of each is its one canonical form, which is read as the same value again.
 
-`parse_query(written(query)) == query` for every query, and two spellings of one meaning are one value: `max(P, Q)` is
-`P or Q`, `1 - P` is `not(P)`, `agg_max(/POI)` is `some(/POI)`, `[last()]` is `[-1]`.
-More than 400 lines because each kind of value is read beside how it is written.
+Two spellings of one meaning are one value: `max(P, Q)` is `P or Q`, `1 - P` is `not(P)`, `agg_max(/POI)` is
+`some(/POI)`, `[last()]` is `[-1]`.
 """
 
 from __future__ import annotations
@@ -21,25 +20,27 @@ Axis = Literal[
 """`//` gives, as in XPath, the children of the node and of all below it: positions count within one parent."""
 Aggregation = Literal["some", "every", "avg", "gmean"]
 """Of the scores of evidence: the best, the worst, their mean, their geometric mean."""
-Numeric = Literal["sum", "avg", "min", "max"]
 ANY = "*"
 ANYTHING = "node()"
-"""Any node and the document above the root: what `//` stands for before an axis that is spelled."""
-
-
-@dataclass(frozen=True)
-class At:
-    """A position among the nodes of one type that a parent has, from 1; from the end, -1 the last."""
-
-    place: int
+"""Any node and the document above the root: the meaning of `//` before an axis that is spelled."""
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*(?:-\w+)*")
+_SAID_OTHERWISE = frozenset(("not", "true", "false", "and", "or", "in", "node", "own"))
+_LOOSE = ("or", "and", "*")
 
 
 @dataclass(frozen=True)
 class Between:
-    """Positions from one to another, both included; None is the end."""
+    """Positions from one to another among the nodes of one type that a parent has, from 1, both included.
+
+    Negative ones count from the end, -1 is the last; None is the end.
+    """
 
     first: int | None
     last: int | None
+
+    def __str__(self) -> str:
+        first, last = ("" if place is None else str(place) for place in (self.first, self.last))
+        return f"[{first}]" if first and first == last else f"[{first}:{last}]"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,9 @@ class Shift:
 
     by: int
 
+    def __str__(self) -> str:
+        return f"[@{self.by:+d}]"
+
 
 @dataclass(frozen=True)
 class Only:
@@ -55,8 +59,11 @@ class Only:
 
     condition: Condition
 
+    def __str__(self) -> str:
+        return f"[{self.condition}]"
 
-Bracket: TypeAlias = "At | Between | Shift | Only"
+
+Bracket: TypeAlias = "Between | Shift | Only"
 
 
 @dataclass(frozen=True)
@@ -67,10 +74,23 @@ class Step:
     type: str
     brackets: tuple[Bracket, ...] = ()
 
+    def __str__(self) -> str:
+        """With the slashes before it."""
+        if self.type == ANYTHING:
+            return "/"
+        test = self.type if self.type == ANY else _name(self.type)
+        if self.axis in ("//", "child"):
+            named = test
+        elif self.axis in ("parent", "self") and self.type == ANY:
+            named = ".." if self.axis == "parent" else "."
+        else:
+            named = f"{self.axis}::{test}"
+        return f"{'//' if self.axis == '//' else '/'}{named}" + "".join(map(str, self.brackets))
+
 
 @dataclass(frozen=True)
 class Picked:
-    """What stands in parentheses: positions count all that it found, the best first."""
+    """A query in parentheses: positions count all that it found, the best first."""
 
     query: Query
     brackets: tuple[Bracket, ...] = ()
@@ -78,44 +98,59 @@ class Picked:
 
 @dataclass(frozen=True)
 class Path:
-    """Steps from somewhere: the document (whose only child is the root), the node at hand, or what was picked."""
+    """Steps from somewhere: the document (whose only child is the root), the node at hand, or a picked query."""
 
     start: Literal["document", "here"] | Picked
     steps: tuple[Step, ...]
 
+    def __str__(self) -> str:
+        return self.written("/")
+
+    def written(self, lead: str) -> str:
+        """The path; `lead` is what stands before a first child step that starts at the node at hand."""
+        steps = "".join(map(str, self.steps))
+        if isinstance(self.start, Picked):
+            return f"({self.start.query})" + "".join(map(str, self.start.brackets)) + steps
+        if self.start == "document":
+            return "/" if self.steps == (Step("self", ANY),) else steps
+        first = self.steps[0]
+        if first.axis == "child":
+            return lead + steps[1:]
+        if first.axis == "//" or first.type == ANYTHING:
+            return steps if lead else f".{steps}"
+        return steps[1:]
+
+    @property
+    def as_evidence(self) -> str:
+        """The path inside of `some(..)` and its like, where any slash starts at the node at hand."""
+        return f"root(){self}" if self.start == "document" else str(self)
+
 
 @dataclass(frozen=True)
-class Union:
-    """Nodes of any of several paths."""
+class Sets:
+    """Nodes of any of several paths (`|`), or of the first that are (`intersect`) or not (`except`) in the other."""
 
+    how: Literal["|", "except", "intersect"]
     parts: tuple[NodeSet, ...]
 
-
-@dataclass(frozen=True)
-class Compared:
-    """Nodes of the left path that are also (`intersect`) or are not (`except`) in the right one, by id."""
-
-    left: NodeSet
-    how: Literal["except", "intersect"]
-    right: NodeSet
+    def __str__(self) -> str:
+        first, *others = self.parts
+        hows = ("|",) if self.how == "|" else ("|", "except", "intersect")
+        return f" {self.how} ".join([_grouped(first, "|"), *(_grouped(other, *hows) for other in others)])
 
 
-NodeSet: TypeAlias = "Path | Union | Compared"
+NodeSet: TypeAlias = "Path | Sets"
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the node at hand."""
+    """A field of the node at hand, or of all nodes of a path from there."""
 
     name: str
+    path: Path | None = None
 
-
-@dataclass(frozen=True)
-class FieldOf:
-    """A field of all nodes of a path."""
-
-    path: Path
-    field: str
+    def __str__(self) -> str:
+        return ("" if self.path is None else f"{self.path.written('')}/") + f"@{_name(self.name)}"
 
 
 @dataclass(frozen=True)
@@ -130,6 +165,13 @@ class Said:
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))
 
+    def __str__(self) -> str:
+        if isinstance(self.value, str):
+            return _text(self.value)
+        if isinstance(self.value, bool):
+            return "true" if self.value else "false"
+        return str(int(self.value)) if self.value == int(self.value) else format(self.value, "f").rstrip("0")
+
 
 @dataclass(frozen=True)
 class End:
@@ -138,31 +180,34 @@ class End:
     which: Literal["start", "end"]
     of: Operand
 
-
-@dataclass(frozen=True)
-class Count:
-    """How many nodes a path has."""
-
-    path: Path
+    def __str__(self) -> str:
+        return f"{self.which}({self.of})"
 
 
 @dataclass(frozen=True)
 class Total:
-    """A number over the values of a field of all nodes of a path."""
+    """The count of the nodes of a path, or a number over the values of their field."""
 
-    how: Numeric
-    values: FieldOf
+    how: Literal["count", "sum", "avg", "min", "max"]
+    path: Path
+    field: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.how}({self.path.as_evidence}{'' if self.field is None else f'/@{_name(self.field)}'})"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A score over the nodes of a path: see `evidence` in the room's README."""
+    """A score over the nodes of a path."""
 
     how: Aggregation
     path: Path
 
+    def __str__(self) -> str:
+        return f"{self.how}({self.path.as_evidence})"
 
-Operand: TypeAlias = "Field | FieldOf | Said | End | Count | Total | Evidence"
+
+Operand: TypeAlias = "Field | Said | End | Total | Evidence"
 
 
 @dataclass(frozen=True)
@@ -171,6 +216,10 @@ class Alike:
 
     target: Literal["node", "own"] | Field
     words: str
+
+    def __str__(self) -> str:
+        target = str(self.target)
+        return f"{target if '`' in target else target.removeprefix('@')} ~= {_text(self.words)}"
 
 
 @dataclass(frozen=True)
@@ -181,6 +230,9 @@ class Compare:
     order: Order
     right: Operand
 
+    def __str__(self) -> str:
+        return f"{self.left} {self.order} {self.right}"
+
 
 @dataclass(frozen=True)
 class In:
@@ -188,6 +240,10 @@ class In:
 
     left: Operand
     right: tuple[Operand, ...]
+
+    def __str__(self) -> str:
+        several = ", ".join(map(str, self.right))
+        return f"{self.left} in {several if len(self.right) == 1 else f'({several})'}"
 
 
 @dataclass(frozen=True)
@@ -197,12 +253,18 @@ class Contains:
     left: Operand
     text: str
 
+    def __str__(self) -> str:
+        return f"contains({self.left}, {_text(self.text)})"
+
 
 @dataclass(frozen=True)
 class Has:
     """Whether a field is there."""
 
-    operand: Field | FieldOf | End
+    operand: Field | End
+
+    def __str__(self) -> str:
+        return str(self.operand)
 
 
 @dataclass(frozen=True)
@@ -210,6 +272,9 @@ class Not:
     """One minus a score."""
 
     condition: Condition
+
+    def __str__(self) -> str:
+        return f"not({self.condition})"
 
 
 @dataclass(frozen=True)
@@ -219,34 +284,30 @@ class Joined:
     how: Literal["and", "or", "avg", "gmean", "*"]
     parts: tuple[Condition, ...]
 
+    def __str__(self) -> str:
+        if self.how in ("avg", "gmean"):
+            return f"{self.how}({', '.join(map(str, self.parts))})"
+        return f" {self.how} ".join(f"({part})" if self._binds_tighter(part) else str(part) for part in self.parts)
+
+    def _binds_tighter(self, part: Condition) -> bool:
+        return isinstance(part, Joined) and part.how in _LOOSE and _LOOSE.index(part.how) <= _LOOSE.index(self.how)
+
 
 Condition: TypeAlias = "Alike | Compare | In | Contains | Has | Evidence | Not | Joined"
 
 
 @dataclass(frozen=True)
-class Top:
-    """The first so many by a value, ties at the last place included."""
+class Pipe:
+    """The first so many (`limit`), those that say different things (`diverse`), or the first by a value (`top`)."""
 
+    how: Literal["top", "diverse", "limit"]
     count: int
-    by: Operand
-    ascending: bool
+    by: Operand | None = None
+    ascending: bool = False
 
-
-@dataclass(frozen=True)
-class Diverse:
-    """So many that say different things, the best first."""
-
-    count: int
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The first so many."""
-
-    count: int
-
-
-Pipe: TypeAlias = "Top | Diverse | Limit"
+    def __str__(self) -> str:
+        by = "" if self.by is None else f" by {self.by}"
+        return f"{self.how} {self.count}{by}{' asc' if self.ascending else ''}"
 
 
 @dataclass(frozen=True)
@@ -256,26 +317,13 @@ class Query:
     nodes: NodeSet
     pipes: tuple[Pipe, ...] = ()
 
-
-_PLAIN_NAME = re.compile(r"[^\W\d]\w*(?:-\w+)*")
-_SAID_OTHERWISE = frozenset(("not", "true", "false", "and", "or", "in", "node", "own"))
+    def __str__(self) -> str:
+        return " | ".join(map(str, (self.nodes, *self.pipes)))
 
 
 def written(query: Query) -> str:
     """The canonical form of a query."""
-    return _set(query.nodes) + "".join(f" | {_pipe(pipe)}" for pipe in query.pipes)
-
-
-def written_condition(condition: Condition) -> str:
-    """The canonical form of a condition, without brackets."""
-    return _condition(condition, inside="")
-
-
-def written_step(step: Step) -> str:
-    """The canonical form of a step, with the slashes before it."""
-    if step.type == ANYTHING:
-        return "/"
-    return ("" if step.axis == "//" else "/") + _step(step)
+    return str(query)
 
 
 def _name(name: str) -> str:
@@ -286,145 +334,29 @@ def _text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _set(nodes: NodeSet) -> str:
-    if isinstance(nodes, Union):
-        return " | ".join(_operand_set(part, of_union=True) for part in nodes.parts)
-    if isinstance(nodes, Compared):
-        return f"{_operand_set(nodes.left)} {nodes.how} {_operand_set(nodes.right, right=True)}"
-    return _path(nodes)
+def _grouped(nodes: NodeSet, *hows: str) -> str:
+    return f"({nodes})" if isinstance(nodes, Sets) and nodes.how in hows else str(nodes)
 
 
-def _operand_set(nodes: NodeSet, *, of_union: bool = False, right: bool = False) -> str:
-    grouped = isinstance(nodes, Union) or (isinstance(nodes, Compared) and right and not of_union)
-    return f"({_set(nodes)})" if grouped else _set(nodes)
+def values_in(value: object) -> Iterator[object]:
+    """A value of a query with all values in it."""
+    yield value
+    parts = value if isinstance(value, tuple) else ()
+    if is_dataclass(value):
+        parts = tuple(getattr(value, field.name) for field in fields(value))
+    for part in parts:
+        yield from values_in(part)
 
 
-def _path(path: Path, *, lead: str = "/") -> str:
-    """A path; `lead` is what stands before a first child step that starts at the node at hand or in the document."""
-    if isinstance(path.start, Picked):
-        begun = f"({written(path.start.query)})" + "".join(map(_bracket, path.start.brackets))
-        return begun + "".join(map(written_step, path.steps))
-    if path == _ROOT:
-        return "/"
-    steps = "".join(map(written_step, path.steps))
-    first = path.steps[0].axis
-    if path.start == "document":
-        return steps
-    if first == "child":
-        return lead + steps[1:]
-    if first == "//" or path.steps[0].type == ANYTHING:
-        return steps if lead == "/" else f".{steps}"
-    return steps[1:]
-
-
-def _step(step: Step) -> str:
-    test = step.type if step.type == ANY else _name(step.type)
-    if step.axis == "//":
-        named = f"//{test}"
-    elif step.axis == "child":
-        named = test
-    elif step.axis in ("parent", "self") and step.type == ANY:
-        named = ".." if step.axis == "parent" else "."
-    else:
-        named = f"{step.axis}::{test}"
-    return named + "".join(map(_bracket, step.brackets))
-
-
-def _bracket(bracket: Bracket) -> str:
-    if isinstance(bracket, At):
-        return f"[{bracket.place}]"
-    if isinstance(bracket, Between):
-        return f"[{'' if bracket.first is None else bracket.first}:{'' if bracket.last is None else bracket.last}]"
-    return f"[@{bracket.by:+d}]" if isinstance(bracket, Shift) else f"[{_condition(bracket.condition, inside='')}]"
-
-
-def _evidence(path: Path) -> str:
-    return f"root(){_path(path)}" if path.start == "document" else _path(path)
-
-
-def _operand(operand: Operand) -> str:
-    if isinstance(operand, Field):
-        return f"@{_name(operand.name)}"
-    if isinstance(operand, FieldOf):
-        return f"{_path(operand.path, lead='')}/@{_name(operand.field)}"
-    if isinstance(operand, Said):
-        return _said(operand.value)
-    if isinstance(operand, End):
-        return f"{operand.which}({_operand(operand.of)})"
-    if isinstance(operand, Total):
-        return f"{operand.how}({_evidence(operand.values.path)}/@{_name(operand.values.field)})"
-    return f"{'count' if isinstance(operand, Count) else operand.how}({_evidence(operand.path)})"
-
-
-def _said(value: float | str | bool) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(int(value)) if value == int(value) else format(value, "f").rstrip("0")
-
-
-_ROOT = Path("document", (Step("self", ANY),))
-_LOOSE = ("or", "and", "*")
-
-
-def _condition(condition: Condition, *, inside: str) -> str:
-    """A condition; `inside` is the operator around it, for which it may need parentheses."""
-    if isinstance(condition, Joined):
-        return _joined(condition, inside)
-    if isinstance(condition, Alike):
-        return f"{_target(condition.target)} ~= {_text(condition.words)}"
-    if isinstance(condition, Compare):
-        return f"{_operand(condition.left)} {condition.order} {_operand(condition.right)}"
-    if isinstance(condition, In):
-        several = ", ".join(map(_operand, condition.right))
-        return f"{_operand(condition.left)} in {several if len(condition.right) == 1 else f'({several})'}"
-    if isinstance(condition, Contains):
-        return f"contains({_operand(condition.left)}, {_text(condition.text)})"
-    if isinstance(condition, Not):
-        return f"not({_condition(condition.condition, inside='')})"
-    return _operand(condition.operand if isinstance(condition, Has) else condition)
-
-
-def _target(target: Literal["node", "own"] | Field) -> str:
-    if not isinstance(target, Field):
-        return target
-    named = _name(target.name)
-    return f"@{named}" if named.startswith("`") else named
-
-
-def _joined(condition: Joined, inside: str) -> str:
-    if condition.how in ("avg", "gmean"):
-        return f"{condition.how}({', '.join(_condition(part, inside='') for part in condition.parts)})"
-    said = f" {condition.how} ".join(_condition(part, inside=condition.how) for part in condition.parts)
-    return f"({said})" if inside and _LOOSE.index(condition.how) <= _LOOSE.index(inside) else said
-
-
-def _pipe(pipe: Pipe) -> str:
-    if isinstance(pipe, Top):
-        return f"top {pipe.count} by {_operand(pipe.by)}{' asc' if pipe.ascending else ''}"
-    return f"{'diverse' if isinstance(pipe, Diverse) else 'limit'} {pipe.count}"
-
-
-def fields_in(value: object) -> Iterator[str]:
+def fields_in(query: object) -> Iterator[str]:
     """All fields that a query names, those inside of conditions included."""
-    if isinstance(value, Field):
-        yield value.name
-    elif isinstance(value, FieldOf):
-        yield value.field
-    for part in value if isinstance(value, tuple) else ():
-        yield from fields_in(part)
-    for inner in fields(value) if is_dataclass(value) else ():
-        yield from fields_in(getattr(value, inner.name))
+    for value in values_in(query):
+        if isinstance(value, Field):
+            yield value.name
+        elif isinstance(value, Total) and value.field is not None:
+            yield value.field
 
 
-def types_in(value: object) -> Iterator[str]:
+def types_in(query: object) -> Iterator[str]:
     """All types that a query names, those inside of conditions included."""
-    if isinstance(value, Step):
-        yield value.type
-    if isinstance(value, tuple):
-        for part in value:
-            yield from types_in(part)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from types_in(getattr(value, field.name))
+    return (value.type for value in values_in(query) if isinstance(value, Step))

@@ -55,6 +55,36 @@ class Space(Protocol):
         ...
 
 
+class _Read:
+    """The different words, parts and terms (words, and pairs of words that follow each other) of texts, numbered.
+
+    Args:
+        passages: Have these texts.
+    """
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self.words: dict[str, int] = {"": 0}
+        self.parts: dict[tuple[int, ...], int] = {(0,): 0}
+        self.terms: dict[tuple[int, ...], int] = {(0,): 0}
+        self._texts = {text: self._text(text) for text in dict.fromkeys(chain(*chain(*passages)))}
+
+    def _text(self, text: str) -> tuple[dict[int, None], ...]:
+        said = [tuple(self.words.setdefault(word, len(self.words)) for word in part) for part in parts_of(text)]
+        words = dict.fromkeys(chain.from_iterable(said))
+        parts = (tuple(dict.fromkeys(part)) for part in said)
+        terms = chain(((word,) for word in words), chain.from_iterable(map(pairwise, said)))
+        return (
+            words,
+            dict.fromkeys(self.parts.setdefault(part, len(self.parts)) for part in parts),
+            dict.fromkeys(self.terms.setdefault(term, len(self.terms)) for term in terms),
+        )
+
+    def lists(self, kind: int, texts: Sequence[Sequence[str]]) -> Lists:
+        """The words (0), parts (1) or terms (2) of several texts each, every one once."""
+        found = self._texts
+        return Lists.of([dict.fromkeys(chain.from_iterable(found[text][kind] for text in each)) for each in texts])
+
+
 class Population:
     """Passages, made ready.
 
@@ -67,34 +97,19 @@ class Population:
         import numpy as np
 
         self._passages, self.count = passages, len(passages)
-        words: dict[str, int] = {"": 0}
-        parts: dict[tuple[int, ...], int] = {(0,): 0}
-        terms: dict[tuple[int, ...], int] = {(0,): 0}
-        read: dict[str, tuple[dict[int, None], ...]] = {}
-        for text in dict.fromkeys(chain.from_iterable(map(chain.from_iterable, passages))):
-            said = [[words.setdefault(word, len(words)) for word in part] for part in parts_of(text)]
-            pairs = chain.from_iterable(map(pairwise, said))
-            of_text = [*((word,) for word in chain.from_iterable(said)), *pairs]
-            read[text] = (
-                dict.fromkeys(chain.from_iterable(said)),
-                dict.fromkeys(parts.setdefault(tuple(dict.fromkeys(part)), len(parts)) for part in said),
-                dict.fromkeys(terms.setdefault(term, len(terms)) for term in of_text),
-            )
-
-        def together(kind: int, texts: Collection[tuple[str, ...]]) -> Lists:
-            return Lists.of([dict.fromkeys(chain.from_iterable(read[text][kind] for text in each)) for each in texts])
-
+        read = _Read(passages)
         whole = [passage.texts for passage in passages]
-        self._parts, self._terms = together(1, whole), together(2, whole)
-        vocabulary = list(words)
-        self.terms = [tuple(vocabulary[word] for word in term) for term in terms]
-        self._telling = np.array([len(term) > 1 or (term[0] != "" and tells(term[0])) for term in self.terms])
-        single = np.array([len(term) == 1 for term in self.terms])
-        self.empty = self._terms.most((self._telling & single).astype(np.float64)) == 0
+        words, self._parts, self._terms = (read.lists(kind, whole) for kind in range(3))
+        vocabulary = list(read.words)
+        self.terms = [tuple(vocabulary[word] for word in term) for term in read.terms]
+        single = [len(term) == 1 for term in self.terms]
+        self._telling = np.array([not one or tells(term[0]) for one, term in zip(single, self.terms, strict=True)])
+        self._telling[0] = False  # no word
+        self.empty = self._terms.most((self._telling & np.array(single)).astype(np.float64)) == 0
         """Which passages have no word that carries meaning."""
-        lists = [together(0, whole), Lists.of(list(parts)), Lists.of(list(terms))]
+        lists = [words, Lists.of(list(read.parts)), Lists.of(list(read.terms))]
         if any(passage.below for passage in passages):
-            lists.append(together(0, [passage.own for passage in passages]))
+            lists.append(read.lists(0, [passage.own for passage in passages]))
         self.whole, self._part, self._term, *own = space.texts(vocabulary, lists)
         self.own = own[0] if own else self.whole
 
