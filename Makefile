@@ -6,7 +6,7 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs examples tests
 
-.PHONY: demo test gates coverage test-adapters test-adapters-installed test-neural test-long test-drawn test-kills test-erased test-doors mutants check format mirror clean
+.PHONY: demo test gates coverage test-adapters test-adapters-installed test-neural test-long test-drawn test-kills test-erased test-doors check format mirror clean
 
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
@@ -95,11 +95,6 @@ test-doors: $(STAMP)
 	$(BIN)/python tests/serve/described.py --cases 3000
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
 	for target in lines export settings program text; do $(BIN)/python tests/security/fuzz.py $$target 60 || exit 1; done
-
-# How many small mistakes in a room its own tests find: `make mutants COUNT=40` for a sample of each, 400 by default.
-COUNT ?= 400
-mutants: $(STAMP)
-	nice -n 19 $(BIN)/python -m tests.mutation.run --count $(COUNT)
 
 check: $(STAMP) mirror
 	$(BIN)/ruff check $(CODE)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from dspy.utils import DummyLM
 
 from stitch import Memory, Step, open_memory
 from stitch.adapters.dspy import Recall, Recorder, Remembering
-from stitch.retrieve.context.recalled import is_recalled
 
 LOOK = {"next_thought": "look", "next_tool_name": "recall", "next_tool_args": {"query": "hotel in Porto"}}
 DONE = {"next_thought": "enough", "next_tool_name": "finish", "next_tool_args": {}}
@@ -36,22 +33,6 @@ def told(memory: Memory, trajectory: str = "run") -> list[tuple[str, str]]:
         (entry.step.role, entry.step.content or f"calls {entry.step.tool_calls[0].name}")
         for entry in memory.steps(trajectory)
     ]
-
-
-def test_recall_gives_quoted_passages_and_a_context(memory: Memory) -> None:
-    found = Recall(memory, k=1)(query="Which hotel is in Porto?")
-    assert len(found.passages) == 1
-    assert "Casa Azul" in found.passages[0]
-    assert is_recalled(found.passages[0])
-    assert is_recalled(found.context)
-    assert asyncio.run(Recall(memory).acall(query="hotel")).passages
-    assert Recall(memory, min_trust="high")(query="boat").context.count("<step") == 1
-    likely = copy.deepcopy(Recall(memory, min_relevance=0.3))
-    assert len(likely(query="Which hotel is in Porto?").passages) == 1
-    near = copy.deepcopy(Recall(memory, min_share=1.0))
-    assert len(near(query="Which hotel is in Porto?").passages) == 1
-    for nothing in (Recall(memory, trajectory="not yet")(query="hotel"), likely(query="kernel modules")):
-        assert (nothing.context, nothing.passages) == ("", [])
 
 
 def test_an_agent_with_a_memory_in_two_lines_is_recorded_and_recalls(memory: Memory) -> None:
@@ -75,19 +56,6 @@ def test_an_agent_with_a_memory_in_two_lines_is_recorded_and_recalls(memory: Mem
     assert (entries[3].step.tool_name, entries[2].step.tool_calls[0].arguments) == (
         "recall", {"query": "hotel in Porto"})  # fmt: skip
     assert memory.search("Which hotel did the agent find?", trajectory="run").hits
-
-
-def test_an_agent_asks_with_asyncio_too_and_a_tool_without_memories_says_so(memory: Memory, tmp_path: Path) -> None:
-    agent = Remembering(dspy.ReAct("question -> answer", tools=[Recall(memory).tool]), memory, trajectory="run")
-
-    async def use() -> Any:
-        with dspy.context(lm=DummyLM([LOOK, DONE, SAY])):
-            return await agent.acall(question="Which hotel is in Porto?")
-
-    assert asyncio.run(use()).answer == "Casa Azul"
-    assert [who for who, _ in told(memory)].count("tool") == 2
-    with open_memory(tmp_path / "empty") as empty:
-        assert Recall(empty).tool(query="hotel") == "nothing is known about that"
 
 
 def test_what_fails_is_recorded_as_it_failed(memory: Memory) -> None:
@@ -123,30 +91,6 @@ def test_runs_in_several_threads_at_once_have_sessions_of_their_own(memory: Memo
     assert sorted(sessions.values()) == [[f"question {n}", f"answer {n}"] for n in range(6)]
 
 
-def test_a_streamed_program_is_recorded_as_one_that_is_not(memory: Memory) -> None:
-    program = Remembering(dspy.Predict("question -> answer"), memory, trajectory="run")
-
-    async def use() -> list[Any]:
-        with dspy.context(lm=DummyLM([{"answer": "Casa Azul"}])):
-            return [each async for each in dspy.streamify(program)(question="Which hotel?")]
-
-    assert asyncio.run(use())[-1].answer == "Casa Azul"
-    assert told(memory) == [("user", "Which hotel?"), ("assistant", "Casa Azul")]
-
-
-def test_callbacks_of_others_go_on_being_called(memory: Memory) -> None:
-    heard = list[str]()
-
-    class Listening(dspy.utils.callback.BaseCallback):  # type: ignore[misc]
-        def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-            heard.append(type(instance).__name__)
-
-    program = Remembering(dspy.Predict("question -> answer"), memory, trajectory="run")
-    with dspy.context(lm=DummyLM([{"answer": "yes"}]), callbacks=[Listening()]):
-        program(question="Is it?")
-    assert heard == ["Remembering", "Predict"]
-
-
 def test_a_program_is_saved_loaded_and_copied_as_if_it_had_no_memory(memory: Memory, tmp_path: Path) -> None:
     class Answering(dspy.Module):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -168,19 +112,3 @@ def test_a_program_is_saved_loaded_and_copied_as_if_it_had_no_memory(memory: Mem
     with dspy.context(lm=DummyLM([{"answer": "Casa Azul"}])):
         assert other(question="Which hotel?").answer == "Casa Azul"
     assert told(memory)[0] == ("user", "Which hotel?")
-
-
-def test_several_fields_are_told_by_name_and_nothing_as_nothing(memory: Memory) -> None:
-    class Odd(dspy.Module):  # type: ignore[misc]
-        def forward(self, **inputs: Any) -> Any:
-            return inputs.get("give")
-
-    odd = Remembering(Odd(), memory, trajectory="run")
-    odd(give=None)
-    odd(give=dspy.Example(a=1, b="two"), other=[dspy.Prediction(c=3)])
-    assert told(memory)[:3] == [
-        ("user", "(nothing)"),
-        ("assistant", "(nothing)"),
-        ("user", "give: a: 1\nb: two\nother: [Prediction(\n    c=3\n)]"),
-    ]
-    assert threading.active_count() < 50

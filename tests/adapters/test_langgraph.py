@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +18,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from stitch import Memory, Step, open_memory
+from stitch import Memory, open_memory
 from stitch.adapters.langgraph import MemoryStore
 
 ANN, BOB = ("users", "ann"), ("users", "bob")
@@ -152,17 +150,6 @@ def test_a_query_ranks_what_is_indexed_and_the_rest_fills_the_page(store: Memory
     assert [item.score for item in store.search(ANN)] == [None] * 4, "without a query nothing is ranked"
 
 
-def test_fields_say_what_is_searched(memory: Memory) -> None:
-    store = MemoryStore(memory, fields=["notes[*].text", "title"])
-    store.put(ANN, "x", {"title": "Trip", "notes": [{"text": "a boat"}, {"text": "a train"}], "other": "a plane"})
-    [entry] = memory.steps("store/users.ann")
-    assert entry.step.content == "a boat\na train\nTrip"
-    whole = MemoryStore(memory, root="whole")
-    whole.put(ANN, "x", {"content": "Hello", "list": ["a", {"n": 3}], "none": None, "blank": " "})
-    [entry] = memory.steps("whole/users.ann")
-    assert entry.step.content == "Hello\nlist: a\nn: 3"
-
-
 def test_namespaces_are_listed_by_conditions_depth_and_page(store: MemoryStore) -> None:
     for space in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("z",)):
         store.put(space, "k", {"n": 1})
@@ -173,22 +160,6 @@ def test_namespaces_are_listed_by_conditions_depth_and_page(store: MemoryStore) 
     assert store.list_namespaces(limit=1, offset=1) == [("a", "b", "d")]
     with pytest.raises(ValueError, match="unknown match type"):
         store.batch([ListNamespacesOp((MatchCondition("infix", ("a",)),))])  # type: ignore[arg-type]
-
-
-def test_any_label_and_any_key_comes_back_as_it_was(store: MemoryStore) -> None:
-    spaces = [("a%2Eb", "c"), ("Ann ", " x"), ("ü", "名"), ("line\n", "k"), ("A", "b"), ("a", "b"), ("a/b", "[*]?")]
-    for space in spaces:
-        store.put(space, "k", {"at": list(space)})
-    assert sorted(store.list_namespaces()) == sorted(spaces)
-    for space in spaces:
-        item = store.get(space, "k")
-        assert item is not None
-        assert item.value == {"at": list(space)}
-        assert keys(store.search(space)) == ["k"]
-    for key in ("", " ", "%41", "a.b/c", "line\n", "x" * 100):
-        store.put(ANN, key, {"key": key})
-        assert store.get(ANN, key).value == {"key": key}  # type: ignore[union-attr]
-    assert set(keys(store.search(ANN))) == {"", " ", "%41", "a.b/c", "line\n", "x" * 100}
 
 
 @pytest.mark.parametrize("space", [(), ("a.b",), ("",), ("langgraph", "x"), (1,)])
@@ -219,39 +190,3 @@ def test_what_has_expired_is_gone_and_what_is_read_lives_longer(memory: Memory) 
     assert store.sweep() == 1
     assert keys(store.search(ANN)) == ["always"]
     assert keys(MemoryStore(memory, ttl={"omit_expired": False}).search(ANN)) == ["always"]
-
-
-def test_conversations_in_the_same_memory_are_no_namespaces(store: MemoryStore, memory: Memory) -> None:
-    memory.add(Step(role="user", content="Hello"), trajectory="chat")
-    memory.add(Step(role="user", content="Hello"), trajectory="store/users.ann")
-    store.put(ANN, "k", {"content": "Hello"})
-    assert store.list_namespaces() == [ANN]
-    assert keys(store.search((), query="Hello")) == ["k"]
-
-
-def test_what_a_memory_recalled_is_not_searched_again(store: MemoryStore, memory: Memory) -> None:
-    memory.add(Step(role="user", content="The hotel is Casa Azul."), trajectory="chat")
-    context = memory.search("hotel").context()
-    store.put(ANN, "note", {"content": f"Known: {context}"})
-    [entry] = memory.steps("store/users.ann")
-    assert entry.step.content == "Known: [recalled: 1 step]"
-    store.put(ANN, "only", {"content": context})
-    assert store.get(ANN, "only").value == {"content": context}  # type: ignore[union-attr]
-
-
-def test_threads_and_asyncio_write_side_by_side(store: MemoryStore) -> None:
-    threads = [threading.Thread(target=store.put, args=(ANN, f"k{n % 3}", {"n": n})) for n in range(9)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(keys(store.search(ANN))) == ["k0", "k1", "k2"]
-
-    async def use() -> None:
-        await asyncio.gather(*(store.aput(BOB, f"k{n}", {"n": n}) for n in range(4)))
-        assert len(await store.asearch(BOB, query="n: 2")) == 4
-        assert (await store.aget(BOB, "k2")).value == {"n": 2}  # type: ignore[union-attr]
-        await store.adelete(BOB, "k2")
-        assert await store.alist_namespaces() == [ANN, BOB]
-
-    asyncio.run(use())

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from stitch import Memory, Step, open_memory
-from stitch.adapters.opentelemetry import CAPTURE, TelemetryObserver
+from stitch.adapters.opentelemetry import TelemetryObserver
 from stitch.core import InputRejected, Rejection, StepsFailed
 from stitch.lifecycle.selection import Selector
 
@@ -60,22 +60,6 @@ def test_operations_are_spans_of_the_conventions_without_a_word_of_anybody(tmp_p
     said = str([dict(span.attributes) for span in exporter.get_finished_spans()])
     assert "secret" not in said
     assert "hotel" not in said
-
-
-@pytest.mark.parametrize("by_variable", [True, False])
-def test_questions_stand_in_spans_when_that_is_asked_for(
-    tmp_path: Path, told: Any, monkeypatch: pytest.MonkeyPatch, by_variable: bool
-) -> None:
-    provider, exporter = told
-    if by_variable:
-        monkeypatch.setenv(CAPTURE, "true")
-    observer = TelemetryObserver("trip", provider=provider, capture_content=None if by_variable else True)
-    with open_memory(tmp_path / "m", observers=[observer]) as memory:
-        use(memory)
-        memory.search("everywhere")
-    searches = [span.attributes for span in exporter.get_finished_spans() if span.name == "search_memory"]
-    assert [each["gen_ai.memory.query.text"] for each in searches] == ["Which hotel is secret?", "everywhere"]
-    assert "session.id" not in searches[1]
 
 
 def test_what_fails_is_an_error(told: Any) -> None:

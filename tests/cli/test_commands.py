@@ -7,10 +7,8 @@ import json
 import math
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,64 +36,6 @@ def trip(tmp_path):
 def memory(run, trip):
     assert run("ingest", trip, "--memory", "m")[0] == 0
     return "m"
-
-
-def test_help_lists_every_command_with_an_example(run):
-    code, out, _ = run("--help")
-    assert code == 0
-    for name in ("demo", "ingest", "query", "show", "labels", "status", "config", "bench", "generate"):
-        assert f"  {name} " in out
-        if name in ("bench", "generate"):
-            continue
-        code, own, _ = run(name, "--help")
-        assert code == 0
-        assert f"stitch {name}" in own.split("Example:")[1]
-
-
-def test_an_unknown_command_is_a_wrong_call(run):
-    code, out, err = run("remember")
-    assert (code, out) == (2, "")
-    assert "No such command 'remember'" in err
-
-
-def test_ingesting_reports_what_became_of_the_steps(run, trip):
-    code, out, _ = run("ingest", trip, "--memory", "m", "--json")
-    report = json.loads(out)
-    assert code == 0
-    assert set(report) == {
-        "trajectories", "steps", "stored", "failed", "waiting", "erased", "rejected", "model_calls", "model_tokens",
-        "model_cost_usd", "fallback_steps", "statements_failure", "repeated", "repeated_with_other_labels", "redacted",
-        "seconds", "labels",
-    }  # fmt: skip
-    assert (report["trajectories"], report["steps"], report["stored"], report["failed"]) == (1, 6, 6, 0)
-    assert set(report["labels"]) == {"scope", "event_type", "entity_type"}
-    assert report["labels"]["scope"] >= 1
-
-
-def test_the_same_file_twice_changes_nothing(run, trip, memory):
-    _, before, _ = run("query", "breakfast", "--memory", memory, "--json")
-    code, out, _ = run("ingest", trip, "--memory", memory, "--json")
-    assert code == 0
-    assert json.loads(out)["stored"] == 6
-    _, after, _ = run("query", "breakfast", "--memory", memory, "--json")
-    assert json.loads(after)["hits"] == json.loads(before)["hits"]
-    assert json.loads(run("status", "--memory", memory, "--json")[1])["accepted"] == 6
-
-
-def test_a_query_finds_the_step_of_the_right_day(run, memory):
-    code, out, _ = run("query", "What did breakfast on day 1 cost?", "--memory", memory, "-k", "3", "--json")
-    found = json.loads(out)
-    assert code == 0
-    assert set(found) >= {"query", "filter", "hits", "context_tokens", "milliseconds"}
-    assert set(found["filter"]) == {"scopes", "event_types", "entity_types"}
-    assert set(found["hits"][0]) >= {
-        "rank", "trajectory", "step", "position", "role", "density", "matched", "similarity", "scope", "event_types",
-        "entity_types", "text", "summary",
-    }  # fmt: skip
-    assert set(found["hits"][0]["matched"]) == {"scope", "event_type", "entity_type"}
-    assert len(found["hits"]) == 3
-    assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3]
-    assert 0 < found["context_tokens"] <= 4096
 
 
 def order_again(found):
@@ -191,42 +131,6 @@ def test_wrong_lines_are_named_written_down_and_counted_and_the_rest_is_stored(r
     assert {rejected["tenant"] for rejected in written} == {"default"}
 
 
-def test_a_step_over_the_limit_is_rejected(run, trip, monkeypatch):
-    monkeypatch.setenv("STITCH_MAX_STEP_CHARS", "60")
-    code, out, err = run("ingest", trip, "--memory", "m", "--rejects", "r.jsonl", "--json")
-    assert code == 3
-    assert json.loads(out)["rejected"] > 0
-    assert Path("r.jsonl").is_file()
-    assert "60" in err
-
-
-def test_a_rejects_file_that_cannot_be_written_is_an_error(run, tmp_path):
-    (tmp_path / "bad.jsonl").write_text("nonsense\n")
-    code, _, err = run("ingest", "bad.jsonl", "--memory", "m", "--rejects", str(tmp_path))
-    assert code == 2
-    assert "cannot write the rejects file" in err
-
-
-def test_status_counts(run, memory):
-    code, out, _ = run("status", "--memory", memory, "--json")
-    status = json.loads(out)
-    assert code == 0
-    assert set(status) == {
-        "accepted", "labeled", "stored", "failed", "retired", "snippets", "trajectories", "embedder", "journal",
-        "server", "schema_version", "model", "redacted", "waiting", "without_vectors", "away", "owner", "labeled_by",
-    }  # fmt: skip
-    assert (status["accepted"], status["stored"], status["snippets"], status["trajectories"]) == (6, 6, 6, 1)
-    assert "accepted        6" in run("status", "--memory", memory)[1]
-
-
-def test_labels_are_listed(run, memory):
-    _, out, _ = run("labels", "--memory", memory, "--trajectory", "trip-1", "--json")
-    labels = json.loads(out)
-    assert set(labels) == {"scopes", "event_types", "entity_types", "merges"}
-    assert sum(scope["steps"] for scope in labels["scopes"]) == 6
-    assert "thematic scopes" in run("labels", "--memory", memory)[1]
-
-
 def test_the_timeline_draws_a_lane_for_each_scope(run, memory):
     code, out, _ = run("show", "--memory", memory, "--steps")
     assert code == 0
@@ -251,15 +155,6 @@ def test_files_are_drawn_without_a_memory(run, trip, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_calls_are_drawn_with_their_arguments(run, tmp_path):
-    step = {"role": "assistant", "content": "", "tool_calls": [{"name": "find_part", "arguments": {"name": "bulb"}}]}
-    (tmp_path / "run.jsonl").write_text(json.dumps(step) + "\n")
-
-    assert 'find_part(name="bulb")' in run("show", "run.jsonl", "--steps")[1]
-    [drawn] = json.loads(run("show", "run.jsonl", "--json")[1])["trajectories"]
-    assert drawn["steps"][0]["calls"] == ['find_part(name="bulb")']
-
-
 def test_what_cannot_be_drawn_says_why(run, trip, memory, tmp_path):
     (tmp_path / "none.jsonl").write_text("{}\n")
     (tmp_path / "half.jsonl").write_text(json.dumps({"role": "user", "content": "Hello."}) + "\n{}\n")
@@ -274,12 +169,6 @@ def test_what_cannot_be_drawn_says_why(run, trip, memory, tmp_path):
     assert code == 0
     assert "(1 steps)" in out
     assert "1 could not be read, the first: line 2 of half.jsonl" in err
-
-
-def test_tenants_do_not_see_each_other(run, memory, trip):
-    assert run("query", "breakfast", "--memory", memory, "--tenant", "other", "--json")[1].count('"rank"') == 0
-    run("ingest", trip, "--memory", memory, "--tenant", "other")
-    assert json.loads(run("status", "--memory", memory, "--json")[1])["accepted"] == 6
 
 
 def test_settings_are_shown_with_their_sources(run, monkeypatch):
@@ -314,13 +203,6 @@ def test_errors_say_what_to_do_on_standard_error_and_by_exit_status(run, argumen
     assert "Traceback" not in err
 
 
-def test_failed_steps_are_counted_where_the_state_of_a_memory_is_told(run, memory):
-    with closing(sqlite3.connect(Path(memory) / "journal.sqlite")) as db, db:
-        db.execute("UPDATE states SET state = 'failed', reason = 'no answer' WHERE seq = 2")
-    code, _, err = run("status", "--memory", memory)
-    assert (code, err) == (0, "1 steps failed; they are kept, and searchable without labels\n")
-
-
 def test_a_memory_in_use_names_its_owner(run, memory):
     with open_memory(memory):
         code, out, _ = run("status", "--memory", memory)
@@ -328,13 +210,6 @@ def test_a_memory_in_use_names_its_owner(run, memory):
         assert f"owner           pid {os.getpid()}, host " in out
         assert json.loads(run("status", "--memory", memory, "--json")[1])["owner"]["pid"] == str(os.getpid())
     assert "owner           none" in run("status", "--memory", memory)[1]
-
-
-def test_a_memory_that_is_not_shared_names_its_owner(run, memory):
-    with open_memory(memory, share=False):
-        code, _, err = run("status", "--memory", memory)
-    assert code == 4
-    assert f"process {os.getpid()}" in err
 
 
 def test_standard_input_is_stored_step_by_step_and_ctrl_c_loses_nothing(begin):
@@ -356,21 +231,6 @@ def test_output_that_nobody_reads_ends_the_command_quietly(memory):
     command = f"'{Path(sys.executable).parent / 'stitch'}' show --memory {memory} --steps --json | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=300)
     assert done.stderr == ""
-
-
-def test_files_of_a_folder_that_are_not_read_are_named(tmp_path, run):
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    for name in ("a.md", "b.png", "c.md", "d.md"):
-        (folder / name).write_text("no")
-    (folder / "steps.jsonl").write_text('{"role": "user", "content": "my password=hunter2secret"}')
-    status, _, err = run("ingest", str(folder), "--memory", "m")
-    assert status == 0
-    assert "4 files in folders are left out" in err
-    assert "(a.md, b.png, c.md, ...)" in err
-    assert "password 1" in err
-    assert "hunter2" not in err
-    assert "redacted        password 1" in run("status", "--memory", "m")[1]
 
 
 def test_a_file_that_breaks_off_is_rejected_and_the_others_are_stored(run, tmp_path):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import signal
-import time
 
 import pytest
 
 from stitch import open_memory
-from stitch.console.ending import Terminated, status_of, termination_heeded
 from stitch.core import Rejection
 from stitch.errors import InputError
 from stitch.pipelines.follow import follow_sources, followed_sources
@@ -94,46 +91,3 @@ def test_what_cannot_be_followed_is_said(tmp_path):
         list(follow_sources([FollowedFile(tmp_path / "file", positions=positions)]))
     with pytest.raises(InputError, match="cannot write"):
         FileNames(tmp_path / "none" / "files", tenant="a").of(str(tmp_path / "file"))
-
-
-@pytest.mark.parametrize(
-    ("ending", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
-)
-def test_ctrl_c_and_sigterm_end_with_a_report_and_a_status_and_the_same_command_goes_on(
-    tmp_path, begin, ending, status
-):
-    file = tmp_path / "one.jsonl"
-    file.write_text(line(0) + line(1)[:7])
-    process = begin("ingest", "--follow", file, "--memory", tmp_path / "m", "--json")
-    while not (tmp_path / "m" / FOLLOWED_FILE).exists() and process.poll() is None:
-        time.sleep(0.05)  # it is made when what stands in the file is stored
-    process.send_signal(ending)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == status, err
-    assert json.loads(out)["stored"] == 1
-    told = [each for each in err.decode().splitlines() if each]
-    assert len(told) == 1
-    assert "everything accepted so far is kept, the same command goes on" in told[0]
-    with open_memory(tmp_path / "m") as memory:
-        assert memory.status().stored == 1
-        assert memory.lifecycle.verify().disagreements == ()
-        file.write_text(line(0) + line(1) + line(2))
-        assert run(memory, [file]) == []
-        assert contents(memory) == [f"Book the hotel for day {n}" for n in range(3)]
-
-
-def test_only_the_first_sigterm_is_heeded_and_none_where_it_is_ignored():
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        with termination_heeded():
-            signal.raise_signal(signal.SIGTERM)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with termination_heeded():
-            with pytest.raises(Terminated) as ended:
-                signal.raise_signal(signal.SIGTERM)
-            signal.raise_signal(signal.SIGTERM)
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-        assert (status_of(ended.value), status_of(KeyboardInterrupt())) == (143, 130)
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -1,10 +1,6 @@
 """An option that would do nothing is refused in one line, and one that can only mean one thing means it."""
 
-import json
-
 import pytest
-
-from stitch.testing.model import LoopbackProvider, label_by_rules
 
 
 @pytest.fixture
@@ -40,22 +36,3 @@ def test_what_would_do_nothing_is_refused(run, memory, line, option):
     assert (status, out, len(told)) == (2, "", 2)
     assert told[0].startswith(f"stitch: {option} would do nothing: ")
     assert told[1].startswith("  next: ")
-
-
-@pytest.mark.parametrize("more", ["--judge containment", "--judge-model y", "--answer-effort low", "--seed 3"])
-def test_a_bench_without_answers_takes_no_option_about_them(run, tmp_path, more):
-    run("generate", "came", "--domain", "debate", "--size", "S", "--out", "d")
-    status, _, err = run("bench", "came", "--data", "d", "--limit", "1", *more.split())
-    assert (status, err.splitlines()[-1]) == (2, "  next: add --answers")
-
-
-def test_who_names_a_model_to_relabel_gets_its_labels(run, memory):
-    with LoopbackProvider(label_by_rules) as provider:
-        status, out, _ = run("relabel", "--memory", "m", "--model", "x", "--base-url", provider.base_url, "--json")
-        assert (status, json.loads(out)["relabeled"], len(provider.requests)) == (0, 1, 1)
-
-
-def test_a_model_that_is_named_for_statements_labels_nothing(run, memory, monkeypatch):
-    monkeypatch.setenv("STITCH_STATEMENTS", "model")
-    status, out, _ = run("ingest", "steps.jsonl", "--memory", "m", "--model", "x", "--dry-run", "--json")
-    assert (status, json.loads(out)["model_calls"]) == (0, 0)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from stitch import open_memory
-from stitch.sources import FileNames
 
 
 def lines(*said, **fields):
@@ -52,12 +51,6 @@ def test_a_stream_that_is_sent_again_after_it_broke_off_goes_on(pipe):
     assert stored() == {"stdin": ["one", "two", "three"]}
 
 
-def test_streams_into_a_trajectory_that_is_named_are_both_stored(pipe):
-    pipe(lines("one"), "--trajectory", "t")
-    pipe(lines("two", "one"), "--trajectory", "t")
-    assert stored() == {"t": ["one", "two", "one"]}
-
-
 def test_conversations_of_two_streams_are_trajectories_of_their_own(pipe):
     talks = [json.dumps({"messages": [{"role": "user", "content": said}]}) for said in ("one", "two", "three")]
     pipe("\n".join(talks[:2]))
@@ -78,14 +71,6 @@ def test_files_of_one_name_in_two_folders_are_two_trajectories(run):
     assert set(stored()) == {"log", "b/log"}
 
 
-def test_files_of_one_name_that_are_ingested_one_after_the_other_are_two_trajectories(run):
-    for folder in ("a", "b"):
-        Path(folder).mkdir()
-        Path(folder, "log.jsonl").write_text(lines(f"said in {folder}"))
-        assert run("ingest", f"{folder}/log.jsonl", "--memory", "m")[0] == 0
-    assert stored() == {"log": ["said in a"], "b/log": ["said in b"]}
-
-
 def test_a_file_that_was_moved_or_copied_is_known(run):
     Path("a").mkdir()
     Path("a/log.jsonl").write_text(lines("one", "two"))
@@ -95,15 +80,6 @@ def test_a_file_that_was_moved_or_copied_is_known(run):
     Path("a/log.jsonl").write_text(lines("one", "two"))
     run("ingest", "a", "--memory", "m")
     assert stored() == {"log": ["one", "two"]}
-
-
-def test_a_file_of_the_name_of_one_that_is_gone_is_another_trajectory(run):
-    for folder in ("a", "b"):
-        Path(folder).mkdir()
-        Path(folder, "log.jsonl").write_text(lines(f"said in {folder}"))
-        assert run("ingest", f"{folder}/log.jsonl", "--memory", "m")[0] == 0
-        Path(folder, "log.jsonl").unlink()
-    assert stored() == {"log": ["said in a"], "b/log": ["said in b"]}
 
 
 def test_a_secret_in_the_name_of_a_file_or_folder_is_written_nowhere(run):
@@ -120,31 +96,6 @@ def test_a_secret_in_the_name_of_a_file_or_folder_is_written_nowhere(run):
     assert run("ingest", *given, "--memory", "m")[0] == 3
     assert stored() == before, "known by their names"
     assert one not in "".join(path.read_bytes().decode("latin-1") for path in Path("m").rglob("*") if path.is_file())
-
-
-def test_files_that_grow_and_begin_alike_are_two_trajectories(tmp_path):
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "log.jsonl").write_text(lines("Behave."))
-    names = FileNames(tmp_path / "files", tenant="t")
-    assert [names.of(str(tmp_path / folder / "log.jsonl"), grows=True) for folder in "ab"] == ["log", "b/log"]
-
-
-def test_names_of_files_end_with_a_number_where_nothing_else_tells_them_apart(tmp_path):
-    for name in ("a.json", "a.jsonl", "a.txt"):
-        (tmp_path / name).write_text(f"{name} holds this")
-    names = FileNames(tmp_path / "files", tenant="t")
-    given = [names.of(str(tmp_path / name)) for name in ("a.json", "a.jsonl", "a.txt")]
-    assert given[0] == "a"
-    assert len(set(given)) == 3
-    assert given == [FileNames(tmp_path / "files", tenant="t").of(str(tmp_path / name)) for name in
-                     ("a.json", "a.jsonl", "a.txt")]  # fmt: skip
-    assert FileNames(tmp_path / "files", tenant="other").of(str(tmp_path / "a.txt")) == "a"
-
-
-def test_a_line_of_the_names_that_was_cut_off_says_nothing(tmp_path):
-    (tmp_path / "files").write_text('{"tenant": "t", "file": "/x", "traj')
-    assert FileNames(tmp_path / "files", tenant="t").of("/x/y.jsonl") == "y"
 
 
 def test_memories_and_backups_below_a_folder_are_no_input(run):

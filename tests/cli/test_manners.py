@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import subprocess
 import sys
@@ -12,32 +11,12 @@ from pathlib import Path
 import pytest
 
 from stitch.cli.completion import SHELLS
-from stitch.cli.main import COMMANDS
-from stitch.pipelines import ingest as ingesting
-
-
-def test_one_step_is_added_and_found(run):
-    status, out, err = run("add", "The hotel in Porto is Casa Azul.", "--memory", "m", "--id", "h")
-    assert (status, out, err) == (0, "step h of notes is stored\n", "")
-    assert run("add", "The hotel in Porto is Casa Azul.", "-m", "m", "--id", "h")[1].endswith("nothing was changed\n")
-    assert "Casa Azul" in run("search", "hotel in Porto", "-m", "m")[1]
-    assert run("search", "hotel in Porto", "-m", "m", "-k", "1") == run("query", "hotel in Porto", "-m", "m", "-k", "1")
-    said = json.loads(run("add", "Later.", "-m", "m", "--role", "Ann", "--timestamp", "2026-03-01", "--json")[1])
-    assert (said["step"], said["state"], said["trajectory"]) == ("1", "stored", "notes")
-    status, _, err = run("add", " ", "-m", "m")
-    assert (status, "content is empty" in err) == (3, True)
-    assert "taken out before anything was written: password 1" in run("add", "my password is hunter2!x", "-m", "m")[2]
 
 
 def test_a_step_is_read_from_standard_input(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The boat leaves at nine.\n")))
     assert run("add", "-", "--memory", "m")[0] == 0
     assert "The boat leaves at nine." in run("show", "--memory", "m", "--steps")[1]
-
-
-def test_the_package_is_run_as_the_command():
-    done = subprocess.run([sys.executable, "-m", "stitch", "--version"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.startswith("stitch, version")) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -75,43 +54,3 @@ def test_a_shell_completes_commands_and_options(run, shell):
     assert "search" in done.stdout
     assert "ingest" not in done.stdout
     assert run("completion", "tcsh")[0] == 2
-
-
-def test_completion_imports_no_subcommand():
-    code = (
-        "import sys, click\nfrom stitch.cli.main import COMMANDS, cli\n"
-        "print([item.value for item in cli.shell_complete(click.Context(cli), '')])\n"
-        "print(any(place.split(':')[0] in sys.modules for place, _ in COMMANDS.values()))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    names, imported = done.stdout.splitlines()
-    assert set(COMMANDS) <= set(names.strip("[]").replace("'", "").split(", "))
-    assert imported == "False"
-
-
-def test_lines_are_counted_of_files_that_are_read_line_by_line():
-    Path("a.jsonl").write_text("{}\n{}\n")
-    Path("b.ndjson").write_text("{}\n")
-    Path("c.json").write_text("[]")
-    assert ingesting.count_lines(["a.jsonl", "b.ndjson"]) == {"a.jsonl": 2, "b.ndjson": 1}
-    assert ingesting.count_lines(["a.jsonl", "c.json"]) == {}
-    assert ingesting.count_lines(["a.jsonl", "missing.jsonl"]) == {}
-
-
-def test_progress_is_drawn_on_the_terminal_itself_and_nothing_when_quiet(monkeypatch):
-    from io import StringIO
-
-    from stitch.console.terminal import for_drawing, terminal_unsteered
-
-    class Terminal(StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    drawn = Terminal()
-    monkeypatch.setattr(sys, "stderr", drawn)
-    with terminal_unsteered():
-        assert for_drawing(sys.stderr) is drawn
-        sys.stderr.write("\x1b[2K")
-    assert drawn.getvalue() == "\ufffd[2K"
-    elsewhere = StringIO()
-    assert for_drawing(elsewhere) is elsewhere

@@ -54,12 +54,6 @@ def test_receipts_are_listed_and_failures_are_told_with_their_reason(run, memory
     ]  # fmt: skip
 
 
-def test_retrying_says_how_many_are_stored_now(run, memory):
-    set_state(memory, "failed", "no answer")
-    assert run("retry", "--memory", memory) == (0, "1 stored, 0 failed\n", "")
-    assert json.loads(run("retry", "--memory", memory, "--json")[1]) == {"stored": 0, "failed": 0}
-
-
 def test_a_memory_that_does_not_agree_ends_with_5_until_it_is_repaired(run, memory):
     assert run("verify", "--memory", memory) == (0, "3 steps, 3 snippets: all agree\n", "")
     lose_a_snippet(memory)
@@ -80,13 +74,6 @@ def test_reindexing_says_what_the_new_store_holds(run, memory):
     assert (found["snippets"], found["written"]) == (3, 3)
     assert "STITCH_EMBEDDER=static" in run("reindex", "--memory", memory, "--embedder", "static")[2]
     assert run("reindex", "--memory", "none")[0] == 2
-
-
-@pytest.mark.parametrize("name", ["receipts", "retry", "verify", "reindex"])
-def test_each_command_shows_an_example_of_itself(run, name):
-    code, out, _ = run(name, "--help")
-    assert code == 0
-    assert f"stitch {name}" in out.split("Example:")[1]
 
 
 def test_forgetting_counts_first_then_erases_and_prints_the_proof(run, memory):
@@ -116,22 +103,6 @@ def test_forgetting_what_is_not_there_says_so_and_proves_nothing(run, memory):
         assert "no step is what was named" in err
 
 
-def test_retiring_and_correcting_by_command(run, memory):
-    where = ("--trajectory", "trip-1", "--memory", memory)
-    code, out, _ = run("forget", "correct", "1", "--scope", "day 9", "--by", "ann", *where)
-    assert (code, out) == (0, "step 1 of trip-1 is corrected; 1 earlier versions are kept\n")
-    assert json.loads(run("forget", "correct", "1", "--text", "What is it?", *where, "--json")[1])["revisions"] == 2
-    assert "day 9" in run("labels", "--memory", memory)[1]
-    assert run("forget", "retire", "--scope", "day 9", "--dry-run", "--memory", memory)[1] == (
-        "1 steps would be retired\n"
-    )
-    assert run("forget", "retire", "--scope", "day 9", "--reason", "old", "--memory", memory)[1] == (
-        "1 steps are retired\n"
-    )
-    assert run("receipts", "--retired", "--memory", memory)[1].endswith(": old\n")
-    assert json.loads(run("forget", "retire", "--older-than", "90d", "--memory", memory, "--json")[1])["steps"] == 0
-
-
 def test_steps_of_before_the_clock_jumped_ahead_are_not_taken_for_old(run, memory, monkeypatch):
     later = time.time() + 3 * 366 * 86_400
     monkeypatch.setattr(time, "time", lambda: later)
@@ -139,17 +110,3 @@ def test_steps_of_before_the_clock_jumped_ahead_are_not_taken_for_old(run, memor
     assert (code, "clock may have jumped ahead" in err, "--trust-clock" in err) == (2, True, True)
     code, out, _ = run("forget", "erase", "--older-than", "90d", "--trust-clock", "--memory", memory)
     assert (code, out.splitlines()[0]) == (0, "3 steps of 1 trajectories are erased")
-
-
-def test_wrong_selections_are_wrong_calls(run, memory):
-    code, _, err = run("forget", "erase", "--memory", memory)
-    assert (code, "no steps are selected" in err) == (2, True)
-    code, _, err = run("forget", "erase", "--older-than", "soon", "--memory", memory)
-    assert (code, "'soon'" in err) == (2, True)
-
-
-@pytest.mark.parametrize("name", ["correct", "retire", "erase"])
-def test_each_way_to_forget_shows_an_example_of_itself(run, name):
-    code, out, _ = run("forget", name, "--help")
-    assert code == 0
-    assert f"stitch {name}" in out.split("Example:")[1].replace("stitch forget", "stitch")

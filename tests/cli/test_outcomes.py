@@ -75,11 +75,3 @@ def test_a_question_whose_model_does_not_answer_is_answered_and_says_so(run, tri
     assert (status, out.startswith("weighing  scope 'day 1'")) == (6, True)
     assert err.startswith("stitch: the labels were chosen without the model: model 'm' does not answer: ")
     assert run("query", "the hotel of day 1", "--memory", "m")[::2] == (0, "")
-
-
-def test_what_a_context_may_hold_and_what_a_model_may_spend_have_names_of_their_own(run):
-    for command in ("query", "ingest", "relabel", "optimize"):
-        _, told, _ = run(command, "--help")
-        assert "--model-budget-tokens" in told
-        assert "--budget" not in told.replace("--model-budget", "").replace("--budget-calls", "")
-        assert ("--context-tokens" in told) == (command == "query")

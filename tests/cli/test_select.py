@@ -1,12 +1,10 @@
 """`stitch select`: the memory of steps, asked by a path query."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from stitch import Step, open_memory
-from stitch.journal import SqliteJournal
 
 
 @pytest.fixture
@@ -43,38 +41,6 @@ def test_the_command_refuses_what_it_cannot_read_and_what_is_not_there(folder, r
     assert (status, "at character 8" in err) == (2, True)
     status, _, err = run("select", "//Step", "--trajectory", "nowhere", "--memory", folder)
     assert (status, "nowhere" in err) == (2, True)
-
-
-def test_a_query_that_names_them_finds_themes_statements_and_episodes(folder, run):
-    def found(query):
-        status, out, err = run("select", query, "--memory", folder, "--json")
-        assert (status, err) == (0, "")
-        return json.loads(out)["nodes"]
-
-    [said] = found('//Theme/Statement[contains(text, "login")]')
-    assert said["type"] == "Statement"
-    assert said["fields"]["step"] == ["0"]
-    assert len(found("//Theme")) == 2
-    assert sorted(node["id"] for node in found("//Episode/Step")) == ["home/0", "run/0"]
-    said = [sorted(node["id"] for node in found(f"//{above}//Statement")) for above in ("Episode", "Step", "Theme")]
-    assert said == [said[0]] * 3
-    assert len(said[0]) == 2
-    [best] = found('(//Theme[node ~= "an error of a page"]/Statement)[1]')
-    assert "login" in best["fields"]["text"]
-
-
-def test_a_query_for_steps_below_a_theme_says_where_these_stand(folder, run):
-    status, out, err = run("select", "//Theme//Step", "--memory", folder)
-    assert (status, out) == (2, "")
-    assert "neither above nor below a Step" in err
-    assert "//Theme/Statement" in err
-
-
-def test_a_query_that_names_none_of_them_derives_nothing(folder, run):
-    run("select", "//Step[1]", "--memory", folder)
-    journal = SqliteJournal(Path(folder) / "journal.sqlite")
-    assert list(journal.records("default", kind="themes")) == []
-    journal.close()
 
 
 def test_themes_are_listed_and_shown_and_an_unknown_one_is_refused(folder, run):

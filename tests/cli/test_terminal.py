@@ -25,10 +25,6 @@ def memory(tmp_path: Path) -> Path:
     return tmp_path / "m"
 
 
-def _command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "stitch", *arguments]
-
-
 def _at_terminal(command: list[str]) -> str:
     ours, theirs = pty.openpty()
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as running:
@@ -68,12 +64,3 @@ def test_nothing_that_is_stored_or_asked_steers_a_terminal(memory: Path) -> None
         assert len(said) > 20, asked
         assert without_steering(said) == said
         assert "\x1b[8m" not in said
-
-
-def test_a_file_gets_every_sign_as_it_is_stored(memory: Path) -> None:
-    done = subprocess.run(_command("query", "lake", "--memory", str(memory)), capture_output=True, check=True)
-    assert b"\x1b]0;title\x07" in done.stdout  # colors alone are left out there
-
-
-def test_colors_stay() -> None:
-    assert without_steering("\x1b[36mlane\x1b[0m\tx\n") == "\x1b[36mlane\x1b[0m\tx\n"

@@ -40,20 +40,6 @@ def printed(run, *arguments):
     return json.loads(out)
 
 
-def test_a_tree_is_made_of_a_file(run):
-    Path("trip.xml").write_text(XML)
-    assert printed(run, "create", "trip", "trip.xml") == {
-        "tree": "trip", "version": "v1", "nodes": 6, "types": {"Plan": 1, "Day": 2, "POI": 3},
-    }  # fmt: skip
-    Path("todo.md").write_text("- List: Todo\n  - Task: Call\n")
-    assert run("tree", "create", "todo", "todo.md", *M)[1] == "tree todo is made: v1, 2 nodes (1 List, 1 Task)\n"
-    assert run("tree", "create", "todo", "todo.md", *M)[::2] == (
-        2,
-        "stitch: 'todo.md': there is a tree 'todo' in this memory\n  next: choose another name, or delete it first\n",
-    )
-    assert run("tree", "list", *M)[1].startswith("trip  v1, 6 nodes (1 Plan, 2 Day, 3 POI)\n  20")
-
-
 def test_a_schema_of_a_file_guards_a_tree(run, edit):
     Path("s.yaml").write_text("root: Plan\ntypes:\n  Plan: {}\n")
     assert "does not keep to its schema" in run("tree", "create", "b", "trip.xml", "--schema", "s.yaml", *M)[2]
@@ -63,25 +49,6 @@ def test_a_schema_of_a_file_guards_a_tree(run, edit):
     assert (code, out) == (0, "tree trip is at v2\n")
     assert "(another schema)" in run("tree", "log", "trip", *M)[1]
     assert "either FILE or --schema" in run("tree", "edit", "trip", *M)[2]
-
-
-def test_nodes_are_found_and_printed_with_their_places(run, trip):
-    out = run("tree", "select", "//POI[@cost < 20]", "--tree", "trip", *M)[1]
-    assert out == (
-        "  1. /Plan/Day[1]/POI[2]  (park)  1.00\n     name: Quiet park cost: CAD 5\n"
-        "  2. /Plan/Day[2]/POI[1]  (pier)  1.00\n     cost: CAD 12\n"
-    )
-    told = printed(run, "select", "//Day[1]/POI", "--tree", "trip", "-k", "1")
-    assert set(told) == {"query", "canonical", "version", "nodes", "considered", "milliseconds", "trace"}
-    assert (told["version"], told["considered"]) == ("v1", 2)
-    assert told["nodes"] == [
-        {"rank": 1, "id": "zoo", "path": "/Plan/Day[1]/POI[1]", "type": "POI", "score": 1.0,
-         "fields": {"name": "Zoo", "cost": "CAD 40"}, "text": "Zoo\nCAD 40"},
-    ]  # fmt: skip
-    assert told["trace"]
-    code, out, err = run("tree", "select", "//POI[@cost > 900]", "--tree", "trip", *M)
-    assert (code, out, "nothing is found" in err) == (0, "", True)
-    assert "//POI" in run("tree", "select", "//POI", "--tree", "trip", "--explain", *M)[1]
 
 
 @pytest.mark.parametrize(
@@ -129,15 +96,6 @@ def test_edits_are_shown_as_what_they_change(run, edit):
     assert log[1:] == ["    why", "v1  2026-03-01  person  (the whole tree)", "    first plan"]
 
 
-def test_what_is_refused_changes_nothing(run, edit):
-    code, out, err = edit(rename("zoo", "Museum"), {"op": "delete", "id": "zzz"})
-    assert (code, out) == (3, "")
-    assert err.startswith("stitch: operation 2: no node 'zzz' in this tree; nothing was changed\n  next: ")
-    assert edit(rename("zoo", "x", old="Museum"))[0] == 3
-    assert "forbids this: field 'cost' of zoo is no money" in edit({**rename("zoo", "much"), "field": "cost"})[2]
-    assert len(printed(run, "log", "trip")["commits"]) == 1
-
-
 def test_an_edit_onto_an_older_version_is_a_conflict_that_names_the_newer(run, edit):
     assert edit(rename("zoo", "Museum"), onto="v1", author="bob", message="museum")[0] == 0
     code, _, err = edit(rename("zoo", "Fair"), onto="v1")
@@ -162,24 +120,6 @@ def test_operations_come_as_a_history_as_a_list_or_alone(run, trip):
     assert "Edited the tree 'trip' (version v4): alone" in run("show", "--steps", *M)[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "holds no operations"),
-        ("{", "line 1 is no JSON"),
-        ('{"op": "delete", "id": "zoo"}\n{"a": 1}', "line 2 is neither a commit nor an operation"),
-        ('{"op": "delete", "id": "zoo"}\n{"operations": []}', "mixes commits and operations"),
-        ('{"operations": "x"}', "does not say its operations"),
-        ('{"op": "paint"}', "there is no operation 'paint'"),
-        ("[" * 100_000, "nested too deeply"),
-    ],
-)
-def test_a_file_that_holds_no_operations_is_refused(run, trip, text, reason):
-    Path("wrong.jsonl").write_text(text)
-    code, _, err = run("tree", "edit", "trip", "wrong.jsonl", *M)
-    assert (code, reason in err) == (2, True), err
-
-
 def test_versions_are_compared_gone_back_to_and_written(run, edit):
     edit(rename("zoo", "Museum"))
     assert run("tree", "diff", "trip", "v1", *M)[1] == "~ POI 'Museum' name: 'Zoo' to 'Museum' (zoo)\n"
@@ -195,13 +135,6 @@ def test_versions_are_compared_gone_back_to_and_written(run, edit):
     assert run("tree", "create", "again", "t.md", *M)[0] == 0
     assert run("tree", "export", "again", *M)[1] == first
     assert printed(run, "export", "trip", "--format", "json")["text"].startswith('{\n "id": "p"')
-
-
-def test_a_tree_is_drawn(run, trip):
-    out = run("tree", "show", "trip", *M)[1]
-    assert out.splitlines()[:3] == ["trip, v1", "  Plan (p)", "    Day (d1) index: 1"]
-    assert "      POI (zoo) name: Zoo cost: CAD 40\n" in out
-    assert printed(run, "show", "trip")["root"]["children"][0]["id"] == "d1"
 
 
 def test_all_versions_are_asked(run, edit):
@@ -237,36 +170,3 @@ def test_a_node_or_a_version_alone_is_erased_from_the_history(run, edit):
     assert (told["nodes"], told["versions"], told["proof"]["found"]) == (["zoo"], 0, [])
     assert "Library" not in run("tree", "export", "trip", "--version", "v3", *M)[1]
     assert run("verify", *M)[0] == 0
-
-
-def test_messages_that_say_what_is_erased_are_emptied_and_told(run, edit):
-    edit(rename("zoo", "Unspeakable place"), message="off to the Unspeakable place")
-    code, out, _ = run("tree", "delete", "trip", "--node", "zoo", *M)
-    assert code == 0
-    assert "messages that said it are emptied: v2\n" in out
-
-
-def test_a_tree_is_asked_as_it_was_at_a_time(run, edit):
-    edit({"op": "delete", "id": "zoo"})
-    asked = ("select", "//POI[@id = 'zoo']", "--tree", "trip")
-    assert printed(run, *asked)["nodes"] == []
-    then = printed(run, *asked, "--as-of", "2026-03-02")
-    assert (then["version"], [node["id"] for node in then["nodes"]]) == ("v1", ["zoo"])
-    assert printed(run, "select", "/Version", "--as-of", "2026-03-02")["nodes"][0]["id"] == "v1"
-    assert printed(run, "select", "/Version", "--tree", "trip", "--as-of", "2026-03-02")["version"] is None
-    code, _, err = run("tree", *asked, "--as-of", "1999-01-01", *M)
-    assert (code, "had no version at 1999-01-01" in err) == (2, True)
-    code, _, err = run("tree", *asked, "--as-of", "2026-03-02", "--version", "v1", *M)
-    assert (code, "either a version or a time" in err) == (2, True)
-    code, _, err = run("tree", "select", "//POI", "--version", "v1", *M)
-    assert (code, "of which tree?" in err) == (2, True)
-
-
-@pytest.mark.parametrize(
-    "name", ["create", "list", "show", "select", "edit", "log", "diff", "revert", "export", "delete"]
-)
-def test_each_command_says_what_it_does_with_an_example(run, name):
-    code, out, _ = run("tree", name, "--help")
-    assert code == 0
-    assert f"Example:\n    stitch tree {name}" in out
-    assert "--json" in out

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from stitch import Step, open_memory
-from stitch.errors import InputError, some_of
 
 
 @pytest.fixture
@@ -16,10 +15,6 @@ def memory():
     with open_memory("m") as opened:
         opened.add_many([Step(role="user", content=f"Breakfast on day {n}") for n in range(3)], trajectory="trip-1")
     return "m"
-
-
-def write(file, step):
-    Path(file).write_text(json.dumps({"role": "user", "content": "Hello", "id": step}) + "\n")
 
 
 @pytest.mark.parametrize("verb", ["erase", "retire"])
@@ -45,32 +40,6 @@ def test_a_trajectory_that_is_not_there_is_an_error_that_names_those_that_are(ru
         assert "there are 'trip-1'" in err
 
 
-def test_copies_of_a_tenant_of_whom_nothing_is_there_are_errors(run, memory, tmp_path):
-    for command in (("export", "--out", "none.jsonl"), ("backup", "--to", "none")):
-        code, out, err = run(*command, "--tenant", "nobody", "--memory", memory)
-        assert (code, out) == (2, "")
-        assert "nothing in this memory is of the tenant 'nobody'" in err
-        assert not (tmp_path / command[2]).exists()
-    with open_memory("new") as empty:
-        assert len(list(empty.lifecycle.export())) == 2
-        with pytest.raises(InputError) as told:
-            list(empty.lifecycle.export(trajectory="x"))
-    assert told.value.hint == "nothing is stored for the tenant yet"
-
-
-def test_why_takes_the_only_trajectory_that_has_such_a_step(run, memory):
-    write("other.jsonl", "other")
-    assert run("ingest", "other.jsonl", "--memory", memory)[0] == 0
-    code, out, _ = run("why", "hello", "other", "--memory", memory, "--json")
-    assert (code, json.loads(out)["trajectory"]) == (0, "other")
-    code, _, err = run("why", "hello", "nowhere", "--memory", memory)
-    assert (code, "no trajectory has a step 'nowhere'" in err) == (2, True)
-    write("more.jsonl", "other")
-    assert run("ingest", "more.jsonl", "--memory", memory)[0] == 0
-    code, _, err = run("why", "hello", "other", "--memory", memory)
-    assert (code, "name one with --trajectory: 'other', 'more'" in err) == (2, True)
-
-
 def test_why_takes_a_step_by_its_position_or_the_beginning_of_its_id(run, tmp_path):
     ids = ("0d2c1f1e-5a0e-5f6e-9d55-6c5a2c1b7a10", "0d2c1f1e-77aa-5f6e-9d55-6c5a2c1b7a10", "7")
     lines = [json.dumps({"role": "user", "content": f"hello {n}", "id": own}) for n, own in enumerate(ids)]
@@ -83,7 +52,3 @@ def test_why_takes_a_step_by_its_position_or_the_beginning_of_its_id(run, tmp_pa
     assert (code, "2 steps begin with '0d2c'" in err, ids[0] in err) == (2, True, True)
     code, _, err = run("why", "hello", "0d2", "--memory", "m", "--trajectory", "ids")
     assert (code, "trajectory 'ids' has no step '0d2'" in err) == (2, True)
-
-
-def test_of_many_names_the_first_are_shown():
-    assert some_of(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from stitch.console.idle import awaiting_no_vectors
 from stitch.errors import StoreUnavailableError
 from stitch.ingest import outage
-from stitch.ingest.following import FollowingVectors
 from stitch.store import EdgeStore
 
 Run = Callable[..., tuple[int, str, str]]
@@ -60,25 +58,3 @@ def test_the_next_command_puts_what_waits(run: Run, trip: str) -> None:
         patched.setattr(EdgeStore, "put", lambda *_: (_ for _ in ()).throw(StoreUnavailableError("gone")))
         assert json.loads(run("ingest", trip, "--memory", "m", "--json")[1])["waiting"] == 6
     assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] == 6
-
-
-def test_ingest_says_how_many_steps_wait_for_their_vectors_and_makes_them(
-    run: Run, trip: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Busy(FollowingVectors):
-        def begin(self) -> None:
-            """Leave all to who asks for it: the thread might have made all of them by then."""
-            self._announced, self.pending = self._announced + 1, True
-
-    monkeypatch.setenv("STITCH_VECTORS", "after")
-    monkeypatch.setattr("stitch.ingest.ingestor.FollowingVectors", Busy)
-    code, out, err = run("ingest", trip, "--memory", "m")
-    assert (code, "6 stored, 0 failed, 0 rejected" in out) == (0, True)
-    assert "6 steps are found by words and labels, and wait for their vectors" in err
-    assert json.loads(run("status", "--memory", "m", "--json")[1])["without_vectors"] == 0
-
-
-def test_a_slow_embedder_lets_ingest_wait_for_no_vector_unless_somebody_said_otherwise() -> None:
-    assert awaiting_no_vectors({"embedder": "minilm"}) == {"embedder": "minilm", "vectors": "after"}
-    assert awaiting_no_vectors({"embedder": "minilm", "vectors": "with"})["vectors"] == "with"
-    assert "vectors" not in awaiting_no_vectors({"embedder": "static"})

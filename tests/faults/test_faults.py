@@ -177,34 +177,6 @@ def test_a_process_that_hangs_in_the_store_is_killed_and_nothing_is_lost(memory:
     assert kept(memory) == [*range(11)], "it was accepted before the store was asked"
 
 
-def test_a_step_that_the_store_refuses_is_listed_and_stored_later(tmp_path: Path) -> None:
-    store, labeler = ListStore(), ScriptedLabeler()
-    ingestor = Ingestor(
-        journal=SqliteJournal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=labeler
-    )
-    steps = [Step(role="user", content=f"It costs {number}", id=str(number)) for number in range(6)]
-    ingestor.add_many(steps[:2], tenant="a", trajectory="t")
-    store.fail_next(StoreError("the store is broken"))
-    ingestor.add_many(steps[2:4], tenant="a", trajectory="t")
-    failed = list(ingestor.receipts("a", state=StepState.FAILED))
-    assert [(receipt.step, receipt.reason) for receipt in failed] == [
-        ("2", "the store is broken"), ("3", "the store is broken"),
-    ]  # fmt: skip
-    assert verify(ingestor, tenant="a").disagreements == ()
-    ingestor.close()
-    store.reopen()
-    again = Ingestor(journal=SqliteJournal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=labeler)
-    again.recover()
-    assert [receipt.step for receipt in again.receipts("a", state=StepState.FAILED)] == ["2", "3"], "still listed"
-    assert again.retry("a") == 2
-    again.add_many(steps[4:], tenant="a", trajectory="t")
-    assert [entry.labels.summary for entry in again.journal.entries("a", "t") if entry.labels] == [
-        f"step {number}" for number in range(6)
-    ]
-    assert again.store.count("a") == 6
-    again.close()
-
-
 @pytest.mark.parametrize("verb", ["retire", "erase"])
 def test_what_the_store_would_not_delete_is_deleted_by_repeating(tmp_path: Path, verb: str) -> None:
     class Stubborn(ListStore):
@@ -273,19 +245,3 @@ def test_a_corrupt_page_of_the_journal_is_named_and_a_backup_brings_all_back(mem
     restored = restore_memory(tmp_path / "b", memory=tmp_path / "r")
     assert (restored.steps, restored.disagreements) == (60, 0)
     assert kept(tmp_path / "r") == list(range(60))
-
-
-def test_a_torn_last_write_takes_nothing_that_was_accepted(memory: Path) -> None:
-    code = WRITER.format(start=10, stop=100_000, before="pass")  # it is killed long before
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(memory)], stdout=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
-        assert process.stdout
-        said = [process.stdout.readline() for _ in range(8)]
-        process.kill()
-    log = memory / "journal.sqlite-wal"
-    log.write_bytes(log.read_bytes() + log.read_bytes()[32:3000])
-    assert len(said) == 8
-    there = kept(memory)
-    assert there == list(range(len(there)))
-    assert len(there) >= 18

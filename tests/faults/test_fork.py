@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
 import os
 import subprocess
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,11 +13,9 @@ from typing import Any
 
 import pytest
 
-from stitch import Memory, Step, StitchError, open_memory, open_tenants
-from stitch.core.process import OwnProcess, ProcessLock, in_each_fork
+from stitch import Memory, Step, StitchError, open_memory
 from stitch.errors import ForkedProcessError
 from stitch.lifecycle.selection import Selector
-from stitch.remote.memory import RemoteMemory
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork processes"),
@@ -58,13 +53,6 @@ def in_fork(doing: Callable[[], Any]) -> str:
     finally:
         os.write(writing, text.encode())
         os._exit(0)
-
-
-def test_a_fork_does_not_go_on_with_a_stream_that_its_parent_began(memory: Memory) -> None:
-    stream = memory.stream(STEPS, trajectory="u")
-    next(stream)
-    assert in_fork(lambda: next(stream)) == "ForkedProcessError"
-    assert len(list(stream)) == len(STEPS) - 1
 
 
 def files_in(folder: Path) -> dict[str, tuple[int, int]]:
@@ -166,31 +154,6 @@ def test_a_fork_that_closes_or_ends_takes_nothing_from_its_parent(tmp_path: Path
             assert memory.lifecycle.verify() == (21, 21, ())
 
 
-def test_a_fork_pool_that_adds_is_told_so_and_nothing_acknowledged_is_lost(memory: Memory) -> None:
-    pool = multiprocessing.get_context("fork").Pool(4, initializer=_share, initargs=(memory,))
-    assert set(pool.map(_add, range(40))) == {"ForkedProcessError"}
-    pool.close()  # and not `terminate`, as the end of a `with` does: a worker that waits for work may miss its signal
-    pool.join()
-    memory.add(Step(id="after", role="user", content="And day 99."), trajectory="t")
-    assert memory.status().stored == 21
-    assert memory.lifecycle.verify() == (21, 21, ())
-
-
-_shared: list[Memory] = []
-
-
-def _share(memory: Memory) -> None:
-    _shared[:] = [memory]
-
-
-def _add(number: int) -> str:
-    try:
-        _shared[0].add(Step(role="user", content=f"Step {number}"), trajectory="t")
-    except StitchError as error:
-        return type(error).__name__
-    return "stored"
-
-
 @pytest.mark.parametrize(
     ("forked", "told"), [("while it is open", "ForkedProcessError, then ForkedProcessError"), ("before", "then 21")]
 )
@@ -240,80 +203,3 @@ def uses(inherited: Memory | None, folder: Path) -> str:
             return f"{said}then {own.status().stored}"
     except ForkedProcessError as error:
         return f"{said}then {type(error).__name__}"
-
-
-def test_the_lock_of_a_folder_ends_with_its_owner_and_not_with_a_fork_of_it(tmp_path: Path) -> None:
-    memory = open_memory(tmp_path / "m")
-    child = os.fork()
-    if not child:
-        time.sleep(60)
-        os._exit(0)
-    try:
-        memory.close()
-        with open_memory(tmp_path / "m") as again:
-            assert not isinstance(again, RemoteMemory)
-            assert os.waitpid(child, os.WNOHANG) == (0, 0), "or the fork has let go by its end"
-    finally:
-        os.kill(child, 9)
-        os.waitpid(child, 0)
-
-
-def test_the_tenants_of_a_parent_are_refused_in_a_fork(tmp_path: Path) -> None:
-    with open_tenants(tmp_path / "m") as tenants:
-        tenants.memory("ann").add(STEPS[0], trajectory="t")
-        for use in (lambda: tenants.memory("ann"), lambda: tenants.memory("new"), tenants.names):
-            assert in_fork(use) == "ForkedProcessError"
-        assert in_fork(lambda: tenants.backup(tmp_path / "b")) == "ForkedProcessError"
-        assert in_fork(tenants.close) == "NoneType"
-        assert tenants.memory("ann").search("day").hits
-
-
-def test_a_lock_of_one_process_says_whose_it_is() -> None:
-    lock = ProcessLock("the thing")
-    with lock, lock:
-        assert not lock.is_another
-
-    def take() -> str:
-        with lock:
-            return "taken"
-
-    def message() -> None:
-        try:
-            OwnProcess.check(lock)
-        except ForkedProcessError as error:
-            raise AssertionError(error.message) from None
-
-    assert in_fork(take) == "ForkedProcessError"
-    assert f"the thing was opened by process {os.getpid()}; process" in in_fork(message)
-
-
-def test_what_is_to_be_done_in_forks_is_done_as_long_as_its_object_lives() -> None:
-    class Thing:
-        done = 0
-
-        def note(self) -> None:
-            self.done += 1
-
-    thing, gone = Thing(), Thing()
-    in_each_fork(thing.note)
-    in_each_fork(gone.note)
-    del gone
-    gc.collect()
-    assert in_fork(lambda: {1: None}[thing.done]) == "NoneType"
-    assert thing.done == 0
-
-
-def test_what_one_cannot_do_in_a_fork_keeps_no_other_from_its_work() -> None:
-    class Thing:
-        done = 0
-
-        def fail(self) -> None:
-            raise ValueError("not here")
-
-        def note(self) -> None:
-            self.done += 1
-
-    failing, thing = Thing(), Thing()
-    in_each_fork(failing.fail)
-    in_each_fork(thing.note)
-    assert in_fork(lambda: {1: None}[thing.done]) == "NoneType"

@@ -10,10 +10,8 @@ import pytest
 
 from stitch import Step, open_memory
 from stitch.core import StepState
-from stitch.errors import StoreError, StoreUnavailableError
+from stitch.errors import StoreUnavailableError
 from stitch.ingest import outage
-from stitch.maintenance import backup_memory, restore_memory
-from stitch.store import ServerStore
 from stitch.testing.qdrant import LoopbackQdrant
 
 LIMIT_S = 3.0
@@ -59,28 +57,3 @@ def test_a_server_that_hangs_is_given_up_in_time_and_what_it_missed_is_put_when_
         assert (memory.status().waiting, memory.status().away) == (0, "")
         assert memory.lifecycle.verify().disagreements == ()
         assert len(memory.search("What costs 4 dollars?").hits) == 7
-
-
-def test_a_restore_that_a_server_interrupts_cannot_be_taken_for_a_memory_and_is_finished_by_repeating(
-    server: Any, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_memory(tmp_path / "m") as memory:
-        memory.add_many(steps(0, 5), trajectory="t")
-    backup_memory(tmp_path / "m", to=tmp_path / "b")
-    put = ServerStore.put
-
-    def hangs_then(self: ServerStore, records: Any) -> None:
-        server.hangs = True
-        put(self, records)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(ServerStore, "put", hangs_then)
-        with pytest.raises(StoreUnavailableError, match="cannot write to"):
-            restore_memory(tmp_path / "b", memory=server.url, **settings)
-    server.hangs = False
-    with pytest.raises(StoreError, match="not wholly restored") as refused:
-        open_memory(server.url, **settings)
-    assert "stitch reindex" in refused.value.hint
-    assert restore_memory(tmp_path / "b", memory=server.url, **settings).disagreements == 0
-    with open_memory(server.url, **settings) as memory:
-        assert memory.status().snippets == 5

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from stitch import Step, open_memory
-from stitch.errors import JournalError
-from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts, rewrite
 from stitch.lifecycle.selection import Selector
 from stitch.lm import Charge, Ledger, read_ledger
 from stitch.observe import TraceObserver
@@ -87,34 +85,3 @@ def test_killed_while_lines_are_removed_every_other_line_stands_whole_and_once(
         path.name for path in memory.rglob("*") if path.is_file() and b"quetzalina" in path.read_bytes().lower()
     ]
     assert [each.prompt_tokens for each in read_ledger(memory / "ledger.jsonl")] == [0, 1, 3, 4, 5]
-
-
-def test_whoever_has_a_file_open_goes_on_appending_to_it(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"1\n2\n3\n")
-    with path.open("ab") as file:
-        rewrite(path, [b"1\n", b"3\n"])
-        file.write(b"4\n")
-    assert path.read_bytes() == b"1\n3\n4\n"
-    assert [each.name for each in tmp_path.iterdir()] == ["a.jsonl"]
-
-
-def test_what_is_left_beside_a_file_is_finished_or_removed(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(b"1\n3\n3\n")
-    (tmp_path / "a.jsonl.kept").write_bytes(b"1\n3\n")
-    (tmp_path / "b.jsonl.kept").write_bytes(b"moved\n")
-    (tmp_path / "c.jsonl.new").write_bytes(b"half")
-    remove_drafts(tmp_path)
-    finish_rewriting(tmp_path)
-    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
-        "a.jsonl": b"1\n3\n",
-        "b.jsonl": b"moved\n",
-    }
-
-
-def test_a_file_that_cannot_be_rewritten_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").mkdir()
-    with pytest.raises(JournalError, match=r"a\.jsonl' cannot be rewritten: is a directory"):
-        rewrite(tmp_path / "a.jsonl", [b"1\n"])
-    with pytest.raises(JournalError, match=r"a\.jsonl' cannot be rewritten: is a directory"):
-        finish_rewriting(tmp_path)

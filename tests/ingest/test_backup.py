@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
-import shutil
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +12,12 @@ import pytest
 
 from stitch import Step, open_memory, open_tenants
 from stitch.errors import InputError, JournalError, SettingsError, StoreMismatchError
-from stitch.journal.sqlite import copy_running
 from stitch.lifecycle.backup import MANIFEST, check_backup
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import backup_memory, export_memory, restore_memory
 
-Make = Callable[..., Any]
-
 SAID = ["Let's plan day 1. One idea is the Olympus Summit.", "How much is it?", "It is priced at $76.22."]
 CANARY = "Quetzalina Archaeopteryx lives at the Halcyon Observatory"
-
-WRITER = """
-import sys
-from stitch.journal import Journal, SqliteJournal
-from stitch.core import Step
-from stitch.store.owner import Ownership
-from pathlib import Path
-folder = Path(sys.argv[1])
-(folder / "store").mkdir(parents=True)
-owner = Ownership(folder / "store" / "owner.json", what="it")
-journal = SqliteJournal(folder / "journal.sqlite")
-number = 0
-while True:
-    journal.append_many([Step(role="u", content=f"{number} " + "x" * 900, id=str(number + i)) for i in range(5)],
-                        tenant="default", trajectory="t", recorded=1.0)
-    number += 5
-    if number % 50 == 0:
-        print(number, flush=True)
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -150,56 +122,6 @@ def test_adding_goes_on_while_a_backup_is_made(folder: Path, tmp_path: Path) -> 
     assert there == accepted[: len(there)]
 
 
-@pytest.fixture
-def writing(tmp_path: Path) -> Iterator[tuple[Path, Any]]:
-    folder = tmp_path / "busy"
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
-        assert process.stdout
-        process.stdout.readline()
-        yield folder, process.stdout
-        process.kill()
-
-
-def test_another_process_backs_up_what_is_being_written(writing: Any, tmp_path: Path) -> None:
-    folder, said = writing
-    accepted = 0
-    for number in range(4):
-        accepted = int(said.readline())
-        made = backup_memory(folder, to=tmp_path / str(number))
-        assert made.steps >= accepted
-        assert made.steps % 5 == 0, "each transaction whole"
-        check_backup(tmp_path / str(number))
-    lines = list(export_memory(folder))
-    assert json.loads(lines[-1])["steps"] >= accepted
-
-
-def test_a_log_that_is_begun_anew_each_time_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    journal, log = tmp_path / "j", tmp_path / "j-wal"
-    journal.write_bytes(b"file")
-    copies = 0
-
-    def changes(source: Any, to: Any) -> None:
-        nonlocal copies
-        copies += 1
-        log.write_bytes(str(copies).encode())
-        Path(to).write_bytes(Path(source).read_bytes())
-
-    monkeypatch.setattr("stitch.journal.sqlite.copies.copy_private", changes)
-    with pytest.raises(JournalError, match="changes too fast"):
-        copy_running(journal, to=tmp_path / "copy")
-    assert copies > 20
-
-
-def test_the_process_that_has_it_open_is_told_what_to_call(folder: Path, tmp_path: Path) -> None:
-    with open_memory(folder) as memory:
-        for call in (lambda: backup_memory(folder, to=tmp_path / "b"), lambda: list(export_memory(folder))):
-            with pytest.raises(InputError, match="open in this process"):
-                call()
-        memory.add(Step(role="user", content="still works"), trajectory="t")
-
-
 def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     backup_memory(folder, to=tmp_path / "empty")
@@ -259,77 +181,9 @@ def test_what_is_no_backup_or_of_a_later_version_is_refused(folder: Path, tmp_pa
         backup_memory(to=tmp_path / "c")
 
 
-def test_a_damaged_journal_is_not_backed_up(folder: Path, tmp_path: Path) -> None:
-    journal = folder / "journal.sqlite"
-    data = bytearray(journal.read_bytes())
-    for page in range(2, len(data) // 4096):
-        data[page * 4096 : page * 4096 + 8] = b"\xff" * 8
-    journal.write_bytes(data)
-    with pytest.raises(JournalError):
-        backup_memory(folder, to=tmp_path / "b")
-    assert not (tmp_path / "b").exists()
-    assert not (tmp_path / "b.partial").exists()
-
-
-def test_a_backup_that_cannot_be_written_says_why(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with open_memory(folder) as memory, pytest.raises(InputError, match="can be no folder for a copy: not a directory"):
-        memory.lifecycle.backup(tmp_path / "file" / "b")
-
-
 def test_an_interrupted_restore_is_repeated(folder: Path, tmp_path: Path) -> None:
     backup_memory(folder, to=tmp_path / "b")
     (tmp_path / "r.restoring").mkdir()
     (tmp_path / "r.restoring" / "ledger.jsonl").write_text("x")
     assert restore_memory(tmp_path / "b", memory=tmp_path / "r").steps == 7
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["journal.sqlite", "store"]
-
-
-def test_what_stands_where_a_copy_is_made_and_is_no_copy_is_left_alone(folder: Path, tmp_path: Path) -> None:
-    for name, copy in (
-        ("b.partial", lambda: backup_memory(folder, to=tmp_path / "b")),
-        ("r.restoring", lambda: restore_memory(tmp_path / "whole", memory=tmp_path / "r")),
-    ):
-        if name == "r.restoring":
-            backup_memory(folder, to=tmp_path / "whole")
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "thesis.txt").write_text("years of work")
-        with pytest.raises(InputError, match=r"'thesis.txt', which no copy has"):
-            copy()
-        assert (tmp_path / name / "thesis.txt").read_text() == "years of work"
-
-
-def test_an_export_beside_an_open_memory_leaves_no_copy_even_if_it_is_killed(folder: Path, tmp_path: Path) -> None:
-    program = "from stitch import open_memory\nwith open_memory('m'):\n    print('open', flush=True)\n    input()"
-    owner = subprocess.Popen(
-        [sys.executable, "-c", program], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    try:
-        assert owner.stdout is not None
-        assert owner.stdout.readline() == b"open\n"
-        lines = export_memory(folder, tenant="ann")
-        next(lines)
-        [copy] = folder.glob("exporting-*")
-        assert b"default" not in (copy / "journal.sqlite").read_bytes(), "of one tenant"
-        killed = shutil.copytree(copy, folder / "exporting-killed")
-        assert list(lines)
-        assert list(folder.glob("exporting-*")) == [killed]
-        assert list(export_memory(folder, tenant="ann"))
-        assert list(folder.glob("exporting-*")) == []
-    finally:
-        owner.communicate(b"\n")
-
-
-def test_a_note_of_another_container_with_the_same_process_number_is_not_taken_for_this_process(
-    folder: Path, tmp_path: Path
-) -> None:
-    note = folder / "store" / "owner.json"
-    descriptor = os.open(note, os.O_RDWR)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)  # as another process would hold it
-    try:
-        note.write_text(json.dumps({"pid": os.getpid(), "host": "another container", "started": "today"}))
-        assert backup_memory(folder, to=tmp_path / "b").steps == 7
-    finally:
-        os.close(descriptor)
-    with open_tenants(folder), pytest.raises(InputError, match="open in this process"):
-        backup_memory(folder, to=tmp_path / "c")

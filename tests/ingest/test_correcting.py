@@ -14,7 +14,6 @@ from stitch.label.local import LocalLabeler
 from stitch.label.local.labeler import LocalLabelSession
 from stitch.lifecycle.correct import correct
 from stitch.lifecycle.erase import erase
-from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.retrieve.question.local_filter import LocalFilterSelector
 from stitch.testing.reachable import texts_held_by
@@ -88,22 +87,6 @@ def test_a_correction_changes_its_step_alone_and_nothing_is_read_again(
     assert world.labeler.replayed == 0
 
 
-def test_two_scopes_given_to_steps_of_one_are_two_scopes(worlds: Make) -> None:
-    world = worlds(labeler=LocalLabeler())
-    world.add(*talk(*SAID))
-    merges = world.inventory(trajectory="t").merges
-    for step, scope in (("s1", "savings"), ("s2", "checking"), ("s6", "savings"), ("s7", "checking")):
-        correct(world.ingestor, tenant="a", trajectory="t", step=step, at=1.0, labels={"scope": scope})
-    world.add(*talk(*SAID, start=len(SAID)))
-    inventory = world.inventory(trajectory="t")
-    vocabulary = inventory.vocabulary()
-    assert inventory.merges[: len(merges)] == merges
-    assert vocabulary.canonical(LabelKind.SCOPE, "savings") == "savings"
-    assert vocabulary.canonical(LabelKind.SCOPE, "checking") == "checking"
-    spans = {scope.name: scope.spans for scope in inventory.scopes}
-    assert (spans["savings"], spans["checking"]) == (((1, 1), (6, 6)), ((2, 2), (7, 7)))
-
-
 def test_the_label_space_counts_corrected_labels_and_covers_each_step_once(worlds: Make) -> None:
     world = worlds(labeler=LocalLabeler())
     world.add(*talk(*SAID))
@@ -141,45 +124,6 @@ def test_a_process_that_dies_after_a_correction_leaves_the_next_one_to_go_on_as_
         checkpoint = world.journal.checkpoint("a", "t")
         outcomes.append((labels_of(world), checkpoint.session, world.inventory(trajectory="t")))
     assert outcomes[0] == outcomes[1]
-
-
-def forget(world: Any, folder: Path, *steps: str, verb: str = "erase") -> None:
-    selected = [
-        each for step in steps for each in select(world.ingestor, Selector(trajectory="t", step=step), tenant="a")
-    ]
-    if verb == "erase":
-        erase(world.ingestor, selected, tenant="a", folder=folder)
-    else:
-        retire(world.ingestor, selected, tenant="a", at=1.0, reason="")
-
-
-@pytest.mark.parametrize("verb", ["erase", "retire"])
-def test_who_adds_to_a_long_trajectory_of_which_steps_were_forgotten_need_not_learn_it_again(
-    worlds: Make, tmp_path: Path, verb: str
-) -> None:
-    world = worlds(tmp_path / "j", labeler=Counting())
-    world.add(*talk(*SAID * 10))
-    forget(world, tmp_path, "s4", "s77", verb=verb)
-    learnt = world.labeler.replayed
-    world.add(*talk("Thanks, that is all.", start=100))
-    world.inventory()
-    assert world.labeler.replayed == learnt
-
-
-def test_a_correction_after_an_erasure_is_taken_in_at_its_place(worlds: Make, tmp_path: Path) -> None:
-    world = worlds(tmp_path / "j", labeler=Counting())
-    world.add(*talk(*SAID * 10))
-    forget(world, tmp_path, "s0", "s3", "s50")
-    world.add(*talk("Thanks, that is all.", start=100))
-    learnt = world.labeler.replayed
-    correct(world.ingestor, tenant="a", trajectory="t", step="s9", at=1.0, labels={"scope": "savings"})
-    correct(world.ingestor, tenant="a", trajectory="t", step="s60", at=1.0, labels={"scope": "savings"})
-    world.add(*talk("Bye.", start=101))
-    inventory = world.inventory(trajectory="t")
-    assert world.labeler.replayed == learnt
-    assert {scope.name: scope.spans for scope in inventory.scopes}["savings"] == ((7, 7), (57, 57))
-    covered = [place for scope in inventory.scopes for first, last in scope.spans for place in range(first, last + 1)]
-    assert sorted(covered) == list(range(inventory.steps)) == list(range(99))
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -53,13 +53,6 @@ def test_damaged_events_of_themes_are_named_and_themes_made_anew_by_repair(folde
         assert memory.lifecycle.verify().disagreements == ()
 
 
-def test_who_asks_for_damaged_themes_gets_them_made_anew(folder: Path) -> None:
-    _change(folder, _THEMES)
-    with open_memory(folder) as memory:
-        assert "Ann painted" in memory.search("lake", retriever="themes").context()
-        assert memory.lifecycle.verify().disagreements == ()
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -99,19 +92,6 @@ def test_a_damaged_memory_of_the_labeling_is_named_and_learned_anew(folder: Path
         assert memory.lifecycle.verify().disagreements == ()
 
 
-def test_a_memory_of_the_labeling_that_is_gone_is_named_and_learned_anew(folder: Path) -> None:
-    with open_memory(folder) as memory:
-        before = memory.inventory().model_dump()
-    _change(folder, "DELETE FROM checkpoints")
-    with open_memory(folder) as memory:
-        named = [each.what for each in memory.lifecycle.verify().disagreements]
-        assert named == ["journal: what the labeling of trajectory number 1 remembers is missing"]
-        memory.lifecycle.verify(repair=True)
-        assert memory.inventory().model_dump() == before
-    with open_memory(folder) as memory:
-        assert memory.lifecycle.verify().disagreements == ()
-
-
 @pytest.mark.parametrize(
     ("statement", "named"),
     [
@@ -129,47 +109,3 @@ def test_a_revision_of_another_time_or_step_is_named(folder: Path, statement: st
     with open_memory(folder) as memory:
         (found,) = memory.lifecycle.verify().disagreements
         assert (found.step, found.what) == named
-
-
-def test_a_journal_of_version_4_tells_times_and_checkpoints_that_are_changed(folder: Path) -> None:
-    with open_memory(folder) as memory:
-        memory.lifecycle.correct("3", trajectory="t", text="Ann painted the sea.", by="Eve")
-    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
-        db.executescript("UPDATE history SET checksum = 7; ALTER TABLE trajectories DROP COLUMN learned;")
-        db.execute("PRAGMA user_version = 4")
-    with open_memory(folder) as memory:
-        assert memory.lifecycle.verify().disagreements == ()
-    _change(folder, "UPDATE history SET at = at + 1")
-    _change(folder, "DELETE FROM checkpoints")
-    with open_memory(folder) as memory:
-        assert len(memory.lifecycle.verify().disagreements) == 2
-
-
-def test_lost_labels_are_named_and_neither_repair_nor_the_next_step_breaks(folder: Path) -> None:
-    _change(folder, "DELETE FROM labels WHERE seq = (SELECT seq FROM steps WHERE position = 5)")
-    with open_memory(folder) as memory:
-        assert memory.lifecycle.verify().disagreements
-        memory.lifecycle.verify(repair=True)
-        memory.add(Step(role="user", content="And day 4?"), trajectory="t")
-        assert len(_said(memory)) == 13
-
-
-def test_a_state_that_there_is_not_is_damage_of_its_step(folder: Path) -> None:
-    _change(folder, "UPDATE states SET state = 'stired' WHERE seq = (SELECT seq FROM steps WHERE position = 2)")
-    with open_memory(folder) as memory:
-        (named,) = memory.lifecycle.verify().disagreements
-        assert named.what == "step 2 of trajectory 't' is damaged in the journal: not all could be compared"
-
-
-def test_a_journal_of_the_third_version_gets_its_checksums(folder: Path) -> None:
-    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
-        db.executescript(
-            "ALTER TABLE records DROP COLUMN checksum; ALTER TABLE checkpoints DROP COLUMN checksum;"
-            "ALTER TABLE trajectories DROP COLUMN learned; PRAGMA user_version = 3;"
-        )
-    with open_memory(folder) as memory:
-        assert memory.lifecycle.verify().disagreements == ()
-        assert memory.trees.names() == ["plan"]
-    _change(folder, _THEMES)
-    with open_memory(folder) as memory:
-        assert memory.lifecycle.verify().disagreements

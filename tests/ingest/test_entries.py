@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,7 @@ from typing import Any
 import pytest
 
 from stitch.core import (
-    ChangeKind,
     ContextualIntent,
-    LabelInventory,
     MemorySnippet,
     Origin,
     Receipt,
@@ -24,25 +21,19 @@ from stitch.core import (
     Step,
     StepLabels,
     StepState,
-    ToolCall,
     Trust,
 )
 from stitch.errors import JournalError, ReplyError, StepRejectedError, StoreMismatchError
-from stitch.journal import Checkpoint, Journal, SqliteJournal
+from stitch.journal import SqliteJournal
 from stitch.journal.entries import (
     Entry,
-    IngestCounts,
-    borrowed_trust,
-    differences,
     encode_labels,
     encode_step,
     read_retirement,
     retirement,
 )
 from stitch.journal.sqlite.connection import Connection
-from stitch.journal.sqlite.copies import settle
 from stitch.journal.sqlite.schema import check_version
-from stitch.testing.journaling import DictJournal
 
 INTENT = ContextualIntent(scope="day 1", event_types=("ask",))
 LABELS = StepLabels(
@@ -68,36 +59,6 @@ def test_a_snippet_has_all_of_its_step_and_its_labels() -> None:
         **about, resolved="Book it [the inn] now", summary="short", context="before", intent=INTENT, trust=Trust.MEDIUM,
         references=LABELS.references, labeled_by="local",
     )  # fmt: skip
-
-
-def test_tools_are_named_once_and_their_calls_stand_under_the_words() -> None:
-    calls = (ToolCall(name="find", arguments={"q": "Zürich", "n": 2}), ToolCall(name="open"), ToolCall(name="find"))
-    written = 'find(q="Zürich", n=2)\nopen()\nfind()'
-    for content, labels, text, resolved in (
-        ("Look it up.", LABELS, f"Look it up.\n{written}", f"Look it [the inn] up.\n{written}"),
-        ("", None, written, written),
-    ):
-        step = Step(id="s", role="assistant", content=content, tool_calls=calls)
-        found = entry(step, labels=labels).snippet()
-        assert (found.text, found.resolved, found.tools) == (text, resolved, ("find", "open"))
-    for name, tools in (("find", ("find",)), (None, ())):
-        answer = entry(Step(id="s", role="tool", content="\n3 found", tool_name=name)).snippet()
-        assert (answer.text, answer.resolved, answer.tools) == ("\n3 found", "\n3 found", tools)
-
-
-def test_a_step_is_trusted_as_little_as_what_its_labels_took_in() -> None:
-    bare = StepLabels(intent=INTENT, made_by="local")
-    said = bare.model_copy(update={"context": "before"})
-    assert [
-        borrowed_trust(labels, rewritten=rewritten)
-        for labels in (bare, said, LABELS, LABELS.model_copy(update={"trust": Trust.HIGH}))
-        for rewritten in (False, True)
-    ] == [Trust.HIGH, Trust.LOW, Trust.LOW, Trust.LOW, Trust.MEDIUM, Trust.MEDIUM, Trust.HIGH, Trust.HIGH]
-    for role, labels, trust in (
-        ("user", bare, Trust.HIGH), ("user", LABELS, Trust.MEDIUM), ("tool", LABELS, Trust.LOW),
-        ("user", said, Trust.LOW),
-    ):  # fmt: skip
-        assert entry(Step(id="s", role=role, content="Take it"), labels=labels).snippet().trust is trust
 
 
 def test_a_receipt_says_why_and_since_when() -> None:
@@ -147,23 +108,6 @@ def test_a_step_is_written_as_json_and_its_digest_knows_no_order_of_keys() -> No
         encode_step(one.model_copy(update={"content": "\ud800"}), max_chars=1000)
     with pytest.raises(ReplyError, match=r"^the labels of step 's' cannot be written as JSON$"):
         encode_labels(LABELS.model_copy(update={"summary": "\ud800"}), step="s")
-
-
-def test_a_last_digit_is_no_difference_between_snippets() -> None:
-    held = entry(Step(id="s", role="user", content="x", metadata={"n": 1.0, "deep": {"m": 2}})).snippet()
-    near = held.model_copy(update={"recorded": 9.5 * (1 + 1e-13), "metadata": {"n": 1.0 + 1e-13, "deep": {"m": 2}}})
-    assert (differences(held, held), differences(held, near)) == ([], [])
-    for changed, names in (
-        ({"recorded": 9.5 * (1 + 1e-11)}, ["recorded"]),
-        ({"metadata": {"n": 1, "deep": {"m": 2}}}, []),
-        ({"metadata": {"n": 1.0}}, ["metadata"]),
-        ({"metadata": {"n": 1.0, "deep": {"m": 3}}}, ["metadata"]),
-        ({"tools": ("a",), "text": "y"}, ["text", "tools"]),
-        ({"tools": ("a", "b"), "position": 4}, ["position", "tools"]),
-    ):
-        assert sorted(differences(held, held.model_copy(update=changed))) == names
-    tools = held.model_copy(update={"tools": ("a", "b")})
-    assert differences(tools, tools.model_copy(update={"tools": ("a", "c")})) == ["tools"]
 
 
 def test_what_sqlite_says_is_said_with_what_to_do(tmp_path: Path) -> None:
@@ -268,38 +212,6 @@ def test_a_journal_that_holds_what_no_memory_has_is_refused(tmp_path: Path, stat
     assert refused.value.hint == (
         "do not use it if you do not know who made it; restore the memory from a backup of your own"
     )
-
-
-@pytest.mark.parametrize("make", [DictJournal, lambda: SqliteJournal(":memory:")], ids=["dict", "sqlite"])
-def test_new_labels_of_labeled_steps_leave_no_checkpoint(make: Callable[[], Journal]) -> None:
-    journal = make()
-    steps = [Step(id=name, role="user", content="x") for name in "pq"]
-    entries = journal.append_many(steps, tenant="a", trajectory="t", recorded=1.0)
-    seqs = [each.seq for each in entries if isinstance(each, Entry)]
-    encoded = encode_labels(LABELS, step="")
-    journal.record_labels([(seq, encoded) for seq in seqs], checkpoint=None)
-    journal.save_checkpoint("a", "t", Checkpoint("local", 2, b"saved", LabelInventory(steps=2)))
-    journal.record_stored(seqs)
-    other = encode_labels(LABELS.model_copy(update={"summary": "other"}), step="")
-    journal.replace_labels([(seqs[1], other)], tenant="a", trajectory="t")
-    assert journal.checkpoint("a", "t") is None
-    found = list(journal.entries("a", "t"))
-    assert [(each.state, each.labels.summary if each.labels else "") for each in found] == [
-        (StepState.STORED, "short"), (StepState.LABELED, "other"),
-    ]  # fmt: skip
-    (*_, last) = journal.changes()
-    assert (last.kind, last.trajectory, list(last.steps)) == (ChangeKind.LABELED, "t", [seqs[1]])
-    journal.close()
-
-
-def test_steps_wait_that_are_neither_stored_nor_failed_nor_retired() -> None:
-    counts = IngestCounts(accepted=20, labeled=9, stored=7, failed=3, trajectories=1, retired=2)
-    assert counts.waiting == 8
-
-
-def test_what_is_no_copy_of_a_journal_is_not_settled(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match=r"the journal cannot be copied to '.*x': "):
-        settle(tmp_path / "no folder" / "x", tenant=None)
 
 
 def test_a_purge_leaves_nothing_in_the_log_of_the_journal(tmp_path: Path) -> None:

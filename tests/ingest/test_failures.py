@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from stitch.core import Step, StepLabels, StepState, snippet_id
-from stitch.errors import EmbedderError, JournalError, ModelUnavailableError, StoreError
-from stitch.journal import SqliteJournal
-from stitch.lifecycle.correct import correct
-from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
+from stitch.core import StepState, snippet_id
+from stitch.errors import EmbedderError, ModelUnavailableError, StoreError
+from stitch.testing.labeling import ScriptedLabeler
 
 Make = Callable[..., Any]
 
@@ -55,31 +53,6 @@ def test_what_was_labeled_late_is_as_if_nothing_had_failed(worlds: Make, steps: 
     assert troubled.inventory() == calm.inventory()
 
 
-def test_the_next_step_labels_those_that_wait_first(world: Any, steps: Make) -> None:
-    world.labeler.fail_next(NO_MODEL)
-    world.add(*steps(2))
-    world.add(*steps(1, start=2))
-    assert [ids for _, ids in world.labeler.calls] == [("s0", "s1"), ("s0", "s1"), ("s2",)]
-    assert world.ingestor.counts("a").stored == 3
-    assert [snippet.summary for snippet in world.store.scroll("a")] == ["step 0", "step 1", "step 2"]
-
-
-def test_while_labels_cannot_be_made_only_new_steps_are_put(world: Any, steps: Make) -> None:
-    world.labeler.fail_next(NO_MODEL, NO_MODEL)
-    world.add(*steps(2))
-    world.add(*steps(1, start=2))
-    assert world.store.puts == [("s0", "s1"), ("s2",)]
-    assert [ids for _, ids in world.labeler.calls] == [("s0", "s1"), ("s0", "s1")]
-
-
-def test_once_labels_fail_no_later_step_of_the_batch_is_labeled(world: Any, steps: Make) -> None:
-    world.labeler.fail_next(NO_MODEL)
-    receipts = world.add(*steps(600))
-    assert states(receipts) == ["failed"] * 600
-    assert len(world.labeler.calls) == 1
-    assert world.store.count("a") == 600
-
-
 def test_the_wrong_number_of_labels_fails_the_steps(worlds: Make, steps: Make) -> None:
     class Short(ScriptedLabeler):
         def begin(self, trajectory: str, saved: bytes | None = None) -> Any:
@@ -93,20 +66,6 @@ def test_the_wrong_number_of_labels_fails_the_steps(worlds: Make, steps: Make) -
     assert states(receipts) == ["failed", "failed"]
     assert receipts[0].reason == "labeler 'scripted' gave 1 labels for 2 steps"
     assert states(world.add(*steps(1, start=2))) == ["failed"]
-
-
-def test_labels_that_are_no_text_fail_the_steps_and_are_made_anew(worlds: Make, steps: Make) -> None:
-    summaries = ["\ud800", "sound", "sound"]
-
-    def script(step: Step, past: Sequence[Step]) -> StepLabels:
-        return label_from_the_past(step, past).model_copy(update={"summary": summaries.pop(0)})
-
-    world = worlds(labeler=ScriptedLabeler(script))
-    (receipt,) = world.add(*steps(1))
-    assert (receipt.state, receipt.reason) == (StepState.FAILED, "the labels of step 's0' cannot be written as JSON")
-    assert states(world.add(*steps(1, start=1))) == ["stored"]
-    assert [entry.labels.intent.scope for entry in world.truth()] == ["scope 0", "scope 0"]
-    assert world.inventory().steps == 2
 
 
 def test_a_bug_in_the_labeler_fails_steps_and_does_not_lock_the_memory(world: Any, steps: Make) -> None:
@@ -143,13 +102,6 @@ def test_steps_that_cannot_be_embedded_fail_likewise(worlds: Make, steps: Make) 
     assert (receipt.state, receipt.reason) == (StepState.FAILED, "no answer from the embedder")
 
 
-def test_a_retry_that_fails_again_says_so(world: Any, steps: Make) -> None:
-    world.labeler.fail_next(NO_MODEL, ModelUnavailableError("still no answer"))
-    world.add(*steps(2))
-    assert world.ingestor.retry() == 0
-    assert {r.reason for r in world.ingestor.receipts("a")} == {"still no answer"}
-
-
 def test_a_retry_is_for_one_tenant_or_for_all(world: Any, steps: Make) -> None:
     world.labeler.fail_next(NO_MODEL, NO_MODEL, NO_MODEL)
     for tenant in ("a", "b", "c"):
@@ -168,50 +120,3 @@ def test_an_error_in_the_labeler_leaves_steps_accepted_and_the_next_add_goes_on(
     assert states(world.add(*steps(1, start=3))) == ["stored"]
     assert world.ingestor.counts("a").stored == 4
     assert world.labeler.replayed == [("t", ("s0",))]
-
-
-class FullDisk(SqliteJournal):
-    """A journal that accepts steps and corrections, and nothing of what becomes of them."""
-
-    is_full = refuses = False
-
-    def record_labels(self, *arguments: Any, **options: Any) -> Any:
-        self._check()
-        return super().record_labels(*arguments, **options)
-
-    def record_stored(self, *arguments: Any, **options: Any) -> Any:
-        self._check()
-        return super().record_stored(*arguments, **options)
-
-    def append_many(self, *arguments: Any, **options: Any) -> Any:
-        if self.refuses:
-            raise JournalError("the disk is full")
-        return super().append_many(*arguments, **options)
-
-    def _check(self) -> None:
-        if self.is_full:
-            raise JournalError("the disk is full", hint="free some of it")
-
-
-def test_what_the_journal_has_when_the_disk_fills_is_told_to_stand(worlds: Make, steps: Make) -> None:
-    journal: Any = FullDisk(":memory:")
-    world = worlds(journal=journal)
-    world.add(*steps(2))
-    journal.is_full = True
-    with pytest.raises(JournalError) as added:
-        world.add(*steps(1, start=2))
-    assert added.value.message == (
-        "what was added to trajectory 't' is accepted, and not all of it is found yet: the disk is full"
-    )
-    assert added.value.hint == "free some of it; `stitch retry` goes on with it"
-    with pytest.raises(JournalError, match="a step of trajectory 't' is corrected, and is not found so yet: the disk"):
-        correct(world.ingestor, tenant="a", trajectory="t", step="s1", at=2.0, text="It costs 90 dollars")
-    journal.refuses = True
-    with pytest.raises(JournalError, match=r"^the disk is full$"):
-        world.add(*steps(1, start=3))
-    journal.is_full = journal.refuses = False
-    world.ingestor.retry("a")
-    assert [(entry.id, entry.state) for entry in journal.entries("a", "t")] == [
-        (f"s{number}", StepState.STORED) for number in range(3)
-    ]
-    assert "It costs 90 dollars" in {snippet.text for snippet in world.store.scroll("a")}

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stitch.core import MemoryEvent, StepsStored, StepState
+from stitch.core import StepState
 from stitch.embed import HashingEmbedder
-from stitch.errors import EmbedderError, ModelUnavailableError, StoreError
+from stitch.errors import EmbedderError
 from stitch.ingest import following
 from stitch.ingest.pipeline import FOLLOWS, VectorTime
 from stitch.testing.labeling import ScriptedLabeler
-from stitch.testing.observing import RecordingObserver
-from stitch.testing.storing import ListStore
 
 Make = Callable[..., Any]
 
@@ -98,35 +96,6 @@ def test_what_came_to_be_is_what_would_have_been_with_vectors_at_once(worlds: Ma
     assert followed.truth() == at_once.truth()
 
 
-def test_the_thread_puts_vectors_by_itself_and_tells_it(worlds: Make, steps: Make) -> None:
-    stored = threading.Event()
-
-    class Waits(RecordingObserver):
-        def notice(self, event: MemoryEvent) -> None:
-            super().notice(event)
-            if isinstance(event, StepsStored):
-                stored.set()
-
-    world = after(worlds, SlowEmbedder(let=True), observer=Waits())
-    world.add(*steps(2))
-    assert stored.wait(60)
-    world.ingestor.vectors.close()
-    assert (states(world), without_vectors(world)) == (["stored"] * 2, 0)
-
-
-def test_who_waits_for_labels_gets_vectors_too_unless_they_always_follow(
-    worlds: Make, steps: Make, slow: SlowEmbedder
-) -> None:
-    world = worlds(embedder=slow, vectors=VectorTime.UNLESS_AWAITED)
-    world.ingestor.add_many(steps(2), tenant="a", trajectory="t", wait=False)
-    assert (world.store.count("a"), without_vectors(world)) == (2, 2)
-    slow.let.set()
-    receipts = world.add(*steps(1, start=2))
-    assert [receipt.state for receipt in receipts] == [StepState.STORED]
-    world.ingestor.flush()
-    assert (states(world), without_vectors(world)) == (["stored"] * 3, 0)
-
-
 def test_after_a_kill_the_next_process_labels_nothing_again_and_makes_the_vectors(
     worlds: Make, steps: Make, slow: SlowEmbedder, tmp_path: Path
 ) -> None:
@@ -138,21 +107,6 @@ def test_after_a_kill_the_next_process_labels_nothing_again_and_makes_the_vector
     again.ingestor.flush()
     assert (states(again), without_vectors(again)) == (["stored"] * 4, 0)
     assert again.labeler.calls == []
-
-
-def test_a_store_that_lost_the_steps_gets_them_without_vectors_first(
-    worlds: Make, steps: Make, slow: SlowEmbedder, tmp_path: Path
-) -> None:
-    killed = after(worlds, slow, tmp_path / "j")
-    killed.add(*steps(4))
-    kill(killed, slow)
-    other = SlowEmbedder()
-    again = after(worlds, other, tmp_path / "j", store=ListStore())
-    again.ingestor.recover()
-    assert (again.store.count("a"), without_vectors(again)) == (4, 4)
-    other.let.set()
-    again.ingestor.flush()
-    assert (states(again), without_vectors(again)) == (["stored"] * 4, 0)
 
 
 def test_what_is_erased_before_its_vector_came_stays_erased(worlds: Make, steps: Make, slow: SlowEmbedder) -> None:
@@ -201,53 +155,6 @@ def test_steps_that_cannot_be_embedded_fail_stay_found_by_words_and_are_tried_ag
     assert without_vectors(world) == 0
 
 
-def test_a_store_that_refuses_the_vectors_makes_steps_fail_with_the_reason(
-    worlds: Make, steps: Make, slow: SlowEmbedder
-) -> None:
-    world = after(worlds, slow)
-    world.add(*steps(2))
-    assert slow.begun.wait(60)
-    world.store.fail_next(StoreError("the disk is full"))
-    slow.let.set()
-    world.ingestor.flush()
-    assert [receipt.reason for receipt in world.ingestor.receipts("a")] == ["the disk is full"] * 2
-    assert world.ingestor.retry() == 2
-
-
-def test_while_the_store_is_away_vectors_wait_too(worlds: Make, steps: Make, slow: SlowEmbedder) -> None:
-    world = after(worlds, slow)
-    world.add(*steps(2))
-    assert slow.begun.wait(60)
-    world.store.away = True
-    slow.let.set()
-    world.ingestor.flush()
-    assert states(world) == ["labeled"] * 2
-    world.store.away = False
-    world.ingestor.flush()
-    assert (states(world), without_vectors(world)) == (["stored"] * 2, 0)
-
-
-def test_steps_that_no_model_labels_have_vectors_all_the_same(worlds: Make, steps: Make) -> None:
-    world = after(worlds, SlowEmbedder(let=True))
-    world.labeler.fail_next(ModelUnavailableError("no answer from the provider"))
-    world.add(*steps(2))
-    world.ingestor.flush()
-    assert (states(world), without_vectors(world)) == (["failed"] * 2, 0)
-    assert world.ingestor.vectors.lacking("a", [r.snippet for r in world.store.records.values()]) == frozenset()
-
-
-def test_it_is_known_of_which_hits_the_vectors_are_missing(worlds: Make, steps: Make, slow: SlowEmbedder) -> None:
-    world = after(worlds, slow)
-    world.add(*steps(2))
-    world.add(*steps(1), tenant="b")
-    snippets = [record.snippet for record in world.store.records.values() if record.snippet.tenant == "a"]
-    assert world.ingestor.vectors.lacking("a", snippets) == {snippet.id for snippet in snippets}
-    assert world.ingestor.vectors.lacking("nobody", snippets) == frozenset()
-    slow.let.set()
-    world.ingestor.flush()
-    assert world.ingestor.vectors.lacking("a", snippets) == frozenset()
-
-
 def test_closing_without_finishing_waits_for_one_piece_and_leaves_the_rest_to_the_next(
     worlds: Make, steps: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,22 +175,3 @@ def test_closing_without_finishing_waits_for_one_piece_and_leaves_the_rest_to_th
     again.ingestor.recover()
     again.ingestor.flush()
     assert states(again) == ["stored"] * 6
-
-
-def test_a_bug_in_an_embedder_ends_no_thread(worlds: Make, steps: Make, caplog: pytest.LogCaptureFixture) -> None:
-    class Broken(SlowEmbedder):
-        broken = True
-
-        def embed(self, texts: Sequence[str]) -> Any:
-            if self.broken:
-                self.broken = False
-                self.begun.set()
-                raise ZeroDivisionError
-            return super().embed(texts)
-
-    embedder = Broken(let=True)
-    world = after(worlds, embedder)
-    world.add(*steps(1))
-    assert embedder.begun.wait(60)
-    world.ingestor.flush()
-    assert (states(world), without_vectors(world)) == (["stored"], 0)

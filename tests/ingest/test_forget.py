@@ -10,16 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from stitch import Memory, Step, open_memory
-from stitch.core import LabelInventory, StepState, ToolCall
-from stitch.errors import InputError, JournalError
-from stitch.lifecycle.correct import correct, history
+from stitch.core import StepState, ToolCall
+from stitch.errors import InputError
 from stitch.lifecycle.erase import erase
-from stitch.lifecycle.multi_search import Needles
-from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.lm import Charge, Ledger, read_ledger
 from stitch.observe import TraceObserver
@@ -73,16 +68,6 @@ def rows_of(folder: Path, tenant: str) -> list[Any]:
 
 
 # Erasing
-
-
-def test_the_proof_counts_each_word_that_nobody_says_any_more(tmp_path: Path) -> None:
-    counted: list[int] = []
-    for said in ("zorblatt", "zorblatt karwick", "zorblatt karwick xylophan"):
-        with open_memory(tmp_path / str(len(counted))) as memory:
-            memory.add(Step(role="user", content="Now day 1.", id="a"), trajectory="trip")
-            memory.add(Step(role="user", content=said, id="b"), trajectory="trip")
-            counted.append(memory.lifecycle.erase(Selector(trajectory="trip", step="b")).proof.traces)
-    assert counted == sorted(set(counted))
 
 
 def test_of_an_erased_step_no_byte_is_left_in_any_file(tmp_path: Path) -> None:
@@ -182,18 +167,6 @@ def test_no_neighbor_keeps_a_word_that_only_the_erased_step_said(
     assert not {word for word in gone if word in known and not is_verb(word, base=True)}
 
 
-@pytest.mark.parametrize("verb", ["gave", "brought"])
-def test_an_answer_keeps_no_form_of_a_verb_that_only_the_erased_question_said(tmp_path: Path, verb: str) -> None:
-    with open_memory(tmp_path / "m") as memory:
-        question = Step(id="0", role="Ann", content=f"What {verb} you the idea?")
-        memory.add_many([question, Step(id="1", role="Bob", content="I painted to show my path.")], trajectory="t")
-        memory.flush()
-        memory.lifecycle.erase(Selector(trajectory="t", step="0"))
-        (left,) = memory.steps("t")
-        assert left.labels is not None
-        assert verb not in left.labels.model_dump_json()
-
-
 def test_the_proof_finds_what_is_left(folder: Path) -> None:
     (folder / "notes.txt").write_text("copied by hand: " + SECRET)
     with open_memory(folder, tenant="bob") as other:
@@ -201,33 +174,6 @@ def test_the_proof_finds_what_is_left(folder: Path) -> None:
     with open_memory(folder) as memory:
         proof = memory.lifecycle.erase(Selector(trajectory="trip", step="a")).proof
     assert [line.split(":")[0] for line in proof.found] == ["notes.txt"]
-
-
-def test_lines_of_other_tenants_stay_in_a_trace(folder: Path) -> None:
-    mine = {"tenant": "default", "trajectory": "trip", "steps": ["a"]}
-    lines = [mine, {**mine, "tenant": "bob"}, {**mine, "steps": ["b"]}, {**mine, "trajectory": "other"}]
-    (folder / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with open_memory(folder) as memory:
-        memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
-    kept = [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
-    assert kept == lines[1:]
-
-
-def test_of_files_those_are_forgotten_whose_steps_went_to_what_was_erased(memory: Memory, folder: Path) -> None:
-    memory.add_many(TRIP, trajectory="kept-trajectory")
-    memory.add_many([Step(role="user", content="Where is my doctor?")], trajectory="gone-trajectory")
-    files = [
-        {"tenant": "default", "file": f"/x/{name}.md", "trajectory": f"{name}-trajectory"} for name in ("gone", "kept")
-    ]
-    (folder / "files.jsonl").write_text("".join(json.dumps(line) + "\n" for line in files))
-    rejects = [{"tenant": "default", "source": line["file"], "reason": "no text"} for line in files]
-    (folder / "rejects.jsonl").write_text("".join(json.dumps(line) + "\n" for line in rejects))
-    memory.lifecycle.erase(Selector(trajectory="gone-trajectory"))
-    left = [
-        [json.loads(line) for line in (folder / name).read_text().splitlines()]
-        for name in ("files.jsonl", "rejects.jsonl")
-    ]
-    assert left == [files[1:], rejects[1:]]
 
 
 def test_the_ledger_keeps_what_a_forgotten_trajectory_cost_and_not_its_name(memory: Memory, folder: Path) -> None:
@@ -245,14 +191,6 @@ def test_the_ledger_keeps_what_a_forgotten_trajectory_cost_and_not_its_name(memo
     assert [bobs, kept] == before[1:]
     memory.lifecycle.erase(Selector(trajectory="kept-trajectory", step="a"))
     assert list(read_ledger(folder / "ledger.jsonl"))[2] == before[2]
-
-
-def test_a_trace_that_cannot_be_rewritten_is_an_error_and_nothing_is_erased(folder: Path) -> None:
-    (folder / "trace.jsonl").mkdir()
-    with open_memory(folder) as memory:
-        with pytest.raises((JournalError, IsADirectoryError)):
-            memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
-        assert memory.status().accepted == 5
 
 
 def test_an_interrupted_erasure_is_purged_when_the_memory_is_opened(folder: Path) -> None:
@@ -291,10 +229,6 @@ def test_tool_calls_and_metadata_are_erased_and_searched_for(memory: Memory, fol
     memory.flush()
     assert memory.lifecycle.erase(Selector(trajectory="tools")).proof.found == ()
     assert files_with(folder, b"tyrannosaurina", b"brontosauria") == []
-
-
-def test_erasing_nothing_says_so(memory: Memory) -> None:
-    assert memory.lifecycle.erase(Selector(trajectory="nowhere"))[:2] == (0, 0)
 
 
 # Selecting
@@ -343,57 +277,6 @@ def test_a_retired_step_is_kept_and_not_found(memory: Memory) -> None:
     assert memory.add(TRIP[0], trajectory="trip").repeated
 
 
-def test_what_only_retired_steps_say_is_not_in_the_inventory(memory: Memory) -> None:
-    before = memory.inventory()
-    assert "halcyon" in str(before).lower()
-    assert memory.lifecycle.retire(Selector(trajectory="trip", step="a")) == 1
-    after, of_trip = memory.inventory(), memory.inventory("trip")
-    assert after == of_trip
-    assert after.steps == before.steps - 1
-    assert "halcyon" not in str([scope.values for scope in after.scopes]).lower()
-    assert "halcyon" not in str(after.entity_types).lower()
-    assert sum(after.event_types.values()) < sum(before.event_types.values())
-    assert memory.lifecycle.verify() == (5, 4, ())
-    memory.lifecycle.retire(Selector(trajectory="trip"))
-    assert memory.inventory() == LabelInventory(merges=before.merges)
-    memory.add(Step(role="user", content="What is the rating of the museum?"), trajectory="trip")
-    assert memory.inventory().steps == 1
-    assert memory.lifecycle.verify() == (6, 1, ())
-
-
-def test_a_retired_step_that_came_back_is_told_and_removed(world: Any, steps: Make) -> None:
-    from stitch.lifecycle.repair import repair, verify
-
-    world.add(*steps(2))
-    record = next(iter(world.store.records.values()))
-    chosen = select(world.ingestor, Selector(trajectory="t", step="s0"), tenant="a")
-    assert retire(world.ingestor, chosen, tenant="a", at=0.0, reason="") == 1
-    world.store.put([record])
-    assert [each.what for each in verify(world.ingestor, tenant="a").disagreements] == [
-        "it is retired, and still in the store"
-    ]
-    assert repair(world.ingestor, tenant="a").disagreements == ()
-    assert [receipt.reason for receipt in world.ingestor.receipts("a", state=StepState.RETIRED)] == [
-        "retired 1970-01-01T00:00:00+00:00"
-    ]
-    with pytest.raises(InputError, match="is retired"):
-        correct(world.ingestor, tenant="a", trajectory="t", step="s0", at=1.0, text="x")
-
-
-def test_a_step_without_labels_is_not_retired_but_may_be_erased(world: Any, steps: Make, tmp_path: Path) -> None:
-    world.labeler.fail_next(JournalError("broken on purpose"))
-    world.add(*steps(2))
-    chosen = select(world.ingestor, Selector(everything=True), tenant="a")
-    with pytest.raises(InputError, match="2 of the steps wait"):
-        retire(world.ingestor, chosen, tenant="a", at=0.0, reason="")
-    with pytest.raises(InputError, match="waits for its labels"):
-        correct(world.ingestor, tenant="a", trajectory="t", step="s0", at=1.0, labels={"scope": "x"})
-    correct(world.ingestor, tenant="a", trajectory="t", step="s0", at=1.0, text="Right words")
-    assert world.ingestor.counts("a").stored == 1, "the corrected one was labeled"
-    assert erase(world.ingestor, chosen, tenant="a", folder=tmp_path).steps == 2
-    assert world.store.count() == 0
-
-
 # Correcting
 
 
@@ -416,14 +299,6 @@ def test_a_corrected_label_is_a_persons_and_found_and_keeps_its_history(memory: 
     assert memory.add(TRIP[1], trajectory="trip").repeated, "the source goes on giving the old words"
 
 
-def test_what_cannot_be_corrected_is_named(memory: Memory) -> None:
-    with pytest.raises(InputError, match="no step 'z'"):
-        memory.lifecycle.correct("z", trajectory="trip", text="x")
-    with pytest.raises(InputError, match="nothing to correct"):
-        memory.lifecycle.correct("a", trajectory="trip")
-    assert memory.lifecycle.history("a", trajectory="trip") == []
-
-
 def test_the_history_of_an_erased_step_is_erased(memory: Memory, folder: Path) -> None:
     memory.lifecycle.correct("a", trajectory="trip", text="Nothing to see here, really")
     memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
@@ -433,33 +308,6 @@ def test_the_history_of_an_erased_step_is_erased(memory: Memory, folder: Path) -
 
 
 # Searching for traces
-
-
-@given(
-    data=st.binary(max_size=300).map(bytes.lower),
-    cuts=st.lists(st.tuples(st.integers(0, 300), st.integers(8, 30)), max_size=20),
-    others=st.lists(st.binary(min_size=8, max_size=12), max_size=20),
-    repeat=st.sampled_from([1, 4000]),
-)
-def test_finding_many_traces_at_once_finds_what_looking_for_each_finds(
-    data: bytes, cuts: list[tuple[int, int]], others: list[bytes], repeat: int
-) -> None:
-    traces = {data[start : start + length] for start, length in cuts} | set(others)
-    traces = {trace for trace in traces if len(trace) >= 8}
-    everything = data * repeat
-    assert Needles(traces).found_in(everything) == {trace for trace in traces if trace in everything}
-
-
-def test_what_corrected_labels_were_says_nothing_of_an_erased_step(worlds: Make, tmp_path: Path) -> None:
-    world = worlds(tmp_path / "journal.sqlite")
-    world.add(Step(id="a", role="user", content="Olympus costs 76"), Step(id="b", role="user", content="It has a pool"))
-    correct(world.ingestor, tenant="a", trajectory="t", step="b", at=1.0, labels={"scope": "right"})
-    chosen = select(world.ingestor, Selector(trajectory="t", step="a"), tenant="a")
-    assert erase(world.ingestor, chosen, tenant="a", folder=tmp_path).proof.found == ()
-    (was,) = history(world.journal, tenant="a", trajectory="t", step="b")
-    assert was.labels is not None
-    assert (was.labels.context, was.labels.references) == ("", ())
-    assert was.labels.intent.scope == "scope 0", "what it was corrected from is kept"
 
 
 def test_what_an_erased_step_said_before_it_was_corrected_is_gone_too(tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +11,6 @@ from stitch.core import (
     DensityQuery,
     Label,
     LabelKind,
-    LabelMerge,
-    LabelsMerged,
-    ReferenceRewrite,
     Step,
     StepLabels,
     StepsAccepted,
@@ -27,7 +22,6 @@ from stitch.core import (
 )
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import (
-    InputError,
     JournalError,
     ModelUnavailableError,
     ScopeError,
@@ -92,17 +86,6 @@ def test_a_batch_is_embedded_and_put_at_once(world: Any, steps: Make) -> None:
     assert world.store.puts == [ids]
 
 
-def test_a_large_batch_is_worked_on_in_parts(world: Any, steps: Make) -> None:
-    receipts = world.add(*steps(1100))
-    assert states(receipts) == ["stored"] * 1100
-    assert [len(put) for put in world.store.puts] == [512, 512, 76]
-
-
-def test_nothing_is_done_for_no_steps(world: Any) -> None:
-    assert world.add() == []
-    assert world.labeler.calls == []
-
-
 def test_the_same_steps_twice_change_nothing(world: Any, steps: Make) -> None:
     world.add(*steps(5))
     before, truth = world.snippets(), world.truth()
@@ -112,13 +95,6 @@ def test_the_same_steps_twice_change_nothing(world: Any, steps: Make) -> None:
     assert world.truth()[:5] == truth
     assert {name: world.snippets()[name] for name in before} == before
     assert world.store.puts == [("s0", "s1", "s2", "s3", "s4"), ("s5", "s6")]
-
-
-def test_a_step_given_twice_in_a_batch_has_two_equal_receipts(world: Any, steps: Make) -> None:
-    (step,) = steps(1)
-    first, second = world.add(step, step)
-    assert (first.state, first.repeated) == (StepState.STORED, False)
-    assert second == first.model_copy(update={"repeated": True})
 
 
 def test_a_rejected_step_stops_a_batch_before_anything_is_written(world: Any, steps: Make) -> None:
@@ -147,17 +123,6 @@ def test_a_step_without_a_tenant_is_refused(world: Any, steps: Make, tenant: str
         world.add(*steps(1), tenant=tenant)
 
 
-@pytest.mark.parametrize("trajectory", ["", "x" * 600, "\ud800"])
-def test_a_step_without_a_trajectory_is_refused(world: Any, steps: Make, trajectory: str) -> None:
-    with pytest.raises(InputError):
-        world.add(*steps(1), trajectory=trajectory)
-
-
-def test_names_of_trajectories_are_cleaned(world: Any, steps: Make) -> None:
-    (receipt,) = world.add(*steps(1), trajectory="t\n")
-    assert (receipt.tenant, receipt.trajectory) == ("a", "t")
-
-
 def test_a_closed_memory_accepts_nothing(world: Any, steps: Make) -> None:
     world.ingestor.close()
     world.ingestor.close()
@@ -174,38 +139,6 @@ def test_a_failing_flush_still_closes_store_and_journal(world: Any, steps: Make)
     assert world.store.closed
     with pytest.raises(JournalError):
         world.journal.counts()
-
-
-def test_the_store_is_flushed_after_so_many_puts(worlds: Make, steps: Make) -> None:
-    world = worlds(flush_steps=4)
-    world.add(*steps(3))
-    assert (world.store.flushes, is_behind(world)) == (0, True)
-    world.add(*steps(3, start=3))
-    assert (world.store.flushes, is_behind(world)) == (1, False)
-
-
-def is_behind(world: Any) -> bool:
-    """Whether changes would be repeated if the power were lost."""
-    return bool(world.ingestor.snippets.position() < world.journal.last_change())
-
-
-def test_a_flush_that_fails_on_the_way_is_logged_and_tried_again(
-    worlds: Make, steps: Make, caplog: pytest.LogCaptureFixture
-) -> None:
-    class Stubborn(ListStore):
-        def flush(self) -> None:
-            if self.flushes == 0:
-                self.flushes += 1
-                raise NO_STORE
-            super().flush()
-
-    world = worlds(flush_steps=2, store=Stubborn())
-    with caplog.at_level(logging.WARNING):
-        assert states(world.add(*steps(2))) == ["stored", "stored"]
-    assert "could not be flushed: the disk is full" in caplog.text
-    assert is_behind(world)
-    world.add(*steps(2, start=2))
-    assert not is_behind(world)
 
 
 def test_events_tell_what_happened(worlds: Make, steps: Make) -> None:
@@ -229,26 +162,6 @@ def test_events_tell_what_happened(worlds: Make, steps: Make) -> None:
     ]
 
 
-def test_merges_are_told_once(worlds: Make, steps: Make, tmp_path: Path) -> None:
-    merges = [
-        LabelMerge(kind=LabelKind.EVENT_TYPE, alias="it", into="book", position=position, made_by="local")
-        for position in (1,)
-    ]
-    observer = RecordingObserver()
-    world = worlds(tmp_path / "j", observer=observer, labeler=ScriptedLabeler(merges=merges), checkpoint_steps=2)
-    world.add(*steps(1))
-    world.add(*steps(3, start=1))
-    world.inventory()
-    told = [event for event in observer.events if isinstance(event, LabelsMerged)]
-    assert told == [LabelsMerged(tenant="a", trajectory="t", merge=merges[0])]
-    world.ingestor.close()
-    again = RecordingObserver()
-    reopened = worlds(tmp_path / "j", observer=again, labeler=ScriptedLabeler(merges=merges))
-    reopened.add(*steps(1, start=4))
-    assert reopened.inventory().merges == tuple(merges)
-    assert not [event for event in again.events if isinstance(event, LabelsMerged)]
-
-
 def test_reindexing_fills_another_store_and_leaves_alone_what_it_has(worlds: Make, steps: Make) -> None:
     world = worlds()
     world.add(*steps(5))
@@ -267,14 +180,3 @@ def test_reindexing_fills_another_store_and_leaves_alone_what_it_has(worlds: Mak
     other.records[lost] = stale._replace(snippet=stale.snippet.model_copy(update={"summary": "old"}))
     assert snippets.rebuild() == 1
     assert other.records[lost].snippet == world.store.records[lost].snippet
-
-
-def test_rewrites_are_applied_where_they_stand(worlds: Make) -> None:
-    def script(step: Step, past: Sequence[Step]) -> StepLabels:
-        made = label_from_the_past(step, past)
-        rewrite = ReferenceRewrite(start=9, end=11, replacement="the hotel")
-        return made.model_copy(update={"references": (rewrite,)})
-
-    world = worlds(labeler=ScriptedLabeler(script))
-    world.add(Step(role="user", content="How much it costs", id="x"))
-    assert world.store.get("a", [snippet_id("a", "t", "x")])[0].resolved == "How much it [the hotel] costs"

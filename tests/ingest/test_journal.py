@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from stitch.core import StepState
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
-from stitch.journal import Entry, SqliteJournal
-from stitch.journal.entries import encode_labels
+from stitch.journal import SqliteJournal
 from stitch.testing.contracts.journal import JournalContract, MakeJournal
-from stitch.testing.journal_lives import ENCODED, LABELS, OTHERS, append, say
+from stitch.testing.journal_lives import ENCODED, LABELS, append, say
 from stitch.testing.journaling import DictJournal
 
 
@@ -31,19 +30,6 @@ class TestDictJournal(JournalContract):
     @pytest.fixture
     def make_journal(self) -> MakeJournal:
         return DictJournal
-
-
-@pytest.mark.parametrize("kind", [SqliteJournal, DictJournal])
-def test_makers_of_labels_are_counted_by_tenant(kind: type[SqliteJournal | DictJournal], tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "j") if kind is SqliteJournal else DictJournal()
-    mine = append(journal, *(say(str(n)) for n in range(5)))
-    theirs = append(journal, say("x"), tenant="b")
-    journal.record_labels([(entry.seq, ENCODED) for entry in mine[:3]])
-    journal.record_labels([(entry.seq, encode_labels(OTHERS, step="")) for entry in (mine[3], theirs[0])])
-    assert journal.makers("a") == {LABELS.made_by: 3, OTHERS.made_by: 1}
-    assert journal.makers("b") == {OTHERS.made_by: 1}
-    assert journal.makers("nobody") == {}
-    journal.close()
 
 
 @pytest.fixture
@@ -65,26 +51,6 @@ def test_steps_outlive_the_journal_object(tmp_path: Path) -> None:
     second.close()
     assert (one.state, one.labels, one.reason) == (StepState.STORED, LABELS, "")
     assert (two.state, two.labels, two.reason) == (StepState.FAILED, None, "no model")
-
-
-def test_a_trajectory_of_which_nothing_was_accepted_does_not_begin(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "j", max_step_chars=80)
-    (rejected,) = append(journal, say("x" * 100, id="1"))
-    assert isinstance(rejected, StepRejectedError)
-    assert journal.trajectories("a") == []
-    assert journal.tenants() == []
-    assert append(journal) == []
-    journal.close()
-
-
-@pytest.mark.parametrize(("content", "accepted"), [("ä" * 60, True), ("ä" * 90, False), ("a" * 90, False)])
-def test_length_is_counted_in_characters(tmp_path: Path, content: str, accepted: bool) -> None:
-    journal = SqliteJournal(tmp_path / "j", max_step_chars=100)
-    (result,) = append(journal, say(content, id="1"))
-    journal.close()
-    assert isinstance(result, Entry) is accepted
-    if isinstance(result, StepRejectedError):
-        assert "at most 100" in result.message
 
 
 names = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(
@@ -118,11 +84,6 @@ def test_a_second_owner_is_refused(tmp_path: Path) -> None:
     SqliteJournal(tmp_path / "j").close()
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match=r"nowhere.*missing or not accessible"):
-        SqliteJournal(tmp_path / "nowhere" / "j")
-
-
 def test_a_later_schema_is_refused(tmp_path: Path) -> None:
     SqliteJournal(tmp_path / "j").close()
     database = sqlite3.connect(tmp_path / "j")
@@ -139,13 +100,6 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(JournalError, match="it is not a journal"):
         SqliteJournal(tmp_path / "j")
-
-
-def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "j").write_text("dear diary, " * 100)
-    with pytest.raises(JournalError, match="it is not a journal"):
-        SqliteJournal(tmp_path / "j")
-    assert (tmp_path / "j").read_text().startswith("dear diary")
 
 
 def test_a_damaged_page_is_reported(tmp_path: Path) -> None:
@@ -198,10 +152,3 @@ def test_a_full_disk_loses_nothing_accepted(tmp_path: Path) -> None:
     reopened = SqliteJournal(tmp_path / "j")
     assert [entry.id for entry in reopened.entries("a", "t")] == ["1", "3"]
     reopened.close()
-
-
-def test_sync_moves_the_log_into_the_file(journal: SqliteJournal) -> None:
-    append(journal, say("a needle in the log"))
-    assert b"a needle in the log" not in journal.path.read_bytes()
-    journal.sync()
-    assert b"a needle in the log" in journal.path.read_bytes()

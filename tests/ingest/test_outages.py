@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import MemoryEvent, SnippetRecord, Step, StepsFailed, StepsStored, StepState, StoreAway, StoreBack
-from stitch.errors import ModelUnavailableError, StoreError, StoreUnavailableError
+from stitch.errors import StoreUnavailableError
 from stitch.ingest import outage
 from stitch.testing.observing import RecordingObserver
 from stitch.testing.storing import ListStore
@@ -76,23 +75,6 @@ def test_the_store_is_put_by_itself_once_it_is_back(worlds: Make, steps: Make, m
     assert states(world.ingestor.receipts("a")) == ["stored"] * 2
 
 
-def test_one_line_says_that_the_store_goes_and_one_that_it_is_back(
-    worlds: Make, steps: Make, caplog: pytest.LogCaptureFixture
-) -> None:
-    observer = RecordingObserver()
-    world = worlds(observer=observer, timer=lambda: 5.0)
-    world.store.away = True
-    with caplog.at_level(logging.WARNING):
-        for n in range(20):
-            world.add(*steps(1, start=n))
-            world.ingestor.flush()
-    assert caplog.records == [], "what is told is told by events"
-    world.store.away = False
-    world.ingestor.flush()
-    told = [event for event in observer.events if isinstance(event, StoreAway | StoreBack | StepsFailed)]
-    assert told == [StoreAway(reason="nobody answers"), StoreBack(away_s=0.0, waiting=20)]
-
-
 def test_while_it_is_away_nobody_waits_for_it(world: Any, steps: Make) -> None:
     world.store.away = True
     world.add(*steps(1))
@@ -121,12 +103,6 @@ def test_closing_says_how_many_wait_and_the_next_opening_puts_them(
     assert states(again.ingestor.receipts("a")) == ["stored"] * 5
 
 
-def test_what_cannot_succeed_still_fails(world: Any, steps: Make) -> None:
-    world.store.fail_next(StoreError("the server refuses the request"))
-    assert states(world.add(*steps(1))) == ["failed"]
-    assert world.ingestor.reach.reason == ""
-
-
 def test_a_retry_while_it_is_away_is_an_error_and_loses_nothing(world: Any, steps: Make) -> None:
     world.store.away = True
     world.add(*steps(2))
@@ -134,27 +110,6 @@ def test_a_retry_while_it_is_away_is_an_error_and_loses_nothing(world: Any, step
         world.ingestor.retry()
     world.store.away = False
     assert world.ingestor.retry() == 2
-
-
-def test_what_has_no_labels_when_the_store_goes_is_found_by_its_words_when_it_is_back(world: Any, steps: Make) -> None:
-    world.labeler.fail_next(ModelUnavailableError("no answer from the provider"))
-    world.store.away = True
-    assert states(world.add(*steps(2))) == ["failed", "failed"]
-    world.store.away = False
-    world.ingestor.flush()
-    assert world.store.count("a") == 2
-    assert [receipt.reason for receipt in world.ingestor.receipts("a")] == ["no answer from the provider"] * 2
-
-
-def test_a_flush_that_the_store_does_not_answer_is_made_up_for(world: Any, steps: Make) -> None:
-    world.add(*steps(2))
-    world.store.fail_next(StoreUnavailableError("timed out"))
-    world.ingestor.flush()
-    assert world.ingestor.reach.reason == "timed out"
-    assert world.journal.projected("snippets") == 0
-    world.ingestor.flush()
-    assert world.ingestor.reach.reason == ""
-    assert world.journal.projected("snippets") == world.journal.last_change()
 
 
 def test_a_correction_while_it_is_away_is_told_and_put_when_it_is_back(world: Any, steps: Make) -> None:
@@ -171,48 +126,6 @@ def test_a_correction_while_it_is_away_is_told_and_put_when_it_is_back(world: An
     world.store.away = False
     world.ingestor.flush()
     assert {snippet.text for snippet in world.store.scroll("a")} >= {"Book the Ritz"}
-
-
-class InterruptedStore(ListStore):
-    """A store in whose next put something else happens first."""
-
-    first: Callable[[], object] | None = None
-
-    def put(self, records: Sequence[SnippetRecord]) -> None:
-        """Write snippets."""
-        if (first := self.first) is not None:
-            self.first = None
-            first()
-        super().put(records)
-
-
-def test_what_is_added_while_it_is_seen_that_the_store_is_back_is_put_too(worlds: Make, steps: Make) -> None:
-    world = worlds(store=InterruptedStore())
-    world.store.away = True
-    world.add(*steps(1))
-    world.store.away = False
-    world.store.first = lambda: world.add(*steps(2), trajectory="u")
-    world.ingestor.flush()
-    assert states(world.ingestor.receipts("a")) == ["stored"] * 3
-
-
-def test_what_finds_the_store_away_while_others_find_it_back_is_put_too(worlds: Make, steps: Make) -> None:
-    world = worlds(store=InterruptedStore())
-    world.store.away = True
-    world.add(*steps(1))
-    world.add(*steps(1), trajectory="v")
-    world.store.away = False
-
-    def goes_for_a_moment() -> None:
-        world.store.first = lost_again
-
-    def lost_again() -> None:
-        world.store.fail_next(StoreUnavailableError("reset"))
-        world.add(*steps(2), trajectory="u")
-
-    world.store.first = goes_for_a_moment
-    world.ingestor.flush()
-    assert states(world.ingestor.receipts("a")) == ["stored"] * 4
 
 
 acts = st.lists(

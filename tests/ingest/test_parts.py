@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from stitch.core import (
-    ContextualIntent,
-    EntityTypeSummary,
-    LabelInventory,
-    LabelKind,
-    LabelMerge,
     MemorySnippet,
     ReferenceRewrite,
-    ScopeSummary,
     Step,
-    StepLabels,
-    ToolCall,
 )
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import InputError
-from stitch.ingest.active_labels import of_these, without_retired
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
 from stitch.ingest.records import make_records
 from stitch.ingest.writing import SnippetWriter
-from stitch.journal.entries import Entry, encode_labels
 from stitch.testing.journaling import DictJournal
-from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore
 
 if TYPE_CHECKING:
@@ -85,76 +74,6 @@ def test_a_record_has_a_unit_vector_in_which_short_steps_lean_on_their_context()
     assert make_records([], embedder=plain, lexical=LEXICAL) == []
 
 
-def entry(position: int, content: str, intent: ContextualIntent | None, **about: Any) -> Entry:
-    labels = None if intent is None else StepLabels(intent=intent, made_by="local")
-    step = Step(id=str(position), role="user", content=content, **about)
-    return Entry(position + 1, "a", "t", position, step, 1.0, labels=labels)
-
-
-def test_a_label_space_keeps_what_the_steps_that_are_left_say() -> None:
-    about: dict[str, Any] = {"trajectory": "t", "summary": "The Olympus costs 76"}
-    inventory = LabelInventory(
-        scopes=(
-            ScopeSummary(
-                name="day 1", spans=((0, 1), (4, 5), (9, 9)), steps=7, terms={"hotel": 2.0, "price": 1.0},
-                values={"olympus": 2, "76": 1}, **about,
-            ),
-            ScopeSummary(name="day 2", spans=((2, 3),), steps=2, values={"zephyr": 1}, **about),
-            ScopeSummary(name="gone", spans=((6, 6),), steps=1, **about),
-        ),
-        event_types={"ask": 3, "propose": 2, "book": 1},
-        entity_types={
-            "price": EntityTypeSummary(steps=4, values=("76", "80")),
-            "place": EntityTypeSummary(steps=1, values=("rome",)),
-        },
-        merges=(LabelMerge(kind=LabelKind.EVENT_TYPE, alias="ask again", into="ask"),),
-        steps=11,
-    )  # fmt: skip
-    one = ContextualIntent(scope="day 1", event_types=("ask again", "ask"), entity_types=("price",))
-    other = ContextualIntent(scope="day 2", event_types=("propose",))
-    left = of_these(
-        inventory,
-        [
-            entry(1, "Which hotels are there?", one),
-            entry(3, "See.", other, tool_calls=(ToolCall(name="find", arguments={"name": "ZEPHYR"}),)),
-            entry(5, "The Olympus", one),
-            entry(7, "80 or more", None),
-        ],
-    )
-    assert left == LabelInventory(
-        scopes=(
-            ScopeSummary(
-                name="day 1", trajectory="t", spans=((0, 1), (4, 5)), steps=2, summary="day 1", terms={"hotel": 2.0},
-                values={"olympus": 2},
-            ),
-            ScopeSummary(name="day 2", spans=((2, 3),), steps=1, values={"zephyr": 1}, **about),
-        ),
-        event_types={"ask": 2, "propose": 1},
-        entity_types={"price": EntityTypeSummary(steps=2)},
-        merges=inventory.merges,
-        steps=3,
-    )  # fmt: skip
-
-
-def test_a_label_space_changes_only_where_a_step_was_retired() -> None:
-    journal, inventory = DictJournal(), LabelInventory(event_types={"ask": 2, "book": 1}, steps=2)
-    entries: list[Entry] = []
-    for trajectory in "tu":
-        accepted = journal.append_many(
-            [Step(role="user", content=text) for text in ("one", "two")],
-            tenant="a",
-            trajectory=trajectory,
-            recorded=1.0,
-        )
-        entries = [each for each in accepted if isinstance(each, Entry)]
-        labels = StepLabels(intent=ContextualIntent(event_types=("ask",)), made_by="local")
-        journal.record_labels([(each.seq, encode_labels(labels, step="")) for each in entries])
-    journal.retire([entries[0].seq], at=2.0, reason="old")
-    active = LabelInventory(event_types={"ask": 1}, steps=1)
-    assert without_retired(inventory, journal, tenant="a", trajectory="t") is inventory
-    assert without_retired(inventory, journal, tenant="a", trajectory="u") == active
-
-
 class Counting(ListStore):
     """A store that counts its flushes and the sizes of its puts."""
 
@@ -202,30 +121,6 @@ class Writing:
         return self.writer.position()
 
 
-def test_a_flush_is_due_when_enough_was_put_since_the_last_one() -> None:
-    world, due = Writing(), []
-    for steps in (2, 0, 1, 4):
-        world.writer.count(steps)
-        due.append(world.writer.is_due)
-    assert (due, world.store.flushes) == ([False, False, True, True], 0)
-    world.writer.checkpoint()
-    assert (world.writer.is_due, world.store.flushes) == (False, 1)
-
-
-def test_snippets_are_put_in_small_pieces_while_somebody_searches() -> None:
-    world, stood_back = Writing(), list[int]()
-    snippets = [snippet("x", step=str(number)) for number in range(100)]
-
-    def put(given: Sequence[MemorySnippet]) -> None:
-        world.writer.put(given, stand_back=lambda: stood_back.append(len(world.store.sizes)))
-
-    put(snippets)
-    with world.searches.first():
-        put(snippets)
-    put([])
-    assert (world.store.sizes, stood_back) == ([100, 48, 48, 4], [0, 1, 2, 3])
-
-
 def test_a_store_has_come_as_far_as_nobody_is_still_at_a_change() -> None:
     world = Writing()
     first = world.accept()
@@ -256,45 +151,3 @@ def test_a_store_has_come_as_far_as_nobody_is_still_at_a_change() -> None:
     world.writer.settle("a", "u")
     assert (world.applied(), world.writer.owed) == (third, [])
     assert sorted((each.trajectory, each.position) for each in world.store.scroll("a")) == [("u", 1), ("u", 2)]
-
-
-def test_a_store_that_does_not_follow_all_is_not_said_to() -> None:
-    world = Writing()
-    world.accept()
-    late = SnippetWriter(
-        journal=world.journal,
-        store=world.store,
-        embedder=Axes(),
-        lexical=LEXICAL,
-        searches=RightOfWay(),
-        reach=always_there(),
-        flush_steps=1,
-    )
-    late.checkpoint()
-    assert late.position() == 0
-    late.apply(list(world.journal.changes()))
-    late.checkpoint()
-    assert late.position() == world.journal.last_change()
-    world.accept()
-    late.checkpoint()
-    assert late.position() == world.journal.last_change()
-
-
-@pytest.mark.parametrize("name", ["scripted", "other"])
-def test_who_goes_on_without_a_checkpoint_knows_every_step_from_the_first(
-    worlds: Callable[..., Any], steps: Callable[..., list[Step]], name: str
-) -> None:
-    first = worlds(checkpoint_steps=100)
-    first.add(*steps(5))
-    later = worlds(journal=first.journal, store=first.store, labeler=ScriptedLabeler(name=name), checkpoint_steps=100)
-    later.add(Step(id="next", role="user", content="It opens at 9"))
-    *_, entry = first.journal.entries("a", "t")
-    assert (entry.labels.summary, entry.labels.intent.scope) == ("step 5", "scope 1")
-
-
-def test_nobody_stands_back_for_a_search_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stitch.ingest.priorities._LATELY_S", 0.0)
-    searches = RightOfWay()
-    with searches.first(), searches.first():
-        assert searches.wanted
-    assert not searches.wanted

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-import threading
-import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stitch import open_memory
-from stitch.core import Receipt, Step, StepLabels, StepState
+from stitch.core import Receipt, Step, StepState
 from stitch.embed.hashing import HashingEmbedder
-from stitch.errors import ReplyError
 from stitch.ingest import Ingestor
-from stitch.ingest.priorities import RightOfWay
 from stitch.memory import Memory
 from stitch.testing.journaling import DictJournal
-from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
+from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.storing import ListStore
 
 
@@ -70,44 +64,6 @@ def test_every_step_with_a_receipt_is_found_at_once(plans: list[list[Batch]]) ->
         assert memory.lifecycle.verify().disagreements == ()
 
 
-def test_work_stands_back_for_what_is_in_a_hurry_and_for_nothing_after_it() -> None:
-    way, done = RightOfWay(), list[str]()
-    begun, end = threading.Event(), threading.Event()
-
-    def hurry() -> None:
-        with way.first():
-            begun.set()
-            assert end.wait(60)
-            done.append("hurry")
-
-    def work() -> None:
-        way.stand_back()
-        done.append("work")
-
-    threads = [threading.Thread(target=hurry)]
-    threads[0].start()
-    assert begun.wait(60)
-    assert way.wanted
-    threads.append(threading.Thread(target=work))
-    threads[1].start()
-    end.set()
-    for thread in threads:
-        thread.join()
-    assert sorted(done) == ["hurry", "work"]
-    way.stand_back()  # nobody is in a hurry: it returns at once
-
-
-def test_work_goes_on_however_long_the_hurry_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stitch.ingest.priorities.PATIENCE_S", 0.001)
-    way = RightOfWay()
-    with way.first():
-        began = time.monotonic()
-        way.stand_back()
-        way.stand_back()  # it has not worked long enough to stand back once more
-    assert time.monotonic() - began < 60
-    assert not RightOfWay().wanted
-
-
 def ingestor(labeler: ScriptedLabeler) -> Ingestor:
     return Ingestor(journal=DictJournal(), store=ListStore(), embedder=HashingEmbedder(8), labeler=labeler)
 
@@ -120,22 +76,3 @@ def test_steps_are_labeled_a_few_at_a_time_so_that_searches_go_between() -> None
     ingestor(labeler).add_many(STEPS, tenant="a", trajectory="t")
     assert [len(ids) for _, ids in labeler.calls] == [4, 4, 3]
     assert [step for _, ids in labeler.calls for step in ids] == [step.id for step in STEPS]
-
-
-def test_a_failure_behind_the_first_few_steps_leaves_labels_as_they_would_have_been() -> None:
-    failures = [ReplyError("half a reply"), RuntimeError("a bug")]
-
-    def script(step: Step, past: Sequence[Step]) -> StepLabels:
-        if step.id == "6" and failures:
-            raise failures.pop()
-        return label_from_the_past(step, past)
-
-    whole, broken = ingestor(ScriptedLabeler()), ingestor(ScriptedLabeler(script))
-    whole.add_many(STEPS, tenant="a", trajectory="t")
-    receipts = broken.add_many(STEPS, tenant="a", trajectory="t")
-    assert {receipt.state for receipt in receipts} == {StepState.FAILED}
-    assert broken.retry("a") == 0
-    assert broken.retry("a") == len(STEPS)
-    made, wanted = ([entry.labels for entry in each.journal.entries("a", "t")] for each in (broken, whole))
-    assert made == wanted
-    assert broken.inventory("a") == whole.inventory("a")

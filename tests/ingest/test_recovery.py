@@ -13,7 +13,7 @@ import pytest
 
 from stitch.core import StepState
 from stitch.embed.hashing import HashingEmbedder
-from stitch.errors import ModelUnavailableError, StoreError
+from stitch.errors import ModelUnavailableError
 from stitch.journal import SqliteJournal
 from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.observing import RecordingObserver
@@ -189,31 +189,6 @@ def test_a_crash_among_failures_is_recovered_from(run: Run) -> None:
         assert outcome(run, world, left) == expected, f"boundary {number}: {plan.crossed[number]}"
 
 
-def test_when_a_step_was_recorded_comes_from_the_journal(worlds: Make, steps: Make, tmp_path: Path) -> None:
-    first = worlds(tmp_path / "j", clock=lambda: 7.0)
-    first.labeler.fail_next(KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        first.add(*steps(2))
-    first.journal.close()
-    second = worlds(tmp_path / "j", clock=lambda: 8.0, store=first.store)
-    assert second.ingestor.recover() > 0
-    assert {snippet.recorded for snippet in second.store.scroll("a")} == {7.0}
-
-
-def test_recovering_labels_those_that_failed_before_an_accepted_one(worlds: Make, steps: Make, tmp_path: Path) -> None:
-    first = worlds(tmp_path / "j")
-    first.labeler.fail_next(ModelUnavailableError("no answer"), KeyboardInterrupt())
-    first.add(*steps(2))
-    with pytest.raises(KeyboardInterrupt):
-        first.add(*steps(1, start=2))
-    first.add(*steps(1), trajectory="u")
-    first.journal.close()
-    second = worlds(tmp_path / "j", store=first.store)
-    second.ingestor.recover()
-    assert second.labeler.calls == [("t", ("s0", "s1", "s2"))]
-    assert second.ingestor.counts().stored == 4
-
-
 def reopened(store: ListStore) -> ListStore:
     store.reopen()
     return store
@@ -228,24 +203,3 @@ def test_what_failed_alone_waits_for_a_retry(worlds: Make, steps: Make, tmp_path
     assert second.ingestor.recover() == 0
     assert second.labeler.calls == []
     assert [r.state for r in second.ingestor.receipts("a")] == [StepState.FAILED] * 2
-
-
-def test_a_store_that_cannot_take_back_what_it_lost_is_reported(worlds: Make, steps: Make, tmp_path: Path) -> None:
-    first = worlds(tmp_path / "j")
-    first.add(*steps(2))
-    first.journal.close()
-    second = worlds(tmp_path / "j")
-    second.store.fail_next(StoreError("the disk is full"))
-    with pytest.raises(StoreError, match="the disk is full"):
-        second.ingestor.recover()
-    assert second.ingestor.recover() == 2
-
-
-def test_many_steps_are_put_again_in_parts(worlds: Make, steps: Make, tmp_path: Path) -> None:
-    first = worlds(tmp_path / "j")
-    first.add(*steps(1100))
-    first.journal.close()
-    second = worlds(tmp_path / "j")
-    assert second.ingestor.recover() == 1100
-    assert [len(put) for put in second.store.puts] == [512, 512, 76]
-    assert second.snippets() == first.snippets()

@@ -15,9 +15,8 @@ from stitch import Step, open_memory
 from stitch.cli import main
 from stitch.core import StepState
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
-from stitch.errors import InputError, ReplyError, SettingsError
+from stitch.errors import InputError, SettingsError
 from stitch.lifecycle.retention import expire
-from stitch.lifecycle.selection import Selector
 
 Make = Callable[..., Any]
 
@@ -116,86 +115,11 @@ def test_by_a_clock_that_jumped_ahead_nothing_expires_until_somebody_says_that_i
     assert run(world, rule, now=now, folder=tmp_path).silent_days == 0
 
 
-def test_a_silence_is_asked_about_once(worlds: Make, tmp_path: Path) -> None:
-    world = worlds(tmp_path / "j")
-    accepted(world, 0.0, 10 * DAY, 10 * DAY + YEAR, 20 * DAY + YEAR)
-    rule, now = RetentionRule(older_than_days=380, action="erase"), YEAR + 21 * DAY
-    assert run(world, rule, now=now, folder=tmp_path, dry_run=True).silent_days == 366
-    expire(world.ingestor, [rule], tenant="a", folder=tmp_path, now=now, trust_clock=True)
-    assert run(world, rule, now=now + 10 * DAY, folder=tmp_path).rules[0].steps == 1
-    assert shown(world) == ["376", "386"]
-
-
-def test_of_a_tenant_that_expired_nothing_is_left_that_names_it(worlds: Make, tmp_path: Path) -> None:
-    world = worlds(tmp_path / "j")
-    accepted(world, 0.0, DAY)
-    rule = RetentionRule(older_than_days=1, action="erase")
-    expire(world.ingestor, [rule], tenant="a", folder=tmp_path, now=3 * YEAR, trust_clock=True)
-    assert world.journal.trajectories("a") == []
-    assert list(world.journal.records("a", kind="trusted clock")) == []
-
-
-def test_what_is_old_without_any_silence_expires_unasked(worlds: Make, tmp_path: Path) -> None:
-    world = worlds(tmp_path / "j")
-    accepted(world, 0.0, 300 * DAY, 600 * DAY, 900 * DAY)
-    rule = RetentionRule(older_than_days=400, action="erase")
-    assert run(world, rule, now=1_200 * DAY, folder=tmp_path).rules[0].steps == 3
-
-
-def test_a_rule_that_spares_what_others_say_sees_the_jump_behind_them(worlds: Make, tmp_path: Path) -> None:
-    world = worlds(tmp_path / "j")
-    accepted(world, 0.0, DAY, 2 * DAY, 3 * DAY)
-    rule = RetentionRule(older_than_days=90, action="retire", event_type="tell")
-    assert run(world, rule, now=3 * YEAR, folder=tmp_path, dry_run=True).rules[0].steps == 2
-    with pytest.raises(InputError, match="may have jumped ahead"):
-        run(world, rule, now=3 * YEAR, folder=tmp_path)
-
-
-@pytest.mark.parametrize("verb", ["erase", "retire"])
-def test_what_is_named_by_age_stays_after_a_jump_of_the_clock_until_somebody_says_that_it_is_right(
-    tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = [0.0]
-    monkeypatch.setattr("time.time", lambda: clock[0])
-    with open_memory(tmp_path / "m") as memory:
-        memory.lifecycle._ingestor._clock = lambda: clock[0]
-        for day in (1, 2, 3 * 366):
-            clock[0] = day * DAY
-            memory.add(Step(role="user", content=f"It is day {day}.", id=str(day)), trajectory="t")
-        change, aged = getattr(memory.lifecycle, verb), Selector(accepted_before=clock[0] - 90 * DAY)
-        with pytest.raises(InputError, match="no step was accepted in 1096 days") as refused:
-            change(aged)
-        assert "--trust-clock" in str(refused.value.hint)
-        assert memory.lifecycle.count(aged) == 2
-        assert len(memory.search("Which day is it?").hits) == 3
-        change(aged, trust_clock=True)
-        assert [hit.snippet.step for hit in memory.search("Which day is it?").hits] == [str(3 * 366)]
-        change(aged)
-
-
-def test_steps_of_a_time_to_come_are_counted(worlds: Make, tmp_path: Path) -> None:
-    world = worlds(tmp_path / "j")
-    accepted(world, 0.0, 5 * DAY, 6 * DAY)
-    rule = RetentionRule(older_than_days=1, action="retire")
-    done = run(world, rule, now=2 * DAY, folder=tmp_path)
-    assert (done.rules[0].steps, done.to_come, done.silent_days) == (1, 2, 0)
-
-
 def test_when_a_step_happened_decides_nothing(world: Any, tmp_path: Path) -> None:
     world.add(Step(role="user", content="Long ago", timestamp=1.0), Step(role="user", content="Soon", timestamp=1e12))
     rule = RetentionRule(older_than_days=1, action="retire")
     assert run(world, rule, now=1000.0 + DAY, folder=tmp_path).rules[0].steps == 0
     assert run(world, rule, now=1001.0 + DAY, folder=tmp_path).rules[0].steps == 2
-
-
-def test_steps_without_labels_are_counted_and_not_retired(world: Any, steps: Make, tmp_path: Path) -> None:
-    world.labeler.fail_next(ReplyError("broken on purpose"))
-    world.add(*steps(2))
-    rule = RetentionRule(older_than_days=0, action="retire")
-    assert run(world, rule, now=9 * DAY, folder=tmp_path).rules == ((rule, 0, 2),)
-    assert (
-        run(world, RetentionRule(older_than_days=0, action="erase"), now=9 * DAY, folder=tmp_path).rules[0].steps == 2
-    )
 
 
 @pytest.mark.parametrize("wrong", [{"older_than_days": -1}, {"action": "hide"}, {"older_than_days": float("nan")}])

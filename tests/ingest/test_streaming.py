@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +12,10 @@ import pytest
 
 from stitch import open_memory
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
-from stitch.errors import InputError, ModelUnavailableError
+from stitch.errors import InputError
 from stitch.ingest.streaming import abatches, batches
-from stitch.testing.labeling import ScriptedLabeler
 
 Make = Callable[..., Any]
-
-
-class Patient(ScriptedLabeler):
-    """A labeler that wants windows of four."""
-
-    def ready(self, steps: Sequence[Step], *, waited_s: float) -> int:
-        """Whole windows; all after a minute."""
-        return len(steps) if waited_s >= 60 else len(steps) // 4 * 4
 
 
 def test_what_comes_alone_is_handed_over_alone_and_at_once() -> None:
@@ -58,22 +49,6 @@ def test_whoever_is_too_fast_waits_at_the_bound() -> None:
         assert made[0] <= len(taken) + 6
     assert taken == list(range(100))
     assert max(sizes) <= 5
-
-
-def test_a_quiet_stream_ticks_and_an_error_comes_after_what_was_before() -> None:
-    quiet = threading.Event()
-
-    def breaking() -> Iterator[int]:
-        yield 1
-        quiet.wait(60)
-        raise InputError("broken")
-
-    coming = batches(breaking(), tick_s=0.01)
-    assert next(filter(None, coming)) == [1]  # whoever makes it may need more than a tick to begin
-    assert next(coming) == []
-    quiet.set()
-    with pytest.raises(InputError, match="broken"):
-        list(coming)
 
 
 def test_a_stream_that_is_left_takes_no_more() -> None:
@@ -194,63 +169,3 @@ def test_many_writers_of_one_trajectory_and_of_several_lose_nothing(tmp_path: Pa
         assert {entry.state for entry in said} == {StepState.STORED}
         assert [entry.position for entry in memory.steps("shared")] == list(range(36))
         assert memory.lifecycle.verify().disagreements == ()
-
-
-def test_a_window_closes_by_size_by_waiting_and_by_flushing(worlds: Make, steps: Make) -> None:
-    now = [0.0]
-    world = worlds(labeler=Patient(), label_threads=2, timer=lambda: now[0])
-    receipts = world.add(*steps(6))
-    assert {receipt.state for receipt in receipts} == {StepState.ACCEPTED}
-    assert len(world.store.records) == 6
-    assert world.ingestor._bring_on("a", "t") is not None
-    assert world.ingestor.counts("a").stored == 4
-    now[0] = 61.0
-    assert world.ingestor._bring_on("a", "t") is None
-    assert world.ingestor.counts("a").stored == 6
-    world.add(*steps(3, start=6))
-    world.add(*steps(3), trajectory="u")
-    world.ingestor.flush()
-    assert world.ingestor.counts("a").stored == 12
-    world.ingestor.close()
-
-
-def test_labels_follow_without_a_call(worlds: Make, steps: Make) -> None:
-    labeled = threading.Event()
-
-    class Telling(Patient):
-        def _called(self, trajectory: str, steps: Sequence[Step]) -> None:
-            super()._called(trajectory, steps)
-            labeled.set()
-
-    world = worlds(labeler=Telling(), label_threads=1)
-    assert {receipt.state for receipt in world.add(*steps(4))} == {StepState.ACCEPTED}
-    assert labeled.wait(60)
-    world.ingestor.close()
-
-
-def test_a_memory_that_is_left_by_an_error_goes_on_with_its_labels_later(
-    worlds: Make, steps: Make, tmp_path: Path
-) -> None:
-    world = worlds(tmp_path / "j", labeler=Patient(), label_threads=1)
-    world.add(*steps(3))
-    world.ingestor.close(finish=False)
-    assert world.labeler.calls == []
-    again = worlds(tmp_path / "j", labeler=Patient(), label_threads=1)
-    assert again.ingestor.recover() == 3
-    assert len(again.store.records) == 3
-    again.ingestor.flush()
-    assert again.ingestor.counts("a").stored == 3
-    again.ingestor.close()
-
-
-def test_labels_that_cannot_be_made_now_are_made_when_the_trajectory_goes_on(worlds: Make, steps: Make) -> None:
-    world = worlds(labeler=Patient(), label_threads=1)
-    world.labeler.fail_next(*[ModelUnavailableError("down")] * 3)
-    world.add(*steps(4))
-    while world.ingestor._bring_on("a", "t") is None and world.labeler._failures:
-        pass
-    world.add(*steps(4, start=4))
-    world.ingestor.flush()
-    world.ingestor.retry("a")
-    assert world.ingestor.counts("a").stored == 8
-    world.ingestor.close()

@@ -129,24 +129,6 @@ def test_a_process_that_dies_at_any_call_leaves_the_next_one_to_go_on_as_if_it_h
         assert life.outcome() == expected, f"killed before call {call}"
 
 
-def test_a_window_that_was_cut_because_it_had_waited_is_cut_there_again(tmp_path: Path) -> None:
-    steps = talk(8)
-    calm = Life(tmp_path / "calm", windowed)
-    calm.add(*steps[:2])
-    calm.now[0] = 61.0
-    calm.add(steps[2])
-    calm.add(*steps[3:])
-    life = Life(tmp_path / "killed", windowed)
-    life.add(*steps[:2])
-    life.now[0], life.provider.dies_before = 61.0, 0
-    with pytest.raises(Killed):
-        life.add(steps[2])
-    life.now[0] = 0.0
-    life.kill_and_begin()
-    life.add(*steps[3:])
-    assert life.outcome() == calm.outcome()
-
-
 def test_what_a_model_replied_is_not_asked_again_when_its_labels_were_not_written(tmp_path: Path) -> None:
     steps = talk(4)
     life = Life(tmp_path / "j", windowed)
@@ -164,16 +146,6 @@ def test_what_a_model_replied_is_not_asked_again_when_its_labels_were_not_writte
     assert len(life.provider.prompts) == 1
     assert {labels.made_by for labels in life.labels() if labels} == {life.ingestor.labeler.name}
     assert life.ingestor.journal.replies("a", "t") == {}
-
-
-def test_a_memory_that_was_closed_for_long_cuts_no_window(tmp_path: Path) -> None:
-    life = Life(tmp_path / "j", windowed)
-    life.add(*talk(3))
-    life.now[0] = 1e6
-    life.kill_and_begin()
-    assert life.labels() == [None] * 3
-    life.add(*talk(4)[3:])
-    assert len(life.provider.prompts) == 1
 
 
 def test_an_interruption_gives_up_and_what_waits_goes_on_waiting(tmp_path: Path) -> None:

@@ -6,17 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall, snippet_id
-from stitch.errors import JournalError
+from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall
 from stitch.journal.entries import Entry, encode_labels
-from stitch.lifecycle.cleaning import NO_SCOPE, Cleaner, ErasedWords, split_names
+from stitch.lifecycle.cleaning import NO_SCOPE, Cleaner, ErasedWords
 from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts, rewrite
-from stitch.lifecycle.traces import traces_of
-from stitch.lifecycle.unsaid import Unsaid, fold
-from stitch.text.words import stem
 
 GONE = Step(
     id="gone", role="user", content="Zorblatt hums a lovely tune at johnKarwick 7pm",
@@ -66,26 +60,6 @@ def test_what_may_quote_erased_steps_has_all_words_of_what_they_alone_say_in_a_r
     assert not [text for text in ("a lovely day", "a tune", "lovely tune", "") if words.may_be_in(text)]
 
 
-FORMS = (
-    "dying dies die lying lie skies sky hoping hope hop 7pm 12 12's straße strasse caf\u00e9 O\u2019Hara o'hara a new "
-    "zorblatts Zorblatt john_karwick johnKarwick karwick responsibly responsibility news \u0130x ab-cd.ef"
-)
-SAID = st.lists(st.sampled_from(FORMS.split())).map(" ".join)
-
-
-@given(SAID, st.lists(SAID))
-def test_what_no_text_says_is_what_is_left_when_all_are_cut_into_words(gone: str, texts: list[str]) -> None:
-    unsaid = Unsaid(split_names(gone), cut=split_names)
-    for text in texts:
-        unsaid.read(text)
-    said = set(split_names(" ".join(texts)))
-    assert unsaid.words == set(split_names(gone)) - said
-    assert unsaid.stems == set(map(stem, split_names(gone))) - set(map(stem, said))
-    for word in split_names(gone):
-        if word in unsaid.words or stem(word) in unsaid.stems:
-            assert unsaid.may_be_in(fold(f"the {word}"))
-
-
 def refer(replacement: str, antecedent: str | None = None) -> ReferenceRewrite:
     return ReferenceRewrite(start=0, end=2, replacement=replacement, antecedent=antecedent)
 
@@ -131,32 +105,6 @@ def test_labels_of_a_remaining_step_lose_what_they_have_from_erased_ones(
 ) -> None:
     made = Cleaner(LEFT, [gone()]).clean(encode_labels(labels(**had), step="left"))
     assert made == (None if has is None else encode_labels(labels(**{**had, **has}), step="left"))
-
-
-def test_traces_are_the_id_the_names_and_three_fragments_of_each_line() -> None:
-    line = "0123456789" * 6
-    step = Step(
-        id="s", role="user", content=f"{line}\nshort\nMet Ann Lee-Brook at noon",
-        tool_calls=(ToolCall(name="find", arguments={"Where": ["In Port Isaac", {"deepest": "eight888"}], "n": 7}),),
-        metadata={"note of it": "kept here"},
-    )  # fmt: skip
-    expected = {
-        "trip to rome", snippet_id("a", "t", "s"), line, line[:24], line[18:42], line[36:], "met ann lee-brook at noo",
-        "et ann lee-brook at noon", "met ann lee-brook", "in port isaac", "eight888", "note of it", "kept here",
-    }  # fmt: skip
-    found = traces_of([gone(step)], tenant="a", names=["Trip to Rome", "short"])
-    assert {trace.decode() for trace in found} == expected
-
-
-@pytest.mark.parametrize("finishing", [False, True])
-def test_a_file_that_cannot_be_rewritten_is_named_with_the_reason(tmp_path: Path, finishing: bool) -> None:
-    path = tmp_path / "recalls.jsonl"
-    path.write_bytes(b"one\n")
-    (tmp_path / f"recalls.jsonl.{'kept' if finishing else 'new'}").mkdir()
-    with pytest.raises(JournalError) as refused:
-        finish_rewriting(tmp_path) if finishing else rewrite(path, [b"two\n"])
-    assert refused.value.message == f"{str(path)!r} cannot be rewritten: is a directory"
-    assert path.read_bytes() == b"one\n"
 
 
 def test_a_file_is_rewritten_in_place_and_an_interruption_is_finished(tmp_path: Path) -> None:

@@ -7,25 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from stitch.core import SnippetStore, Step
-from stitch.errors import InputError, JournalError, StoreError, StoreLockedError
-from stitch.journal import Entry, Journal
+from stitch.errors import InputError, JournalError, StoreLockedError
 from stitch.lifecycle.folder import (
-    check_restored,
     check_there,
-    check_whole,
     folder_of,
     is_url,
-    journal_id,
     made_folder,
     owner_note,
-    remove_abandoned,
     restoring_in,
     store_folder,
-    working_folder,
 )
-from stitch.testing.journaling import DictJournal
-from stitch.testing.storing import ListStore
 
 URL = "http://localhost:6333"
 
@@ -50,17 +41,6 @@ def test_the_folder_of_a_memory_on_a_server_is_named_after_both(
     assert store_folder(URL, folder, collection="a/b c") == Path("a/m/collections/a%2Fb%20c")
     assert store_folder("a/m", folder, collection="a/b c") == folder
     assert restoring_in(folder) == Path("a/m.restoring").absolute()
-
-
-def test_a_journal_has_one_id_that_stays_and_a_damaged_one_is_told(tmp_path: Path) -> None:
-    own = journal_id(tmp_path)
-    assert journal_id(tmp_path) == own
-    (tmp_path / "other").mkdir()
-    assert journal_id(tmp_path / "other") != own
-    (tmp_path / "journal.id").write_text("mine")
-    with pytest.raises(JournalError, match=r"journal.id', cannot be used: it is damaged") as caught:
-        journal_id(tmp_path)
-    assert "stitch reindex --adopt --dry-run" in caught.value.hint
 
 
 def test_a_memory_that_is_not_there_is_refused_with_what_makes_one(tmp_path: Path) -> None:
@@ -112,50 +92,3 @@ def test_after_an_error_nothing_is_left_of_a_folder_that_was_made(tmp_path: Path
     with pytest.raises(InputError), made_folder(tmp_path / "linked"):
         pass
     assert (tmp_path / "linked").exists()
-
-
-def test_a_working_folder_is_removed_and_so_is_one_of_a_process_that_is_gone(tmp_path: Path) -> None:
-    (tmp_path / "exporting-dead").mkdir()
-    (tmp_path / "exporting-dead" / "copy").touch()
-    (tmp_path / "kept").mkdir()
-    with working_folder(tmp_path) as made:
-        assert sorted(tmp_path.iterdir()) == sorted([made, tmp_path / "kept"])
-        (made / "copy").touch()
-        remove_abandoned(tmp_path)
-        assert (made / "copy").exists(), "somebody is at it"
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-
-
-def test_a_collection_that_does_not_hold_a_memory_is_refused(tmp_path: Path) -> None:
-    journal: Journal = DictJournal()
-    store: SnippetStore = ListStore()
-
-    def said(location: str) -> str:
-        try:
-            check_whole(location, collection="c", journal=journal, store=store)
-        except StoreError as error:
-            return f"{error.message}; {error.hint}"
-        return ""
-
-    assert (said(URL), said("m")) == ("", "")
-    (one,) = journal.append_many([Step(role="user", content="x")], tenant="a", trajectory="t", recorded=1.0)
-    assert said(URL) == ""
-    assert isinstance(one, Entry)
-    journal.record_stored([one.seq])
-    empty = (
-        f"the collection 'c' of {URL!r} holds nothing of this memory; "
-        f"stitch reindex --memory {URL} fills it; other collections serve"
-    )
-    assert (said(URL), said("m")) == (empty, "")
-    check_restored(URL, tmp_path)
-    (tmp_path / "unfinished").touch()
-    check_restored("m", tmp_path)
-    with pytest.raises(StoreError) as caught:
-        check_restored(URL, tmp_path)
-    assert caught.value.message == f"the memory {URL!r} is not wholly restored"
-    assert caught.value.hint == f"stitch reindex --memory {URL} finishes it"
-
-
-def test_of_several_urls_the_first_names_the_memory() -> None:
-    several = f"{URL}, http://other:6333"
-    assert folder_of(several, journal=None, collection="c") == folder_of(URL, journal=None, collection="c")

@@ -9,9 +9,6 @@ import pytest
 
 from stitch.lifecycle.multi_search import LEAST_BYTES, Needles
 
-_PIECE = 1 << 20
-"""So much is looked at in one go."""
-
 
 def _noise(chance: random.Random, size: int) -> bytearray:
     return bytearray(np.random.default_rng(chance.randrange(1 << 30)).integers(0, 256, size, dtype=np.uint8).tobytes())
@@ -34,35 +31,3 @@ def test_what_is_found_is_what_a_plain_search_finds(seed: int) -> None:
     folded = bytes(data).lower()
     assert found == {text for text in (*planted, *others) if text in folded}
     assert set(planted) <= found
-
-
-@pytest.mark.parametrize("size", [8, 9, 11, 14, 15, 16, 17, 23, 24, 40])
-def test_a_text_is_found_at_the_beginning_at_the_end_and_across_pieces(size: int) -> None:
-    chance = random.Random(size)
-    text = bytes(chance.choices(b"abcdefgh", k=size))
-    needles = Needles([text, *_texts(chance, 12)])
-    for at in (0, 1, _PIECE - size, _PIECE - size // 2, _PIECE - 1, _PIECE, _PIECE + 5, _PIECE + 2_003 - size):
-        data = bytearray(_PIECE + 2_003)
-        data[at : at + size] = text
-        assert needles.found_in(data) == {text}, at
-        data[at + size - 1] ^= 1
-        assert needles.found_in(data) == set(), at
-
-
-def test_texts_that_share_their_ends_or_a_part_are_told_apart() -> None:
-    first, second = b"beginning--one--finished", b"beginning--two--finished"
-    longer = b"beginning--one--finished and more"
-    needles = Needles([first, second, longer, b"beginning", b"finished"])
-    for said in (first, second, longer, b"beginning-three-finished"):
-        data = bytearray(2_000_001)
-        data[777 : 777 + len(said)] = said
-        folded = bytes(data)
-        assert needles.found_in(data) == {
-            text for text in (first, second, longer, b"beginning", b"finished") if text in folded
-        }
-
-
-def test_of_no_texts_none_is_found() -> None:
-    assert Needles([]).found_in(b"anything") == set()
-    assert Needles([]).longest == 0
-    assert Needles([b"abcdefgh", b"abcdefghij"]).longest == 10

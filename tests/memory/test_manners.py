@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import inspect
-import json
-import pickle
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import stitch.assemble
 from stitch import Memory, Step, open_memory
 from stitch.config import Settings
-from stitch.core import KeptTrajectory
 from stitch.errors import SettingsError
 from stitch.given_settings import GivenSettings
 
@@ -62,25 +54,6 @@ def test_each_method_for_asyncio_has_the_options_of_the_other_one() -> None:
                 assert typed or each.kind is not inspect.Parameter.VAR_KEYWORD, f"{name} swallows what is misspelled"
 
 
-def test_a_step_is_got_by_its_id(memory) -> None:
-    entry = memory.get("trip", "s60")
-    assert (entry.step.content, entry.position, entry.labels is not None) == (STEPS[1].content, 1, True)
-    assert memory.get("trip", "nothing") is None
-    assert memory.get("nowhere", "s60") is None
-
-
-def test_trajectories_are_names_that_say_how_long_they_are_and_when_they_were_taken_in(memory) -> None:
-    memory.add(STEPS[0], trajectory="other")
-    first, second = memory.trajectories()
-    assert [first, second] == ["trip", "other"]
-    assert (first.steps, second.steps) == (3, 1)
-    assert first.began <= first.ended <= second.began == second.ended
-    assert json.dumps(memory.trajectories()) == '["trip", "other"]'
-    for again in (pickle.loads(pickle.dumps(first)), copy.deepcopy(first)):
-        assert isinstance(again, KeptTrajectory)
-        assert (again, again.steps, again.began, again.ended) == ("trip", 3, first.began, first.ended)
-
-
 def test_a_result_is_a_sequence_of_its_hits(memory) -> None:
     result = memory.search("What does the hotel in Porto cost?", k=2)
     assert list(result) == list(result.hits)
@@ -121,54 +94,3 @@ def test_the_types_of_settings_name_all_of_them() -> None:
     assert set(GivenSettings.__annotations__) == set(Settings.model_fields) - {"memory", "tenant"}
     for opening in (stitch.assemble.open_memory, stitch.assemble.open_tenants):
         assert opening.__annotations__["settings"] == "Unpack[GivenSettings]"
-
-
-PROGRAM = """
-import asyncio
-from stitch import Memory, Step, open_memory, open_tenants
-
-def right(memory: Memory) -> str:
-    with open_memory("m", labels="local", k=3, budget_tokens=100, ranking="strict") as memory:
-        memory.add({"role": "user", "content": "x"}, trajectory="t")
-        memory.add_messages([{"role": "user", "content": "x"}], trajectory="t", edited="keep")
-        for hit in memory.search("x", k=1, min_trust="high"):
-            print(hit.snippet.text)
-        return memory.search("x")[0].snippet.text
-
-async def right_too() -> int:
-    async with open_memory("m") as memory:
-        await memory.aadd(Step(role="user", content="x"), trajectory="t", wait=False)
-        return len(await memory.asearch("x", budget_tokens=10))
-"""
-WRONG = {
-    'open_memory("m", lables="local")': "Unexpected keyword argument",
-    'open_memory("m", labels="locl")': "incompatible type",
-    'open_tenants("m", budget="x")': "Unexpected keyword argument",
-    'memory.search("x", budget=3)': "Unexpected keyword argument",
-    'memory.why("x", step="1", trajectory="t", min_trst="high")': "Unexpected keyword argument",
-    'asyncio.run(memory.asearch("x", trajektory="t"))': "Unexpected keyword argument",
-    'asyncio.run(memory.aadd({}, trajectory="t", wiat=True))': "Unexpected keyword argument",
-    'memory.add("x", trajectory="t")': "incompatible type",
-    'memory.add_messages([], trajectory="t", edited="often")': "incompatible type",
-}
-
-
-@pytest.mark.slow
-def test_a_type_checker_finds_each_misspelled_word_of_a_program(tmp_path) -> None:
-    root = Path(__file__).resolve().parents[2]
-    lines = [f"    {call}" for call in WRONG]
-    program = "\n".join([PROGRAM, "def wrong(memory: Memory) -> None:", *lines, ""])
-    (tmp_path / "program.py").write_text(program)
-    first = program.splitlines().index("def wrong(memory: Memory) -> None:") + 2
-    checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", tmp_path / "cache",
-         "--config-file", "", tmp_path / "program.py"],
-        cwd=tmp_path, env={"MYPYPATH": str(root), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    said: dict[int, Any] = {}
-    for line in checked.stdout.splitlines():
-        if "error:" in line and line.startswith("program.py:"):
-            said.setdefault(int(line.split(":")[1]), line)
-    assert sorted(said) == list(range(first, first + len(WRONG))), checked.stdout
-    for number, reason in enumerate(WRONG.values(), start=first):
-        assert reason in said[number]

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import stat
 
 import pytest
 
-from stitch import IntentFilter, Step, open_memory, open_tenants
+from stitch import Step, open_memory, open_tenants
 from stitch.config import Settings
-from stitch.core import Searched, StepsAccepted, StepsStored, StepState
+from stitch.core import Searched, StepsAccepted, StepsStored
 from stitch.errors import (
     InputError,
-    JournalError,
     ScopeError,
     SettingsError,
-    StepRejectedError,
     StitchError,
-    StoreLockedError,
     StoreMismatchError,
-    StoreUnavailableError,
 )
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import backup_memory, export_memory
@@ -48,84 +43,10 @@ def memory(tmp_path):
         yield opened
 
 
-def test_what_was_added_is_found_at_once(memory):
-    for step in STEPS:
-        receipt = memory.add(step, trajectory="trip-1")
-        assert receipt.state is StepState.STORED
-    hits = memory.search("What did breakfast on day 2 cost?", trajectory="trip-1", k=2).hits
-    assert hits[0].snippet.text == STEPS[5].content
-    assert hits[0].density > 0
-
-
-def test_a_memory_remembers_when_it_is_opened_again(tmp_path):
-    with open_memory(tmp_path / "m") as memory:
-        memory.add_many(STEPS[:3], trajectory="trip-1")
-        before = memory.search("breakfast", k=3)
-    with open_memory(tmp_path / "m") as memory:
-        assert memory.search("breakfast", k=3).hits == before.hits
-        memory.add_many(STEPS[3:], trajectory="trip-1")
-        assert [entry.position for entry in memory.steps("trip-1")] == list(range(6))
-        assert memory.inventory("trip-1").steps == 6
-        assert memory.trajectories() == ["trip-1"]
-
-
-def test_adding_again_changes_nothing_and_other_content_is_rejected(memory):
-    step = Step(id="a", role="user", content="hello")
-    assert not memory.add(step, trajectory="t").repeated
-    assert memory.add(step, trajectory="t").repeated
-    other = Step(id="a", role="user", content="good bye")
-    with pytest.raises(StepRejectedError, match="'a'"):
-        memory.add(other, trajectory="t")
-    results = memory.add_each([other, Step(id="b", role="user", content="fine")], trajectory="t")
-    assert isinstance(results[0], StepRejectedError)
-    assert not isinstance(results[1], StepRejectedError)
-    assert memory.status().stored == 2
-
-
-def test_a_search_respects_k_and_budget_and_a_filter_given_by_hand(memory):
-    memory.add_many(STEPS, trajectory="trip-1")
-    result = memory.search("breakfast", k=2, budget_tokens=50)
-    assert len(result.hits) == 2
-    assert result.context_tokens <= 50
-    scope = memory.inventory("trip-1").scopes[0].name
-    chosen = memory.search("anything", intent_filter=IntentFilter(scopes=(scope,)))
-    assert chosen.hits[0].snippet.intent.scope == scope
-    assert chosen.hits[0].density == 1
-
-
-def test_every_retriever_answers_and_an_unknown_one_is_named(memory):
-    memory.add_many(STEPS, trajectory="trip-1")
-    for name in ("intent", "dense", "lexical", "hybrid"):
-        assert memory.search("price of the Olympus Summit", retriever=name).mode == name
-    with pytest.raises(SettingsError, match="'magic'") as error:
-        memory.search("x", retriever="magic")
-    assert "intent" in error.value.hint
-
-
-def test_a_retriever_that_explains_no_ranks_says_which_one_does(tmp_path):
-    with open_memory(tmp_path / "m", retriever="hybrid") as memory:
-        memory.add_many(STEPS, trajectory="trip-1")
-        with pytest.raises(SettingsError, match="'hybrid' cannot explain its ranking") as error:
-            memory.why("price", step="0", trajectory="trip-1")
-    assert error.value.hint == "set retriever to one of intent"
-
-
 def test_a_retriever_of_the_settings_that_is_not_there_is_named_when_the_memory_opens(tmp_path):
     with pytest.raises(SettingsError, match="no retriever 'magic'") as error:
         open_memory(tmp_path / "m", retriever="magic")
     assert error.value.hint == "one of intent, themes, auto, dense, lexical, hybrid"
-
-
-def test_wrong_search_arguments_are_named(memory):
-    with pytest.raises(InputError, match="'k'"):
-        memory.search("x", k=0)
-    with pytest.raises(InputError, match="'query': input should be a valid string"):
-        memory.search(None)
-
-
-def test_an_empty_memory_answers_with_nothing(memory):
-    result = memory.search("anything at all")
-    assert (result.hits, result.context(), result.context_tokens) == ((), "", 0)
 
 
 def test_why_a_step_was_not_found_is_said(memory):
@@ -135,24 +56,6 @@ def test_why_a_step_was_not_found_is_said(memory):
     assert "3" in str(why)
     with pytest.raises(InputError, match="'99'"):
         memory.why_not("99", query="x", trajectory="trip-1")
-
-
-def test_two_tenants_share_a_folder_and_nothing_else(tmp_path):
-    with open_memory(tmp_path / "m", tenant="ann") as memory:
-        memory.add(Step(role="user", content="the canary sings"), trajectory="t")
-    with open_memory(tmp_path / "m", tenant="bob") as memory:
-        assert memory.search("the canary sings").hits == ()
-        assert memory.trajectories() == []
-        assert memory.status().accepted == 0
-        assert memory.inventory().steps == 0
-
-
-@pytest.mark.parametrize("tenant", ["", " ", "\x00"])
-def test_a_tenant_must_be_named(tmp_path, tenant):
-    with pytest.raises(ScopeError):
-        open_memory(tmp_path / "m", tenant=tenant)
-    with open_memory(tmp_path / "m"):  # what failed to open is not left locked
-        pass
 
 
 def test_observers_hear_what_happens(tmp_path):
@@ -166,27 +69,6 @@ def test_observers_hear_what_happens(tmp_path):
     ]  # fmt: skip
 
 
-def test_the_async_methods_do_the_same(memory):
-    async def converse():
-        receipt = await memory.aadd(STEPS[0], trajectory="t")
-        await memory.aadd_many(STEPS[1:], trajectory="t")
-        return receipt, await memory.asearch("breakfast on day 1", k=1)
-
-    receipt, result = asyncio.run(converse())
-    assert receipt.state is StepState.STORED
-    assert len(result.hits) == 1
-    assert memory.retry() == 0
-
-
-def test_a_second_opening_is_refused_until_the_first_is_closed_where_nothing_is_shared(tmp_path):
-    with open_memory(tmp_path / "m", share=False) as memory:
-        with pytest.raises(StoreLockedError, match=str(os.getpid())):
-            open_memory(tmp_path / "m")
-        memory.flush()
-    memory.close()
-    open_memory(tmp_path / "m").close()
-
-
 def test_a_memory_of_another_embedder_is_refused_with_the_way_out(tmp_path, monkeypatch):
     from stitch.embed import HashingEmbedder
     from stitch.store import EdgeStore
@@ -198,27 +80,11 @@ def test_a_memory_of_another_embedder_is_refused_with_the_way_out(tmp_path, monk
     assert "stitch" in error.value.hint
 
 
-def test_a_folder_that_cannot_be_made_or_is_not_there_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(JournalError, match="cannot make the folder"):
-        open_memory(tmp_path / "file" / "m")
-    with pytest.raises(InputError, match="no memory at"):
-        open_memory(tmp_path / "none", must_exist=True)
-    assert not (tmp_path / "none").exists()
-    with pytest.raises(SettingsError, match="no memory is named"):
-        open_memory()
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_folder_is_named(tmp_path):
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     with pytest.raises(StitchError, match="m"):
         open_memory(tmp_path / "m")
-
-
-def test_a_server_that_does_not_answer_is_named(tmp_path):
-    with pytest.raises(StoreUnavailableError, match=r"127\.0\.0\.1:9"):
-        open_memory("http://127.0.0.1:9", journal=str(tmp_path / "j"), qdrant_timeout_s=0.1)
 
 
 def test_other_embedders_are_one_setting_away(tmp_path):
@@ -239,15 +105,6 @@ def test_a_failed_open_leaves_no_folder_behind_and_nothing_locked(tmp_path, wron
     assert list(tmp_path.iterdir()) == []
     with open_memory(folder):
         pass
-
-
-def test_a_failed_open_of_a_memory_that_was_there_takes_nothing_away(tmp_path):
-    with open_memory(tmp_path / "m") as memory:
-        memory.add(Step(role="user", content="Let's plan day 1."), trajectory="trip")
-    with pytest.raises(SettingsError):
-        open_memory(tmp_path / "m", retriever="nearest")
-    with open_memory(tmp_path / "m") as memory:
-        assert memory.trajectories() == ["trip"]
 
 
 def test_what_would_look_like_an_answer_is_refused(tmp_path):

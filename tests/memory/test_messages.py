@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import dataclasses
 import hashlib
 import threading
-from datetime import datetime, timezone
-from decimal import Decimal
-from enum import Enum
 from types import SimpleNamespace
 from typing import Any
-from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from stitch import Memory, Step, ToolCall, open_memory
+from stitch import Memory, Step, open_memory
 from stitch.chats import Given, Known, digest_of, place_of
 from stitch.core import StepState
 from stitch.errors import InputError, StepRejectedError
@@ -87,13 +82,6 @@ def test_the_same_words_are_stored_again_where_they_are_said_again(memory):
     assert add(memory, [yes], start=1, edited="keep") == [True]
 
 
-def test_pairs_whose_answers_are_alike_are_no_edit(memory):
-    done = {"role": "assistant", "content": "Done."}
-    for number in range(4):
-        assert add(memory, [{"role": "user", "content": f"Do task {number}"}, done]) == [False, False]
-    assert len(said(memory)) == 8
-
-
 def test_an_edited_message_is_told_and_nothing_is_stored(memory):
     add(memory, TALK[:2])
     other = [TALK[0], {"role": "user", "content": "Which hotel is there in Faro?"}, *TALK[2:]]
@@ -143,12 +131,6 @@ def test_what_was_erased_is_not_stored_again_by_the_list_that_has_it(memory):
     assert [receipt.state.value for receipt in receipts] == ["stored", "erased", *["stored"] * 4]
     assert "Which hotel is there in Porto?" not in [text for _, text in said(memory)]
     assert add(memory, TALK, again=True) == [True, False, True, True, True]
-
-
-def test_steps_added_in_another_way_are_no_part_of_the_conversation(memory):
-    add(memory, TALK[:2])
-    memory.add(Step(role="sensor", content="It rains."), trajectory="t")
-    assert add(memory, TALK) == [True, True, False, False, False]
 
 
 def test_no_digest_of_a_secret_is_kept(memory):
@@ -204,13 +186,6 @@ def test_what_is_no_text_is_named_where_it_stood(memory, message, expected):
         assert f"'sha256': '{expected[-17:-1]}" in kept
 
 
-def test_a_spoken_reply_keeps_its_words_and_names_its_sound(memory):
-    audio = {"id": "a1", "transcript": "Casa Azul.", "data": PACKED}
-    memory.add_messages([{"role": "assistant", "content": "Casa Azul.", "audio": audio}], trajectory="t")
-    [entry] = memory.steps("t")
-    assert entry.step.metadata["audio"]["data"] == f"[audio: 104 bytes, sha256 {DIGEST[:16]}]"
-
-
 def test_an_image_in_the_result_of_a_tool_is_named_and_its_texts_stay(memory):
     call = {
         "role": "assistant",
@@ -252,60 +227,6 @@ def test_objects_are_read_as_the_dictionaries_that_they_stand_for(memory):
     assert add(memory, given) == [True] * 5
 
 
-class Kind(Enum):
-    USER = "user"
-
-
-class Odd:
-    """An object as some libraries have them: it writes itself down, in lists and mappings of its own."""
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        self.fields = fields
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.fields
-
-
-def test_whatever_a_message_holds_is_written_as_text(memory):
-    fields = {
-        "role": Kind.USER,
-        "content": (
-            Odd({"type": "text", "text": "Hello", "nothing": None, "more": {"x": None, "y": [{"z": None}, 1]}}),
-        ),
-        "created_at": datetime(2026, 3, 1, 12, tzinfo=timezone.utc),
-        "thread": UUID(int=5),
-        "price": Decimal("1.50"),
-        "raw": bytearray(b"abc"),
-        "tags": frozenset({"a"}),
-    }
-    memory.add_messages([Odd(fields)], trajectory="t")
-    [step] = [entry.step for entry in memory.steps("t")]
-    assert (step.role, step.content, step.timestamp) == ("user", "Hello", "2026-03-01T12:00:00+00:00")
-    kept = {name: step.metadata[name] for name in ("thread", "price", "raw", "tags", "parts")}
-    assert kept == {
-        "thread": str(UUID(int=5)), "price": "1.50", "tags": ["a"], "parts": [{"more": {"y": [{}, 1]}}],
-        "raw": f"[bytes: 3 bytes, sha256 {hashlib.sha256(b'abc').hexdigest()[:16]}]",
-    }  # fmt: skip
-
-
-def test_steps_may_stand_among_messages(memory):
-    call = Step(role="assistant", content="", tool_calls=(ToolCall(name="look", id="c9"), ToolCall(name="wait")))
-    talk = [call, {"role": "tool", "tool_call_id": "c9", "content": "nothing"}]
-    assert add(memory, talk) == [False, False]
-    assert add(memory, talk) == [True, True]
-    assert [entry.step.tool_name for entry in memory.steps("t")] == [None, "look"]
-
-
-def test_an_empty_message_keeps_its_place(memory):
-    talk = [
-        {"role": "user", "content": "Hello"},
-        {"role": "assistant", "content": ""},
-        {"role": "user", "content": "?"},
-    ]
-    assert add(memory, talk) == [False] * 3
-    assert said(memory)[1] == ("assistant", "[empty message]")
-
-
 def test_what_a_memory_recalled_is_not_stored_as_if_it_had_been_said(memory):
     memory.add_messages(TALK, trajectory="old")
     context = memory.search("hotel in Porto").context()
@@ -342,19 +263,6 @@ def test_what_is_no_message_is_named_and_nothing_is_stored(memory, messages, rea
     assert memory.trajectories() == []
 
 
-def test_what_is_nested_in_itself_is_refused(memory):
-    message: dict[str, Any] = {"role": "user"}
-    message["content"] = [message]
-    with pytest.raises(StepRejectedError, match="nested more than"):
-        memory.add_messages([message], trajectory="t")
-
-
-def test_an_empty_list_stores_nothing(memory):
-    assert memory.add_messages([], trajectory="t") == []
-    add(memory, TALK)
-    assert memory.add_messages(iter([]), trajectory="t") == []
-
-
 def test_two_threads_that_hand_over_the_same_conversation_store_it_once(memory):
     threads = [threading.Thread(target=add, args=(memory, TALK)) for _ in range(4)]
     for thread in threads:
@@ -362,46 +270,6 @@ def test_two_threads_that_hand_over_the_same_conversation_store_it_once(memory):
     for thread in threads:
         thread.join()
     assert len(said(memory)) == 5
-
-
-def test_for_asyncio_it_is_the_same(memory):
-    asyncio.run(memory.aadd_messages(TALK, trajectory="t"))
-    assert add(memory, TALK) == [True] * 5
-
-
-def test_a_step_may_be_a_mapping_of_its_fields(memory):
-    assert memory.add({"role": "user", "content": "hello", "id": 7}, trajectory="t").step == "7"
-    calls = [{"name": "look", "arguments": {"x": 1}}]
-    memory.add_many([{"role": "assistant", "content": "", "tool_calls": calls}, Step(role="user", content="!")],
-                    trajectory="t")  # fmt: skip
-    assert [entry.step.content for entry in memory.steps("t")] == ["hello", "", "!"]
-    assert asyncio.run(memory.aadd({"role": "user", "content": "later"}, trajectory="t")).position == 3
-
-
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        ("hello", "a step is expected, not str"),
-        (None, "a step is expected, not NoneType"),
-        ({"rolle": "user", "content": "x"}, "a step has no field 'rolle'"),
-        ({"role": "user"}, "step field 'content'"),
-        ({"role": "user", "content": [{"type": "text", "text": "x"}]}, "the content of a step is a text"),
-        ({"role": "user", "content": ""}, "content is empty"),
-    ],
-)
-def test_what_is_no_step_is_named(memory, wrong, reason):
-    for call in (lambda: memory.add(wrong, trajectory="t"), lambda: memory.add_many([wrong], trajectory="t")):
-        with pytest.raises(InputError, match=reason) as error:
-            call()
-        assert error.value.hint
-    assert memory.trajectories() == []
-
-
-@pytest.mark.parametrize("one", [{"role": "user", "content": "x"}, "x", Step(role="user", content="x"), None])
-def test_one_step_in_place_of_several_is_told(memory, one):
-    with pytest.raises(InputError, match="steps are expected, not") as error:
-        memory.add_many(one, trajectory="t")
-    assert "`add` takes one" in error.value.hint
 
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=12)

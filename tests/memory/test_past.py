@@ -13,10 +13,10 @@ from stitch import Memory, Step, open_memory
 from stitch.cli.main import cli
 from stitch.core import Moment
 from stitch.embed.hashing import HashingEmbedder
-from stitch.errors import InputError, SettingsError
+from stitch.errors import InputError
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
-from stitch.lifecycle.as_of import PastStore, in_the_past
+from stitch.lifecycle.as_of import PastStore
 from stitch.lifecycle.correct import correct
 from stitch.lifecycle.selection import Selector
 from stitch.observe.recalls import RecallLog
@@ -52,11 +52,6 @@ def test_only_what_is_trusted_enough_comes_back(memory: Memory) -> None:
         assert "d" not in steps(memory, min_trust="medium", retriever=retriever)
 
 
-def test_an_unknown_class_of_trust_is_named(memory: Memory) -> None:
-    with pytest.raises(InputError, match="min_trust"):
-        memory.search("x", min_trust="total")
-
-
 @pytest.mark.parametrize("retriever", ["intent", "dense", "lexical", "hybrid"])
 def test_as_of_a_step_the_memory_is_what_it_was_then(memory: Memory, retriever: str) -> None:
     for count in range(1, len(TRIP) + 1):
@@ -75,14 +70,6 @@ def test_as_of_a_step_the_answer_is_that_of_a_memory_that_ended_there(memory: Me
     ]
 
 
-def test_as_of_a_time_nothing_later_is_there(memory: Memory) -> None:
-    recorded = sorted(entry.recorded for entry in memory.steps("trip"))
-    assert steps(memory, as_of=recorded[0] - 1) == set()
-    assert steps(memory, as_of="2001-01-01") == set()
-    assert steps(memory, as_of="2001-01-01T00:00:00Z") == set()
-    assert steps(memory, as_of=str(int(recorded[-1]) + 1)) == {step.id for step in TRIP}
-
-
 def test_a_step_that_was_corrected_since_reads_as_it_did(memory: Memory) -> None:
     before = max(entry.recorded for entry in memory.steps("trip"))
     memory.lifecycle.correct("c", trajectory="trip", text="It is priced at $99.")
@@ -90,11 +77,6 @@ def test_a_step_that_was_corrected_since_reads_as_it_did(memory: Memory) -> None
     assert "$76.22" in then
     assert "$99" not in then
     assert "$99" in memory.search("price").context()
-
-
-def test_what_is_no_time_and_no_step_is_named(memory: Memory) -> None:
-    with pytest.raises(InputError, match="'zz' is no time"):
-        memory.search("x", trajectory="trip", as_of="zz")
 
 
 def test_why_of_a_hit_names_labels_rank_and_context(memory: Memory) -> None:
@@ -113,38 +95,6 @@ def test_why_of_a_miss_names_what_it_lost_by(memory: Memory) -> None:
     assert why.place is not None
     assert why.place.lost_by in why.place.hit.parts
     assert "below 1" in str(why)
-
-
-def test_why_of_a_step_that_is_not_ranked_says_so(memory: Memory) -> None:
-    low = memory.why("breakfast", step="d", trajectory="trip", min_trust="medium")
-    assert (low.found, low.place) == (False, None)
-    assert "has trust 'low', below 'medium': it comes from a tool" in str(low)
-    late = memory.why("breakfast", step="e", trajectory="trip", as_of="b")
-    assert "was not there yet" in str(late)
-    memory.lifecycle.retire(Selector(trajectory="trip", step="a"), reason="old")
-    gone = memory.why("breakfast", step="a", trajectory="trip")
-    assert gone.place is None
-    assert "is out of retrieval: retired" in str(gone)
-    with pytest.raises(InputError, match="there is no step 'x'"):
-        memory.why("breakfast", step="x", trajectory="trip")
-
-
-def test_why_says_that_words_of_a_less_trusted_step_lower_it(memory: Memory) -> None:
-    asked = Step(id="f", role="user", content="Book it then.")
-    memory.add(asked, trajectory="trip")
-    entry = next(entry for entry in memory.steps("trip") if entry.id == "f")
-    why = memory.why("book", step="f", trajectory="trip", min_trust="high")
-    if entry.snippet().trust.value == "high":
-        assert why.place is not None
-    else:
-        assert "it took in words of a less trusted step" in str(why)
-
-
-def test_why_says_when_the_budget_was_spent(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m", budget_tokens=60) as memory:
-        memory.add_many([Step(id=str(n), role="user", content=f"word {n} " * 20) for n in range(5)], trajectory="t")
-        last = memory.search("word").hits[-1].snippet.step
-        assert "60 tokens were spent on hits before it" in str(memory.why("word", step=last, trajectory="t"))
 
 
 def test_the_recall_log_says_what_was_asked_and_why_it_came_back(memory: Memory) -> None:
@@ -173,22 +123,6 @@ def test_erasing_a_step_erases_the_questions_that_found_it(memory: Memory) -> No
     assert memory.recalls() == []
 
 
-def test_nothing_is_kept_unless_the_settings_say_so(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as memory:
-        memory.search("secret plans")
-        assert memory.recalls() == []
-        assert not (memory.folder / "recalls.jsonl").exists()
-
-
-def test_a_line_that_was_cut_is_passed_over_and_a_folder_that_is_gone_is_named(memory: Memory, tmp_path: Path) -> None:
-    result = memory.search("breakfast")
-    path = memory.folder / "recalls.jsonl"
-    path.write_bytes(path.read_bytes() + b'{"at": 1')
-    assert len(memory.recalls()) == 1
-    with pytest.raises(SettingsError, match="cannot be written"):
-        RecallLog(tmp_path / "nowhere" / "log", most=1).note(result)
-
-
 def test_the_commands_say_the_same(memory: Memory) -> None:
     memory.search("breakfast")
     folder = str(memory.folder)
@@ -209,39 +143,6 @@ def test_the_commands_say_the_same(memory: Memory) -> None:
     answer = json.loads(run("query", "breakfast", "--min-trust", "high", "--json"))
     assert {hit["trust"] for hit in answer["hits"]} <= {"high"}
     assert "breakfast" in run("recalls"), "what another process kept is listed, whatever this one keeps"
-
-
-def test_recalls_are_listed_when_they_are_kept(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory.search("breakfast for day 1")
-    folder = str(memory.folder)
-    memory.close()
-    monkeypatch.setenv("STITCH_RECALL_LOG", "5")
-    listed = CliRunner().invoke(cli, ["recalls", "--memory", folder]).output
-    assert "breakfast for day 1" in listed
-    shown = json.loads(CliRunner().invoke(cli, ["recalls", "--memory", folder, "--json"]).output)
-    assert [recall["query"] for recall in shown["recalls"]] == ["breakfast for day 1"]
-
-
-def test_of_many_hits_of_a_recall_the_first_are_listed(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(4):
-        memory.add(Step(role="user", content=f"Breakfast on day {number + 3}?"), trajectory="trip")
-    found = len(memory.search("breakfast", k=9).hits)
-    folder = str(memory.folder)
-    memory.close()
-    monkeypatch.setenv("STITCH_RECALL_LOG", "5")
-    listed = CliRunner().invoke(cli, ["recalls", "--memory", folder]).output
-    assert found > 5
-    assert f"and {found - 5} more" in listed
-    assert listed.count(" step ") == 5
-
-
-def test_of_several_trajectories_the_one_has_to_be_named(memory: Memory) -> None:
-    memory.add(TRIP[0], trajectory="other")
-    folder = str(memory.folder)
-    memory.close()
-    told = CliRunner().invoke(cli, ["why", "x", "a", "--memory", folder])
-    assert isinstance(told.exception, InputError)
-    assert "2 trajectories have a step 'a'" in str(told.exception)
 
 
 def test_the_store_of_the_past_holds_what_was_there_as_it_was_and_cannot_be_written() -> None:
@@ -265,11 +166,3 @@ def test_the_store_of_the_past_holds_what_was_there_as_it_was_and_cannot_be_writ
     past.flush()
     past.close()
     ingestor.close()
-
-
-def test_a_retriever_that_cannot_be_moved_does_not_answer_as_of_the_past(memory: Memory) -> None:
-    class Fixed:
-        mode = "fixed"
-
-    with pytest.raises(SettingsError, match="'fixed' cannot answer as of the past"):
-        in_the_past(Fixed(), ingestor=memory._ingestor, moment=Moment(1.0))  # type: ignore[arg-type]

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from stitch import IntentFilter, Memory, Step, open_memory
-from stitch.cli.main import cli
-from stitch.core import DensityQuery, Label, LabelKind, MemorySnippet, Moment
+from stitch.core import DensityQuery, Label, LabelKind
 from stitch.embed.hashing import HashingEmbedder
 from stitch.embed.lexical import LexicalEncoder
 from stitch.ingest.records import make_records
-from stitch.journal import Entry
-from stitch.journal.entries import differences, read_retirement, retirement
-from stitch.lifecycle.as_of import inventory_at
 from stitch.lifecycle.overlay import in_order, rank_beside
 from stitch.lifecycle.selection import Selector
 from stitch.store import EdgeStore
@@ -56,24 +50,6 @@ def test_as_of_before_it_was_retired_a_step_is_found_as_it_was(memory: Memory, r
     assert ("trip", "a") not in {hit[:2] for hit in found(memory, retriever=retriever, as_of=time.time() + 1)}
 
 
-def test_a_retired_step_stands_in_the_context_of_then_and_the_label_space_has_its_labels(memory: Memory) -> None:
-    before, moment = memory.search(QUESTION, trajectory="trip"), time.time()
-    memory.lifecycle.retire(Selector(trajectory="trip"))
-    assert memory.search(QUESTION, trajectory="trip").context() == ""
-    then = memory.search(QUESTION, trajectory="trip", as_of=moment)
-    assert then.intent_filter == before.intent_filter
-    assert then.context() == before.context()
-    assert [hit.matched for hit in then.hits] == [hit.matched for hit in before.hits]
-    assert [differences(hit.snippet, was.snippet) for hit, was in zip(then.hits, before.hits, strict=True)] == [[]] * 4
-
-
-def test_of_many_the_best_come_first_whether_retired_since_or_not(memory: Memory) -> None:
-    before, moment = found(memory, k=3), time.time()
-    memory.lifecycle.retire(Selector(trajectory="trip", step=before[1][1]))
-    memory.lifecycle.retire(Selector(trajectory="other trip", step="d"))
-    assert [hit[2] for hit in found(memory, k=3, as_of=moment)] == [hit[2] for hit in before]
-
-
 def test_what_is_erased_never_comes_back(memory: Memory) -> None:
     moment = time.time()
     memory.lifecycle.retire(Selector(trajectory="trip", step="a"))
@@ -106,37 +82,6 @@ def test_labels_that_were_corrected_since_are_those_of_then(memory: Memory) -> N
     assert (density(old, moment), density(new, moment)) == (1.0, 0.0)
 
 
-def scopes_of(memory: Memory, moment: float) -> set[str]:
-    then = inventory_at(memory._ingestor, Moment(moment), tenant=memory.tenant, trajectory="trip")
-    return {scope.name for scope in then.scopes}
-
-
-def test_the_label_space_of_then_has_the_labels_that_were_corrected_since(memory: Memory) -> None:
-    moment, before = time.time(), {scope.name for scope in memory.inventory("trip").scopes}
-    for step in ("a", "b", "c"):
-        memory.lifecycle.correct(step, trajectory="trip", labels={"scope": "unpaid invoices"})
-    assert "unpaid invoices" in {scope.name for scope in memory.inventory("trip").scopes}
-    assert scopes_of(memory, moment) == before
-
-
-def test_the_label_space_of_then_lacks_what_had_been_retired_by_then(memory: Memory) -> None:
-    assert "day 2" in scopes_of(memory, time.time())
-    memory.lifecycle.retire(Selector(trajectory="trip", step="d"))
-    moment = time.time()
-    assert scopes_of(memory, moment) == {"day 1"}
-    for step in ("a", "b", "c"):
-        memory.lifecycle.retire(Selector(trajectory="trip", step=step))
-        assert scopes_of(memory, moment) == {"day 1"}
-    assert memory.inventory("trip").scopes == ()
-
-
-def test_the_label_space_of_then_lacks_what_had_been_retired_by_then_where_it_is_read_again(memory: Memory) -> None:
-    memory.lifecycle.retire(Selector(trajectory="trip", step="d"))
-    moment = time.time()
-    memory.lifecycle.correct("c", trajectory="trip", text="It is priced at $99.")
-    assert "day 2" not in scopes_of(memory, moment)
-
-
 def test_why_says_of_a_step_that_was_retired_since_where_it_stood(memory: Memory) -> None:
     moment = time.time()
     memory.lifecycle.retire(Selector(trajectory="trip", step="a"), reason="old")
@@ -150,39 +95,6 @@ def test_why_says_of_a_step_that_was_retired_since_where_it_stood(memory: Memory
     memory.add(Step(id="e", role="user", content="Thanks."), trajectory="trip")
     late = memory.why(QUESTION, step="a", trajectory="trip", as_of=time.time() + 1)
     assert "is out of retrieval: retired" in str(late)
-
-
-def test_the_commands_show_the_memory_as_it_was(memory: Memory) -> None:
-    folder = str(memory.folder)
-    memory.lifecycle.retire(Selector(trajectory="trip", step="a"))
-    memory.close()
-
-    def run(*arguments: str) -> str:
-        ended = CliRunner().invoke(cli, [*arguments, "--memory", folder], catch_exceptions=False)
-        assert ended.exit_code == 0, ended.output
-        return ended.output
-
-    asked = ("--trajectory", "trip", "--as-of", "d", "--json")
-    answer = json.loads(run("query", QUESTION, *asked))
-    assert {hit["step"] for hit in answer["hits"]} == {"a", "b", "c", "d"}
-    assert json.loads(run("why", QUESTION, "a", *asked))["found"] is True
-
-
-def test_the_recall_log_says_of_when_the_memory_was_asked(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m", recall_log=9) as memory:
-        memory.add_many(TRIP, trajectory="trip")
-        memory.search(QUESTION)
-        memory.search(QUESTION, as_of=2_000_000_000.0)
-        assert [recall.as_of for recall in memory.recalls()] == [None, 2_000_000_000.0]
-    listed = CliRunner().invoke(cli, ["recalls", "--memory", str(tmp_path / "m")]).output
-    assert listed.count(f"{QUESTION}  (as of 2033-05-18 03:33:20)\n") == 1
-    assert listed.count(f"{QUESTION}\n") == 1
-
-
-def test_the_note_of_a_retirement_of_version_1_says_when_to_the_microsecond() -> None:
-    assert read_retirement(retirement(1234.000001, "too: old")) == (1234.000001, "too: old")
-    assert read_retirement(retirement(0.0, "")) == (0.0, "")
-    assert read_retirement("somebody said so") == (None, "somebody said so")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
@@ -207,20 +119,3 @@ def test_ranked_beside_a_store_snippets_score_as_in_it(memory: Memory, tmp_path:
     assert [hit.density for hit in beside] == [hit.density for hit in within]
     assert [hit.similarity for hit in beside] == pytest.approx([hit.similarity for hit in within], abs=1e-5)
     store.close()
-
-
-def test_beside_a_store_that_lacks_a_word_it_is_as_rare_as_can_be() -> None:
-    embedder, lexical = HashingEmbedder(16), LexicalEncoder()
-    store = ListStore()
-    query = DensityQuery(tenant="a", words=lexical.query("breakfast"))
-    assert rank_beside(query, [], store=store, lexical=lexical) == []
-    with_it, without = (snippet_of(text) for text in ("breakfast", "a museum"))
-    store.put(make_records([without], embedder=embedder, lexical=lexical))
-    (hit,) = rank_beside(
-        query, make_records([with_it], embedder=embedder, lexical=lexical), store=store, lexical=lexical
-    )
-    assert hit.similarity > 0.0
-
-
-def snippet_of(text: str) -> MemorySnippet:
-    return Entry(1, "a", "t", 0, Step(id=text, role="user", content=text), 0.0).snippet()

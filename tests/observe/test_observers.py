@@ -25,7 +25,6 @@ from stitch.core import (
     StepsRetired,
     StepsStored,
 )
-from stitch.errors import SettingsError
 from stitch.observe import LogObserver, Observers, TraceObserver
 from stitch.testing.observing import FailingObserver, RecordingObserver
 
@@ -97,15 +96,6 @@ def test_each_event_is_one_log_line_at_its_level(
     assert SECRET not in record.getMessage()
 
 
-def test_what_is_not_wanted_is_not_written(caplog: pytest.LogCaptureFixture) -> None:
-    logger = logging.getLogger("stitch.events.quiet")
-    with caplog.at_level(logging.WARNING, logger.name):
-        observer = LogObserver(logger)
-        for event, _, _ in EVENTS:
-            observer.notice(event)
-    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
-
-
 def test_a_trace_holds_one_line_an_event(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_text('{"event":"earlier"}\n')
@@ -137,21 +127,6 @@ def test_threads_do_not_tear_each_others_lines(tmp_path: Path) -> None:
     assert [orjson.loads(line)["event"] for line in lines] == ["StepsAccepted"] * 200
 
 
-def test_a_trace_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"nowhere.*no such file") as caught:
-        TraceObserver(tmp_path / "nowhere" / "trace.jsonl")
-    assert caught.value.hint
-
-
-def test_all_observers_are_told_in_order() -> None:
-    first, second = RecordingObserver(), RecordingObserver()
-    observers = Observers([first, second])
-    observers.notice(ACCEPTED)
-    observers.notice(EVENTS[1][0])
-    assert first.events == second.events == [ACCEPTED, EVENTS[1][0]]
-    Observers().notice(ACCEPTED)
-
-
 def test_a_failing_observer_harms_nobody_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     last = RecordingObserver()
     observers = Observers([FailingObserver(OSError("disk full")), FailingObserver(ValueError("no")), last])
@@ -160,20 +135,3 @@ def test_a_failing_observer_harms_nobody_and_is_logged_once(caplog: pytest.LogCa
         observers.notice(ACCEPTED)
     assert last.events == [ACCEPTED, ACCEPTED]
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [OSError, ValueError]
-
-
-def test_a_closed_trace_harms_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    trace = TraceObserver(tmp_path / "trace.jsonl")
-    trace.close()
-    with caplog.at_level(logging.WARNING):
-        Observers([trace]).notice(ACCEPTED)
-    assert "failed" in caplog.text
-
-
-def test_an_interruption_passes_through() -> None:
-    class Interrupting:
-        def notice(self, event: MemoryEvent) -> None:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Observers([Interrupting()]).notice(ACCEPTED)

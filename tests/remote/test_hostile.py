@@ -103,55 +103,6 @@ def test_no_bytes_are_a_request_that_breaks_more_than_its_connection(body: bytes
         assert message is None or isinstance(message, Message)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        b"nothing\n{}",
-        b"search",
-        b"search\n{",
-        b"search\n[]",
-        b'search\n{"query": "x", "tenant": "bob"}',
-        b'search\n{"query": "x", "k": 0}',
-        b'add\n{"trajectory": "t", "steps": [{"role": "user"}]}',
-        b'add\n{"trajectory": "t", "steps": [{"role": "user", "content": "x", "gold": 1}]}',
-        b"\xff\xfe\n{}",
-        b'timeline\n{"trajectory": "none"}',
-        b'forget\n{"everything": false}',
-    ],
-)
-def test_a_request_that_cannot_be_used_is_refused_and_the_connection_goes_on(memory: Memory, asked: bytes) -> None:
-    end, connection = greeted(memory.folder)
-    with closing(end):
-        assert connection.receive() is not None
-        connection.send(Kind.REQUEST, asked)
-        refused = connection.receive()
-        assert refused is not None
-        assert refused.kind is Kind.FAILURE
-        failure = Failure.model_validate_json(refused.body)
-        assert failure.message
-        assert "\n" not in failure.message
-        connection.send(Kind.REQUEST, b"trajectories\n{}")
-        answer = connection.receive()
-        assert answer is not None
-        assert answer.kind is Kind.RESPONSE
-    assert memory.status().accepted == 1
-
-
-def test_who_says_nothing_or_stops_in_the_midst_is_let_go(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as hurried:
-        hurried.setattr(owner, "_GREETING_S", 0.05)
-        with closing(connected(memory.folder)) as silent:
-            assert silent.recv(10) == b""
-    end, connection = greeted(memory.folder)
-    with closing(end), monkeypatch.context() as hurried:
-        assert connection.receive() is not None
-        hurried.setattr(wire, "PATIENCE_S", 0.05)
-        end.settimeout(20)
-        end.sendall(struct.pack(">Ic", 500, b"Q") + b"half")
-        assert is_ended(end)
-    assert still_answers(memory.folder)
-
-
 def test_who_does_not_read_holds_nothing(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.add_many([Step(role="user", content=f"{n} " * 100_000) for n in range(4)], trajectory="long", wait=False)
     end, connection = greeted(memory.folder)
@@ -164,27 +115,6 @@ def test_who_does_not_read_holds_nothing(memory: Memory, monkeypatch: pytest.Mon
         assert len(memory.search("hotel", trajectory="t")) == 2
     with open_memory(memory.folder) as other:
         assert other.status().accepted == 6
-
-
-def test_lines_that_stop_are_an_import_that_stops(memory: Memory) -> None:
-    lines = list(memory.lifecycle.export())
-    end, connection = greeted(memory.folder)
-    with closing(end):
-        assert connection.receive() is not None
-        connection.send(Kind.REQUEST, b"import\n{}")
-        connection.send(Kind.LINES, b'["' + lines[0].replace('"', '\\"').encode() + b'"]')
-        end.settimeout(20)
-        end.shutdown(socket.SHUT_WR)
-        assert is_ended(end)
-    assert still_answers(memory.folder)
-
-
-def test_lines_that_nobody_reads_are_not_taken_for_the_next_request(memory: Memory) -> None:
-    with open_memory(memory.folder) as other:
-        for _ in range(3):
-            refused = other.lifecycle.import_lines(["nonsense"] * 1000)
-            assert (refused.steps, len(refused.rejections) > 0) == (0, True)
-            assert other.trajectories() == ["t"]
 
 
 def test_idle_connections_make_room_for_others(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,11 +170,3 @@ def test_a_link_or_a_file_in_place_of_the_socket_is_not_followed(tmp_path: Path)
         (tmp_path / "m" / address.SOCKET_FILE).unlink()
         (tmp_path / "m" / address.ADDRESS_FILE).symlink_to(tmp_path / "real" / "journal.sqlite")
         assert address.read_address(tmp_path / "m") is None
-
-
-def test_a_file_that_is_in_the_way_stays(tmp_path: Path) -> None:
-    (tmp_path / "m").mkdir()
-    (tmp_path / "m" / address.SOCKET_FILE).write_text("mine")
-    with open_memory(tmp_path / "m"), open_memory(tmp_path / "m") as other:
-        assert isinstance(other, RemoteMemory), "it answers elsewhere"
-    assert (tmp_path / "m" / address.SOCKET_FILE).read_text() == "mine"

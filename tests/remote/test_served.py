@@ -11,18 +11,12 @@ from typing import IO
 
 import pytest
 
-from stitch import Step, open_memory, open_tenants
+from stitch import Step, open_memory
 from stitch.cli import main
 from stitch.errors import (
-    InputError,
     OwnerLostError,
-    ScopeError,
-    SettingsError,
-    StitchError,
-    StoreError,
     StoreUnavailableError,
 )
-from stitch.maintenance import backup_memory, restore_memory
 
 ABOUT = b'{"tenant": "default", "labeler": "local-4", "uses_model": false, "workers": 1}'
 
@@ -73,29 +67,6 @@ def test_where_nobody_answers_it_is_said_how_to_serve_a_memory() -> None:
     assert "stitch serve" in refused.value.hint
 
 
-@pytest.mark.parametrize("location", ["stitch+http://", "stitch+http://h:port", "stitch+http://user:key@h:1"])
-def test_what_names_no_server_is_refused(location: str) -> None:
-    with pytest.raises(SettingsError) as refused:
-        open_memory(location)
-    assert "user" not in refused.value.message
-
-
-def test_something_else_that_answers_is_told_from_a_memory() -> None:
-    page, told = answer(b"<html>not found</html>", status=b"404 Not Found"), "answers 404 and says nothing of a memory"
-    with answering(page) as location, pytest.raises(StoreError, match=told):
-        open_memory(location)
-    with answering(answer(b"[]")) as location, pytest.raises(StoreError, match="cannot be read"):
-        open_memory(location)
-
-
-def test_a_refusal_keeps_its_message_and_hint() -> None:
-    refusal = b'{"error": "NoKey", "message": "there is no key", "hint": "stitch keys add"}'
-    with answering(answer(refusal, status=b"401 Unauthorized")) as location:
-        with pytest.raises(StitchError, match="there is no key") as refused:
-            open_memory(location, key="wrong")
-        assert refused.value.hint == "stitch keys add"
-
-
 @pytest.mark.parametrize(
     ("call", "unknown"),
     [
@@ -113,25 +84,6 @@ def test_a_server_that_is_lost_in_the_midst_of_a_call_is_told_of(
             with pytest.raises(OwnerLostError, match="before it answered") as lost:
                 call(memory)
             assert ("is not known" in lost.value.message) is unknown
-
-
-def test_a_busy_server_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    busy = answer(b'{"error": "Busy", "message": "busy"}', status=b"429 Busy", more=b"Retry-After: 0\r\n")
-    done = answer(b'{"stored": 3, "failed": 0}')
-    with answering(answer(ABOUT), busy, busy, done) as location, open_memory(location) as memory:
-        assert memory.retry() == 3
-
-
-def test_settings_that_a_server_cannot_be_told_are_refused(served: str) -> None:
-    with pytest.raises(SettingsError, match="the setting 'labels' is of no use"):
-        open_memory(served, labels="local")
-    with pytest.raises(SettingsError, match="observers are of no use"):
-        open_memory(served, observers=[print])  # type: ignore[list-item]
-    with pytest.raises(ScopeError, match="another tenant than 'ann'"):
-        open_memory(served, tenant="ann")
-    with open_memory(served, tenant="default", k=2) as memory:
-        assert memory.search("x").request.k == 2
 
 
 def test_a_folder_that_is_served_is_used_by_its_folder_too(served: str, tmp_path: Path) -> None:
@@ -161,14 +113,3 @@ def test_commands_work_with_a_served_memory(
     assert (code, "Kyoto" in out) == (0, True)
     code, _, err = run("reindex", "--memory", served)
     assert (code, "is served" in err) == (2, True)
-
-
-def test_what_is_done_to_a_whole_folder_is_refused_for_a_served_memory(tmp_path: Path) -> None:
-    for refused in (
-        lambda: backup_memory("stitch+http://h:1", to=tmp_path / "copy"),
-        lambda: restore_memory(tmp_path, memory="stitch+http://h:1"),
-        lambda: open_tenants("stitch+http://h:1"),
-    ):
-        with pytest.raises(InputError, match="is served"):
-            refused()
-    assert list(Path.cwd().glob("stitch+http*")) == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stitch import Memory, open_memory
-from stitch.errors import ConflictError, InputError
+from stitch.errors import ConflictError
 from stitch.remote.trees import RemoteTree
 from stitch.testing.contracts.trees import PLAN
 from stitch.testing.model import LoopbackProvider
@@ -79,17 +79,6 @@ def test_a_question_is_answered_and_the_ones_before_are_kept_in_mind(opened: Cal
         assert "What is on the first day?" in says.heard[2]
 
 
-def test_what_is_confirmed_at_once_is_committed(opened: Callable[[], Any], says: Says) -> None:
-    with opened() as memory:
-        trip = memory.trees.open("trip")
-        says.left += [routed(UPDATE, DELETE), proposed(CHEAPER), proposed(NO_PIER)]
-        cheaper, no_pier = trip.request("cheaper, and no pier", confirm=True)
-        assert [reply.commit and reply.commit.id for reply in (cheaper, no_pier)] == ["v2", "v3"]
-        assert [(each.field, each.new) for each in cheaper.diff.changed] == [("cost", "CAD 30")]
-        assert [place.node.id for place in no_pier.diff.removed] == ["pier"]
-        assert (trip.version, [each.author for each in trip.history()][1:]) == ("v3", ["openai/scripted"] * 2)
-
-
 def test_what_is_shown_first_is_committed_one_by_one(opened: Callable[[], Any], says: Says) -> None:
     seen: list[TreeReply] = []
 
@@ -117,34 +106,3 @@ def test_what_another_has_changed_is_told_before_anything_is_done(opened: Callab
         with pytest.raises(ConflictError, match="'bob'"):
             trip.request("cheaper", confirm=True)
         assert says.heard == []
-
-
-def test_a_tree_of_the_same_name_made_anew_is_another_one(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as owner, open_memory(tmp_path / "m") as memory:
-        owner.trees.create("trip", PLAN)
-        before = memory.trees.open("trip")
-        owner.trees.delete("trip")
-        owner.trees.create("trip", {"type": "Plan", "id": "q"})
-        assert memory.trees.open("trip").tree.root.id == "q"
-        with pytest.raises(InputError, match="was deleted meanwhile"):
-            before.reload()
-
-
-def test_an_edit_fetches_no_tree_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_memory(tmp_path / "m") as owner, open_memory(tmp_path / "m") as memory:
-        owner.trees.create("trip", PLAN)
-        trip = memory.trees.open("trip")
-        assert trip.tree.node("zoo").fields["cost"] == "CAD 40"
-        asked: list[str] = []
-        ask = type(memory).ask  # type: ignore[attr-defined]
-
-        def noted(self: Any, operation: str, *rest: Any) -> Any:
-            asked.append(operation)
-            return ask(self, operation, *rest)
-
-        monkeypatch.setattr(type(memory), "ask", noted)
-        for cost in ("CAD 30", "CAD 20"):
-            trip.edit([SetField("zoo", "cost", cost)])
-            assert trip.tree.node("zoo").fields["cost"] == cost
-        assert asked == ["tree_edit", "tree_log"] * 2
-        assert trip.tree == owner.trees.open("trip").tree

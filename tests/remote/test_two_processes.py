@@ -11,26 +11,19 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from stitch import Memory, Step, open_memory, open_tenants
+from stitch import Step, open_memory
 from stitch.cli import main
 from stitch.core import StepState
 from stitch.errors import (
-    ForkedProcessError,
     OwnerLostError,
     ScopeError,
     SettingsError,
-    StepRejectedError,
     StitchError,
-    StoreLockedError,
 )
-from stitch.lifecycle.folder import LEDGER_FILE
-from stitch.lm import Charge, Ledger
-from stitch.observe import LogObserver
-from stitch.remote import address, joining
+from stitch.remote import address
 from stitch.remote.memory import RemoteMemory
 
 Begin = Callable[..., subprocess.Popen[str]]
@@ -116,15 +109,6 @@ def test_a_second_terminal_watches_searches_and_corrects_what_the_first_writes(
         ]  # fmt: skip
 
 
-def test_commands_work_beside_an_owner(owner: subprocess.Popen[str], tmp_path: Path, stitch: Command) -> None:
-    at = ("--memory", tmp_path / "m")
-    (tmp_path / "more.jsonl").write_text('{"role": "user", "content": "Day 3 is for the onsen.", "id": "o"}\n')
-    assert stitch("ingest", tmp_path / "more.jsonl", "--trajectory", "trip", *at)[0] == 0
-    _, asked = stitch("query", "What is day 3 for?", *at, "--json")
-    assert "onsen" in json.loads(asked)["hits"][0]["text"]
-    assert owner.poll() is None
-
-
 def test_a_killed_owner_is_followed_by_whoever_asks_next(owner: subprocess.Popen[str], tmp_path: Path) -> None:
     with open_memory(tmp_path / "m") as memory:
         assert memory.add(Step(role="user", content="Day 2."), trajectory="trip").state is StepState.STORED
@@ -185,17 +169,6 @@ def test_two_writers_on_one_trajectory_are_put_in_one_order(begin: Begin, tmp_pa
         assert memory.lifecycle.verify() == (80, 80, ())
 
 
-def test_steps_without_ids_of_two_writers_are_kept_apart(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as memory, open_memory(tmp_path / "m") as other:
-        same = Step(role="user", content="yes")
-        assert [each.add(same, trajectory="t").step for each in (memory, other, memory, other)] == ["0", "1", "2", "3"]
-        taken = Step(id="a", role="user", content="one")
-        assert memory.add(taken, trajectory="t").repeated is False
-        assert other.add(taken, trajectory="t").repeated is True
-        with pytest.raises(StepRejectedError):
-            other.add(Step(id="a", role="user", content="two"), trajectory="t")
-
-
 def test_the_owner_closes_while_others_use_the_memory(tmp_path: Path) -> None:
     owner = open_memory(tmp_path / "m")
     other, third = open_memory(tmp_path / "m"), open_memory(tmp_path / "m")
@@ -213,79 +186,11 @@ def test_the_owner_closes_while_others_use_the_memory(tmp_path: Path) -> None:
         third.search("day")
 
 
-def test_what_is_under_way_is_finished_before_the_owner_has_closed(tmp_path: Path) -> None:
-    owner = open_memory(tmp_path / "m")
-    stop, added = threading.Event(), list[str]()
-
-    def write() -> None:
-        with open_memory(tmp_path / "m") as memory:
-            while not stop.is_set():
-                step = Step(role="user", content=f"Day {len(added)}.")
-                added.append(memory.add(step, trajectory="t").step)
-                many.release()
-
-    many = threading.Semaphore(0)
-    thread = threading.Thread(target=write)
-    thread.start()
-    for _ in range(20):
-        assert many.acquire(timeout=120)
-    owner.close()
-    for _ in range(5):
-        assert many.acquire(timeout=120)
-    stop.set()
-    thread.join(120)
-    with open_memory(tmp_path / "m") as memory:
-        assert [entry.id for entry in memory.steps("t")] == added
-        assert len({entry.step.content for entry in memory.steps("t")}) == len(added)
-
-
 def test_only_the_user_can_reach_the_socket(tmp_path: Path) -> None:
     with open_memory(tmp_path / "m"):
         mode = (tmp_path / "m" / address.SOCKET_FILE).lstat().st_mode
         assert stat.S_ISSOCK(mode)
         assert stat.S_IMODE(mode) == 0o600
-
-
-def test_nothing_is_shared_where_the_settings_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "OPENING_S", 600.0)
-    monkeypatch.setattr(joining, "HOLDING_S", 600.0)
-    with open_memory(tmp_path / "m", share=False):
-        assert not (tmp_path / "m" / address.SOCKET_FILE).exists()
-        with pytest.raises(StoreLockedError, match=f"in use by process {os.getpid()}"):
-            open_memory(tmp_path / "m")
-    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["journal.sqlite", "store"]
-
-
-def test_somebody_who_holds_the_memory_and_never_answers_is_not_waited_for_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(joining, "HOLDING_S", 0.05)
-    with open_memory(tmp_path / "m", share=False):
-        (tmp_path / "m" / address.ADDRESS_FILE).unlink()
-        with pytest.raises(StoreLockedError):
-            open_memory(tmp_path / "m")
-
-
-def test_an_owner_that_is_opening_the_memory_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[Memory] = []
-    waits, pause = threading.Event(), joining._pause
-
-    def note(folder: Path) -> None:
-        waits.set()
-        pause(folder)
-
-    monkeypatch.setattr(joining, "_pause", note)
-    with open_memory(tmp_path / "m", share=False):
-        address.announce(tmp_path / "m", share=True)
-        thread = threading.Thread(target=lambda: found.append(open_memory(tmp_path / "m")))
-        thread.start()
-        assert waits.wait(120)
-        assert found == []
-    thread.join(120)
-    [memory] = found
-    with memory:
-        assert not isinstance(memory, RemoteMemory)
-        assert memory.status().accepted == 0
 
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
@@ -303,121 +208,12 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
             assert memory.search("x").request.k == 3
 
 
-def test_another_tenant_names_the_model_to_which_its_texts_are_shown(tmp_path: Path) -> None:
-    chosen: Any = {"labels": "model", "model": "a/b", "offline": True, "base_url": "http://127.0.0.1:1/v1"}
-    with open_memory(tmp_path / "m", tenant="ann", **chosen):
-        with open_memory(tmp_path / "m", tenant="ann") as memory:
-            assert memory.uses_model
-            assert memory.ledger.total().calls == 0
-            assert memory.ledger.stages() == {}
-        with pytest.raises(SettingsError, match="for another tenant"):
-            open_memory(tmp_path / "m", tenant="bob")
-        open_memory(tmp_path / "m", tenant="bob", labels="model", model="a/b").close()
-
-
 def test_the_store_is_built_anew_by_the_owner(owner: subprocess.Popen[str], tmp_path: Path, stitch: Command) -> None:
     told = json.loads(stitch("reindex", "--memory", tmp_path / "m", "--json")[1])
     assert (told["snippets"], told["written"]) == (1, 1)
     with open_memory(tmp_path / "m") as memory:
         assert told["embedder"] == memory.status().embedder
     assert tell(owner, "Now day 2.") == "added"
-
-
-@pytest.mark.parametrize("command", ["reindex --embedder hashing", "serve --port 0"])
-def test_what_goes_by_no_other_process_says_so_in_one_line(
-    command: str,
-    owner: subprocess.Popen[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr("sys.argv", ["stitch", *command.split(), "--memory", str(tmp_path / "m")])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    said = capfd.readouterr().err
-    first, following = said.splitlines()
-    assert (ended.value.code, "in use" in said) == (4, False)
-    assert first.startswith(f"stitch: process {owner.pid} has the memory")
-    assert following.startswith("  next: ")
-
-
-def test_the_tenants_of_a_memory_that_is_open_are_used_through_its_owner(
-    owner: subprocess.Popen[str], tmp_path: Path
-) -> None:
-    with open_tenants(tmp_path / "m") as tenants:
-        ann, bob = tenants.memory("ann"), tenants.memory("bob")
-        assert isinstance(ann, RemoteMemory)
-        with ann:
-            ann.add(Step(role="user", content="Ann's hotel in Kyoto."), trajectory="t")
-        bob.add(Step(role="user", content="Bob's hotel in Nara."), trajectory="t")
-        assert [hit.snippet.text for hit in tenants.memory("ann").search("hotel")] == ["Ann's hotel in Kyoto."]
-        assert {"ann", "bob"} < set(tenants.names())
-        assert (tenants.away, tenants.ledger.total().calls, tenants.folder) == ("", 0, tmp_path / "m")
-        assert tenants.backup(tmp_path / "copy").tenants == len(tenants.names())
-        assert tenants.reindex() > 1
-    assert tell(owner, "Now day 2.") == "added"
-
-
-def test_tenants_go_on_when_the_process_that_had_them_open_is_gone(
-    owner: subprocess.Popen[str], tmp_path: Path
-) -> None:
-    with open_tenants(tmp_path / "m") as tenants:
-        ann = tenants.memory("ann")
-        ann.add(Step(role="user", content="Ann's hotel in Kyoto."), trajectory="t")
-        before = tenants.names()
-        owner.kill()
-        owner.wait()
-        assert tenants.names() == before
-        assert len(ann.search("hotel").hits) == 1
-        tenants.memory("bob").add(Step(role="user", content="Bob's hotel in Nara."), trajectory="t")
-        assert tenants.names() == [*before, "bob"]
-        assert tenants.backup(tmp_path / "copy").tenants == len(tenants.names())
-        assert tenants.reindex() > 1
-        assert tenants.away == ""
-    with open_memory(tmp_path / "m", tenant="bob", share=False) as bob:
-        assert bob.trajectories() == ["t"]
-
-
-def test_what_models_cost_all_tenants_is_told_by_the_lines_of_the_ledger(
-    owner: subprocess.Popen[str], tmp_path: Path
-) -> None:
-    ledger = Ledger(tmp_path / "m" / LEDGER_FILE)
-    charge = Charge(model="m", stage="window", tenant="ann", prompt_tokens=3, reply_tokens=4, cost_usd=0.5, key="k")
-    ledger.charge(charge)
-    with open_tenants(tmp_path / "m") as tenants:
-        assert (tenants.ledger.total().calls, tenants.ledger.stages(), tenants.ledger.keys()) == (0, {}, {})
-        ledger.charge(charge)
-        told = tenants.ledger
-        assert (told.total().tokens, told.stages()["window"].calls, told.keys()["k"].cost_usd) == (7, 1, 0.5)
-    assert tell(owner, "Now day 2.") == "added"
-
-
-def test_observers_of_all_tenants_are_told_in_the_process_that_has_them_open(
-    owner: subprocess.Popen[str], tmp_path: Path
-) -> None:
-    with pytest.raises(StoreLockedError, match=f"process {owner.pid} has the memory .* its own observers"):
-        open_tenants(tmp_path / "m", observers=[LogObserver()])
-    assert tell(owner, "Now day 2.") == "added"
-
-
-def test_options_of_a_search_are_no_options_of_a_path_query(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m"), open_memory(tmp_path / "m", k=1) as memory:
-        memory.add_many([Step(role="user", content=f"Day {n}: a hotel.") for n in range(3)], trajectory="t")
-        assert len(memory.search("hotel")) == 1
-        assert len(memory.select("//Step", trajectory="t")) == 3
-
-
-def test_what_each_may_set_as_it_likes_counts_where_it_was_set(tmp_path: Path) -> None:
-    rule: Any = {"older_than_days": 1, "action": "retire"}
-    with open_memory(tmp_path / "m", k=7) as owner, open_memory(tmp_path / "m") as plain:
-        owner.add(Step(role="user", content="Day 1: a hotel."), trajectory="t")
-        assert plain.search("hotel").request.k == 7
-        with open_memory(tmp_path / "m", k=2, budget_tokens=50, retriever="dense", retention=[rule]) as memory:
-            result = memory.search("hotel")
-            assert (result.request.k, result.request.budget_tokens, result.mode) == (2, 50, "dense")
-            assert memory.search("hotel", k=1).request.k == 1
-            assert [each.rule.action for each in memory.lifecycle.expire(dry_run=True).rules] == ["retire"]
-        assert plain.lifecycle.expire(dry_run=True).rules == ()
 
 
 def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
@@ -428,69 +224,3 @@ def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
         assert [hit.snippet.text for hit in ann.search("hotel")] == ["Ann's hotel in Kyoto."]
         with pytest.raises(ScopeError):
             open_memory(tmp_path / "m", tenant=" ")
-
-
-def test_the_owner_of_all_tenants_answers_too(tmp_path: Path) -> None:
-    with open_tenants(tmp_path / "m") as tenants, open_memory(tmp_path / "m", tenant="ann") as ann:
-        ann.add(Step(role="user", content="A hotel."), trajectory="t")
-        assert tenants.memory("ann").trajectories() == ["t"]
-        assert tenants.names() == ["ann"]
-
-
-def test_a_path_that_is_too_long_for_a_socket_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
-    monkeypatch.setenv("TMPDIR", "/tmp")
-    folder = tmp_path / ("deep" * 20) / "m"
-    with open_memory(folder) as owner, open_memory(folder) as memory:
-        assert isinstance(memory, RemoteMemory)
-        owner.add(Step(role="user", content="A hotel."), trajectory="t")
-        assert memory.trajectories() == ["t"]
-        known = address.read_address(folder)
-        assert known is not None
-        assert known.socket is not None
-        place = Path(known.socket)
-        assert stat.S_IMODE(place.lstat().st_mode) == 0o600
-        assert stat.S_IMODE((folder / address.ADDRESS_FILE).stat().st_mode) == 0o600
-    assert not place.exists()
-    assert not (folder / address.ADDRESS_FILE).exists()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
-def test_a_fork_may_not_use_the_connection_of_its_parent(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m"), open_memory(tmp_path / "m") as memory:
-        read, write = os.pipe()
-        pid = os.fork()
-        if not pid:
-            try:
-                memory.search("x")
-                os.write(write, b"used")
-            except ForkedProcessError:
-                os.write(write, b"refused")
-            finally:
-                os._exit(0)
-        os.waitpid(pid, 0)
-        assert os.read(read, 100) == b"refused"
-        os.close(read)
-        os.close(write)
-        assert memory.trajectories() == []
-
-
-def test_many_threads_share_one_memory(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as owner, open_memory(tmp_path / "m") as memory:
-        failed = list[BaseException]()
-
-        def work(name: str) -> None:
-            try:
-                for number in range(10):
-                    memory.add(Step(role="user", content=f"{name} {number}"), trajectory=name)
-                    memory.search(name, k=3)
-            except StitchError as error:
-                failed.append(error)
-
-        threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(12)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join(60)
-        assert not failed
-        assert owner.status().accepted == 120

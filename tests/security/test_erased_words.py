@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +14,7 @@ import orjson
 import pytest
 
 from stitch import Step, ToolCall, open_memory
-from stitch.lifecycle.own_words import OWN_WORDS
 from stitch.lifecycle.selection import Selector
-from stitch.lifecycle.traces import words_in_labels
 from stitch.lm import Charge, Ledger
 from stitch.observe import TraceObserver
 
@@ -99,14 +96,6 @@ def test_the_scanner_finds_what_is_there_however_it_is_kept(tmp_path: Path) -> N
     assert {name.split()[0] for name in found["zob"]} == names
 
 
-def test_what_is_left_of_a_longer_word_is_not_a_word(tmp_path: Path) -> None:
-    (tmp_path / "page.bin").write_bytes(b"\x01\x02the one who found" + bytes(40) + b"who lost\x03it all\x00\x01")
-    reading = SCANNER.reading_of(tmp_path)
-    assert reading.places("found")
-    assert not reading.places("found", begins_others=True), "of the founder, whose end was wiped"
-    assert reading.places("lost", begins_others=True)
-
-
 def test_no_field_of_an_erased_step_is_left_in_any_file(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     folder.mkdir()
@@ -139,19 +128,6 @@ def test_no_field_of_an_erased_step_is_left_in_any_file(tmp_path: Path) -> None:
         assert places(folder, *words) == {}
         memory.search("What is its price?")
     assert places(folder, *words) == {}
-
-
-def test_a_word_that_others_say_in_another_form_is_no_trace(tmp_path: Path) -> None:
-    steps = [
-        Step(id="a", role="user", content="The taxi ride of last Wednesday's trip was a setback; call myQuuxPlan."),
-        Step(id="b", role="user", content="On Wednesday the Quux is closed."),
-        Step(id="c", role="user", content="Is it open then?"),
-    ]
-    with open_memory(tmp_path / "m") as memory:
-        memory.add_many(steps, trajectory="t")
-        memory.lifecycle.correct("c", trajectory="t", labels={"scope": "Wednesday quux"})
-        memory.add(Step(id="d", role="user", content="And when does it close?"), trajectory="t")
-        assert memory.lifecycle.erase(Selector(trajectory="t", step="b")).proof.found == ()
 
 
 def test_a_sentence_that_others_say_in_pieces_is_not_left_in_a_context(tmp_path: Path) -> None:
@@ -240,19 +216,6 @@ def test_files_beside_the_journal_tell_nothing_of_an_erased_step(folder: Path) -
     assert [each["line"] for each in own(folder, "rejects.jsonl")] == [4]
 
 
-def test_files_beside_the_journal_tell_nothing_of_an_erased_trajectory(folder: Path) -> None:
-    with open_memory(folder, tenant="zqown") as memory:
-        assert memory.lifecycle.erase(Selector(trajectory="zqa")).proof.found == ()
-    assert [each["trajectory"] for each in own(folder, "files.jsonl")] == ["zqb"]
-    assert [each["line"] for each in own(folder, "rejects.jsonl")] == [1, 2, 4]
-    for name in ("follow.json", "unfinished.json"):
-        positions = orjson.loads((folder / name).read_bytes())
-        assert (list(positions["zqown"]), len(positions["them"])) == (["/in/zqb.jsonl"], 1)
-    assert own(folder, "ledger.jsonl") == [
-        {"model": "m", "stage": "window", "tenant": "zqown", "prompt_tokens": 1, "reply_tokens": 1}
-    ]
-
-
 def test_no_file_tells_of_an_erased_tenant(folder: Path) -> None:
     theirs = [line for line in (folder / "rejects.jsonl").read_bytes().splitlines() if b"them" in line]
     with open_memory(folder, tenant="zqown") as memory:
@@ -263,42 +226,6 @@ def test_no_file_tells_of_an_erased_tenant(folder: Path) -> None:
     for name in ("follow.json", "unfinished.json"):
         assert list(orjson.loads((folder / name).read_bytes())) == ["them"]
     assert len((folder / "ledger.jsonl").read_bytes().splitlines()) == 2, "what was spent stays"
-
-
-def test_words_that_files_use_themselves_are_known(tmp_path: Path) -> None:
-    folder = tmp_path / "m"
-    folder.mkdir()
-    with TraceObserver(folder / "trace.jsonl") as trace, open_memory(folder, recall_log=9, observers=[trace]) as memory:
-        memory.add_many([Step(id=f"zq{n}", role="zq", content=f"zqzq {n} zqx") for n in range(9)], trajectory="zqt")
-        memory.search("zqx")
-        memory.lifecycle.correct("zq1", trajectory="zqt", labels={"scope": "zq"})
-        memory.lifecycle.correct("zq2", trajectory="zqt", text="zqy")
-    with open_memory(folder) as memory:  # the engine writes down more of its settings when it opens a store again
-        memory.search("zqx")
-    texts = "\n".join(each.text for each in SCANNER.texts_in(folder) if not each.chance)
-    texts += "\n".join(sorted(map(str.lower, SCHEMA.findall((folder / "journal.sqlite").read_text("latin-1")))))
-    used = {word for word in re.findall(r"[a-z][a-z_]{7,}", texts) if "zq" not in word}
-    assert {word for word in used if word not in OWN_WORDS and not set(word) <= set("abcdef_")} == set()
-
-
-SCHEMA = re.compile(r"CREATE (?:TABLE|INDEX) [\w (),]+")
-
-
-def test_no_file_keeps_the_name_of_a_step_that_was_erased_from_a_long_run(tmp_path: Path) -> None:
-    folder = tmp_path / "m"
-    steps: list[Step] = []
-    for number in range(101, 150):  # longer than what is learnt again
-        call = ToolCall(name="open", arguments={"path": f"src/part_{number}.py"})
-        steps.append(Step(id=f"{number}", role="assistant", content=f"I open part {number}.", tool_calls=(call,)))
-        steps.append(
-            Step(id=f"{number}r", role="tool", tool_name="open", content=f"def part_{number}(): raise Nothing")
-        )
-    with open_memory(folder) as memory:
-        memory.add_many(steps, trajectory="run")
-    with open_memory(folder) as memory:
-        assert memory.lifecycle.erase(Selector(trajectory="run", step="103r")).proof.found == ()
-    assert places(folder, "103r") == {}
-    assert places(folder, "104r") != {}
 
 
 @pytest.mark.parametrize(
@@ -324,15 +251,3 @@ def test_a_kind_that_is_called_as_what_no_labeler_reads_of_an_erased_step_is_no_
         erased = memory.lifecycle.erase(Selector(trajectory="t", step=str(field.get("id", "b"))))
         assert (erased.steps, erased.proof.found) == (1, ())
         assert [entry.labels.intent.entity_types for entry in memory.steps("t") if entry.labels] == kinds
-
-
-def test_a_kind_that_only_an_erased_step_said_is_a_trace_of_it(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as memory:
-        memory.add({"id": "a", "role": "user", "content": "Please open src/auth/login.py and fix it."}, trajectory="t")
-        journal, entry = memory._ingestor.journal, next(iter(memory.steps("t")))
-        for step, found in (
-            (Step(id="file", role="user", content="Fine."), set[str]()),
-            (Step(id="b", role="user", content="A file."), {"file"}),
-        ):
-            gone = entry._replace(step=step)
-            assert words_in_labels(journal, [gone], tenant=memory.tenant) == found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -18,10 +17,9 @@ from click.testing import CliRunner
 
 from stitch import Step, open_memory
 from stitch.cli.main import cli
-from stitch.core.files import private, read_short, refuse_links
+from stitch.core.files import private, refuse_links
 from stitch.errors import InputError, JournalError
 from stitch.journal.sqlite.schema import checksum
-from stitch.lifecycle.selection import Selector
 from stitch.maintenance import backup_memory, export_memory, reindex_memory, restore_memory
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
@@ -136,16 +134,6 @@ def test_a_link_in_a_folder_is_refused_by_name_and_what_it_leads_to_is_untouched
     assert (own.read_text() if own.is_file() else [path.read_text() for path in own.iterdir()]) == before
 
 
-def test_all_links_are_named_and_the_folder_itself_may_be_one(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "alias").symlink_to(folder)
-    with open_memory(tmp_path / "alias") as memory:
-        assert memory.status().stored == 1
-    (folder / "one").symlink_to("/etc/hostname")
-    os.mkfifo(folder / "two")
-    with pytest.raises(InputError, match=r"'one', 'two' in it"):
-        open_memory(folder)
-
-
 @pytest.mark.parametrize("name", ["journal.sqlite", "journal.sqlite-wal", "store/sketches.bin", "store/owner.json"])
 def test_a_file_with_another_name_elsewhere_is_not_written_through(folder: Path, tmp_path: Path, name: str) -> None:
     own = tmp_path / "own"
@@ -166,40 +154,6 @@ def test_a_file_with_another_name_elsewhere_is_not_written_through(folder: Path,
     assert own.read_bytes() == before
 
 
-def test_a_copy_of_a_folder_with_hard_links_opens_and_a_backup_may_have_some(folder: Path, tmp_path: Path) -> None:
-    backup_memory(folder, to=tmp_path / "b")
-    shutil.copytree(tmp_path / "b", tmp_path / "linked", copy_function=os.link)
-    restore_memory(tmp_path / "linked", memory=tmp_path / "r")
-    shutil.copytree(folder, tmp_path / "m2", copy_function=os.link)
-    with pytest.raises(InputError, match="have other names"):
-        open_memory(tmp_path / "m2")
-    shutil.copytree(tmp_path / "m2", tmp_path / "m3")
-    with open_memory(tmp_path / "m3") as memory:
-        assert memory.status().stored == 1
-
-
-@pytest.mark.parametrize("socket_there", [False, True])
-def test_what_is_no_file_of_lines_beside_the_journal_is_named_and_nothing_is_erased(
-    folder: Path, socket_there: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)  # the name of a socket is short
-    with open_memory(folder) as memory, closing(socket.socket(socket.AF_UNIX)) as made:
-        if socket_there:
-            made.bind("rejects.jsonl")
-        else:
-            Path("rejects.jsonl").mkdir()
-        with pytest.raises(JournalError, match=r"rejects\.jsonl' cannot be read") as refused:
-            memory.lifecycle.erase(Selector(trajectory="t"))
-        assert "move it" in refused.value.hint
-        assert memory.status().stored == 1
-
-
-def test_a_memory_is_opened_from_within_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    done = CliRunner().invoke(cli, ["status", "--memory", "."])
-    assert done.exit_code == 0, done.output
-
-
 @pytest.mark.parametrize("name", ["owner.address", "store/owner.json", "rejects.jsonl", "ledger.jsonl"])
 def test_a_pipe_in_a_folder_does_not_stop_what_opens_it(folder: Path, name: str) -> None:
     (folder / name).unlink(missing_ok=True)
@@ -217,15 +171,6 @@ def test_a_file_of_holes_is_refused_before_it_fills_the_memory(folder: Path, nam
         open_memory(folder)
     assert name in refused.value.message
     assert "backup" in refused.value.hint
-
-
-def test_a_short_file_is_read_if_it_is_one(tmp_path: Path) -> None:
-    (tmp_path / "note").write_text("ann")
-    os.mkfifo(tmp_path / "pipe")
-    assert read_short(tmp_path / "note", most_bytes=3) == "ann"
-    for name, most in (("note", 2), ("pipe", 9), (".", 9)):
-        with pytest.raises(OSError):
-            read_short(tmp_path / name, most_bytes=most)
 
 
 def test_a_file_is_not_opened_through_a_link(tmp_path: Path) -> None:
@@ -308,14 +253,6 @@ def described(path: Path) -> dict[str, Any]:
     import hashlib
 
     return {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-
-
-def test_a_backup_with_links_is_refused(folder: Path, tmp_path: Path) -> None:
-    backup_memory(folder, to=tmp_path / "b")
-    (tmp_path / "b" / "ledger.jsonl").symlink_to("/etc/hostname")
-    with pytest.raises(InputError, match=r"ledger\.jsonl"):
-        restore_memory(tmp_path / "b", memory=tmp_path / "r")
-    assert not (tmp_path / "r").exists()
 
 
 def named_more(about: dict[str, Any], backup: Path) -> None:

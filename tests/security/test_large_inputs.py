@@ -4,37 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from stitch.core import Rejection, SourcedStep
 from stitch.errors import InputError, StitchError
-from stitch.sources import FileSource, FollowedFile, limits
+from stitch.sources import FileSource, limits
 
 STEP = b'{"role": "user", "content": "hi"}\n'
-READ = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-from stitch.errors import InputError
-from stitch.sources import FileSource
-try:
-    for item in FileSource(sys.argv[1]):
-        print(getattr(item, "reason", None) or item.step.content[:40])
-except InputError as error:
-    print(error.message)
-print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
-"""
-
-
-def read_apart(path: Path) -> tuple[list[str], int]:
-    """Read a file in a process of its own that may use 4 GB; what it said, and its largest size in megabytes."""
-    done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    *said, peak = done.stdout.splitlines()
-    return said, int(peak.split()[1])
 
 
 @pytest.mark.parametrize(
@@ -59,39 +36,6 @@ def test_a_small_packed_file_that_expands_beyond_measure_is_named_with_the_place
     assert isinstance(found[0], SourcedStep)
 
 
-def test_a_packed_log_that_repeats_itself_is_read(tmp_path):
-    path = tmp_path / "log.jsonl.gz"
-    path.write_bytes(gzip.compress(STEP * 5_000))
-    assert sum(isinstance(item, SourcedStep) for item in FileSource(path)) == 5_000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("filling", [b" ", b"["], ids=repr)
-def test_a_packed_file_of_300_kb_that_expands_to_300_mb_takes_little(tmp_path, filling):
-    path = tmp_path / "bomb.jsonl.gz"
-    with gzip.open(path, "wb") as file:
-        file.write(STEP)
-        for _ in range(300):
-            file.write(filling * (1_000_000 // len(filling)))
-    said, peak_mb = read_apart(path)
-    assert said[0] == "hi"
-    assert "expands to more than 200 times its size" in said[-1]
-    assert peak_mb < 1_000
-
-
-@pytest.mark.slow
-def test_a_line_of_300_mb_is_rejected_in_its_place_and_reading_goes_on(tmp_path):
-    path = tmp_path / "long.jsonl"
-    with path.open("wb") as file:
-        file.write(STEP + b'{"role": "user", "content": "')
-        for _ in range(300):
-            file.write(b"x" * 1_000_000)
-        file.write(b'"}\n' + STEP)
-    said, peak_mb = read_apart(path)
-    assert sorted(said) == ["hi", "hi", "line is longer than 134 MB"]
-    assert peak_mb < 1_500
-
-
 @pytest.fixture
 def small(monkeypatch):
     """Lines and documents of more than 1,000 bytes are too long."""
@@ -112,35 +56,6 @@ def test_a_long_line_is_rejected_wherever_it_stands(tmp_path, small, long, place
     read = brief(path)
     assert sorted(read)[place][1].startswith("line is longer than")
     assert [said for _, said in read].count("hi") == 2
-
-
-def test_a_long_line_of_a_conversation_is_rejected_and_the_others_are_read(tmp_path, small):
-    path = tmp_path / "chat.txt"
-    path.write_bytes(b"Ann: one\nBob: " + b"x" * 2_000 + b"\nAnn: two\n")
-    assert sorted(said[:19] for _, said in brief(path)) == ["line is longer than", "one", "two"]
-
-
-def test_a_document_over_several_lines_that_is_too_long_is_rejected(tmp_path, small):
-    path = tmp_path / "document.json"
-    path.write_text(json.dumps([{"role": "user", "content": "hi"}] * 100, indent=1))
-    [(_, reason)] = brief(path)
-    assert reason.startswith("JSON document over several lines is longer than")
-
-
-def test_a_long_line_of_a_file_that_grows_is_rejected_when_it_ends(tmp_path, small):
-    path = tmp_path / "log.jsonl"
-    path.write_bytes(STEP + b"x" * 5_000)
-    file = FollowedFile(path)
-    said = [item for batch in file.read() for item in batch]
-    assert len(said) == 1
-    with path.open("ab") as more:
-        more.write(b"y\n" + STEP)
-    rejected, step = [item for batch in file.read() for item in batch]
-    assert isinstance(rejected, Rejection)
-    assert (rejected.line, rejected.reason[:19], rejected.text[:3]) == (2, "line is longer than", "xxx")
-    assert isinstance(step, SourcedStep)
-    assert [item for batch in file.read() for item in batch] == []
-    file.close()
 
 
 NUMBERS = (

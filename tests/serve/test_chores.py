@@ -8,11 +8,9 @@ import pytest
 from stitch import Step, open_tenants
 from stitch.config import ServeOptions
 from stitch.core.retention import RetentionRule
-from stitch.errors import SettingsError
 from stitch.serve.chores import Chores
 
 HOUR = 3600.0
-DAY = 24 * HOUR
 
 
 class Clock:
@@ -53,34 +51,6 @@ def test_a_backup_is_made_when_the_newest_is_old_enough_and_only_so_many_are_kep
     assert {"something else", "stitch-20000101T000000Z"} < set(kept)
 
 
-def test_a_server_that_is_begun_anew_makes_no_backup_before_its_time(tenants, tmp_path):
-    clock, to = Clock(), tmp_path / "backups"
-    options = ServeOptions(backup_every_h=2, backup_to=str(to))
-    Chores(tenants, options, clock=clock).do_due()
-    clock.now += 1.5 * HOUR
-    assert Chores(tenants, options, clock=clock).do_due() == pytest.approx(0.5 * HOUR)
-    assert len(names(to)) == 1
-
-
-def test_a_backup_that_cannot_be_made_is_reported_and_tried_again_soon(tenants, tmp_path, caplog):
-    clock, to = Clock(), tmp_path / "backups"
-    to.write_text("no folder")
-    chores = Chores(tenants, ServeOptions(backup_every_h=2, backup_to=str(to)), clock=clock)
-    assert chores.do_due() == 600
-    assert "no backup was made" in caplog.text
-    to.unlink()
-    assert chores.do_due() == 600
-    clock.now += 600
-    assert chores.do_due() == 2 * HOUR
-    assert len(names(to)) == 1
-
-
-def test_where_backups_go_has_to_be_said(tenants):
-    with pytest.raises(SettingsError, match="not said where") as error:
-        Chores(tenants, ServeOptions(backup_every_h=1))
-    assert "--backup-to" in error.value.hint
-
-
 def test_retention_is_applied_to_all_tenants_at_the_start_and_after_each_interval(tmp_path, caplog):
     caplog.set_level(logging.INFO, "stitch.serve.chores")
     rules = (RetentionRule(older_than_days=1e-9, action="erase"),)
@@ -119,18 +89,3 @@ def test_what_is_due_is_done_in_a_thread_that_ends_when_told(tenants, tmp_path):
     assert done.wait(120)
     busy.stop()
     assert len(names(tmp_path / "backups")) == 1
-
-
-def test_a_chore_that_breaks_is_reported_and_the_thread_goes_on(tenants, tmp_path, caplog):
-    broken = threading.Event()
-
-    class Broken(Chores):
-        def do_due(self):
-            broken.set()
-            raise RuntimeError("no disk")
-
-    chores = Broken(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
-    chores.start()
-    assert broken.wait(120)
-    chores.stop()
-    assert "a chore failed" in caplog.text

@@ -2,12 +2,10 @@
 
 import json
 import socket
-import threading
 from contextlib import suppress
 
 import pytest
 
-from stitch import Memory
 from stitch.serve.connections import PatientProtocol
 
 ASKED = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -55,25 +53,6 @@ def test_headers_that_do_not_end_are_408(limited, serving, sent):
 @pytest.mark.parametrize(
     "sent",
     [
-        b"POST /v1/sea",
-        b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-",
-        ASKED + b'Content-Length: 99\r\n\r\n{"qu',
-        ASKED + b'Transfer-Encoding: chunked\r\n\r\n20\r\n{"qu',
-    ],
-)
-def test_a_request_that_ends_before_it_is_whole_is_400(serving, sent):
-    client = serving()
-    with connect(client) as raw:
-        raw.sendall(sent)
-        raw.shutdown(socket.SHUT_WR)
-        head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 400 ")
-    assert set(json.loads(body)) == {"error", "message", "hint"}
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         ASKED + b"Content-Length: 4\r\n" + CHUNKED,
         ASKED.replace(b"HTTP/1.1", b"HTTP/1.0") + CHUNKED,
@@ -86,20 +65,6 @@ def test_what_a_proxy_could_read_otherwise_is_refused_once_and_the_connection_en
         answer = raw.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert answer.count(b"\r\n\r\n") == 1, "one answer"
-
-
-def test_so_do_headers_of_a_later_request(limited, serving):
-    client = serving()
-    with connect(client) as raw:
-        raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        answer = raw.makefile("rb")
-        while answer.readline() != b"\r\n":
-            pass
-        answer.read(len(b'{"status":"ok"}'))
-        limited("headers_s", 0.1)
-        raw.sendall(b"GET /healthz HTTP/1.1\r\n")
-        assert answer.read().startswith(b"HTTP/1.1 408 ")
-        answer.close()
 
 
 def test_an_answer_that_is_not_read_ends_the_connection(limited, serving):
@@ -139,42 +104,3 @@ def test_a_half_closed_connection_gets_its_answer(serving):
         raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         raw.shutdown(socket.SHUT_WR)
         assert raw.makefile("rb").read().endswith(b'{"status":"ok"}')
-
-
-def test_so_does_one_that_ends_with_its_body_and_takes_a_while(limited, serving, monkeypatch):
-    client = serving()
-    begun, going_on = threading.Event(), threading.Event()
-    search = Memory.search
-
-    def slow(self, query, **options):
-        begun.set()
-        assert going_on.wait(120)
-        return search(self, query, **options)
-
-    monkeypatch.setattr(Memory, "search", slow)
-    asked = (b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-             b'Content-Length: 13\r\n\r\n{"query":"x"}')  # fmt: skip
-    with connect(client) as raw:
-        raw.sendall(asked)
-        raw.shutdown(socket.SHUT_WR)
-        assert begun.wait(120)
-        assert client.get("/healthz").status == 200
-        going_on.set()
-        assert raw.makefile("rb").read().startswith(b"HTTP/1.1 200")
-    begun.clear()
-    going_on.clear()
-    limited("half_closed_s", 0.1)
-    with connect(client) as raw:
-        raw.sendall(asked)
-        assert begun.wait(120)
-        raw.shutdown(socket.SHUT_WR)
-        assert raw.makefile("rb").read() == b"", "it is not heard out for ever"
-        going_on.set()
-
-
-def test_requests_may_come_before_the_answers_of_those_before_them(serving):
-    client = serving()
-    asked = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
-    with connect(client) as raw:
-        raw.sendall((asked + b"\r\n") * 2 + asked + b"Connection: close\r\n\r\n")
-        assert raw.makefile("rb").read().count(b'{"status":"ok"}') == 3

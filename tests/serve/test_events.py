@@ -4,17 +4,9 @@ import asyncio
 import json
 
 from stitch.core import (
-    InputRejected,
-    LabelKind,
-    LabelMerge,
-    LabelsMerged,
-    Rejection,
     StepsAccepted,
-    StoreAway,
-    StoreBack,
 )
 from stitch.serve import events
-from stitch.serve.bodies import Limits
 from stitch.serve.events import EventFeed
 from stitch.serve.keys import ACTIONS
 
@@ -87,22 +79,6 @@ def test_what_was_told_of_erased_steps_is_told_to_nobody_who_comes_later(serving
         assert next(stream)[1] == "missed"
 
 
-def test_only_so_many_streams_are_open(serving):
-    client = serving(limits=Limits(streams=1))
-    with client.events() as stream:
-        next(stream)
-        answer = client.get("/v1/events")
-        assert (answer.status, answer.headers["Retry-After"], answer.json["error"]) == (429, "1", "TooManyStreams")
-
-
-def test_a_server_that_ends_ends_its_streams(serving):
-    client = serving()
-    with client.events() as stream:
-        next(stream)
-        client.end()
-        assert [name for _, name, _ in stream] == ["closing"]
-
-
 def wire(pieces):
     """Events of what goes over the wire."""
     found = []
@@ -144,63 +120,3 @@ def test_a_reader_that_is_too_slow_is_cut_off_and_told_where_to_go_on(monkeypatc
     cut, again = read(scenario)
     assert [name for _, name, _ in cut] == ["ready", "missed"]
     assert [(name, data.get("steps")) for _, name, data in again] == [("ready", None), ("accepted", ["9"])]
-
-
-def test_what_is_kept_is_bounded_by_its_size_too(monkeypatch):
-    monkeypatch.setattr(events, "MOST_BYTES", 500)
-
-    async def scenario(feed):
-        stream = feed.read("a", after=None)
-        begin = wire([await anext(stream)])[0][0]
-        for number in range(20):
-            feed.notice(accepted(number))
-        late = feed.read("a", after=begin)
-        return wire([await anext(late)])
-
-    assert read(scenario)[0][1] == "missed"
-
-
-def test_nothing_is_kept_of_a_tenant_that_nobody_reads_and_little_of_those_nobody_reads_any_more(monkeypatch):
-    monkeypatch.setattr(events, "MOST_IDLE", 1)
-
-    async def scenario(feed):
-        feed.notice(accepted(1))
-        places = {}
-        for tenant in ("a", "b", "c"):
-            stream = feed.read(tenant, after=None)
-            places[tenant] = wire([await anext(stream)])[0][0]
-            await stream.aclose()
-        found = {}
-        for tenant in ("c", "a"):
-            stream = feed.read(tenant, after=places[tenant])
-            found[tenant] = wire([await anext(stream)])[0][1]
-            await stream.aclose()
-        return found
-
-    assert read(scenario) == {"c": "ready", "a": "missed"}
-
-
-def test_every_tenant_hears_that_the_store_is_away():
-    async def scenario(feed):
-        streams = [feed.read(tenant, after=None) for tenant in ("a", "b")]
-        for stream in streams:
-            await anext(stream)
-        feed.notice(StoreAway(reason="nobody answers"))
-        feed.notice(StoreBack(away_s=1.0, waiting=3))
-        merge = LabelMerge(kind=LabelKind.SCOPE, alias="x", into="y")
-        feed.notice(LabelsMerged(tenant="a", trajectory="t", merge=merge))
-        feed.notice(InputRejected(tenant="b", rejection=Rejection(source="-", line=1, reason="no content")))
-        return [[name for _, name, _ in wire([await anext(stream)])] for stream in streams]
-
-    assert read(scenario) == [["away", "back", "merged"], ["away", "back", "rejected"]]
-
-
-def test_where_nothing_happens_a_beat_is_sent(monkeypatch):
-    monkeypatch.setattr(events, "BEAT_S", 0.01)
-
-    async def scenario(feed):
-        stream = feed.read("a", after=None)
-        await anext(stream)
-        return await anext(stream)
-
-    assert read(scenario) == b": beat\n\n"

@@ -2,14 +2,13 @@
 
 import json
 import os
-import re
 import stat
 import sys
 
 import pytest
 
 from stitch.cli import main
-from stitch.errors import InputError, ScopeError, SettingsError, StoreLockedError
+from stitch.errors import InputError, SettingsError, StoreLockedError
 from stitch.serve.access import Access, is_loopback
 from stitch.serve.keys import ACTIONS, KeyFile, Keys, make_key
 from stitch.store.owner import Ownership
@@ -44,41 +43,6 @@ def test_the_file_is_the_users_alone_and_one_that_others_can_write_is_refused(fi
     assert stat.S_IMODE(os.stat(file.path).st_mode) == 0o600
     file.path.chmod(0o620)
     with pytest.raises(SettingsError, match="others can write it"):
-        file.read()
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name")
-def test_a_pipe_or_a_device_in_place_of_the_file_is_refused_at_once(file):
-    os.mkfifo(file.path, 0o600)
-    with pytest.raises(SettingsError, match="it is no file"):
-        file.read()
-    file.path.unlink()
-    file.path.symlink_to(os.devnull)
-    with pytest.raises(SettingsError, match="it is no file"):
-        file.read()
-
-
-@pytest.mark.parametrize("expires", [253402300800.0, float("inf"), float("nan"), -1.0])
-def test_no_key_is_made_whose_expiry_cannot_be_written_down(expires):
-    with pytest.raises(InputError, match="expires in the years"):
-        make_key("ann", actions=["read"], now=NOW, expires=expires)
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("expires", "1e400"),
-        ("expires", "NaN"),
-        ("expires", "253402300800"),
-        ("made", "-1e308"),
-        ("sha256", '"\\u00e9"'),
-    ],
-)
-def test_a_key_with_a_value_that_none_has_is_refused_when_it_is_read(file, field, value):
-    add(file, expires=NOW + 10)
-    text = file.path.read_text()
-    file.path.write_text(re.sub(rf'"{field}": [^,]+', lambda _: f'"{field}": {value}', text))
-    with pytest.raises(SettingsError, match="cannot be used"):
         file.read()
 
 
@@ -119,36 +83,10 @@ def test_two_who_change_the_file_at_once_lose_nothing(file):
     assert [key.tenant for key in file.read()] == ["ann", "bea"]
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"version": 2, "keys": []}', '{"keys": [{}]}', "\x00"])
-def test_what_is_no_file_of_keys_is_refused(file, content):
-    file.path.write_text(content)
-    file.path.chmod(0o600)
-    with pytest.raises(SettingsError, match="cannot be used"):
-        file.read()
-
-
-def test_a_folder_is_no_file_of_keys(tmp_path):
-    with pytest.raises(SettingsError, match="cannot be used"):
-        KeyFile(tmp_path).read()
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "keys.json.new").mkdir()
-    with pytest.raises(SettingsError, match="cannot be written"):
-        add(KeyFile(tmp_path / "keys.json"))
-
-
 def test_without_any_key_no_server_begins(file):
     with pytest.raises(SettingsError, match="no keys") as error:
         Keys(file, clock=lambda: NOW)
     assert "stitch keys add" in error.value.hint
-
-
-def test_a_key_needs_actions_and_a_tenant():
-    with pytest.raises(InputError, match="opens nothing"):
-        make_key("ann", actions=[], now=NOW)
-    with pytest.raises(ScopeError):
-        make_key(" ", actions=["read"], now=NOW)
 
 
 def test_without_keys_only_the_machine_itself_is_served():
@@ -227,13 +165,6 @@ def test_a_revoked_key_is_refused_from_the_next_request_on(keyed):
     assert ann.get("/v1/status").status == 401
 
 
-def test_with_keys_any_name_is_served_and_foreign_pages_are_not(keyed):
-    [ann] = keyed(ann=ACTIONS)
-    assert ann.get("/v1/status", Host="memory.example.org").status == 200
-    assert ann.get("/v1/status", Host="memory.example.org", Origin="https://memory.example.org").status == 200
-    assert ann.get("/v1/status", Host="memory.example.org", Origin="https://evil.example").status == 403
-
-
 # The command.
 
 
@@ -266,27 +197,3 @@ def test_the_command_makes_lists_and_revokes_keys(run, file):
     assert (row["tenant"], row["expired"], "sha256" in row) == ("ann", False, False)
     assert run("keys", "revoke", row["id"], "--keys", "keys.json")[1] == f"key {row['id']} of tenant ann is revoked\n"
     assert "there are no keys" in run("keys", "list", "--keys", "keys.json")[2]
-
-
-def test_a_key_with_a_ceiling_and_a_day(run, file):
-    arguments = ("--action", "forget", "--spend-usd", "2.5", "--expires", "2999-01-31T12:00Z", "--json")
-    made = json.loads(run("keys", "add", "--keys", "keys.json", "--tenant", "ann", *arguments)[1])
-    assert (made["actions"], made["spend_usd"], made["expires"]) == (["forget"], 2.5, "2999-01-31T12:00:00+00:00")
-    found = Keys(file, clock=lambda: NOW).find(made["key"])
-    assert found is not None
-    assert found.spend_usd == 2.5
-    assert ", at most $2.5" in run("keys", "list", "--keys", "keys.json")[1]
-    gone = json.loads(run("keys", "revoke", made["id"], "--keys", "keys.json", "--json")[1])
-    assert gone == {"revoked": made["id"], "tenant": "ann"}
-
-
-@pytest.mark.parametrize("expires", ["never", "5x", "2001-01-01"])
-def test_an_expiry_that_is_none_is_refused(run, expires):
-    status, _, err = run("keys", "add", "--keys", "keys.json", "--tenant", "ann", "--expires", expires)
-    assert status == 2
-    assert f"expiry {expires!r}" in err
-
-
-def test_a_key_that_is_not_there_cannot_be_revoked(run):
-    status, _, err = run("keys", "revoke", "none", "--keys", "keys.json")
-    assert (status, "stitch keys list" in err) == (2, True)

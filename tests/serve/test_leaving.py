@@ -11,12 +11,7 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, open_memory
-from stitch.api.operations import OPERATIONS, ask, made
-from stitch.core.cancellation import cancelable, check_canceled
-from stitch.errors import CanceledError
-from stitch.remote import address
-from stitch.remote.protocol import Hello
-from stitch.remote.wire import Connection, Kind
+from stitch.api.operations import OPERATIONS, made
 from stitch.serve.connections import PatientProtocol
 from stitch.testing.model import LoopbackProvider
 
@@ -67,71 +62,11 @@ def test_a_search_over_http_that_has_begun_ends_with_its_client(
         assert [recall.query for recall in memory.recalls()] == ["hotel"]
 
 
-def test_a_search_of_another_process_that_has_begun_ends_with_it(
-    held: Held, settings: dict[str, Any], tmp_path: Path
-) -> None:
-    with open_memory(tmp_path / "m", **settings) as memory:
-        memory.add(Step(role="user", content="A hotel in Kyoto."), trajectory="t")
-        assert len(memory.search("hotel").hits) == 1
-        end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        end.connect(str(tmp_path / "m" / address.SOCKET_FILE))
-        connection = Connection(end)
-        connection.send(Kind.HELLO, Hello(tenant="default").model_dump_json().encode())
-        assert connection.receive(wait_s=20) is not None
-        held.patient = True
-        connection.send(Kind.REQUEST, b'search\n{"query": "train"}')
-        assert held.asked.acquire(timeout=120)
-        connection.close()
-        held.may_answer.set()
-    with open_memory(tmp_path / "m") as memory:
-        assert [recall.query for recall in memory.recalls()] == ["hotel"]
-
-
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with open_memory(tmp_path / "m") as opened:
         opened.add_many([Step(role="user", content=f"Day {n}: a hotel.") for n in range(3)], trajectory="t")
         yield opened
-
-
-READS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("search", {"query": "hotel"}),
-    ("search", {"query": "hotel", "diverse": True}),
-    ("search", {"query": "hotel", "retriever": "hybrid"}),
-    ("search", {"query": "hotel", "retriever": "themes"}),
-    ("search", {"query": "hotel", "as_of": 9e9}),
-    ("why", {"query": "hotel", "step": "1", "trajectory": "t"}),
-    ("why_not", {"query": "hotel", "step": "1", "trajectory": "t"}),
-    ("select", {"query": "//Step"}),
-    ("forget", {"everything": True, "dry_run": True}),
-    ("verify", {}),
-)
-
-
-@pytest.mark.parametrize(("operation", "fields"), READS)
-def test_what_only_reads_is_given_up_at_every_boundary_and_changes_nothing(
-    operation: str, fields: dict[str, Any], memory: Memory
-) -> None:
-    request = made(OPERATIONS[operation].request, **fields)
-    assert OPERATIONS[operation].only_reads(request)
-    asked = 0
-
-    def counted() -> bool:
-        nonlocal asked
-        asked += 1
-        return False
-
-    with cancelable(counted):
-        ask(memory, operation, request)
-    assert asked
-    for boundary in range(asked):
-        passed = iter([False] * boundary)
-        with cancelable(lambda passed=passed: next(passed, True)), pytest.raises(CanceledError):  # type: ignore[misc]
-            ask(memory, operation, request)
-    whole = ask(memory, operation, request)
-    assert whole is not None
-    assert memory.status().stored == 3
-    assert memory.lifecycle.verify().disagreements == ()
 
 
 @pytest.mark.parametrize(
@@ -151,11 +86,3 @@ def test_what_only_reads_is_given_up_at_every_boundary_and_changes_nothing(
 def test_what_changes_something_is_finished_whoever_leaves(operation: str, fields: dict[str, Any]) -> None:
     asked = OPERATIONS[operation]
     assert not asked.only_reads(made(asked.request, **fields))
-
-
-def test_work_that_is_always_finished_has_no_boundaries() -> None:
-    with cancelable(lambda: True):
-        with cancelable(None):
-            check_canceled()
-        with pytest.raises(CanceledError):
-            check_canceled()

@@ -26,11 +26,6 @@ def lines_of(tell, name="stitch.ingest.labeling"):
     return shown
 
 
-def test_names_and_texts_of_the_rooms_below_are_left_out():
-    [line] = lines_of(lambda log: log.warning("labels of %r wait %5.1f s: %s", "swordfish", 2.0, "swordfish"))
-    assert line == "stitch: labels of … wait … s: …"
-
-
 def test_of_an_event_of_a_tenant_only_its_kind_is_shown_and_a_store_that_is_away_is_explained():
     failed = StepsFailed(tenant="a", trajectory="swordfish", steps=("1",), reason="swordfish")
     away = StoreAway(reason="nobody answers")
@@ -56,8 +51,3 @@ def test_of_an_error_that_nobody_expected_its_kind_and_its_place_are_shown():
     assert __name__.split(".")[-1] in line
     assert "invalid literal" not in line
     assert sys.exc_info() == (None, None, None)
-
-
-def test_of_what_other_packages_log_no_word_is_shown():
-    [line] = lines_of(lambda log: log.warning(f"no prompt {'swordfish'}"), name="mcp.server")
-    assert line == "stitch: warning of mcp.server"

@@ -2,9 +2,7 @@
 
 import re
 
-from stitch.core import StepsErased, StepsFailed, StepsRetired, StoreAway, StoreBack
 from stitch.serve.keys import ACTIONS
-from stitch.serve.metrics import Gauge, Metrics
 
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)+)\})? (-?[0-9.e+-]+)')
 
@@ -55,26 +53,3 @@ def test_no_name_of_a_tenant_is_in_them(keyed):
     text = bea.get("/metrics").body
     for name in (b"ann-smith", b"secret", b"swordfish"):
         assert name not in text
-
-
-def test_what_happens_in_the_memory_is_counted():
-    metrics = Metrics(clock=lambda: 5.0)
-    for event in (
-        StepsFailed(tenant="a", trajectory="t", steps=("1", "2"), reason="no model"),
-        StepsRetired(tenant="a", trajectory="t", steps=("1",), reason=""),
-        StepsErased(tenant="a", steps=3, trajectories=1),
-        StoreAway(reason="nobody answers"),
-    ):
-        metrics.notice(event)
-    found = read(metrics.show())
-    assert [found["stitch_steps_total", f'state="{state}"'] for state in ("failed", "retired", "erased")] == [2, 1, 3]
-    assert found["stitch_store_away", ""] == 1
-    assert found["process_start_time_seconds", ""] == 5
-    metrics.notice(StoreBack(away_s=1.0, waiting=0))
-    assert read(metrics.show())["stitch_store_away", ""] == 0
-
-
-def test_a_number_that_is_known_elsewhere_is_asked_for_and_its_labels_are_quoted():
-    metrics = Metrics()
-    metrics.ask(Gauge("stitch_more", "More.", lambda: {(("key", 'a"b\\c\nd'),): 1.5}))
-    assert read(metrics.show())["stitch_more", r'key="a\"b\\c\nd"'] == 1.5

@@ -2,17 +2,11 @@
 
 import pytest
 
-from stitch.core import Step
-from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import BudgetSpentError
-from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
-from stitch.lm import Charge, Ledger, charged_key, led_by
+from stitch.lm import Charge, Ledger, charged_key
 from stitch.serve.access import Caller
 from stitch.serve.keys import ACTIONS
 from stitch.serve.spending import Spending
-from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
-from stitch.testing.storing import ListStore
 
 
 def charge(key, usd):
@@ -71,24 +65,3 @@ def test_over_http_a_spent_ceiling_is_402_for_what_may_call_a_model_and_for_noth
         assert answer.json["hint"]
     assert ann.get("/v1/status").status == 200
     assert f'stitch_key_spent_usd{{key="{key.id}"}} 1.0' in ann.get("/metrics").body.decode()
-
-
-def test_a_key_by_which_steps_were_added_leads_to_the_calls_that_label_them_later():
-    led = []
-
-    def script(step, past):
-        led.append(charged_key.get())
-        return label_from_the_past(step, past)
-
-    ingestor = Ingestor(
-        journal=SqliteJournal(":memory:"),
-        store=ListStore(),
-        labeler=ScriptedLabeler(script),
-        embedder=HashingEmbedder(16),
-    )
-    for key in ("k1", "", "k2"):
-        with led_by(key):
-            ingestor.add(Step(role="user", content="hello"), tenant="ann", trajectory="t", wait=False)
-        ingestor.flush()
-    ingestor.close()
-    assert led == ["k1", "k1", "k2"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,12 +9,7 @@ from typing import Any
 import pytest
 
 from stitch import Memory
-from stitch.errors import InputError
-from stitch.serve import work as work_module
 from stitch.serve.bodies import Limits
-from stitch.serve.connections import PatientProtocol
-from stitch.serve.running import listen, url_of
-from stitch.serve.work import Work
 
 QUESTION = {"query": "hotel"}
 
@@ -56,26 +49,6 @@ def test_a_question_beyond_those_that_may_wait_is_told_to_come_again(serving, he
         held.may_go_on.set()
         assert [each.result().status for each in waiting] == [200, 200]
     assert client.post("/v1/search", QUESTION).status == 200
-
-
-def test_what_a_client_has_asked_that_left_is_not_begun(serving, held, monkeypatch):
-    monkeypatch.setattr(work_module, "SEARCH_THREADS", 1)
-    monkeypatch.setattr(PatientProtocol, "half_closed_s", 0.05)
-    client = serving()
-    client.add("A hotel.")
-    with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(client.post, "/v1/search", QUESTION)
-        assert held.begun.acquire(timeout=120)
-        second = client.send("POST", "/v1/search", '{"query": "x"}', Content_Type="application/json")
-        while client.served.work.searching < 2:  # it waits for the thread
-            client.get("/healthz")
-        second.sock.shutdown(socket.SHUT_RDWR)
-        second.close()
-        while client.served.work.searching > 1:  # it is given up
-            client.get("/healthz")
-        held.may_go_on.set()
-        assert first.result().status == 200
-    assert held.count == 1
 
 
 def test_erasing_beside_searches_loses_nothing_and_shows_nothing_of_what_is_gone(serving):
@@ -120,56 +93,3 @@ def test_a_request_that_comes_twice_does_nothing_twice(serving):
     again = client.post("/v1/forget", {"trajectory": "t"})
     assert (again.status, again.json["error"]) == (422, "InputError")
     assert client.post("/v1/steps", steps).json["receipts"][0]["state"] == "erased"
-
-
-def test_a_piece_that_has_begun_is_waited_for_and_one_that_has_not_is_given_up(monkeypatch):
-    monkeypatch.setattr(work_module, "OTHER_THREADS", 1)
-    done: list[str] = []
-
-    async def run() -> None:
-        work, may_go_on, begun = Work(searches=1), threading.Event(), threading.Event()
-
-        def piece(name: str) -> None:
-            begun.set()
-            assert may_go_on.wait(120)
-            done.append(name)
-
-        first = asyncio.ensure_future(work.step(lambda: piece("first")))
-        second = asyncio.ensure_future(work.step(lambda: piece("second")))
-        await asyncio.to_thread(begun.wait, 20)
-        second.cancel()
-        first.cancel()
-        asyncio.get_running_loop().call_soon(may_go_on.set)
-        for each in (first, second):
-            with pytest.raises(asyncio.CancelledError):
-                await each
-        work.close()
-
-    asyncio.run(run())
-    assert done == ["first"]
-
-
-def test_an_address_that_is_none_or_is_taken_is_refused_in_one_line():
-    with pytest.raises(InputError, match="is no address to listen at"):
-        listen("x" * 300, 0)
-    taken = listen("127.0.0.1", 0)
-    try:
-        assert url_of(taken).startswith("http://127.0.0.1:")
-        with pytest.raises(InputError, match="cannot be had"):
-            listen("127.0.0.1", taken.getsockname()[1])
-    finally:
-        taken.close()
-
-
-def test_a_server_asks_for_as_many_open_files_as_it_may_need(serving, monkeypatch):
-    resource = pytest.importorskip("resource")
-    monkeypatch.setattr(PatientProtocol, "most", PatientProtocol.most)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-    try:
-        assert serving().get("/healthz").status == 200
-        now = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        assert now > 256 or hard <= 256
-        assert PatientProtocol.most <= max(64, now - 256)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

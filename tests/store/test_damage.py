@@ -16,7 +16,6 @@ from stitch.core import ContextualIntent, DensityQuery, SnippetRecord
 from stitch.errors import StoreError, StoreMismatchError
 from stitch.store import EdgeStore
 from stitch.store.indexed import LAYOUT
-from stitch.store.snippet_file import SnippetFile, encode_record
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
 
 PLACES = int(os.environ.get("STITCH_TEST_PLACES", "1"))
@@ -92,15 +91,6 @@ def test_a_changed_byte_is_told_or_changes_no_ranking(tmp_path: Path, closed: bo
     assert told["chunk_0.mmap"] >= PLACES * 0.9
 
 
-def test_a_record_that_says_another_number_of_vectors_is_damaged(tmp_path: Path) -> None:
-    with closing(SnippetFile(tmp_path / "snippets.bin", layout=3, dimension=2)) as file:
-        (place,) = file.append([encode_record({"step": "a"}, words=b"", vectors=[])])
-        flip(tmp_path / "snippets.bin", place.start + 5, 4)
-        for read in (lambda: file.read(place), lambda: file.snippet(place.start, place.size)):
-            with pytest.raises(StoreError, match="a record is damaged"):
-                read()
-
-
 @pytest.mark.parametrize("file", ["snippets.bin", "chunk_0.mmap"])
 def test_damaged_snippets_are_named_and_mended_by_putting_them_again(tmp_path: Path, file: str) -> None:
     rng = random.Random(8)
@@ -128,27 +118,6 @@ def test_damaged_snippets_are_named_and_mended_by_putting_them_again(tmp_path: P
             assert [store.rank(query) for query in queries] == [other.rank(query) for query in queries]
 
 
-def test_a_damaged_snippet_is_overwritten_when_all_of_them_are_read_again(tmp_path: Path) -> None:
-    with closing(EdgeStore(tmp_path, embedder_name=EMBEDDER, dimension=DIMENSION)) as store:
-        store.put([make_record(name, text=f"the {name} of Quetzalina") for name in ("hat", "coat", "shoe")])
-    for name in ("checksums.json", "index.bin"):  # as after a kill
-        (tmp_path / "store" / name).unlink()
-    file = tmp_path / "store" / "snippets.bin"
-    flip(file, file.read_bytes().index(b"coat of"), 1)
-    with closing(open_store(tmp_path)) as store:
-        assert sorted(snippet.step for snippet in store.scroll("t")) == ["hat", "shoe"]
-    assert file.read_bytes().count(b"of Quetzalina") == 2
-
-
-def test_bounds_that_are_damaged_are_made_again(tmp_path: Path) -> None:
-    fill(tmp_path, random_records(random.Random(1), 50))
-    file = tmp_path / "store" / "sketches.bin"
-    before = file.read_bytes()
-    flip(file, 20 * (DIMENSION + 8), 128)
-    open_store(tmp_path).close()
-    assert file.read_bytes() == before
-
-
 def test_a_store_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) -> None:
     fill(tmp_path, [make_record("1")])
     about = tmp_path / "store" / "store.json"
@@ -158,20 +127,6 @@ def test_a_store_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) -
         open_store(tmp_path)
     assert "pip install" in caught.value.hint
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files(tmp_path)} == before
-
-
-@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links cannot be refused there")
-@pytest.mark.parametrize("name", ["snippets.bin", "pending.bin"])
-def test_a_file_that_is_a_link_to_somewhere_else_is_refused(tmp_path: Path, name: str) -> None:
-    fill(tmp_path, [make_record("1")])
-    elsewhere = tmp_path / "elsewhere"
-    shutil.copy(tmp_path / "store" / name, elsewhere)
-    (tmp_path / "store" / name).unlink()
-    (tmp_path / "store" / name).symlink_to(elsewhere)
-    before = elsewhere.read_bytes()
-    with pytest.raises(StoreError, match="cannot open"):
-        open_store(tmp_path)
-    assert elsewhere.read_bytes() == before
 
 
 def test_no_word_of_what_was_deleted_is_in_any_file_of_a_closed_store(tmp_path: Path) -> None:

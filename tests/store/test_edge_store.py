@@ -16,16 +16,15 @@ import textwrap
 import threading
 from contextlib import closing
 from pathlib import Path
-from zlib import crc32
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-from stitch.core import ContextualIntent, DensityQuery, Label, LabelKind, MemorySnippet, SnippetRecord
+from stitch.core import ContextualIntent, DensityQuery, MemorySnippet, SnippetRecord
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
 from stitch.store import EdgeStore
-from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
+from stitch.testing.contracts.store import SnippetStoreContract
 from stitch.testing.contracts.worlds import (
     DIMENSION,
     EMBEDDER,
@@ -35,12 +34,6 @@ from stitch.testing.contracts.worlds import (
     random_query,
     random_records,
 )
-
-
-@pytest.fixture
-def make_store(tmp_path: Path) -> MakeStore:
-    numbers = iter(range(1000))
-    return lambda: open_store(tmp_path / str(next(numbers)))
 
 
 class TestEdgeStore(SnippetStoreContract):
@@ -121,49 +114,12 @@ def test_a_second_process_is_told_who_owns_the_store(tmp_path: Path) -> None:
     open_store(tmp_path).close()
 
 
-def test_a_second_store_of_one_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
-    with closing(open_store(tmp_path)) as store:
-        with pytest.raises(StoreLockedError, match=f"process {os.getpid()}"):
-            open_store(tmp_path)
-        store.put([make_record("1")])
-        assert store.count() == 1
-    open_store(tmp_path).close()
-
-
-@pytest.mark.parametrize("note", ["", "{", "[]", '{"pid": 1}'])
-def test_a_note_that_says_nothing_still_names_another_process(tmp_path: Path, note: str) -> None:
-    with closing(open_store(tmp_path)):
-        (tmp_path / "store" / "owner.json").write_text(note)
-        with pytest.raises(StoreLockedError, match="in use by another process"):
-            open_store(tmp_path)
-
-
 def test_the_note_of_a_dead_owner_locks_nobody_out(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "owner.json").write_text(json.dumps({"pid": os.getpid(), "host": "h", "started": "s"}))
     with closing(open_store(tmp_path)):
         note = json.loads((tmp_path / "store" / "owner.json").read_text())
         assert note["started"] != "s", "whoever opens it is the owner now"
-
-
-def test_of_many_processes_that_make_one_store_exactly_one_owns_it(tmp_path: Path) -> None:
-    code = """
-        import sys
-        from stitch.errors import StoreLockedError
-        from stitch.store import EdgeStore
-        try:
-            store = EdgeStore(sys.argv[1], embedder_name="e", dimension=4)
-        except StoreLockedError:
-            print("locked", flush=True)
-        else:
-            print("owner", flush=True)
-        sys.stdin.read()
-    """
-    racers = [run_python(code, tmp_path, stdin=subprocess.PIPE) for _ in range(3)]
-    said = [racer.stdout.readline().strip() for racer in racers if racer.stdout]
-    for racer in racers:
-        racer.communicate()
-    assert sorted(said) == ["locked", "locked", "owner"]
 
 
 @pytest.mark.parametrize(
@@ -188,15 +144,6 @@ def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
         open_store(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]"])
-def test_a_damaged_description_is_named(tmp_path: Path, text: str) -> None:
-    open_store(tmp_path).close()
-    (tmp_path / "store" / "store.json").write_text(text)
-    with pytest.raises(StoreError, match=r"store\.json' is damaged") as caught:
-        open_store(tmp_path)
-    assert "reindex" in caught.value.hint
-
-
 def test_a_damaged_shard_is_an_error_of_our_own(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     shutil.rmtree(tmp_path / "store" / "shard")
@@ -208,47 +155,11 @@ def test_a_damaged_shard_is_an_error_of_our_own(tmp_path: Path) -> None:
         open_store(tmp_path)
 
 
-@pytest.mark.parametrize("leftover", ["segments", "edge_config.json"])
-def test_a_store_whose_maker_died_is_made_anew(tmp_path: Path, leftover: str) -> None:
-    open_store(tmp_path).close()
-    (tmp_path / "store" / "store.json").unlink()
-    if leftover == "segments":
-        (tmp_path / "store" / "shard" / "edge_config.json").unlink()
-    with closing(open_store(tmp_path)) as store:
-        store.put([make_record("1")])
-        assert store.count() == 1
-
-
-def test_snippets_of_which_nobody_knows_the_embedder_are_not_thrown_away(tmp_path: Path) -> None:
-    with closing(open_store(tmp_path)) as store:
-        store.put([make_record("1")])
-    about = tmp_path / "store" / "store.json"
-    description = about.read_text()
-    about.unlink()
-    with pytest.raises(StoreError, match=r"store\.json' is missing"):
-        open_store(tmp_path)
-    about.write_text(description)
-    with closing(open_store(tmp_path)) as store:
-        assert store.count() == 1
-
-
 def test_a_missing_memory_is_not_made_unasked(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no memory") as caught:
         open_store(tmp_path / "absent", create=False)
     assert "stitch ingest" in caught.value.hint
     assert not (tmp_path / "absent").exists()
-
-
-def test_a_path_that_is_a_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be made: not a directory"):
-        open_store(tmp_path / "file")
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "store" / "owner.json").mkdir(parents=True)
-    with pytest.raises(StoreError, match="cannot be opened for writing: is a directory"):
-        open_store(tmp_path)
 
 
 def test_no_file_is_named_after_a_tenant(tmp_path: Path) -> None:
@@ -309,18 +220,6 @@ def test_after_a_failed_write_the_store_knows_what_it_holds_and_goes_on(tmp_path
         assert store.count() == int(number) + 1
 
 
-@pytest.mark.parametrize("layout", [2, 1, None])
-def test_a_store_of_another_layout_is_to_be_built_anew(tmp_path: Path, layout: int | None) -> None:
-    open_store(tmp_path).close()
-    about = tmp_path / "store" / "store.json"
-    facts = json.loads(about.read_text())
-    del facts["layout"]
-    about.write_text(json.dumps(facts if layout is None else {**facts, "layout": layout}))
-    with pytest.raises(StoreError) as caught:
-        open_store(tmp_path)
-    assert caught.value.hint == f"stitch reindex --memory {tmp_path}"
-
-
 def test_threads_may_write_and_search_at_once(tmp_path: Path) -> None:
     failures: list[BaseException] = []
 
@@ -341,21 +240,6 @@ def test_threads_may_write_and_search_at_once(tmp_path: Path) -> None:
             thread.join()
         assert not failures
         assert store.count() == 40
-
-
-def test_a_store_that_is_replaced_over_and_over_stays_right(tmp_path: Path) -> None:
-    labels = {Label(LabelKind.SCOPE, "new"): frozenset({"new"})}
-    with closing(open_store(tmp_path)) as store:
-        for value in ("old", "older", "new", "old", "new"):
-            store.put(
-                [
-                    make_record(str(number), position=number, intent=ContextualIntent(scope=value))
-                    for number in range(400)
-                ]
-            )
-        hits = store.rank(DensityQuery(tenant="t", labels=labels, k=1000))
-        assert [hit.snippet.position for hit in hits] == list(range(400))
-        assert {hit.density for hit in hits} == {1.0}
 
 
 def _files_with(folder: Path, text: bytes) -> list[str]:
@@ -400,58 +284,6 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
         reopened.purge()
     with closing(EdgeStore(tmp_path, embedder_name="test", dimension=4)) as store:
         assert [snippet.text for snippet in store.scroll("a")] == ["after everything"]
-
-
-@pytest.mark.parametrize("harm", ["nothing", "no index", "a torn index", "another version", "few bounds", "killed"])
-def test_what_a_search_needs_is_saved_and_made_again_where_it_is_not(tmp_path: Path, harm: str) -> None:
-    rng = random.Random(9)
-    records = random_records(rng, 80)
-    gone = [record.snippet.id for record in records[:7]]
-    saved = tmp_path / "store" / "index.bin"
-    with closing(open_store(tmp_path)) as store:
-        store.put(records)
-        assert not saved.exists(), "what is saved is removed before it is wrong"
-        for tenant in ("t", "u"):
-            store.delete(tenant, gone)
-    assert saved.exists()
-    content = saved.read_bytes()
-    if harm == "no index":
-        saved.unlink()
-    elif harm == "a torn index":
-        saved.write_bytes(content[: len(content) // 2])
-    elif harm == "another version":
-        content = content[8:].replace(b'"version": 5', b'"version": 4')
-        saved.write_bytes(crc32(content).to_bytes(8, "little") + content)
-    elif harm == "few bounds":
-        (tmp_path / "store" / "sketches.bin").write_bytes(b"")
-    elif harm == "killed":  # between writing an empty point and deleting it, as a deletion does
-        from qdrant_edge import EdgeShard, Point, UpdateOperation
-
-        saved.unlink()
-        (tmp_path / "store" / "checksums.json").unlink()
-        shard = EdgeShard.load(str(tmp_path / "store" / "shard"))
-        shard.update(UpdateOperation.upsert_points([Point(80, {"text": [0.0] * DIMENSION})]))
-        shard.flush()
-        shard.close()
-    for _ in range(2):
-        with closing(open_store(tmp_path, create=False)) as store:
-            assert store.count() == 73
-            for _ in range(20):
-                query, vocabulary = random_query(rng)
-                assert_ranked(store.rank(query), expected_ranking(records[7:], query, vocabulary), k=query.k)
-
-
-def test_a_disk_too_full_for_the_index_does_not_keep_a_store_from_closing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with closing(open_store(tmp_path)) as store:
-        store.put([make_record("1")])
-        monkeypatch.setattr("stitch.store.indexed.save_index", full)
-    with closing(open_store(tmp_path)) as store:
-        assert store.count() == 1
 
 
 def test_vectors_that_cannot_be_written_are_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from stitch.core import ContextualIntent, MemorySnippet, ReferenceRewrite
 from stitch.core.snippets import annotate_rewrites, apply_rewrites
-from stitch.core.summaries import place_of, summary_at
 from stitch.store.payload import from_payload, to_payload
 from stitch.store.record_fields import from_values, snippet_of, to_values
 
@@ -44,24 +43,3 @@ def test_a_snippet_comes_back_as_it_was(text, summary, context, told, events, sc
     back = from_values(values)
     assert back == {name: value for name, value in payload.items() if name not in ("id", "embedder")}
     assert snippet_of(values) == from_payload(back) == made
-
-
-def test_words_of_the_text_stand_in_a_record_once() -> None:
-    text = "It is 226 for 3; the Zorblatt is in the file."
-    references = (ReferenceRewrite(start=0, end=2, replacement="the room", antecedent="1"),)
-    made = snippet(
-        text, summary=f"user: answer (day 1): {text}", references=references,
-        resolved=annotate_rewrites(text, references), intent=ContextualIntent(scope="day 1", event_types=("answer",)),
-    )  # fmt: skip
-    assert orjson.dumps(to_values(to_payload(made, embedder_name="e"))).count(b"Zorblatt") == 1
-
-
-def test_a_summary_is_a_place_only_where_it_says_what_stands_there() -> None:
-    about = {"role": "user", "event_types": ("ask", "book"), "scope": "day 1", "text": "I ask for a room."}
-    head = "user: ask and book (day 1)"
-    for summary, place in (
-        (f"{head}: a room.", [10, 17]), (head, []), (f"{head}: a hall.", f"{head}: a hall."), ("a room.", "a room."),
-        (f"{head}: ", [0, 0]),
-    ):  # fmt: skip
-        assert place_of(summary, **about) == place  # type: ignore[arg-type]
-        assert summary_at(place, **about) == summary  # type: ignore[arg-type]

@@ -11,18 +11,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from stitch.core import ContextualIntent, DensityQuery, SnippetRecord
-from stitch.errors import StoreError, StoreLockedError, StoreMismatchError, StoreUnavailableError
+from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from stitch.store import ServerStore
-from stitch.store.collection import look
 from stitch.store.connection import Server
 from stitch.store.options import QdrantOptions
 from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
 from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
-from stitch.testing.qdrant import Collection, LoopbackQdrant
+from stitch.testing.qdrant import LoopbackQdrant
 
 
 @pytest.fixture
@@ -86,57 +84,6 @@ def test_a_collection_is_refused_to_another_journal_with_both_ids_and_nothing_is
         assert steps(store) == list("01234")
 
 
-def test_of_two_journals_that_make_a_collection_at_once_one_gets_it(
-    qdrant: LoopbackQdrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = iter([None])
-    monkeypatch.setattr("stitch.store.server_engine.look", lambda connection: next(found, look(connection)))
-    open_store(qdrant, tmp_path / "mine").close()
-    found = iter([None])
-    with pytest.raises(StoreMismatchError, match="belongs to the journal mine"):
-        open_store(qdrant, tmp_path / "yours", journal="yours")
-
-
-@pytest.mark.parametrize(
-    ("made", "says"),
-    [
-        ({"vectors": {"size": 8, "distance": "Cosine"}}, "something else than a memory"),
-        ({"vectors": {"text": {"size": 8, "distance": "Dot"}}}, "something else than a memory"),
-        (
-            {"vectors": {"text": {"size": 8, "distance": "Cosine"}}, "sparse_vectors": {"words": {}, "labels": {}}},
-            "an earlier version",
-        ),
-        (
-            {
-                "vectors": {"text": {"size": 4, "distance": "Dot"}},
-                "metadata": {"stitch": {"journal": "mine", "layout": 1}},
-            },
-            "dimension 4, not 8",
-        ),
-        (
-            {
-                "vectors": {"text": {"size": 8, "distance": "Dot"}},
-                "metadata": {"stitch": {"journal": "mine", "layout": 9}},
-            },
-            "newer version",
-        ),
-    ],
-)
-def test_a_collection_of_something_else_is_refused(
-    qdrant: LoopbackQdrant, tmp_path: Path, made: dict[str, Any], says: str
-) -> None:
-    qdrant.collections["stitch"] = Collection(made, shards=1)
-    with pytest.raises(StoreMismatchError, match=says) as caught:
-        open_store(qdrant, tmp_path)
-    assert caught.value.hint
-
-
-def test_a_server_that_keeps_no_metadata_is_told_to_be_too_old(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
-    qdrant.keeps_metadata = False
-    with pytest.raises(StoreError, match=r"older than version 1\.16"):
-        open_store(qdrant, tmp_path)
-
-
 def test_a_store_of_another_embedder_is_refused_with_the_command_that_mends_it(
     qdrant: LoopbackQdrant, tmp_path: Path
 ) -> None:
@@ -144,11 +91,6 @@ def test_a_store_of_another_embedder_is_refused_with_the_command_that_mends_it(
     with pytest.raises(StoreMismatchError, match="embedder 'contract-8', not 'other'") as caught:
         open_store(qdrant, tmp_path, embedder_name="other")
     assert caught.value.hint == f"stitch reindex --memory {qdrant.url}"
-
-
-def test_a_store_has_one_owner(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
-    with closing(open_store(qdrant, tmp_path)), pytest.raises(StoreLockedError, match="is in use by process"):
-        open_store(qdrant, tmp_path)
 
 
 # What goes to the server
@@ -216,34 +158,6 @@ def test_what_is_replaced_and_deleted_is_deleted_on_the_server_by_the_next_flush
         assert nearest(store, RECORDS[3])[:2] == ["0", "3"]
 
 
-@pytest.mark.parametrize("strict", [
-    {"max_query_limit": 7}, {"upsert_max_batchsize": 3}, {"search_allow_exact": False}, {"condition_max_size": 5},
-    {"write_rate_limit": 9}, {"read_rate_limit": 9}, {"filter_max_conditions": 0},
-    {"search_allow_exact": False, "read_rate_limit": 9, "write_rate_limit": 7, "upsert_max_batchsize": 5},
-])  # fmt: skip
-def test_what_strict_mode_allows_is_kept_to(qdrant: LoopbackQdrant, tmp_path: Path, strict: dict[str, Any]) -> None:
-    open_store(qdrant, tmp_path).close()
-    qdrant.strict = strict
-    records = [make_record(str(n), position=n, vector=[1.0, float(n), *[0.0] * 6]) for n in range(40)]
-    with closing(open_store(qdrant, tmp_path)) as store:
-        store.put(records)
-        assert len(store.rank(DensityQuery(tenant="t", vector=records[5].vector))) == 40
-        store.delete("t", [record.snippet.id for record in records[:20]])
-    with closing(open_store(qdrant, tmp_path)) as store:
-        assert store.check("t") == []
-        assert len(qdrant.collections["stitch"].ids()) == 20
-
-
-@pytest.mark.parametrize("name", ["max_query_limit", "upsert_max_batchsize", "write_rate_limit", "read_rate_limit"])
-def test_a_collection_that_allows_nothing_is_refused_with_the_name_of_the_limit(
-    qdrant: LoopbackQdrant, tmp_path: Path, name: str
-) -> None:
-    qdrant.strict = {name: 0}
-    with pytest.raises(StoreError, match=f"its strict mode has {name} 0") as caught:
-        open_store(qdrant, tmp_path)
-    assert name in caught.value.hint
-
-
 # What a collection is made like
 
 
@@ -267,16 +181,6 @@ def test_a_collection_is_made_and_used_as_the_options_say(qdrant: LoopbackQdrant
     paths = [request.path for request in qdrant.requests]
     assert any("/points?" in path and "ordering=strong" in path for path in paths)
     assert any("/points/query?" in path and "consistency=majority" in path for path in paths)
-
-
-@pytest.mark.parametrize(("replicas", "nodes", "lines"), [(1, 3, 1), (2, 3, 0), (1, 1, 0)])
-def test_one_replica_on_a_cluster_is_told_when_a_store_is_opened(
-    qdrant: LoopbackQdrant, tmp_path: Path, replicas: int, nodes: int, lines: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    qdrant.nodes = nodes
-    with closing(open_store(qdrant, tmp_path, options=QdrantOptions(replication_factor=replicas))) as store:
-        assert store.about()["nodes"] == str(nodes)
-    assert ["one replica" in record.getMessage() for record in caplog.records] == [True] * lines
 
 
 # What is interrupted, and what is lost
@@ -304,21 +208,6 @@ def test_a_put_that_the_server_does_not_answer_changes_nothing_here_and_may_be_m
         assert store.check("t") == []
 
 
-def test_what_a_killed_process_had_not_written_here_is_deleted_on_the_server(
-    qdrant: LoopbackQdrant, tmp_path: Path
-) -> None:
-    store = open_store(qdrant, tmp_path)
-    store.put(RECORDS)
-    store.flush()
-    store.put([RECORDS[0]._replace(vector=RECORDS[3].vector)])
-    store._files.engine.put([99], np.ones((1, DIMENSION), dtype=np.float32))
-    kill(store)
-    with closing(open_store(qdrant, tmp_path)) as store:
-        assert len(qdrant.collections["stitch"].ids()) == 5
-        assert store.check("t") == []
-        assert nearest(store, RECORDS[3])[:2] == ["0", "3"]
-
-
 def test_a_collection_restored_from_an_older_snapshot_is_told_and_mended(
     qdrant: LoopbackQdrant, tmp_path: Path
 ) -> None:
@@ -338,29 +227,6 @@ def test_a_collection_restored_from_an_older_snapshot_is_told_and_mended(
         assert nearest(store, RECORDS[0]) == ["0", "1", "2"]
         store.put(RECORDS[3:])
         assert nearest(store, RECORDS[4])[0] == "4"
-
-
-def test_a_vector_that_others_changed_on_the_server_is_found(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
-    with closing(open_store(qdrant, tmp_path)) as store:
-        store.put(RECORDS)
-        point = qdrant.collections["stitch"].ids()[2]
-        qdrant.collections["stitch"].shard(point)[point]["vector"]["text"][0] += 1
-        assert [(damage.step, damage.what) for damage in store.check("t")] == [("2", "its vector is damaged")]
-        assert store.mend("t") == 1
-        store.put([RECORDS[2]])
-        assert store.check("t") == []
-
-
-def test_bounds_that_are_lost_here_are_made_again_from_the_vectors_there(
-    qdrant: LoopbackQdrant, tmp_path: Path
-) -> None:
-    with closing(open_store(qdrant, tmp_path)) as store:
-        store.put(RECORDS)
-        before = nearest(store, RECORDS[2])
-    (tmp_path / "store" / "sketches.bin").unlink()
-    with closing(open_store(qdrant, tmp_path)) as store:
-        assert store.check("t") == []
-        assert nearest(store, RECORDS[2]) == before
 
 
 def test_a_store_built_anew_beside_one_that_serves_takes_its_place_and_its_points_go(
@@ -383,24 +249,3 @@ def test_a_store_built_anew_beside_one_that_serves_takes_its_place_and_its_point
         assert len(qdrant.collections["stitch"].ids()) == 2
         store.put(RECORDS[2:])
         assert nearest(store, RECORDS[4])[0] == "4"
-
-
-def test_of_a_store_that_is_being_built_nothing_goes_when_the_one_that_serves_is_opened(
-    qdrant: LoopbackQdrant, tmp_path: Path
-) -> None:
-    with closing(open_store(qdrant, tmp_path)) as store:
-        store.put(RECORDS)
-        with closing(store.sibling(tmp_path / "reindex")) as built:
-            built.put(RECORDS)
-    open_store(qdrant, tmp_path).close()
-    assert len(qdrant.collections["stitch"].ids()) == 10
-    shutil.rmtree(tmp_path / "reindex")
-    open_store(qdrant, tmp_path).close()
-    assert len(qdrant.collections["stitch"].ids()) == 5
-
-
-def kill(store: ServerStore) -> None:
-    """Let go of a store as the end of its process does."""
-    store._files.close()
-    store._owner.release()
-    store._closed = True

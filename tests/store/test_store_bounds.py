@@ -34,17 +34,3 @@ def test_bounds_hold_however_many_are_asked_for(tmp_path: Path, dimension: int) 
                 about, error = bounds.near(rows, asked)
                 assert (np.abs(about - expected[rows]) <= error).all()
                 assert (error < 0.02).all(), "a sketch is close to its vector"
-
-
-def test_what_is_known_of_a_row_is_of_its_last_vector_and_no_byte_of_it_stays_when_it_is_cleared(
-    tmp_path: Path,
-) -> None:
-    first, second, third = np.eye(3, dtype=np.float32)
-    with closing(VectorBounds(tmp_path, dimension=3)) as bounds:
-        bounds.put([0, 1], np.stack([first, third]))
-        bounds.put([0], second[None])
-        assert bounds.agree([0, 1], np.stack([first, third])).tolist() == [False, True]
-        assert bounds.agree([0], second[None]).tolist() == [True]
-        bounds.clear([0, 1])
-        bounds.flush()
-    assert set((tmp_path / "sketches.bin").read_bytes()) == {0}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import UUID
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.store.columns import Column, Ids, Texts
-from stitch.store.read_ahead import read_ahead
 
 # Few places and many ids that want the same one: the last digits say where an id goes first.
 NUMBERS = st.builds(lambda high, low: high << 64 | low, st.integers(0, 3), st.sampled_from([0, 1, 2, 2**64 - 1]))
@@ -44,30 +41,6 @@ def test_ids_are_found_as_in_a_dictionary(changes: list[tuple[int, bool]], saved
     assert ids.find_all(some) == {each: slot for each in some if (slot := ids.find(each)) is not None}
 
 
-def test_many_ids_are_found_after_the_table_has_grown() -> None:
-    ids = Ids()
-    names = [name(number * 2**60 + number // 7) for number in range(600)]
-    assert [ids.append(each) for each in names] == list(range(600))
-    assert [ids.find(each) for each in names] == list(range(600))
-    assert ids.find(name(5)) is None
-    assert ids.find_all([name(5), *names]) == {each: slot for slot, each in enumerate(names)}
-
-
-@pytest.mark.parametrize(
-    "text", ["", "x", name(1).upper() + "A", name(11).upper(), name(1).replace("-", ""), " 1", "1_2"]
-)
-def test_what_is_no_id_is_not_found(text: str) -> None:
-    ids = Ids()
-    ids.append(name(1))
-    ids.append(name(11))
-    assert ids.find(text) is None
-    assert ids.find_all([name(1), text] * 20) == {name(1): 0}
-    with pytest.raises(KeyError):
-        ids.remove(text)
-    with pytest.raises(ValueError, match="not the id of a snippet"):
-        ids.append(text)
-
-
 @given(
     parts=st.lists(st.lists(st.text(st.characters(codec="utf-8"), max_size=4), max_size=5), max_size=4), data=st.data()
 )
@@ -86,12 +59,3 @@ def test_texts_and_numbers_are_kept_by_slot(parts: list[list[str]], data: st.Dat
     column.extend([9])
     assert [texts[slot] for slot in range(len(column))] == [*expected, "last"]
     assert column.values.tolist() == [*map(len, expected), 9]
-
-
-def test_files_are_read_ahead_up_to_a_bound_and_missing_ones_left_out(tmp_path: Path) -> None:
-    files = [tmp_path / "a", tmp_path / "missing", tmp_path / "b"]
-    for file in (files[0], files[2]):
-        file.write_bytes(b"x" * 2**20)
-    asked = read_ahead(files)
-    assert asked == 0 or asked >= 2 * 2**20
-    assert read_ahead(files, most_bytes=2**20 + 1) in (0, 2**20 + 1)

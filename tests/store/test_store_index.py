@@ -89,30 +89,3 @@ def test_the_deciding_density_is_found_among_few_and_among_many() -> None:
         assert cut.densities[cut.level[cut.tier]].tolist() == [counts[29]] * counts.count(counts[29])
         assert sorted(cut.densities[cut.level[cut.certain]], reverse=True) == counts[: len(cut.certain)]
         assert len(cut.certain) < 30 <= len(cut.certain) + len(cut.tier)
-
-
-def test_dead_slots_are_buried_and_nothing_changes() -> None:
-    index = LabelIndex()
-    for turn in range(6):
-        for snippet in range(400):
-            add(index, snippet, entry(snippet, frozenset({LABELS[(snippet + turn) % len(LABELS)]})))
-        for snippet in range(0, 400, 3):
-            index.remove("t", {name(snippet): NOTHING})
-    tenant = index.of("t")
-    assert len(tenant) == len(index) == 266
-    assert len(tenant.rows) <= 1000
-    assert sorted(tenant.rows.values[slot] for slot in tenant.slots().tolist()) == [n for n in range(400) if n % 3]
-    assert [tenant.rows.values[slot] for slot in tenant.ordered(tenant.slots(), first=3).tolist()] == [1, 2, 4]
-    query = DensityQuery(tenant="t", labels={LABELS[0]: frozenset({LABELS[0].value})}, k=1)
-    carrying = {n for n in range(400) if n % 3 and (n + 5) % len(LABELS) == 0}
-    assert {tenant.rows.values[slot] for slot in tenant.cut(query).tier.tolist()} == carrying
-
-
-def test_rows_are_never_given_twice() -> None:
-    index = LabelIndex()
-    for row in range(3):
-        add(index, row, entry(row, frozenset()))
-    for row in range(3):
-        index.remove("t", {name(row): NOTHING})
-    assert (len(index), index.next_row) == (0, 3)
-    assert index.find("t", name(1)) is None

@@ -70,30 +70,3 @@ def test_no_field_of_a_snippet_is_lost(snippet: MemorySnippet) -> None:
 def test_a_payload_of_another_schema_is_refused(payload: dict[str, Any]) -> None:
     with pytest.raises(StoreError, match="schema version"):
         from_payload(payload)
-
-
-def test_a_damaged_payload_names_the_field() -> None:
-    snippet = MemorySnippet(
-        tenant="t", trajectory="x", step="1", position=0, role="user", text="a", resolved="a", recorded=1.0
-    )
-    payload = to_payload(snippet, embedder_name="e")
-    del payload["text"]
-    with pytest.raises(StoreError, match="text: "):
-        from_payload(payload)
-
-
-def test_text_in_nested_fields_must_be_unicode_too() -> None:
-    rewrite = ReferenceRewrite(start=0, end=1, replacement="\ud800")
-    snippet = MemorySnippet(
-        tenant="t",
-        trajectory="x",
-        step="1",
-        position=0,
-        role="user",
-        text="a",
-        resolved="a",
-        recorded=1.0,
-        references=(rewrite,),
-    )
-    with pytest.raises(StoreError, match="references is not valid Unicode"):
-        to_payload(snippet, embedder_name="e")

@@ -75,28 +75,6 @@ def test_the_most_similar_and_all_their_ties_are_returned(
         assert all(everything[key] < worst for key in missing)
 
 
-def test_not_everything_is_fetched_when_the_best_are_clear() -> None:
-    scorer = ListedScores([1 / (n + 1) for n in range(1000)], [50 / (n + 1) for n in range(1000)], [True] * 1000)
-    similarity = Similarity(vector=[1.0], words={1: 1.0}, dense_share=0.5, lexical_share=0.5)
-    assert list(most_similar(similarity, scorer, need=3, limit=10)) == [0, 1, 2]
-    assert scorer.fetched == 10
-
-
-def test_without_a_vector_or_words_nothing_is_similar() -> None:
-    similarity = Similarity(vector=None, words=None, dense_share=1.0, lexical_share=0.0)
-    scorer = ListedScores([1.0], [1.0], [True])
-    assert most_similar(similarity, scorer, need=1, limit=1) == {}
-    assert score(similarity, scorer, [0]) == {0: 0.0}
-
-
-@pytest.mark.parametrize(("share", "dense", "lexical"), [(0.0, True, False), (1.0, False, True), (0.5, True, True)])
-def test_a_part_without_a_share_is_not_asked_for(share: float, dense: bool, lexical: bool) -> None:
-    query = DensityQuery(tenant="t", vector=np.ones(2, dtype=np.float32), words={1: 1.0, 2: 0.0}, lexical_share=share)
-    similarity = Similarity.of(query, dimension=2)
-    assert (similarity.vector is not None, similarity.words is not None) == (dense, lexical)
-    assert similarity.words in (None, {1: 1.0})
-
-
 def test_a_zero_vector_and_no_words_say_nothing() -> None:
     query = DensityQuery(tenant="t", vector=np.zeros(2, dtype=np.float32), words={})
     similarity = Similarity.of(query, dimension=2)

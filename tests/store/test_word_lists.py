@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.store import word_lists
-from stitch.store.columns import narrowed, with_gaps, without_gaps
+from stitch.store.columns import with_gaps, without_gaps
 from stitch.store.word_lists import WordLists
 
 ADDED = st.lists(st.dictionaries(st.sampled_from([0, 1, 7, 2**32 - 1]), st.integers(1, 5).map(float)), max_size=20)
@@ -51,37 +49,8 @@ def test_a_list_has_every_slot_of_its_word_in_order(
     assert told(lists)[7] == [*left.get(7, ()), (len(now), 2.5)]
 
 
-def test_what_is_added_is_put_together_when_it_is_half_of_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_lists, "_FRESH", 4)
-    lists, apart = WordLists(), []
-    for slot in range(40):
-        add(lists, slot, {1: 1.0})
-        lists.settle()
-        apart.append(lists._fresh_size)
-    assert [slot for slot, fresh in enumerate(apart) if not fresh] == [4, 9, 15, 24, 37]
-
-
-def test_more_weights_than_two_bytes_tell_are_told_apart() -> None:
-    lists = WordLists()
-    weights = np.arange(1, 70_001, dtype=np.float32)
-    lists.add(3, np.arange(70_000, dtype=np.uint32), lists.numbers_of(weights))
-    assert WordLists.load(iter(lists.dump())).weights(3).tolist() == weights.tolist()
-    few = np.arange(70_000) < 10
-    lists.keep(few)
-    assert lists.weights(3).tolist() == weights[:10].tolist()
-
-
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=30))
 def test_numbers_come_back_from_their_gaps(values: list[int]) -> None:
     arrays = with_gaps(np.array(values, np.uint32))
     assert arrays[0].dtype == np.uint8
     assert without_gaps(iter(arrays)).tolist() == values
-
-
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=9) | st.lists(st.integers(-200, 300), max_size=9))
-def test_whole_numbers_are_saved_in_the_smallest_type_that_has_them(values: list[int]) -> None:
-    narrow = narrowed(np.array(values, np.int64))
-    assert narrow.tolist() == values
-    if values and max(map(abs, values)) < 128:
-        assert narrow.itemsize == 1
-    assert narrowed(np.array([0.5])).dtype == np.float64
