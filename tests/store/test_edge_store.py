@@ -24,7 +24,7 @@ from hypothesis import settings
 from stitch.core import ContextualIntent, DensityQuery, MemorySnippet, SnippetRecord
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
 from stitch.store import EdgeStore
-from stitch.testing.contracts.store import SnippetStoreContract
+from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
 from stitch.testing.contracts.worlds import (
     DIMENSION,
     EMBEDDER,
@@ -34,6 +34,12 @@ from stitch.testing.contracts.worlds import (
     random_query,
     random_records,
 )
+
+
+@pytest.fixture
+def make_store(tmp_path: Path) -> MakeStore:
+    numbers = iter(range(1000))
+    return lambda: open_store(tmp_path / str(next(numbers)))
 
 
 class TestEdgeStore(SnippetStoreContract):

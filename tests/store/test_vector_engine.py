@@ -15,12 +15,14 @@ from stitch.store.connection import Server
 from stitch.store.edge_engine import EdgeEngine
 from stitch.store.server_engine import ServerEngine
 from stitch.store.vectors import as_kept
-from stitch.testing.contracts.engine import MakeEngine, VectorEngineContract
+from stitch.testing.contracts.engine import MakeEngine, VectorEngineContract, engine
 from stitch.testing.contracts.worlds import DIMENSION
 from stitch.testing.qdrant import LoopbackQdrant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+__all__ = ["engine"]
 
 
 def units(rows: int, dimension: int) -> NDArray[np.float32]:
