@@ -44,7 +44,7 @@ def silent(asked: threading.Event) -> Iterator[LoopbackServer]:
         (signal.SIGTERM, 143, ["--window", "4"]),
         pytest.param(signal.SIGINT, 130, ["--window", "4"], marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, 143, ["--stepwise"], marks=pytest.mark.slow),
-        (signal.SIGINT, 130, ["--stepwise"]),
+        pytest.param(signal.SIGINT, 130, ["--stepwise"], marks=pytest.mark.slow),
     ],
 )
 def test_a_signal_ends_an_ingest_that_waits_for_a_model(

@@ -119,6 +119,7 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "STITCH_MEMORY"}
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost(disk: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WORK, disk, disk.parent / "b"],
@@ -156,42 +157,6 @@ def test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost(disk:
     assert outcomes["erase in the end"] == [("done", "()")]
     assert outcomes["verify"] == [("done", "()")]
     assert set(json.loads(outcomes["states"][0][1].replace("'", '"'))) <= {"stored", "retired"}
-
-
-FILLED_MEANWHILE = """
-import os, subprocess, sys
-from pathlib import Path
-import numpy as np
-from stitch.errors import StoreError
-from stitch.store.edge_engine import EdgeEngine
-
-disk = Path(sys.argv[1])
-(disk / "shard").mkdir()
-engine = EdgeEngine(disk / "shard", dimension=64, create=True, what="the store", hint="")
-ones = np.full((2000, 64), 0.125, dtype=np.float32)
-engine.put(range(2000), ones)
-engine.flush()
-now = os.statvfs(disk)
-used = (now.f_blocks - now.f_bfree) * now.f_frsize
-subprocess.run(["mount", "-o", f"remount,size={used}", disk], check=True)
-for count in (1, 2000):
-    for call in (lambda: engine.delete(range(count)), lambda: engine.put(range(5000, 5000 + count), ones[:count])):
-        try:
-            call()
-        except StoreError as error:
-            print(error.message, flush=True)
-print("still there")
-"""
-
-
-def test_a_disk_that_fills_after_it_was_looked_at_is_an_error_and_not_the_end_of_the_process(disk: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FILLED_MEANWHILE, disk], capture_output=True, text=True, timeout=600, env=environment()
-    )
-    assert done.returncode == 0, f"status {done.returncode}: {done.stderr[-500:]}"
-    *refused, last = done.stdout.splitlines()
-    assert set(refused) == {"cannot write to the store: No space left on device"}
-    assert last == "still there"
 
 
 def stitch(*arguments: Any) -> subprocess.CompletedProcess[str]:

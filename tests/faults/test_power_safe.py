@@ -25,13 +25,14 @@ int how_often_synced(void) { return synced; }
 ADDS = """
 import ctypes, sys
 from stitch import open_memory
-synced = ctypes.CDLL(sys.argv[3]).how_often_synced
-with open_memory(sys.argv[1], power_safe=sys.argv[2] == "safe") as memory:
-    memory.add({"role": "user", "content": "Book the Harbor Inn."}, trajectory="t")
-    before = synced()
-    for number in range(20):
-        memory.add({"role": "user", "content": f"Room {number} is free."}, trajectory="t")
-    print(synced() - before)
+synced = ctypes.CDLL(sys.argv[2]).how_often_synced
+for safe in (True, False):
+    with open_memory(f"{sys.argv[1]}-{safe}", power_safe=safe) as memory:
+        memory.add({"role": "user", "content": "Book the Harbor Inn."}, trajectory="t")
+        before = synced()
+        for number in range(20):
+            memory.add({"role": "user", "content": f"Room {number} is free."}, trajectory="t")
+        print(synced() - before)
 """
 
 pytestmark = pytest.mark.skipif(
@@ -49,12 +50,9 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_where_power_may_be_lost_every_step_is_on_the_disk_before_its_receipt(counting: Path, tmp_path: Path) -> None:
-    def synced(how: str) -> int:
-        command = [sys.executable, "-c", ADDS, str(tmp_path / how), how, str(counting)]
-        environment = {**os.environ, "LD_PRELOAD": str(counting)}
-        told = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-        assert told.returncode == 0, told.stderr
-        return int(told.stdout)
-
-    assert synced("safe") >= 20
-    assert synced("quick") < 20
+    command = [sys.executable, "-c", ADDS, str(tmp_path / "m"), str(counting)]
+    environment = {**os.environ, "LD_PRELOAD": str(counting)}
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert told.returncode == 0, told.stderr
+    safe, quick = map(int, told.stdout.split())
+    assert safe >= 20 > quick

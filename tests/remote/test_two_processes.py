@@ -95,7 +95,7 @@ def stitch(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -
 
 
 def test_a_second_terminal_watches_searches_and_corrects_what_the_first_writes(
-    owner: subprocess.Popen[str], tmp_path: Path
+    owner: subprocess.Popen[str], tmp_path: Path, stitch: Command
 ) -> None:
     with open_memory(tmp_path / "m") as memory:
         assert isinstance(memory, RemoteMemory)
@@ -107,6 +107,9 @@ def test_a_second_terminal_watches_searches_and_corrects_what_the_first_writes(
         assert [entry.step.content for entry in memory.steps("trip")][1:] == [
             "The Maple Inn costs 95 dollars.", "Now day 2.",
         ]  # fmt: skip
+    told = json.loads(stitch("reindex", "--memory", tmp_path / "m", "--json")[1])
+    assert (told["snippets"], told["written"]) == (3, 3), "the owner builds its store anew"
+    assert tell(owner, "Now day 3.") == "added"
 
 
 def test_a_killed_owner_is_followed_by_whoever_asks_next(owner: subprocess.Popen[str], tmp_path: Path) -> None:
@@ -206,14 +209,6 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
             assert "secret-" not in str(refused.value)
         with open_memory(tmp_path / "m", recall_log=5, model_key="secret-1", k=3) as memory:
             assert memory.search("x").request.k == 3
-
-
-def test_the_store_is_built_anew_by_the_owner(owner: subprocess.Popen[str], tmp_path: Path, stitch: Command) -> None:
-    told = json.loads(stitch("reindex", "--memory", tmp_path / "m", "--json")[1])
-    assert (told["snippets"], told["written"]) == (1, 1)
-    with open_memory(tmp_path / "m") as memory:
-        assert told["embedder"] == memory.status().embedder
-    assert tell(owner, "Now day 2.") == "added"
 
 
 def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:

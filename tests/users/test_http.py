@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import shlex
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -234,3 +237,15 @@ def test_a_tool_does_what_the_key_allows(keyed):
         return await tools.call_tool("remember", {"content": "hello"})
 
     assert with_tools(keyed["eve"], scenario).is_error
+
+
+def test_the_calls_of_the_first_page_find_what_they_store(served):
+    page = Path(__file__).resolve().parents[2] / "README.md"
+    [block] = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8").split("## Over HTTP")[1], re.DOTALL)[:1]
+    calls = [shlex.split(each) for each in re.split(r"^(?=curl )", block, flags=re.MULTILINE)[1:]]
+    stored, found = (
+        served.ask("POST", call[2].removeprefix("localhost:8765"), json.loads(call[call.index("-d") + 1])).json
+        for call in calls
+    )
+    assert [receipt["state"] for receipt in stored["receipts"]] == ["stored", "stored"]
+    assert "$98" in found["context"]
