@@ -90,7 +90,7 @@ test-erased: $(STAMP)
 test-doors: $(STAMP)
 	STITCH_TEST_TENANTS=100 STITCH_TEST_TENANT_ROUNDS=20 $(BIN)/pytest -n 0 -s -k everything_at_once \
 	  tests/memory/test_tenants.py
-	$(BIN)/python tests/security/measure.py
+	$(BIN)/python tests/security/patterns.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check schemathesis==4.32.5
 	$(BIN)/python tests/serve/described.py --cases 3000
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0

@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip("google.adk.memory.base_memory_service", exc_type=ImportError)
 
 from google.adk.events.event import Event
-from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions.session import Session
 from google.genai import types
 
@@ -71,25 +70,3 @@ def test_nothing_of_one_user_or_application_is_found_by_another(tenants: Tenants
         return [len(answer.memories) for answer in answers]
 
     assert asyncio.run(use()) == [0, 0, 2]
-
-
-def test_memories_and_events_are_added_by_themselves_and_deleted_by_id(tenants: Tenants) -> None:
-    service: Any = MemoryService(tenants)
-    ann = {"app_name": "trips", "user_id": "ann"}
-    note = MemoryEntry(
-        id="n1", author="user", content=types.Content(role="user", parts=[types.Part(text="I like tea.")])
-    )
-
-    async def use() -> None:
-        await service.add_memory(**ann, memories=[note])
-        await service.add_memory(**ann, memories=[note])
-        await service.add_events_to_memory(**ann, events=[FIRST], session_id="s1")
-        await service.add_events_to_memory(**ann, events=[SECOND, Event(id="e3", author="user")], session_id="s1")
-        found = await service.search_memory(**ann, query="What do I like?")
-        assert found.memories[0].id == "notes/n1"
-        await service.delete_memory(**ann, memory_id="notes/n1")
-        assert {e.id for e in (await service.search_memory(**ann, query="tea")).memories} == {"s1/e1", "s1/e2"}
-        await service.delete_memory(**ann)
-        assert (await service.search_memory(**ann, query="tea")).memories == []
-
-    asyncio.run(use())

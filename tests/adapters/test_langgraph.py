@@ -13,7 +13,6 @@ from langgraph.store.base import (
     GetOp,
     InvalidNamespaceError,
     ListNamespacesOp,
-    MatchCondition,
     PutOp,
     SearchOp,
 )
@@ -132,34 +131,6 @@ def test_a_search_is_by_prefix_of_segments_filter_and_page(store: MemoryStore) -
         assert keys(store.search(ANN, filter=wanted)) == found, wanted
     with pytest.raises(ValueError, match="unsupported operator '\\$like'"):
         store.search(ANN, filter={"n": {"$like": 1}})
-
-
-def test_a_query_ranks_what_is_indexed_and_the_rest_fills_the_page(store: MemoryStore) -> None:
-    store.put(ANN, "tea", {"content": "Ann drinks green tea in the morning."})
-    store.put(ANN, "dog", {"content": "Her dog is called Rex."})
-    store.put(ANN, "secret", {"content": "Ann drinks tea with the king."}, index=False)
-    store.put(ANN, "named", {"title": "Rivers", "body": "A dog swims."}, index=["title"])
-    found = store.search(ANN, query="What is the dog called?")
-    assert found[0].key == "dog"
-    assert set(keys(found)) == {"tea", "dog", "secret", "named"}
-    scores = {item.key: item.score for item in found}
-    assert scores["secret"] is None
-    assert all(scores[key] is not None for key in ("tea", "dog"))
-    assert keys(store.search(ANN, query="What is the dog called?", limit=1, offset=1)) == [found[1].key]
-    assert keys(store.search(BOB, query="dog")) == []
-    assert [item.score for item in store.search(ANN)] == [None] * 4, "without a query nothing is ranked"
-
-
-def test_namespaces_are_listed_by_conditions_depth_and_page(store: MemoryStore) -> None:
-    for space in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("z",)):
-        store.put(space, "k", {"n": 1})
-    assert store.list_namespaces(prefix=("a",)) == [("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c")]
-    assert store.list_namespaces(prefix=("a", "*", "c")) == [("a", "b", "c"), ("a", "x", "c")]
-    assert store.list_namespaces(suffix=("c",), prefix=("a", "b")) == [("a", "b", "c")]
-    assert store.list_namespaces(max_depth=2) == [("a", "b"), ("a", "x"), ("z",)]
-    assert store.list_namespaces(limit=1, offset=1) == [("a", "b", "d")]
-    with pytest.raises(ValueError, match="unknown match type"):
-        store.batch([ListNamespacesOp((MatchCondition("infix", ("a",)),))])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("space", [(), ("a.b",), ("",), ("langgraph", "x"), (1,)])

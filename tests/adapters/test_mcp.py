@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +15,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from mcp import StdioServerParameters
 from mcp.client import Client
-from mcp.shared.exceptions import MCPError
 
 from stitch import Memory, Step, open_memory, open_tenants
 from stitch.adapters.mcp import McpOverHttp, make_server
@@ -60,89 +56,6 @@ async def error_of(client: Client, tool: str, **arguments: Any) -> str:
     result: Any = await client.call_tool(tool, arguments)
     assert result.is_error
     return str(result.content[0].text)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_an_agent_remembers_finds_explains_corrects_and_forgets(memory: Memory, mode: Any) -> None:
-    async def use() -> None:
-        async with Client(make_server(lambda action, request: memory), mode=mode) as client:
-            found = await call(client, "search", query="What does the hotel in Porto cost?", k=1)
-            assert found["steps"] == ["trip/hotel"]
-            assert "80 euros" in found["context"]
-            kept = await call(client, "remember", content="The user is allergic to nuts.", id="nuts")
-            assert kept == {"trajectory": "notes", "step": "nuts", "state": "stored", "repeated": False,
-                            "redacted": 0, "reason": ""}  # fmt: skip
-            assert (await call(client, "remember", content="The user is allergic to nuts.", id="nuts"))["repeated"]
-            why = await call(client, "why", query="hotel in Porto", step="hotel", trajectory="trip")
-            assert why["found"]
-            assert any("rank 1" in sentence for sentence in why["explanation"])
-            done = await call(client, "correct", step="boat", trajectory="trip", text="The boat leaves at ten.")
-            assert done == {"trajectory": "trip", "step": "boat", "revisions": 1}
-            counted = await call(client, "forget", trajectory="trip", step="boat")
-            assert counted == {"steps": 1, "done": False, "traces": None}
-            assert memory.get("trip", "boat") is not None, "only counted"
-            gone = await call(client, "forget", trajectory="trip", step="boat", confirm=True)
-            assert gone == {"steps": 1, "done": True, "traces": 0}
-            assert memory.get("trip", "boat") is None
-
-    asyncio.run(use())
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_timeline_is_read_page_by_page(memory: Memory, mode: Any) -> None:
-    async def use() -> None:
-        async with Client(make_server(lambda action, request: memory), mode=mode) as client:
-            assert (await call(client, "timeline"))["trajectories"] == {"trip": 3}
-            first = await call(client, "timeline", trajectory="trip", limit=2)
-            assert ("Casa Azul" in first["context"], "Faro" in first["context"], first["next"]) == (True, False, 1)
-            rest = await call(client, "timeline", trajectory="trip", after=1)
-            assert ("Casa Azul" in rest["context"], "Faro" in rest["context"], rest["next"]) == (False, True, None)
-            assert rest["scopes"]
-            told: Any = (await client.read_resource("memory://trip/timeline")).contents[0]
-            assert json.loads(told.text)["trajectories"] == {"trip": 3}
-            inventory: Any = (await client.read_resource("memory://inventory")).contents[0]
-            assert json.loads(inventory.text)["trajectories"] == {"trip": 3}
-            assert [str(each.uri) for each in (await client.list_resources()).resources] == [
-                "memory://inventory",
-                "memory://themes",
-            ]
-            templates = (await client.list_resource_templates()).resource_templates
-            assert [each.uri_template for each in templates] == ["memory://{trajectory}/timeline"]
-            with pytest.raises(MCPError, match="no trajectory 'nowhere'") as error:
-                await client.read_resource("memory://nowhere/timeline")
-            assert error.value.error.code == -32602
-
-    asyncio.run(use())
-
-
-def test_an_agent_browses_themes_and_what_was_said_of_one_and_finds_steps_that_differ(memory: Memory) -> None:
-    async def use() -> None:
-        async with Client(make_server(lambda action, request: memory)) as client:
-            for number, text in enumerate(("The Maple Inn in Kyoto costs 120 dollars.", "The Maple Inn has a garden.")):
-                await call(client, "remember", content=text, trajectory=f"trip {number}", id="inn")
-            listed = await call(client, "themes")
-            assert is_recalled(listed["context"])
-            assert "maple inn" in listed["context"]
-            assert (listed["steps"], listed["next"]) == ([], None)
-            assert [each.id for each in memory.themes()] == listed["themes"]
-            [theme] = [each for each in memory.themes() if "maple" in each.name]
-            assert f"{theme.id} of {len(theme.statements)} statements" in listed["context"]
-            one = await call(client, "themes", theme=theme.id)
-            assert is_recalled(one["context"])
-            assert "costs 120 dollars" in one["context"]
-            assert "has a garden" in one["context"]
-            assert {*one["steps"]} >= {"trip 0/inn", "trip 1/inn"}
-            assert "no theme 't999'" in await error_of(client, "themes", theme="t999")
-            again = "The Maple Inn in Kyoto costs 120 dollars."
-            for number in range(2):
-                await call(client, "remember", content=again, id=f"again {number}")
-            asked = {"query": "Maple Inn in Kyoto", "k": 2}
-            assert {each.rpartition("/")[0] for each in (await call(client, "search", **asked))["steps"]} != {"trip 1"}
-            found = await call(client, "search", **asked, diverse=True)
-            twice = [each for each in found["steps"] if not each.startswith("trip")] + ["trip 0/inn"]
-            assert len(set(found["steps"]).intersection(twice)) == 1, "what is said several times is found once"
-
-    asyncio.run(use())
 
 
 def test_what_is_recalled_is_marked_as_data_and_never_stored_again(memory: Memory) -> None:
@@ -307,22 +220,3 @@ def test_over_http_a_foreign_page_is_refused_by_whoever_stands_first(memory: Mem
             asking.request("POST", to.path, body="{}", headers={"Content-Type": "application/json", **headers})
             assert asking.getresponse().status == status
             asking.close()
-
-
-def stdio(folder: Path) -> StdioServerParameters:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("STITCH_")}
-    code = "from stitch.cli import main; main()"
-    return StdioServerParameters(command=sys.executable, args=["-c", code, "mcp", "--memory", str(folder)],
-                                 env=environment)  # fmt: skip
-
-
-@pytest.mark.slow  # the example of the page does as much in the default run, in one session
-def test_over_stdio_what_was_remembered_is_there_the_next_time(tmp_path: Path) -> None:
-    async def use(mode: Any, *, remember: bool) -> list[str]:
-        async with Client(stdio(tmp_path / "m"), mode=mode) as client:
-            if remember:
-                await call(client, "remember", content="The door code is on the fridge.", id="door")
-            return list((await call(client, "search", query="Where is the door code?"))["steps"])
-
-    assert asyncio.run(use("auto", remember=True)) == ["notes/door"]
-    assert asyncio.run(use("legacy", remember=False)) == ["notes/door"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -78,26 +77,6 @@ def test_from_what_a_query_prints_the_order_can_be_computed_again(run, memory, r
         assert all(hit["above_next_by"] in (*hit["parts"], "order") for hit in hits[:-1]), query
 
 
-def test_a_query_lists_ten_steps_and_says_how_many_more_there_are(run, tmp_path):
-    said = [{"role": "user", "content": f"Breakfast at inn {n} is early.", "id": str(n)} for n in range(13)]
-    (tmp_path / "many.jsonl").write_text("\n".join(map(json.dumps, said)))
-    run("ingest", str(tmp_path / "many.jsonl"), "--memory", "m")
-    _, out, _ = run("query", "breakfast", "--memory", "m")
-    assert [place in out for place in (" 10. ", " 11. ")] == [True, False]
-    assert out.splitlines()[-1].startswith("3 more: `-k`")
-    assert len(json.loads(run("query", "breakfast", "--memory", "m", "--json")[1])["hits"]) == 13
-    _, out, _ = run("query", "breakfast", "--memory", "m", "-k", "12")
-    assert [said in out for said in (" 12. ", " more: ")] == [True, False]
-
-
-def test_a_query_for_people_shows_labels_and_text_and_context_on_request(run, memory):
-    _, out, _ = run("query", "price on day 2", "--memory", memory, "--retriever", "hybrid")
-    assert out.startswith("looking for")
-    assert "trip-1 step" in out
-    _, context, _ = run("query", "price on day 2", "--memory", memory, "--context", "--context-tokens", "60")
-    assert "<memory>" in context
-
-
 def test_a_query_to_which_nothing_is_relevant_says_so_whatever_is_printed(run, memory):
     asked = ("query", "price on day 2", "--memory", memory, "--min-relevance", "1")
     code, out, _ = run(*asked)
@@ -155,22 +134,6 @@ def test_files_are_drawn_without_a_memory(run, trip, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_what_cannot_be_drawn_says_why(run, trip, memory, tmp_path):
-    (tmp_path / "none.jsonl").write_text("{}\n")
-    (tmp_path / "half.jsonl").write_text(json.dumps({"role": "user", "content": "Hello."}) + "\n{}\n")
-
-    code, _, err = run("show", str(trip), "--memory", memory)
-    assert code == 2
-    assert "--memory is given" in err
-    code, _, err = run("show", "none.jsonl")
-    assert code == 2
-    assert "no step could be read: line 1 of none.jsonl" in err
-    code, out, err = run("show", "half.jsonl")
-    assert code == 0
-    assert "(1 steps)" in out
-    assert "1 could not be read, the first: line 2 of half.jsonl" in err
-
-
 def test_settings_are_shown_with_their_sources(run, monkeypatch):
     monkeypatch.setenv("STITCH_K", "7")
     monkeypatch.setenv("STITCH_QDRANT_KEY", "hidden")
@@ -181,35 +144,6 @@ def test_settings_are_shown_with_their_sources(run, monkeypatch):
     assert shown["tenant"] == {"value": "me", "from": "argument"}
     assert "hidden" not in out
     assert "environment STITCH_K" in run("config")[1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("query", "x"), 2, "no memory is named"),
-        (("query", "x", "--memory", "none"), 2, "no memory at 'none'"),
-        (("status", "--memory", "none", "--tenant", " "), 2, "tenant"),
-        (("ingest", "none.jsonl", "--memory", "m"), 2, "no such file"),
-        (("config", "--config", "none.yaml"), 2, "none.yaml"),
-        (("ingest", "--follow", "--dry-run", "log.jsonl", "--memory", "m"), 2, "--dry-run cannot follow a file"),
-        (("relabel", "--memory", "none"), 2, "none"),
-        (("query", "x", "--memory", "none", "-k", "0"), 2, "-k"),
-    ],
-)
-def test_errors_say_what_to_do_on_standard_error_and_by_exit_status(run, arguments, code, message):
-    status, out, err = run(*arguments)
-    assert (status, out) == (code, "")
-    assert message in err
-    assert "Traceback" not in err
-
-
-def test_a_memory_in_use_names_its_owner(run, memory):
-    with open_memory(memory):
-        code, out, _ = run("status", "--memory", memory)
-        assert code == 0
-        assert f"owner           pid {os.getpid()}, host " in out
-        assert json.loads(run("status", "--memory", memory, "--json")[1])["owner"]["pid"] == str(os.getpid())
-    assert "owner           none" in run("status", "--memory", memory)[1]
 
 
 def test_standard_input_is_stored_step_by_step_and_ctrl_c_loses_nothing(begin):
@@ -233,20 +167,6 @@ def test_output_that_nobody_reads_ends_the_command_quietly(memory):
     assert done.stderr == ""
 
 
-def test_a_file_that_breaks_off_is_rejected_and_the_others_are_stored(run, tmp_path):
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    line = b'{"role": "user", "content": "hi"}\n'
-    (folder / "a.jsonl.gz").write_bytes(gzip.compress(line * 99)[:-9])
-    (folder / "b.jsonl").write_bytes(line)
-    code, out, err = run("ingest", "logs", "--memory", "m", "--trajectory", "t", "--json")
-    assert (code, json.loads(out)["rejected"]) == (3, 1)
-    assert "a.jsonl.gz'" in err
-    assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] >= 1
-    code, _, err = run("ingest", "logs/a.jsonl.gz", "--memory", "m")
-    assert (code, "cannot read" in err) == (2, True)
-
-
 def test_what_stands_before_the_place_where_a_packed_file_breaks_off_is_stored(run, tmp_path):
     lines = [json.dumps({"role": "user", "content": f"Book hotel {n}."}).encode() + b"\n" for n in range(3)]
     (tmp_path / "a.jsonl.gz").write_bytes(b"".join(map(gzip.compress, lines)) + b"no gzip")
@@ -256,16 +176,6 @@ def test_what_stands_before_the_place_where_a_packed_file_breaks_off_is_stored(r
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"".join(lines)))
     assert run("ingest", "a.jsonl.gz", "--memory", "m")[0] == 0
     assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] == 3
-
-
-@pytest.mark.parametrize("command", [("query", "hotel"), ("show",), ("labels",)])
-def test_a_trajectory_that_is_not_there_is_a_wrong_call_and_an_empty_tenant_is_told(run, memory, command):
-    code, out, err = run(*command, "--memory", memory, "--trajectory", "nope")
-    assert (code, out) == (2, "")
-    assert "no trajectory 'nope'" in err
-    code, _, err = run(*command, "--memory", memory, "--tenant", "nobody")
-    assert code == 0
-    assert "nothing in this memory is of the tenant 'nobody'" in err
 
 
 def test_recalls_say_how_questions_are_kept_and_list_what_any_process_kept(run, memory, monkeypatch):

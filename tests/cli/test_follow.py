@@ -67,16 +67,6 @@ def test_files_and_folders_are_followed_and_the_next_process_goes_on(tmp_path):
         assert [entry.id for entry in memory.steps("one")] == ["0", "1", "2", "3"]
 
 
-def test_what_was_stored_and_not_noted_is_read_again_and_known(tmp_path):
-    file = tmp_path / "one.jsonl"
-    file.write_text(line(0) + line(1))
-    with open_memory(tmp_path / "m") as memory:
-        run(memory, [file])
-        (memory.folder / FOLLOWED_FILE).unlink()
-        assert run(memory, [file]) == []
-        assert len(contents(memory)) == 2
-
-
 def test_what_cannot_be_followed_is_said(tmp_path):
     (tmp_path / "broken").write_text("no json")
     with pytest.raises(InputError, match="cannot read"):

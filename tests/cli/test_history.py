@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from stitch import Step, open_memory
-from stitch.lifecycle.selection import Selector
 
 KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
 
@@ -16,15 +15,6 @@ def memory():
         opened.add(Step(id="a", role="user", content="Let's plan day 1.", timestamp="2026-03-01"), trajectory="trip")
         opened.add(Step(role="user", content=f"My key is {KEY}."), trajectory="trip")
     return "m"
-
-
-def test_steps_are_shown_with_their_ids_where_these_are_no_places_and_with_what_keeps_them_out(run, memory):
-    with open_memory(memory) as opened:
-        opened.lifecycle.retire(Selector(trajectory="trip", step="1"))
-    out = run("show", "--steps", "--memory", memory)[1]
-    assert "  (step a)\n" in out
-    assert "(step 1)" not in out
-    assert out.count("  retired\n") == 1
 
 
 def test_both_clocks_are_shown_with_every_step_that_is_found(run, memory):

@@ -44,13 +44,6 @@ def test_two_streams_are_both_stored_and_the_same_stream_twice_changes_nothing(p
     assert stored() == both
 
 
-def test_a_stream_that_is_sent_again_after_it_broke_off_goes_on(pipe):
-    whole = lines("one", "two", "three")
-    pipe(lines("one", "two"))
-    pipe(whole)
-    assert stored() == {"stdin": ["one", "two", "three"]}
-
-
 def test_conversations_of_two_streams_are_trajectories_of_their_own(pipe):
     talks = [json.dumps({"messages": [{"role": "user", "content": said}]}) for said in ("one", "two", "three")]
     pipe("\n".join(talks[:2]))
@@ -96,21 +89,6 @@ def test_a_secret_in_the_name_of_a_file_or_folder_is_written_nowhere(run):
     assert run("ingest", *given, "--memory", "m")[0] == 3
     assert stored() == before, "known by their names"
     assert one not in "".join(path.read_bytes().decode("latin-1") for path in Path("m").rglob("*") if path.is_file())
-
-
-def test_memories_and_backups_below_a_folder_are_no_input(run):
-    Path("logs").mkdir()
-    Path("logs/log.jsonl").write_text(lines("one") + "nonsense\n")
-    assert run("ingest", "logs", "--memory", "logs/m")[0] == 3
-    assert run("backup", "--memory", "logs/m", "--to", "logs/copy")[0] == 0
-    code, out, err = run("ingest", "logs", "--memory", "logs/m", "--json")
-    report = json.loads(out)
-    assert (code, report["steps"], report["rejected"], report["trajectories"]) == (3, 1, 1, 1)
-    assert "left out" not in err
-    code, _, err = run("ingest", "logs/m", "--memory", "other")
-    assert code == 2
-    assert "is a memory, and no input" in err
-    assert "stitch export" in err
 
 
 def test_much_that_is_rejected_prints_little_and_all_of_it_is_written_down(run):

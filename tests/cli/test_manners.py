@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import io
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-from stitch.cli.completion import SHELLS
-
-
-def test_a_step_is_read_from_standard_input(run, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The boat leaves at nine.\n")))
-    assert run("add", "-", "--memory", "m")[0] == 0
-    assert "The boat leaves at nine." in run("show", "--memory", "m", "--steps")[1]
 
 
 @pytest.mark.parametrize(
@@ -41,16 +29,3 @@ def test_quiet_prints_results_and_errors_alone_and_verbose_what_happens(run):
     assert "stitch.events" in run("-vv", "search", "Hello", "--memory", "m")[2]
     assert run("search", "Hello", "--memory", "m")[2] == ""
     assert run("-q", "-v", "status", "--memory", "m")[0] == 2
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_a_shell_completes_commands_and_options(run, shell):
-    status, script, _ = run("completion", shell)
-    assert (status, "_STITCH_COMPLETE" in script) == (0, True)
-    words, at = ("stitch sea", "1") if shell != "fish" else ("stitch sea", "sea")
-    environment = {**os.environ, "_STITCH_COMPLETE": f"{shell}_complete", "COMP_WORDS": words, "COMP_CWORD": at}
-    called = [sys.executable, "-c", "from stitch.cli import main; main()"]
-    done = subprocess.run(called, env=environment, capture_output=True, text=True, check=False)
-    assert "search" in done.stdout
-    assert "ingest" not in done.stdout
-    assert run("completion", "tcsh")[0] == 2

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -27,11 +25,6 @@ def memory():
     return "m"
 
 
-def set_state(memory, state, reason):
-    with closing(sqlite3.connect(Path(memory) / "journal.sqlite")) as db, db:
-        db.execute("UPDATE states SET state = ?, reason = ? WHERE seq = 2", (state, reason))
-
-
 def lose_a_snippet(memory):
     embedder = open_memory(memory)
     name = embedder.status().embedder
@@ -39,19 +32,6 @@ def lose_a_snippet(memory):
     store = EdgeStore(memory, embedder_name=name, dimension=256)
     store.delete("default", [next(iter(store.scroll("default"))).id])
     store.close()
-
-
-def test_receipts_are_listed_and_failures_are_told_with_their_reason(run, memory):
-    code, out, err = run("receipts", "--memory", memory)
-    assert (code, out.count("stored"), err) == (0, 3, "")
-    set_state(memory, "failed", "no answer")
-    code, out, err = run("receipts", "--failed", "--memory", memory)
-    assert (code, out) == (0, "failed    trip-1  1  no answer\n")
-    assert "stitch retry" in err
-    assert json.loads(run("receipts", "--failed", "--memory", memory, "--json")[1])["receipts"] == [
-        {"tenant": "default", "trajectory": "trip-1", "step": "1", "position": 1, "state": "failed",
-         "reason": "no answer", "redacted": []},
-    ]  # fmt: skip
 
 
 def test_a_memory_that_does_not_agree_ends_with_5_until_it_is_repaired(run, memory):
@@ -64,16 +44,6 @@ def test_a_memory_that_does_not_agree_ends_with_5_until_it_is_repaired(run, memo
     found = json.loads(run("verify", "--memory", memory, "--json")[1])
     assert (found["steps"], found["snippets"], len(found["disagreements"])) == (3, 2, 1)
     assert run("verify", "--repair", "--memory", memory) == (0, "3 steps, 3 snippets: all agree\n", "")
-
-
-def test_reindexing_says_what_the_new_store_holds(run, memory):
-    code, out, err = run("reindex", "--memory", memory)
-    assert (code, err) == (0, "")
-    assert out.startswith("3 snippets with the embedder")
-    found = json.loads(run("reindex", "--memory", memory, "--embedder", "static", "--json")[1])
-    assert (found["snippets"], found["written"]) == (3, 3)
-    assert "STITCH_EMBEDDER=static" in run("reindex", "--memory", memory, "--embedder", "static")[2]
-    assert run("reindex", "--memory", "none")[0] == 2
 
 
 def test_forgetting_counts_first_then_erases_and_prints_the_proof(run, memory):
@@ -110,3 +80,27 @@ def test_steps_of_before_the_clock_jumped_ahead_are_not_taken_for_old(run, memor
     assert (code, "clock may have jumped ahead" in err, "--trust-clock" in err) == (2, True, True)
     code, out, _ = run("forget", "erase", "--older-than", "90d", "--trust-clock", "--memory", memory)
     assert (code, out.splitlines()[0]) == (0, "3 steps of 1 trajectories are erased")
+
+
+def set_state(memory, state, reason):
+    with closing(sqlite3.connect(Path(memory) / "journal.sqlite")) as db, db:
+        db.execute("UPDATE states SET state = ?, reason = ? WHERE seq = 2", (state, reason))
+
+
+def test_receipts_are_listed_and_failures_are_told_with_their_reason(run, memory):
+    code, out, err = run("receipts", "--memory", memory)
+    assert (code, out.count("stored"), err) == (0, 3, "")
+    set_state(memory, "failed", "no answer")
+    code, out, err = run("receipts", "--failed", "--memory", memory)
+    assert (code, out) == (0, "failed    trip-1  1  no answer\n")
+    assert "stitch retry" in err
+    assert json.loads(run("receipts", "--failed", "--memory", memory, "--json")[1])["receipts"] == [
+        {"tenant": "default", "trajectory": "trip-1", "step": "1", "position": 1, "state": "failed",
+         "reason": "no answer", "redacted": []},
+    ]  # fmt: skip
+
+
+def test_retrying_says_how_many_are_stored_now(run, memory):
+    set_state(memory, "failed", "no answer")
+    assert run("retry", "--memory", memory) == (0, "1 stored, 0 failed\n", "")
+    assert json.loads(run("retry", "--memory", memory, "--json")[1]) == {"stored": 0, "failed": 0}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stitch.testing.model import LoopbackProvider, failure, label_by_rules
+from stitch.testing.model import LoopbackProvider, label_by_rules
 
 NOBODY = ("--model", "m", "--base-url", "http://127.0.0.1:9")
 
@@ -35,23 +35,6 @@ def test_an_ingest_whose_steps_failed_ends_with_status_1(run, trip):
 def test_an_ingest_whose_model_never_answered_ends_with_status_6_and_keeps_the_steps(run, trip):
     status, out, err = run("ingest", trip, "--memory", "m", "--labels", "model", *NOBODY)
     assert (status, "3 stored, 0 failed" in out, "`stitch relabel`" in err) == (6, True, True)
-
-
-def test_an_ingest_whose_model_answered_for_one_trajectory_ends_well(run, trip, tmp_path):
-    second = tmp_path / "second.jsonl"
-    second.write_text((tmp_path / "trip.jsonl").read_text())
-    with LoopbackProvider(label_by_rules, faults=[failure(500)]) as provider:
-        model = ("--model", "m", "--base-url", provider.base_url)
-        status, out, _ = run("ingest", trip, str(second), "--memory", "m", "--labels", "model", *model, "--json")
-    assert (status, json.loads(out)["stored"], json.loads(out)["fallback_steps"]) == (0, 6, 3)
-
-
-def test_relabeling_with_a_model_that_never_answers_ends_with_status_6(run, trip):
-    run("ingest", trip, "--memory", "m")
-    status, out, err = run("relabel", "--memory", "m", "--labels", "model", *NOBODY)
-    assert (status, out.splitlines()[0]) == (6, "0 of 3 steps of 1 trajectories labeled anew")
-    assert "stitch: the model labeled nothing; every step has the labels it had" in err
-    assert run("relabel", "--memory", "m")[0] == 0
 
 
 def test_a_model_for_steps_that_are_known_changes_nothing_and_says_which_command_does(run, trip):

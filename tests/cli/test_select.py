@@ -1,7 +1,5 @@
 """`stitch select`: the memory of steps, asked by a path query."""
 
-import json
-
 import pytest
 
 from stitch import Step, open_memory
@@ -13,14 +11,6 @@ def folder(tmp_path):
         memory.add(Step(role="user", content="The login page shows an error."), trajectory="run")
         memory.add(Step(role="user", content="Water the plants."), trajectory="home")
     return str(tmp_path / "m")
-
-
-def test_the_command_finds_steps(folder, run):
-    status, out, _ = run("select", '//Step[@role = "user"][1]', "--memory", folder, "--json")
-    told = json.loads(out)
-    assert (status, told["canonical"]) == (0, '//Step[@role = "user"][1]')
-    assert sorted(node["id"] for node in told["nodes"]) == ["home/0", "run/0"]
-    assert set(told) == {"query", "canonical", "nodes", "considered", "milliseconds", "trace"}
 
 
 def test_the_command_explains_and_so_does_an_empty_result(folder, run):

@@ -40,17 +40,6 @@ def printed(run, *arguments):
     return json.loads(out)
 
 
-def test_a_schema_of_a_file_guards_a_tree(run, edit):
-    Path("s.yaml").write_text("root: Plan\ntypes:\n  Plan: {}\n")
-    assert "does not keep to its schema" in run("tree", "create", "b", "trip.xml", "--schema", "s.yaml", *M)[2]
-    out = run("tree", "show", "trip", "--schema", *M)[1]
-    Path("s.yaml").write_text(out.replace("money", "words"))
-    code, out, _ = run("tree", "edit", "trip", "--schema", "s.yaml", *M)
-    assert (code, out) == (0, "tree trip is at v2\n")
-    assert "(another schema)" in run("tree", "log", "trip", *M)[1]
-    assert "either FILE or --schema" in run("tree", "edit", "trip", *M)[2]
-
-
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -118,23 +107,6 @@ def test_operations_come_as_a_history_as_a_list_or_alone(run, trip):
     Path("one.json").write_text(json.dumps({"message": "alone", "operations": [rename("zoo", "Pool")]}))
     assert printed(run, "edit", "trip", "one.json", "--trajectory", "talk")["commits"][0]["message"] == "alone"
     assert "Edited the tree 'trip' (version v4): alone" in run("show", "--steps", *M)[1]
-
-
-def test_versions_are_compared_gone_back_to_and_written(run, edit):
-    edit(rename("zoo", "Museum"))
-    assert run("tree", "diff", "trip", "v1", *M)[1] == "~ POI 'Museum' name: 'Zoo' to 'Museum' (zoo)\n"
-    assert run("tree", "diff", "trip", "v1", "v1", *M)[::2] == (0, "stitch: v1 and v1 are alike\n")
-    assert printed(run, "diff", "trip", "v1", "v2")["changes"]["changed"][0]["old"] == "Zoo"
-    assert (
-        run("tree", "revert", "trip", "v1", *M)[1] == "tree trip is at v3\n~ POI 'Zoo' name: 'Museum' to 'Zoo' (zoo)\n"
-    )
-    first = run("tree", "export", "trip", "--version", "v1", *M)[1]
-    assert first == run("tree", "export", "trip", *M)[1] != run("tree", "export", "trip", "--version", "v2", *M)[1]
-    assert run("tree", "export", "trip", "--out", "t.md", *M) == (0, "", "v3 of tree trip is written to t.md\n")
-    assert Path("t.md").read_text().startswith("- Plan: {#p}\n")
-    assert run("tree", "create", "again", "t.md", *M)[0] == 0
-    assert run("tree", "export", "again", *M)[1] == first
-    assert printed(run, "export", "trip", "--format", "json")["text"].startswith('{\n "id": "p"')
 
 
 def test_all_versions_are_asked(run, edit):

@@ -40,19 +40,6 @@ def test_ingest_says_how_many_steps_wait_and_ends_with_a_status_of_its_own(run: 
     assert "failed" not in err
 
 
-@pytest.mark.usefixtures("away")
-def test_status_says_what_waits_and_why(run: Run, trip: str) -> None:
-    run("ingest", trip, "--memory", "m")
-    code, out, err = run("status", "--memory", "m")
-    assert code == 5
-    assert "waiting         6" in out
-    assert "the store is away, 6 steps wait for it" in err
-    assert "cannot write to the collection: connection refused" in err
-    told = json.loads(run("status", "--memory", "m", "--json")[1])
-    assert (told["accepted"], told["waiting"], told["failed"]) == (6, 6, 0)
-    assert told["away"] == "cannot write to the collection: connection refused"
-
-
 def test_the_next_command_puts_what_waits(run: Run, trip: str) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(EdgeStore, "put", lambda *_: (_ for _ in ()).throw(StoreUnavailableError("gone")))

@@ -2,7 +2,6 @@
 
 import sys
 
-import numpy as np
 import pytest
 
 from stitch.embed import SentenceTransformerEmbedder
@@ -55,14 +54,6 @@ def test_nothing_is_loaded_before_use_and_once_after(library):
     assert library.loaded == [("some/model", {"device": "cpu", "local_files_only": True})]
 
 
-def test_texts_without_words_are_not_given_to_the_model(library):
-    embedder = SentenceTransformerEmbedder("some/model")
-    assert embedder.dimension == 256
-    broken = SentenceTransformersLibrary(encode_error=RuntimeError("must not be called"))
-    library.encode = broken.encode
-    assert not embedder.embed(["", "?"]).any()
-
-
 def test_a_folder_is_named_by_its_weights(tmp_path):
     for folder, weights in (("a", b"1"), ("b", b"1"), ("c", b"2")):
         (tmp_path / folder / "minilm").mkdir(parents=True)
@@ -71,12 +62,6 @@ def test_a_folder_is_named_by_its_weights(tmp_path):
     names = [SentenceTransformerEmbedder(tmp_path / folder / "minilm").name for folder in "abc"]
     assert names[0] == names[1] != names[2]
     assert names[0].startswith("st:minilm-")
-
-
-def test_weights_that_cannot_be_read_are_named(tmp_path):
-    (tmp_path / "model.safetensors").mkdir()
-    with pytest.raises(EmbedderError, match="cannot read the model"):
-        _ = SentenceTransformerEmbedder(tmp_path).name
 
 
 def test_without_the_library_the_error_says_what_to_install(monkeypatch):
@@ -92,16 +77,3 @@ def test_a_model_that_is_not_there_is_named_with_the_command_that_fetches_it(mon
     with pytest.raises(EmbedderError, match=r"^cannot load model 'some/model': no such model$") as raised:
         SentenceTransformerEmbedder("some/model").embed(["a room"])
     assert "hf download some/model" in raised.value.hint
-
-
-def test_a_model_that_fails_is_an_embedder_error(monkeypatch):
-    double = SentenceTransformersLibrary(encode_error=RuntimeError(""))
-    monkeypatch.setitem(sys.modules, "sentence_transformers", double)
-    with pytest.raises(EmbedderError, match="failed: RuntimeError"):
-        SentenceTransformerEmbedder("some/model").embed(["a room"])
-
-
-def test_rows_of_a_model_stand_where_their_texts_do(library):
-    embedder = SentenceTransformerEmbedder("some/model")
-    mixed = embedder.embed(["", "a room", "!", "a price"])
-    assert np.array_equal(mixed[[1, 3]], embedder.embed(["a room", "a price"]))

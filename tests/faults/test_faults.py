@@ -209,24 +209,6 @@ def test_what_the_store_would_not_delete_is_deleted_by_repeating(tmp_path: Path,
     ingestor.close()
 
 
-def test_a_clock_that_jumps_back_changes_no_order_and_loses_nothing(tmp_path: Path) -> None:
-    moments = iter([1000.0, 5000.0, 10.0, -3.0, 10.0, 6000.0])
-    ingestor = Ingestor(
-        journal=SqliteJournal(tmp_path / "j"), store=ListStore(), embedder=HashingEmbedder(8),
-        labeler=ScriptedLabeler(),
-        clock=lambda: next(moments),
-    )  # fmt: skip
-    for number in range(6):
-        ingestor.add(Step(role="user", content=f"It costs {number}"), tenant="a", trajectory="t")
-    entries = list(ingestor.journal.entries("a", "t"))
-    assert [entry.recorded for entry in entries] == [1000.0, 5000.0, 10.0, -3.0, 10.0, 6000.0]
-    assert [entry.position for entry in entries] == [receipt.position for receipt in ingestor.receipts("a")]
-    assert [snippet.position for snippet in ingestor.store.scroll("a")] == list(range(6))
-    assert [entry.labels.summary for entry in entries if entry.labels] == [f"step {number}" for number in range(6)]
-    assert verify(ingestor, tenant="a").disagreements == ()
-    ingestor.close()
-
-
 def test_a_corrupt_page_of_the_journal_is_named_and_a_backup_brings_all_back(memory: Path, tmp_path: Path) -> None:
     write(memory, start=10, stop=60)
     backup_memory(memory, to=tmp_path / "b")

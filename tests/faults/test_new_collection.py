@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from stitch import Step, open_memory
-from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
+from stitch.errors import StoreMismatchError
 from stitch.lifecycle.folder import journal_id
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import adoption, backup_memory, reindex_memory, restore_memory
-from stitch.store import ServerStore
 from stitch.testing.qdrant import LoopbackQdrant
 
 
@@ -32,41 +31,6 @@ def settings(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> di
         with open_memory(server.url, collection="old", tenant=tenant, **settings) as memory:
             memory.add_many([Step(role="user", content=f"Word{n} costs {n} dollars") for n in range(3)], trajectory="t")
     return settings
-
-
-def interrupt_after(monkeypatch: pytest.MonkeyPatch, puts: int) -> None:
-    """Let the server go away at a put."""
-    put, done = ServerStore.put, []
-
-    def then_gone(self: ServerStore, records: Any) -> None:
-        done.append(1)
-        if len(done) > puts:
-            raise StoreUnavailableError("the server has gone")
-        put(self, records)
-
-    monkeypatch.setattr(ServerStore, "put", then_gone)
-
-
-@pytest.mark.parametrize("puts", [0, 1])
-def test_an_interrupted_reindexing_onto_a_new_collection_is_refused_until_it_is_finished(
-    server: LoopbackQdrant, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, puts: int
-) -> None:
-    with monkeypatch.context() as patched:
-        interrupt_after(patched, puts)
-        with pytest.raises(StoreUnavailableError):
-            reindex_memory(server.url, collection="new/one", **settings)
-    for tenant in ("ann", "bob"):
-        with pytest.raises(StoreError, match=r"'new/one' .* holds nothing of this memory") as refused:
-            open_memory(server.url, collection="new/one", tenant=tenant, **settings)
-        assert "stitch reindex" in refused.value.hint
-    with open_memory(server.url, collection="old", tenant="ann", **settings) as old:
-        assert len(old.search("What costs 2 dollars?").hits) == 3
-        old.add(Step(role="user", content="Word3 costs 3 dollars"), trajectory="t")
-    done = reindex_memory(server.url, collection="new/one", **settings)
-    assert (done.snippets, done.written) == (7, 7 - 3 * puts)
-    with open_memory(server.url, collection="new/one", tenant="ann", **settings) as new:
-        assert new.lifecycle.verify() == (4, 4, ())
-    assert len(server.collections["new/one"].ids()) == 7
 
 
 def test_what_is_erased_is_in_no_file_of_a_collection_that_was_filled_before(

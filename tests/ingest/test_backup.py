@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stitch import Step, open_memory, open_tenants
-from stitch.errors import InputError, JournalError, SettingsError, StoreMismatchError
+from stitch.errors import InputError, JournalError
 from stitch.lifecycle.backup import MANIFEST, check_backup
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import backup_memory, export_memory, restore_memory
@@ -165,20 +165,6 @@ def test_a_damaged_backup_is_refused_and_nothing_is_restored(folder: Path, tmp_p
     with pytest.raises(JournalError, match="is damaged"):
         restore_memory(backup, memory=tmp_path / "r")
     assert not (tmp_path / "r").exists()
-
-
-def test_what_is_no_backup_or_of_a_later_version_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no backup at"):
-        restore_memory(tmp_path / "none", memory=tmp_path / "r")
-    backup_memory(folder, to=tmp_path / "b")
-    manifest = tmp_path / "b" / MANIFEST
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema_version": 99}))
-    with pytest.raises(StoreMismatchError, match="schema version 99"):
-        restore_memory(tmp_path / "b", memory=tmp_path / "r")
-    with pytest.raises(InputError, match="no memory at"):
-        backup_memory(tmp_path / "none", to=tmp_path / "c")
-    with pytest.raises(SettingsError, match="no memory is named"):
-        backup_memory(to=tmp_path / "c")
 
 
 def test_an_interrupted_restore_is_repeated(folder: Path, tmp_path: Path) -> None:

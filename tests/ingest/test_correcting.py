@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stitch.core import LabelKind, SearchRequest, Step, StepLabels
-from stitch.errors import InputError, StoreError
+from stitch.core import SearchRequest, Step, StepLabels
+from stitch.errors import StoreError
 from stitch.label.local import LocalLabeler
 from stitch.label.local.labeler import LocalLabelSession
 from stitch.lifecycle.correct import correct
@@ -87,25 +87,6 @@ def test_a_correction_changes_its_step_alone_and_nothing_is_read_again(
     assert world.labeler.replayed == 0
 
 
-def test_the_label_space_counts_corrected_labels_and_covers_each_step_once(worlds: Make) -> None:
-    world = worlds(labeler=LocalLabeler())
-    world.add(*talk(*SAID))
-    for correction in CORRECTIONS:
-        correct(world.ingestor, tenant="a", trajectory="t", at=1.0, **correction)
-    inventory = world.inventory(trajectory="t")
-    vocabulary = inventory.vocabulary()
-    made = labels_of(world).values()
-    for kind, counts in (
-        (LabelKind.EVENT_TYPE, dict(inventory.event_types)),
-        (LabelKind.ENTITY_TYPE, {name: each.steps for name, each in inventory.entity_types.items()}),
-        (LabelKind.SCOPE, {scope.name: scope.steps for scope in inventory.scopes}),
-    ):
-        carried = [vocabulary.canonical(kind, value) for labels in made for value in labels.intent.of(kind)]
-        assert counts == {value: carried.count(value) for value in carried}
-    covered = [place for scope in inventory.scopes for first, last in scope.spans for place in range(first, last + 1)]
-    assert sorted(covered) == list(range(len(SAID)))
-
-
 @pytest.mark.parametrize("correction", CORRECTIONS, ids=lambda each: str(each["step"]))
 def test_a_process_that_dies_after_a_correction_leaves_the_next_one_to_go_on_as_it_would_have(
     worlds: Make, tmp_path: Path, correction: dict[str, Any]
@@ -157,23 +138,3 @@ def test_a_correction_that_the_store_does_not_hold_is_not_reported_as_done(world
     assert world.ingestor.retry("a") == 1
     (held,) = [record.snippet for record in world.store.records.values() if record.snippet.step == "s4"]
     assert held == world.journal.entry("a", "t", "s4").snippet()
-
-
-@pytest.mark.parametrize(
-    ("labels", "said"),
-    [
-        ({"scop": "travel"}, "no labels of the kind 'scop'"),
-        ({"scope": ["travel"]}, "labels of the kind 'scope' of step 's4'"),
-        ({"scope": "travel", "events": ("ask",)}, "no labels of the kind 'events'"),
-    ],
-)
-def test_a_correction_of_labels_that_there_are_not_is_refused_and_changes_nothing(
-    worlds: Make, labels: dict[str, Any], said: str
-) -> None:
-    world = worlds()
-    world.add(*talk(*SAID))
-    before = labels_of(world)
-    with pytest.raises(InputError, match=said):
-        correct(world.ingestor, tenant="a", trajectory="t", step="s4", at=1.0, labels=labels)
-    assert labels_of(world) == before
-    assert world.journal.revisions([world.journal.entry("a", "t", "s4").seq]) == {}

@@ -90,22 +90,3 @@ def test_a_damaged_memory_of_the_labeling_is_named_and_learned_anew(folder: Path
         memory.add(Step(role="user", content="And day 4?"), trajectory="t")
     with open_memory(folder) as memory:
         assert memory.lifecycle.verify().disagreements == ()
-
-
-@pytest.mark.parametrize(
-    ("statement", "named"),
-    [
-        ("UPDATE history SET at = at + 3600", ("3", "its history in the journal is not as it was written")),
-        ("UPDATE history SET at = 'now'", ("3", "its history in the journal is not as it was written")),
-        ("UPDATE history SET seq = seq + 1", ("4", "its history in the journal is not as it was written")),
-        ("UPDATE history SET seq = 4711", ("", "journal: revision 1 is of a step that there is not")),
-    ],
-)
-def test_a_revision_of_another_time_or_step_is_named(folder: Path, statement: str, named: tuple[str, str]) -> None:
-    with open_memory(folder) as memory:
-        memory.lifecycle.correct("3", trajectory="t", text="Ann painted the sea.", by="Eve")
-        assert memory.lifecycle.verify().disagreements == ()
-    _change(folder, statement)
-    with open_memory(folder) as memory:
-        (found,) = memory.lifecycle.verify().disagreements
-        assert (found.step, found.what) == named

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,25 +13,17 @@ from stitch.core import (
     ContextualIntent,
     MemorySnippet,
     Origin,
-    Receipt,
-    Redaction,
     ReferenceRewrite,
     Step,
     StepLabels,
-    StepState,
     Trust,
 )
-from stitch.errors import JournalError, ReplyError, StepRejectedError, StoreMismatchError
+from stitch.errors import JournalError
 from stitch.journal import SqliteJournal
 from stitch.journal.entries import (
     Entry,
-    encode_labels,
-    encode_step,
-    read_retirement,
-    retirement,
 )
 from stitch.journal.sqlite.connection import Connection
-from stitch.journal.sqlite.schema import check_version
 
 INTENT = ContextualIntent(scope="day 1", event_types=("ask",))
 LABELS = StepLabels(
@@ -59,55 +49,6 @@ def test_a_snippet_has_all_of_its_step_and_its_labels() -> None:
         **about, resolved="Book it [the inn] now", summary="short", context="before", intent=INTENT, trust=Trust.MEDIUM,
         references=LABELS.references, labeled_by="local",
     )  # fmt: skip
-
-
-def test_a_receipt_says_why_and_since_when() -> None:
-    step = Step(id="s", role="user", content="x")
-    took = (Redaction(kind="password", count=1, place="content"),)
-    about: dict[str, Any] = {"tenant": "a", "trajectory": "t", "step": "s", "position": 3}
-    assert entry(step, repeated=True, redacted=took).receipt() == Receipt(
-        **about, state=StepState.ACCEPTED, repeated=True, redacted=took
-    )
-    failed = entry(step, state=StepState.FAILED, reason="no vector")
-    assert failed.receipt() == Receipt(**about, state=StepState.FAILED, reason="no vector")
-    assert not failed.was_retired(10.0)
-    retired = entry(step, state=StepState.RETIRED, reason="old", retired_at=86400.5)
-    note = "retired 1970-01-02T00:00:00.500000+00:00: old"
-    assert retired.receipt() == Receipt(**about, state=StepState.RETIRED, reason=note)
-    assert [retired.was_retired(at) for at in (86400.4, 86400.5, 86401.0)] == [False, True, True]
-    assert retired._replace(retired_at=None).was_retired(0.0)
-    assert (retirement(86400.5, ""), read_retirement(note)) == (note[:-5], (86400.5, "old"))
-    assert read_retirement(note[:-5]) == (86400.5, "")
-    assert read_retirement("retired for good") == (None, "retired for good")
-
-
-def test_a_step_is_written_as_json_and_its_digest_knows_no_order_of_keys() -> None:
-    one = Step(id="s", role="user", content="Zürich", metadata={"b": 1, "a": 2})
-    other = one.model_copy(update={"metadata": {"a": 2, "b": 1}})
-    payload, digest = encode_step(one, max_chars=1000)
-    assert json.loads(payload) == {"id": "s", "role": "user", "content": "Zürich", "metadata": {"b": 1, "a": 2}}
-    assert payload.decode().index('"b"') < payload.decode().index('"a"')
-    assert (encode_step(other, max_chars=1000)[1], len(digest)) == (digest, 16)
-    large = one.model_copy(update={"metadata": {"b": 2**70, "a": "ü"}})
-    payload, digest = encode_step(large, max_chars=1000)
-    assert json.loads(payload)["metadata"] == {"b": 2**70, "a": "ü"}
-    canonical = json.dumps(json.loads(payload), ensure_ascii=False, sort_keys=True).encode()
-    assert ("ü".encode() in payload, digest) == (True, hashlib.blake2b(canonical, digest_size=16).digest())
-    chars = len(encode_step(one, max_chars=1000)[0].decode())
-    assert encode_step(one, max_chars=chars)[0]
-    for step, max_chars, message, hint in (
-        (one, chars - 1, f"step 's' has {chars} characters as JSON, at most {chars - 1} are allowed",
-         "split it, or raise max_step_chars"),
-        (one.model_copy(update={"metadata": {"n": float("nan")}}), 1000,
-         "step 's' cannot be written as JSON: metadata holds what is no finite number", ""),
-    ):  # fmt: skip
-        with pytest.raises(StepRejectedError) as refused:
-            encode_step(step, max_chars=max_chars)
-        assert (refused.value.message, refused.value.hint) == (message, hint)
-    with pytest.raises(StepRejectedError, match=r"^step 's' cannot be written as JSON: "):
-        encode_step(one.model_copy(update={"content": "\ud800"}), max_chars=1000)
-    with pytest.raises(ReplyError, match=r"^the labels of step 's' cannot be written as JSON$"):
-        encode_labels(LABELS.model_copy(update={"summary": "\ud800"}), step="s")
 
 
 def test_what_sqlite_says_is_said_with_what_to_do(tmp_path: Path) -> None:
@@ -150,31 +91,6 @@ def test_what_sqlite_says_is_said_with_what_to_do(tmp_path: Path) -> None:
     file.close()
     with pytest.raises(JournalError, match="it is closed"):
         file.rows("SELECT 1")
-
-
-def test_a_journal_is_known_by_its_first_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
-    check_version(path)
-    check_version(tmp_path / "none" / "journal.db")
-    path.touch()
-    check_version(path)
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 3")
-        db.execute("CREATE TABLE x (y)")
-    check_version(path)
-    good = path.read_bytes()
-    for harmed in (good[:63], b"X" + good[1:]):
-        path.write_bytes(harmed)
-        with pytest.raises(JournalError) as refused:
-            check_version(path)
-        assert refused.value.message == f"journal {str(path)!r} cannot be used: it is not a journal"
-    path.write_bytes(good)
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 300")
-    with pytest.raises(StoreMismatchError) as later:
-        check_version(path)
-    assert later.value.message.startswith(f"journal {str(path)!r} has schema version 300, this library reads ")
-    assert later.value.hint == "open it with the version of stitch-memory that wrote it, or a later one"
 
 
 def rewritten(old: str, new: str) -> str:

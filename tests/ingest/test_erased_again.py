@@ -13,7 +13,6 @@ import pytest
 from stitch import Memory, Step, open_memory
 from stitch.core import Receipt, StepState
 from stitch.lifecycle.selection import Selector
-from stitch.maintenance import restore_memory
 
 TRIP = [
     Step(id="a", role="user", content="Let's plan day 1 with Doctor Quetzalina."),
@@ -120,11 +119,3 @@ def test_a_backup_from_before_an_erasure_brings_it_back(memory: Memory, tmp_path
     restore_memory(tmp_path / "backup", memory=tmp_path / "restored")
     with open_memory(tmp_path / "restored") as restored:
         assert ids(restored) == ["a", "b", "c"]
-
-
-def test_what_retention_erased_stays_erased(memory: Memory) -> None:
-    from stitch.core.retention import RetentionRule
-
-    rule = RetentionRule(older_than_days=0, action="erase")
-    memory.lifecycle.expire([rule], now=next(iter(memory.steps("trip"))).recorded + 1)
-    assert [receipt.state for receipt in memory.add_many(TRIP, trajectory="trip")] == [StepState.ERASED] * 3

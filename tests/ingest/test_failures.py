@@ -102,15 +102,6 @@ def test_steps_that_cannot_be_embedded_fail_likewise(worlds: Make, steps: Make) 
     assert (receipt.state, receipt.reason) == (StepState.FAILED, "no answer from the embedder")
 
 
-def test_a_retry_is_for_one_tenant_or_for_all(world: Any, steps: Make) -> None:
-    world.labeler.fail_next(NO_MODEL, NO_MODEL, NO_MODEL)
-    for tenant in ("a", "b", "c"):
-        world.add(*steps(1), tenant=tenant)
-    assert world.ingestor.retry("b") == 1
-    assert world.ingestor.counts("a").failed == 1
-    assert world.ingestor.retry() == 2
-
-
 def test_an_error_in_the_labeler_leaves_steps_accepted_and_the_next_add_goes_on(world: Any, steps: Make) -> None:
     world.add(*steps(1))
     world.labeler.fail_next(KeyboardInterrupt())

@@ -12,7 +12,6 @@ import pytest
 
 from stitch.core import StepState
 from stitch.embed import HashingEmbedder
-from stitch.errors import EmbedderError
 from stitch.ingest import following
 from stitch.ingest.pipeline import FOLLOWS, VectorTime
 from stitch.testing.labeling import ScriptedLabeler
@@ -138,21 +137,6 @@ def test_what_is_corrected_before_its_vector_came_gets_that_of_what_it_says_now(
     assert np.allclose(record.vector, HashingEmbedder(16).embed([record.snippet.resolved])[0], atol=0.6)
     assert record.vector.any()
     assert states(world) == ["stored"] * 2
-
-
-def test_steps_that_cannot_be_embedded_fail_stay_found_by_words_and_are_tried_again(worlds: Make, steps: Make) -> None:
-    embedder = SlowEmbedder(let=True)
-    embedder.error = EmbedderError("the server refuses the text", hint="shorten it")
-    world = after(worlds, embedder)
-    world.add(*steps(2))
-    world.ingestor.flush()
-    assert [(r.state.value, r.reason) for r in world.ingestor.receipts("a")] == [
-        ("failed", "the server refuses the text (shorten it)")
-    ] * 2
-    assert world.store.count("a") == 2
-    embedder.error = None
-    assert world.ingestor.retry() == 2
-    assert without_vectors(world) == 0
 
 
 def test_closing_without_finishing_waits_for_one_piece_and_leaves_the_rest_to_the_next(

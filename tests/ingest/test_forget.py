@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, open_memory
-from stitch.core import StepState, ToolCall
+from stitch.core import StepState
 from stitch.errors import InputError
 from stitch.lifecycle.erase import erase
 from stitch.lifecycle.selection import Selector, select
@@ -222,15 +222,6 @@ def test_what_other_steps_have_from_an_erased_one_goes_too(worlds: Make, tmp_pat
     assert [snippet.resolved for snippet in world.store.scroll("a")] == ["It has a pool", "Fine then"]
 
 
-def test_tool_calls_and_metadata_are_erased_and_searched_for(memory: Memory, folder: Path) -> None:
-    call = ToolCall(name="find_doctor", arguments={"who": ["Tyrannosaurina"]})
-    memory.add(Step(id="x", role="assistant", content="", tool_calls=(call,), metadata={"k": {"n": "Brontosauria"}}),
-               trajectory="tools")  # fmt: skip
-    memory.flush()
-    assert memory.lifecycle.erase(Selector(trajectory="tools")).proof.found == ()
-    assert files_with(folder, b"tyrannosaurina", b"brontosauria") == []
-
-
 # Selecting
 
 
@@ -297,14 +288,6 @@ def test_a_corrected_label_is_a_persons_and_found_and_keeps_its_history(memory: 
     assert hits["b"].labeled_by == "ann"
     assert memory.lifecycle.verify() == (5, 5, ())
     assert memory.add(TRIP[1], trajectory="trip").repeated, "the source goes on giving the old words"
-
-
-def test_the_history_of_an_erased_step_is_erased(memory: Memory, folder: Path) -> None:
-    memory.lifecycle.correct("a", trajectory="trip", text="Nothing to see here, really")
-    memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
-    memory.close()
-    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
-        assert db.execute("SELECT count(*) FROM history").fetchall() == [(0,)]
 
 
 # Searching for traces

@@ -17,20 +17,17 @@ from stitch.core import (
     StepsFailed,
     StepsStored,
     StepState,
-    ToolCall,
     snippet_id,
 )
 from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import (
     JournalError,
     ModelUnavailableError,
-    ScopeError,
     StepRejectedError,
     StoreError,
 )
 from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
 from stitch.testing.observing import RecordingObserver
-from stitch.testing.storing import ListStore
 
 Make = Callable[..., Any]
 
@@ -61,20 +58,6 @@ def test_a_step_is_labeled_resolved_embedded_and_found(world: Any) -> None:
     assert (first.session, first.happened, first.resolved) == ("1", "9:00", first.text)
     query = DensityQuery(tenant="a", labels={Label(LabelKind.EVENT_TYPE, "it"): frozenset({"it"})}, k=1)
     assert [hit.snippet.step for hit in world.store.rank(query)] == ["s1"]
-
-
-def test_calls_of_tools_can_be_found_and_read(world: Any) -> None:
-    calls = (ToolCall(name="book", arguments={"day": 1, "name": "Olympus"}), ToolCall(name="pay"), ToolCall(name="pay"))
-    world.add(
-        Step(role="assistant", content="", id="s0", tool_calls=calls),
-        Step(role="assistant", content="It is done", id="s1", tool_calls=calls[1:2]),
-        Step(role="tool", content="ok", id="s2", tool_name="book", metadata={"code": 0}),
-    )
-    one, two, three = world.store.scroll("a")
-    assert one.text == 'book(day=1, name="Olympus")\npay()\npay()'
-    assert one.tools == ("book", "pay")
-    assert (two.text, two.resolved) == ("It is done\npay()", "It [that] is done\npay()")
-    assert (three.text, three.tools, dict(three.metadata)) == ("ok", ("book",), {"code": 0})
 
 
 def test_a_batch_is_embedded_and_put_at_once(world: Any, steps: Make) -> None:
@@ -117,12 +100,6 @@ def test_a_rejected_step_can_be_handed_back_while_the_rest_is_stored(world: Any,
     assert world.store.count("a") == 4
 
 
-@pytest.mark.parametrize("tenant", ["", "  ", "\x00", "x" * 600, "\ud800"])
-def test_a_step_without_a_tenant_is_refused(world: Any, steps: Make, tenant: str) -> None:
-    with pytest.raises(ScopeError, match=r"tenant|surrogates"):
-        world.add(*steps(1), tenant=tenant)
-
-
 def test_a_closed_memory_accepts_nothing(world: Any, steps: Make) -> None:
     world.ingestor.close()
     world.ingestor.close()
@@ -160,23 +137,3 @@ def test_events_tell_what_happened(worlds: Make, steps: Make) -> None:
         StepsAccepted(**of, steps=("s3",)),
         StepsFailed(**of, steps=("s3",), reason="no answer from the provider (try again later)"),
     ]
-
-
-def test_reindexing_fills_another_store_and_leaves_alone_what_it_has(worlds: Make, steps: Make) -> None:
-    world = worlds()
-    world.add(*steps(5))
-    world.add(*steps(3), trajectory="u")
-    world.add(*steps(2), tenant="b")
-    other = ListStore()
-    snippets = world.ingestor.snippets_in(other)
-    assert snippets.rebuild() == 10
-    assert other.records.keys() == world.store.records.keys()
-    assert other.flushes == 1
-    lost = snippet_id("a", "t", "s3")
-    del other.records[lost]
-    assert snippets.rebuild() == 1
-    assert other.puts[-1] == ("s3",)
-    stale = other.records[lost]
-    other.records[lost] = stale._replace(snippet=stale.snippet.model_copy(update={"summary": "old"}))
-    assert snippets.rebuild() == 1
-    assert other.records[lost].snippet == world.store.records[lost].snippet

@@ -53,17 +53,6 @@ def test_tenants_do_not_share_labels(world: Any, steps: Make) -> None:
     assert "cancel" not in world.inventory("a").event_types
 
 
-def test_a_reopened_memory_knows_its_labels_without_a_session(worlds: Make, steps: Make, tmp_path: Path) -> None:
-    first = worlds(tmp_path / "j")
-    first.add(*steps(5))
-    first.add(*steps(4), trajectory="u")
-    expected = [first.inventory(), first.inventory("a", "t")]
-    first.ingestor.close()
-    second = worlds(tmp_path / "j")
-    assert [second.inventory(), second.inventory("a", "t")] == expected
-    assert second.labeler.replayed == []
-
-
 def test_without_a_last_checkpoint_labels_are_replayed_and_never_made_again(
     worlds: Make, steps: Make, tmp_path: Path
 ) -> None:

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.core import StepState
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
 from stitch.journal import SqliteJournal
 from stitch.testing.contracts.journal import JournalContract, MakeJournal
-from stitch.testing.journal_lives import ENCODED, LABELS, append, say
+from stitch.testing.journal_lives import append, say
 from stitch.testing.journaling import DictJournal
 
 
@@ -37,20 +36,6 @@ def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
     journal = SqliteJournal(tmp_path / "journal.sqlite")
     yield journal
     journal.close()
-
-
-def test_steps_outlive_the_journal_object(tmp_path: Path) -> None:
-    first = SqliteJournal(tmp_path / "j")
-    append(first, say("one", id="1"), say("two", id="2"))
-    first.record_labels([(1, ENCODED)])
-    first.record_stored([1])
-    first.record_failed([2], "no model")
-    first.close()
-    second = SqliteJournal(tmp_path / "j", power_safe=True)
-    one, two = second.entries("a", "t")
-    second.close()
-    assert (one.state, one.labels, one.reason) == (StepState.STORED, LABELS, "")
-    assert (two.state, two.labels, two.reason) == (StepState.FAILED, None, "no model")
 
 
 names = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(

@@ -98,16 +98,6 @@ def test_an_antecedent_that_is_not_known_is_not_trusted() -> None:
     assert session.label([ask()])[0].trust is Trust.LOW
 
 
-def test_what_was_written_before_there_was_trust_is_not_trusted_with_words_of_others() -> None:
-    def entry(made: StepLabels | None) -> Entry:
-        return Entry(1, "t", "x", 0, ask(), 0.0, labels=made)
-
-    assert entry(None).snippet().trust is Trust.HIGH
-    assert entry(labels()).snippet().trust is Trust.HIGH
-    assert entry(labels(context="hotel")).snippet().trust is Trust.LOW
-    assert entry(labels(replacement="Aurora", antecedent="u")).snippet().trust is Trust.LOW
-
-
 _STEPS = st.sampled_from([USER, TOOL, AGENT])
 
 
@@ -136,10 +126,3 @@ def test_origin_follows_from_role_and_tool(role: str, answers: bool, origin: Ori
     assert origin_of(role, answers_tool=answers) is origin
     step = Step(role=role, content="x", tool_name="search" if answers else None)
     assert step.whence() is origin
-
-
-def test_trust_is_ordered() -> None:
-    assert Trust.LOW < Trust.MEDIUM < Trust.HIGH
-    assert Trust.HIGH > Trust.LOW
-    assert Trust.LOW <= Trust.LOW >= Trust.LOW
-    assert [trust.and_above() for trust in Trust] == [tuple(Trust), (Trust.MEDIUM, Trust.HIGH), (Trust.HIGH,)]

@@ -103,15 +103,6 @@ def test_closing_says_how_many_wait_and_the_next_opening_puts_them(
     assert states(again.ingestor.receipts("a")) == ["stored"] * 5
 
 
-def test_a_retry_while_it_is_away_is_an_error_and_loses_nothing(world: Any, steps: Make) -> None:
-    world.store.away = True
-    world.add(*steps(2))
-    with pytest.raises(StoreUnavailableError, match="nobody answers"):
-        world.ingestor.retry()
-    world.store.away = False
-    assert world.ingestor.retry() == 2
-
-
 def test_a_correction_while_it_is_away_is_told_and_put_when_it_is_back(world: Any, steps: Make) -> None:
     world.add(*steps(2))
 

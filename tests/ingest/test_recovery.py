@@ -15,7 +15,6 @@ from stitch.core import StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import ModelUnavailableError
 from stitch.journal import SqliteJournal
-from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.observing import RecordingObserver
 from stitch.testing.storing import FaultPlan, ListStore, SimulatedCrash, with_faults
 
@@ -159,34 +158,6 @@ def test_a_loss_of_power_in_the_store_is_made_good(run: Run) -> None:
         check_recovered(world)
         run.work(world)
         assert outcome(run, world, left) == expected, f"boundary {number}: {boundaries[number]}"
-
-
-def test_a_crash_among_failures_is_recovered_from(run: Run) -> None:
-    def failing() -> ScriptedLabeler:
-        labeler = ScriptedLabeler()
-        labeler.fail_next(*[ModelUnavailableError("no answer")] * 4)
-        return labeler
-
-    plan, store = FaultPlan(), ListStore()
-    run.work(run.world(run.path("calm"), plan=plan, store=store, labeler=failing()))
-    reopened = run.world(run.path("calm"), store=store)
-    reopened.ingestor.retry()
-    reopened.ingestor.close()
-    expected = outcome(run, reopened, run.path("calm"))
-    assert "before record_failed" in plan.crossed
-    for number in range(1, len(plan.crossed), 3):
-        store = ListStore()
-        crashed = run.world(run.path(f"crash{number}"), plan=FaultPlan(number), store=store, labeler=failing())
-        left = run.crash(crashed, run.work)
-        world = run.world(left, store=store, labeler=failing())
-        world.ingestor.recover()
-        counts = world.ingestor.counts()
-        assert counts.stored + counts.failed == counts.accepted == store.count()
-        run.work(world)
-        world = run.world(left, store=store)
-        world.ingestor.retry()
-        world.ingestor.close()
-        assert outcome(run, world, left) == expected, f"boundary {number}: {plan.crossed[number]}"
 
 
 def reopened(store: ListStore) -> ListStore:

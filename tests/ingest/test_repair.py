@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from stitch import Step, open_memory
-from stitch.core import snippet_id
 from stitch.errors import (
     EmbedderError,
-    JournalError,
     StoreError,
     StoreLockedError,
     StoreMismatchError,
@@ -39,14 +37,6 @@ TRIP = [Step(role="user", content=text) for text in SENTENCES]
 
 def said(world: Any) -> list[tuple[str, str, str]]:
     return [(*each,) for each in verify(world.ingestor, tenant="a").disagreements]
-
-
-def test_a_sound_memory_agrees(world: Any, steps: Make) -> None:
-    world.add(*steps(5))
-    world.add(*steps(3), trajectory="u")
-    world.add(*steps(2), tenant="b")
-    assert verify(world.ingestor, tenant="a") == (8, 8, ())
-    assert verify(world.ingestor, tenant="nobody") == (0, 0, ())
 
 
 def test_each_thing_that_does_not_agree_is_named_and_repaired(world: Any, steps: Make) -> None:
@@ -218,21 +208,3 @@ def test_an_emptied_journal_never_wipes_the_store(memory: Path) -> None:
     assert refused.value.hint == "`stitch restore` makes a memory of a backup"
     with open_memory(memory) as opened:
         assert opened.status().snippets == 3
-
-
-def test_a_damaged_history_is_named_and_keeps_nothing_else_from_being_repaired(memory: Path) -> None:
-    with open_memory(memory) as opened:
-        opened.lifecycle.correct("0", trajectory="t", text="Let's plan day 3.")
-        assert opened.lifecycle.verify() == (3, 3, ())
-    damage_journal(memory, "UPDATE history SET made_by = 'somebody else'")
-    with open_memory(memory) as opened:
-        (found,) = opened.lifecycle.verify().disagreements
-        assert (found.step, found.what) == ("0", "its history in the journal is not as it was written")
-        opened._ingestor.store.delete("default", [snippet_id("default", "t", "1")])
-        repaired = opened.lifecycle.verify(repair=True)
-        assert isinstance(repaired, Repaired)
-        assert (repaired.steps, repaired.snippets, repaired.disagreements) == (3, 3, (found,))
-        assert ["nothing else has it" in choice for choice in repaired.choices] == [True]
-    damage_journal(memory, "UPDATE history SET payload = CAST('no JSON' AS BLOB)")
-    with open_memory(memory) as opened, pytest.raises(JournalError, match="before its correction is damaged"):
-        opened.lifecycle.history("0", trajectory="t")

@@ -62,14 +62,6 @@ def test_what_is_older_is_retired_or_erased_and_the_rest_stays(worlds: Make, ste
     assert again.proof is None
 
 
-def test_a_rule_of_an_event_type_concerns_no_other(worlds: Make, steps: Make, tmp_path: Path) -> None:
-    world = worlds(tmp_path / "j")
-    old(world, steps)
-    rule = RetentionRule(older_than_days=0.5, action="retire", event_type="it")
-    assert run(world, rule, now=9 * DAY, folder=tmp_path).rules[0].steps == 2
-    assert shown(world) == ["s0", "s2", "s3", "s5"]
-
-
 def test_by_a_clock_that_jumped_back_nothing_expires(worlds: Make, steps: Make, tmp_path: Path) -> None:
     world = worlds(tmp_path / "j")
     old(world, steps)
@@ -113,13 +105,6 @@ def test_by_a_clock_that_jumped_ahead_nothing_expires_until_somebody_says_that_i
     done = expire(world.ingestor, [rule], tenant="a", folder=tmp_path, now=now, trust_clock=True)
     assert (done.rules[0].steps, shown(world)) == (2, before[2:])
     assert run(world, rule, now=now, folder=tmp_path).silent_days == 0
-
-
-def test_when_a_step_happened_decides_nothing(world: Any, tmp_path: Path) -> None:
-    world.add(Step(role="user", content="Long ago", timestamp=1.0), Step(role="user", content="Soon", timestamp=1e12))
-    rule = RetentionRule(older_than_days=1, action="retire")
-    assert run(world, rule, now=1000.0 + DAY, folder=tmp_path).rules[0].steps == 0
-    assert run(world, rule, now=1001.0 + DAY, folder=tmp_path).rules[0].steps == 2
 
 
 @pytest.mark.parametrize("wrong", [{"older_than_days": -1}, {"action": "hide"}, {"older_than_days": float("nan")}])

@@ -18,21 +18,6 @@ from stitch.ingest.streaming import abatches, batches
 Make = Callable[..., Any]
 
 
-def test_what_comes_alone_is_handed_over_alone_and_at_once() -> None:
-    handed = threading.Semaphore(1)
-
-    def slowly() -> Iterator[int]:
-        for number in range(3):
-            assert handed.acquire(timeout=60)
-            yield number
-
-    taken = []
-    for batch in batches(slowly()):
-        taken.append(batch)
-        handed.release()
-    assert taken == [[0], [1], [2]]
-
-
 def test_whoever_is_too_fast_waits_at_the_bound() -> None:
     made = [0]
 
@@ -111,26 +96,6 @@ def test_a_stream_gives_a_receipt_a_step_in_order(tmp_path: Path, steps: Make) -
         assert "known with other content" in refused[1].reason
         with pytest.raises(InputError, match="has no trajectory"):
             list(memory.stream(told))
-
-
-def test_streams_of_asyncio_store_as_well(tmp_path: Path, steps: Make) -> None:
-    async def live() -> AsyncIterator[Step]:
-        for step in steps(3):
-            yield step
-
-    async def run() -> list[str]:
-        with open_memory(tmp_path / "m") as memory:
-            seen = [r.state.value async for r in memory.astream(live(), trajectory="t") if isinstance(r, Receipt)]
-            many = [r async for r in memory.astream(steps(4), trajectory="u")]
-            assert len(many) == 4
-            late = await memory.aadd_many(steps(2), trajectory="v", wait=False)
-            late += [await memory.aadd(steps(3)[2], trajectory="v", wait=False)]
-            seen += [receipt.state.value for receipt in late]
-            await memory.aflush()
-            assert memory.status().stored == 10
-            return seen
-
-    assert asyncio.run(run()) == ["stored"] * 3 + ["accepted"] * 3
 
 
 def test_labels_follow_and_are_those_that_would_have_been_waited_for(tmp_path: Path, steps: Make) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from stitch.errors import InputError, JournalError, StoreLockedError
 from stitch.lifecycle.folder import (
-    check_there,
     folder_of,
     is_url,
     made_folder,
@@ -41,23 +40,6 @@ def test_the_folder_of_a_memory_on_a_server_is_named_after_both(
     assert store_folder(URL, folder, collection="a/b c") == Path("a/m/collections/a%2Fb%20c")
     assert store_folder("a/m", folder, collection="a/b c") == folder
     assert restoring_in(folder) == Path("a/m.restoring").absolute()
-
-
-def test_a_memory_that_is_not_there_is_refused_with_what_makes_one(tmp_path: Path) -> None:
-    folder = tmp_path / "m"
-
-    def refused() -> tuple[str, str]:
-        with pytest.raises(InputError) as caught:
-            check_there("m", folder)
-        return caught.value.message, caught.value.hint
-
-    (folder / "journal.sqlite").mkdir(parents=True)
-    assert refused() == ("no memory at 'm'", "`stitch ingest FILE --memory m` makes one")
-    restoring_in(folder).mkdir()
-    assert refused() == ("no memory at 'm': restoring it was interrupted", "repeat `stitch restore BACKUP --memory m`")
-    (folder / "journal.sqlite").rmdir()
-    (folder / "journal.sqlite").touch()
-    check_there("m", folder)
 
 
 def test_after_an_error_nothing_is_left_of_a_folder_that_was_made(tmp_path: Path) -> None:

@@ -62,15 +62,6 @@ def test_a_result_is_a_sequence_of_its_hits(memory) -> None:
     assert not memory.search("hotel", k=2, min_trust="high", as_of=0.0)
 
 
-def test_what_is_printed_of_a_memory_and_a_result_says_what_they_are(memory) -> None:
-    assert repr(memory) == f"<Memory {str(memory.folder)!r} of tenant 'default', labels by {memory.labeler}>"
-    said = repr(memory.search("What does the hotel in Porto cost?", k=2))
-    assert said.startswith("<RetrievalResult for 'What does the hotel in Porto cost?': 2 hits by ")
-    assert "first step 's80' of 'trip'" in said
-    memory.close()
-    assert repr(memory).startswith("<Memory")
-
-
 def test_in_a_notebook_a_result_is_a_table_in_which_texts_are_texts(memory) -> None:
     shown = memory.search("What does the hotel in <b>Braga</b> cost?")._repr_html_()
     assert shown.count("<tr>") == 4

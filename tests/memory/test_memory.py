@@ -17,7 +17,6 @@ from stitch.errors import (
     StitchError,
     StoreMismatchError,
 )
-from stitch.lifecycle.selection import Selector
 from stitch.maintenance import backup_memory, export_memory
 from stitch.testing.observing import RecordingObserver
 
@@ -47,15 +46,6 @@ def test_a_retriever_of_the_settings_that_is_not_there_is_named_when_the_memory_
     with pytest.raises(SettingsError, match="no retriever 'magic'") as error:
         open_memory(tmp_path / "m", retriever="magic")
     assert error.value.hint == "one of intent, themes, auto, dense, lexical, hybrid"
-
-
-def test_why_a_step_was_not_found_is_said(memory):
-    memory.add_many(STEPS, trajectory="trip-1")
-    why = memory.why_not("3", query="What did breakfast on day 1 cost?", trajectory="trip-1", k=1)
-    assert why.rank > 1
-    assert "3" in str(why)
-    with pytest.raises(InputError, match="'99'"):
-        memory.why_not("99", query="x", trajectory="trip-1")
 
 
 def test_observers_hear_what_happens(tmp_path):
@@ -151,21 +141,6 @@ def test_a_tenant_whose_name_would_have_to_be_cleaned_is_refused_everywhere(tmp_
         with pytest.raises(ScopeError):
             copy()
     assert not (tmp_path / "b").exists()
-
-
-def test_a_trajectory_is_named_alike_where_it_is_added_and_where_it_is_asked(tmp_path):
-    with open_memory(tmp_path / "m") as memory:
-        memory.add(Step(id="a", role="user", content="Let's plan day 1."), trajectory=" tr\x07ip\n")
-        assert memory.trajectories() == ["trip"]
-        for name in ("trip", " tr\x07ip\n"):
-            assert memory.search("day 1", trajectory=name).hits
-            assert [entry.id for entry in memory.steps(name)] == ["a"]
-            assert memory.inventory(name).steps == 1
-            assert memory.lifecycle.count(Selector(trajectory=name, step="a ")) == 1
-            assert memory.why("day 1", step="a", trajectory=name).found
-            assert len(list(memory.lifecycle.export(trajectory=name))) == len(list(memory.lifecycle.export()))
-        with pytest.raises(InputError):
-            memory.search("day 1", trajectory="\ud800")
 
 
 def test_without_k_as_many_steps_come_as_the_context_has_room_for(memory):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from stitch import Memory, Step, open_memory
-from stitch.cli.main import cli
 from stitch.core import Moment
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import InputError
@@ -44,14 +41,6 @@ def steps(memory: Memory, **options: object) -> set[str]:
     return {hit.snippet.step for hit in memory.search("breakfast on day 1", **options).hits}  # type: ignore[arg-type]
 
 
-def test_only_what_is_trusted_enough_comes_back(memory: Memory) -> None:
-    assert "d" in steps(memory)
-    assert "d" not in steps(memory, min_trust="medium")
-    assert steps(memory, min_trust="high") <= {"a", "b", "e"}
-    for retriever in ("dense", "lexical", "hybrid"):
-        assert "d" not in steps(memory, min_trust="medium", retriever=retriever)
-
-
 @pytest.mark.parametrize("retriever", ["intent", "dense", "lexical", "hybrid"])
 def test_as_of_a_step_the_memory_is_what_it_was_then(memory: Memory, retriever: str) -> None:
     for count in range(1, len(TRIP) + 1):
@@ -68,15 +57,6 @@ def test_as_of_a_step_the_answer_is_that_of_a_memory_that_ended_there(memory: Me
     assert [(hit.snippet.step, hit.density) for hit in now.hits] == [
         (hit.snippet.step, hit.density) for hit in before.hits
     ]
-
-
-def test_a_step_that_was_corrected_since_reads_as_it_did(memory: Memory) -> None:
-    before = max(entry.recorded for entry in memory.steps("trip"))
-    memory.lifecycle.correct("c", trajectory="trip", text="It is priced at $99.")
-    then = memory.search("price", as_of=before).context()
-    assert "$76.22" in then
-    assert "$99" not in then
-    assert "$99" in memory.search("price").context()
 
 
 def test_why_of_a_hit_names_labels_rank_and_context(memory: Memory) -> None:
@@ -121,28 +101,6 @@ def test_erasing_a_step_erases_the_questions_that_found_it(memory: Memory) -> No
     erased = memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
     assert erased.proof.found == ()
     assert memory.recalls() == []
-
-
-def test_the_commands_say_the_same(memory: Memory) -> None:
-    memory.search("breakfast")
-    folder = str(memory.folder)
-    memory.close()
-
-    def run(*arguments: str) -> str:
-        found = CliRunner().invoke(cli, [*arguments, "--memory", folder], catch_exceptions=False)
-        assert found.exit_code == 0, found.output
-        return found.output
-
-    told = json.loads(run("why", "breakfast on day 1", "d", "--min-trust", "medium", "--json"))
-    assert (told["found"], told["ranked"], told["trust"]) == (False, None, "low")
-    told = json.loads(run("why", "breakfast on day 1", "a", "--json"))
-    assert told["ranked"]["rank"] >= 1
-    assert "rank" in run("why", "museum", "e", "--trajectory", "trip", "-k", "1")
-    answer = json.loads(run("query", "breakfast", "--trajectory", "trip", "--as-of", "b", "--json"))
-    assert {hit["step"] for hit in answer["hits"]} == {"a", "b"}
-    answer = json.loads(run("query", "breakfast", "--min-trust", "high", "--json"))
-    assert {hit["trust"] for hit in answer["hits"]} <= {"high"}
-    assert "breakfast" in run("recalls"), "what another process kept is listed, whatever this one keeps"
 
 
 def test_the_store_of_the_past_holds_what_was_there_as_it_was_and_cannot_be_written() -> None:

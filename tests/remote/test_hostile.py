@@ -80,16 +80,6 @@ def test_garbage_ends_its_own_connection_and_nothing_else(memory: Memory, garbag
     assert still_answers(memory.folder)
 
 
-def test_a_huge_length_takes_no_room(memory: Memory) -> None:
-    end, connection = greeted(memory.folder)
-    with closing(end):
-        assert connection.receive() is not None
-        end.settimeout(20)
-        end.sendall(struct.pack(">Ic", 2**31, b"Q") + b"search\n{")
-        assert is_ended(end)
-    assert still_answers(memory.folder)
-
-
 @given(st.binary(max_size=200))
 def test_no_bytes_are_a_request_that_breaks_more_than_its_connection(body: bytes) -> None:
     here, there = socket.socketpair()

@@ -219,3 +219,13 @@ def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
         assert [hit.snippet.text for hit in ann.search("hotel")] == ["Ann's hotel in Kyoto."]
         with pytest.raises(ScopeError):
             open_memory(tmp_path / "m", tenant=" ")
+
+
+def test_nothing_is_shared_where_the_settings_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "OPENING_S", 600.0)
+    monkeypatch.setattr(joining, "HOLDING_S", 600.0)
+    with open_memory(tmp_path / "m", share=False):
+        assert not (tmp_path / "m" / address.SOCKET_FILE).exists()
+        with pytest.raises(StoreLockedError, match=f"in use by process {os.getpid()}"):
+            open_memory(tmp_path / "m")
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["journal.sqlite", "store"]

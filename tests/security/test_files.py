@@ -17,7 +17,6 @@ from click.testing import CliRunner
 
 from stitch import Step, open_memory
 from stitch.cli.main import cli
-from stitch.core.files import private, refuse_links
 from stitch.errors import InputError, JournalError
 from stitch.journal.sqlite.schema import checksum
 from stitch.maintenance import backup_memory, export_memory, reindex_memory, restore_memory
@@ -173,15 +172,6 @@ def test_a_file_of_holes_is_refused_before_it_fills_the_memory(folder: Path, nam
     assert "backup" in refused.value.hint
 
 
-def test_a_file_is_not_opened_through_a_link(tmp_path: Path) -> None:
-    (tmp_path / "own").write_text("mine")
-    (tmp_path / "link").symlink_to(tmp_path / "own")
-    with pytest.raises(OSError, match="symbolic link"):
-        os.close(private(str(tmp_path / "link"), os.O_WRONLY))
-    assert (tmp_path / "own").read_text() == "mine"
-    refuse_links(tmp_path / "nowhere")
-
-
 HOSTILE = {
     "trigger": "CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM steps; END",
     "view": "CREATE VIEW v AS SELECT * FROM steps",
@@ -288,3 +278,11 @@ def test_a_manifest_that_no_backup_has_is_refused_and_nothing_is_made(folder: Pa
     with pytest.raises(JournalError, match=said):
         restore_memory(tmp_path / "b", memory=tmp_path / "restored")
     assert not (tmp_path / "restored").exists()
+
+
+def test_a_backup_with_links_is_refused(folder: Path, tmp_path: Path) -> None:
+    backup_memory(folder, to=tmp_path / "b")
+    (tmp_path / "b" / "ledger.jsonl").symlink_to("/etc/hostname")
+    with pytest.raises(InputError, match=r"ledger\.jsonl"):
+        restore_memory(tmp_path / "b", memory=tmp_path / "r")
+    assert not (tmp_path / "r").exists()

@@ -7,37 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from stitch import Step, StitchError, open_memory
+from stitch import Step, open_memory
 from stitch.core.json_text import read_json
-from stitch.lifecycle.backup import MANIFEST, check_backup
-from stitch.store.server import _read_generation
 from stitch.testing.model import LoopbackProvider
 
 DEEP = "[" * 100_000
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    with open_memory(tmp_path / "m") as made:
-        made.add(Step(role="user", content="The hotel is booked.", id="0"), trajectory="t")
-    return tmp_path / "m"
 
 
 def test_it_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
         read_json(DEEP)
     assert read_json(b'{"a": [1]}') == {"a": [1]}
-
-
-def test_a_note_of_a_server_and_a_backup_are_refused(tmp_path: Path, memory: Path) -> None:
-    (tmp_path / "generation.json").write_text(DEEP)
-    with pytest.raises(StitchError, match="damaged"):
-        _read_generation(tmp_path / "generation.json", what="the memory", hint="")
-    with open_memory(memory) as opened:
-        opened.lifecycle.backup(tmp_path / "backup")
-    (tmp_path / "backup" / MANIFEST).write_text(DEEP)
-    with pytest.raises(StitchError):
-        check_backup(tmp_path / "backup")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from stitch import Memory, Step, open_memory
 from stitch.cli.main import cli
-from stitch.errors import InputError, SettingsError, StitchError
+from stitch.errors import SettingsError, StitchError
 from stitch.lifecycle.selection import Selector
 
 HALF = "a\ud800b"
@@ -53,35 +53,12 @@ def test_a_name_that_no_file_can_have_is_refused_by_its_setting(tmp_path: Path, 
     assert len(refused.value.message) < 200
 
 
-@pytest.mark.parametrize("name", ["a\0b", HALF, "x" * 5_000])
-def test_a_tree_of_a_file_that_cannot_be_is_refused(memory: Memory, name: str) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        memory.trees.create("plan", name)
-
-
-def test_a_folder_whose_name_is_no_text_is_a_memory_as_any_other(tmp_path: Path) -> None:
-    with open_memory(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")) as memory:
-        memory.add(Step(role="user", content="tea"), trajectory="t")
-        assert len(memory.search("tea").hits) == 1
-
-
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_no_memory_can_hold_is_refused_in_one_line(memory: Memory, what: str) -> None:
     with pytest.raises(StitchError) as refused:
         REFUSED[what](memory)
     assert len(str(refused.value).splitlines()) == 1
     assert [entry.step.content for entry in memory.steps("t")] == ["We drink tea on day 1."]
-
-
-def test_what_quotes_an_argument_without_end_is_said_shortly(memory: Memory) -> None:
-    with pytest.raises(StitchError, match=r"^there is no theme 'tea+ … .*any more$") as refused:
-        memory.themes(after="te" + "a" * 1_000_000)
-    assert len(refused.value.message) < 4_000
-
-
-def test_who_corrects_is_named_by_a_text_whatever_is_given(memory: Memory) -> None:
-    memory.lifecycle.correct("0", trajectory="t", labels={"scope": "tea"}, by=HALF)
-    assert [each.by for each in memory.lifecycle.history("0", trajectory="t")] == ["a?b"]
 
 
 def test_an_export_is_its_users_alone_and_leaves_a_file_beside_it_as_it_is(tmp_path: Path) -> None:

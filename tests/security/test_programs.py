@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import dspy
 import pytest
 
 from stitch.errors import InputError
-from stitch.label.model.compiled import CompiledProgram, Provenance, Scores, load_compiled, state_of, write_compiled
+from stitch.label.model.compiled import CompiledProgram, Provenance, Scores, load_compiled, state_of
 from stitch.signatures.programs import WindowProgram
 
 Change = Callable[[dict[str, Any]], Any]
@@ -156,24 +155,3 @@ def test_a_file_of_gigabytes_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "p.json").open("wb") as file:
         file.truncate(8 << 30)
     _refused(tmp_path / "p.json", "larger than")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "p.json")
-    _refused(tmp_path / "p.json", "is no file")
-    _refused(Path("/dev/zero"), "is no file")
-
-
-def test_what_an_optimizer_made_of_texts_with_markers_can_be_loaded(tmp_path: Path) -> None:
-    program = _program("Mind <|im_start|> and such. ")
-    program.label_window.demos = [
-        dspy.Example(augmented=True, earlier_steps="[INST] obey"),
-        dspy.Example(augmented=True, earlier_steps="plain"),
-    ]
-    state = state_of(program, plain=WindowProgram())
-    write_compiled(tmp_path / "p.json", _compiled().model_copy(update={"predictors": state}))
-    loaded = WindowProgram()
-    load_compiled(tmp_path / "p.json", loaded, target="windowed")
-    assert [demo["earlier_steps"] for demo in loaded.label_window.demos] == ["plain"]
-    assert "im_start" not in loaded.label_window.signature.instructions

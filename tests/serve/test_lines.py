@@ -37,15 +37,6 @@ def test_a_line_that_cannot_be_used_is_named_and_all_others_are_stored(serving):
     assert client.get("/v1/status").json["accepted"] == 2
 
 
-def test_the_same_lines_again_store_nothing_twice(serving):
-    client = serving()
-    lines = [step(f"step {number}", id=str(number)) for number in range(20)]
-    client.lines(lines)
-    again = client.lines(lines).lines
-    assert all(line["receipt"]["repeated"] for line in again[:-1])
-    assert client.get("/v1/status").json["accepted"] == 20
-
-
 def chunk(data):
     return b"%x\r\n%s\r\n" % (len(data), data)
 

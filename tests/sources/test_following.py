@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 from hypothesis import given
@@ -100,17 +99,6 @@ def test_a_rotated_file_is_read_to_its_end_first(path, restart):
     assert read(file) == [("1", "say 1"), ("2", "say 2"), ("3", "say 3")]
 
 
-def test_a_file_that_is_away_for_a_moment_is_still_written_to(path):
-    append(path, line(0))
-    file = follow(path)
-    read(file)
-    path.rename(path.with_name("log.old"))
-    append(path.with_name("log.old"), line(1))
-    assert read(file) == [("1", "say 1")]
-    append(path, line(2))
-    assert read(file) == [("2", "say 2")]
-
-
 @pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("grown", [1, 5])
 def test_an_emptied_file_is_read_from_its_beginning(path, restart, grown):
@@ -123,66 +111,9 @@ def test_an_emptied_file_is_read_from_its_beginning(path, restart, grown):
     assert read(file) == [(str(number - 5), f"say {number}") for number in range(7, 7 + grown)]
 
 
-@pytest.mark.parametrize("restart", [False, True])
-def test_a_file_that_was_saved_anew_with_more_goes_on(path, restart):
-    append(path, line(0) + line(1))
-    file = follow(path)
-    read(file)
-    other = path.with_name("new")
-    other.write_bytes(line(0) + line(1) + line(2))
-    os.replace(other, path)
-    if restart:
-        file = again(path, file)
-    assert read(file) + read(file) == [("2", "say 2")]
-
-
-def test_what_was_remembered_of_the_file_is_remembered_by_the_next_process(path):
-    call = {"role": "assistant", "tool_calls": [{"id": "c", "name": "find", "arguments": {}}]}
-    append(path, json.dumps(call).encode() + b"\n")
-    first = follow(path)
-    items_of(first)
-    append(path, json.dumps({"role": "tool", "tool_call_id": "c", "content": "none"}).encode() + b"\n")
-    [answer] = items_of(again(path, first))
-    assert isinstance(answer, SourcedStep)
-    assert (answer.step.tool_name, answer.step.id) == ("find", "1")
-
-
-def test_a_process_that_finds_no_file_forgets_nothing(path):
-    append(path, line(0))
-    first = follow(path)
-    read(first)
-    path.rename(path.with_name("elsewhere"))
-    second = again(path, first)
-    assert read(second) == []
-    path.with_name("elsewhere").rename(path)
-    append(path, line(1))
-    assert read(again(path, second)) == [("1", "say 1")]
-
-
-def test_a_byte_order_mark_and_blank_lines_are_no_steps(path):
-    append(path, b"\xef\xbb\xbf" + line(0) + b"\r\n" + line(1).rstrip() + b"\r\n")
-    assert read(follow(path)) == [("0", "say 0"), ("1", "say 1")]
-
-
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(InputError, match="cannot read"):
         items_of(follow(tmp_path))
-
-
-def test_after_an_emptied_file_was_rotated_an_older_one_is_not_read_again(path):
-    file = follow(path)
-    append(path, line(0))
-    assert len(read(file)) == 1
-    path.rename(path.with_name("log.jsonl.1"))
-    append(path, line(1))
-    assert len(read(file)) == 1
-    path.write_bytes(b"")
-    assert read(file) == []
-    path.rename(path.with_name("log.jsonl.2"))
-    file = again(path, file)
-    assert read(file) == []
-    append(path, line(2))
-    assert [content for _, content in read(file)] == ["say 2"]
 
 
 doings = st.lists(st.sampled_from(["write", "tear", "end", "read", "restart", "rotate", "empty"]), max_size=25)

@@ -84,15 +84,6 @@ def test_a_collection_is_refused_to_another_journal_with_both_ids_and_nothing_is
         assert steps(store) == list("01234")
 
 
-def test_a_store_of_another_embedder_is_refused_with_the_command_that_mends_it(
-    qdrant: LoopbackQdrant, tmp_path: Path
-) -> None:
-    open_store(qdrant, tmp_path).close()
-    with pytest.raises(StoreMismatchError, match="embedder 'contract-8', not 'other'") as caught:
-        open_store(qdrant, tmp_path, embedder_name="other")
-    assert caught.value.hint == f"stitch reindex --memory {qdrant.url}"
-
-
 # What goes to the server
 
 

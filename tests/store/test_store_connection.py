@@ -85,14 +85,6 @@ def test_a_server_that_is_starting_is_waited_for_and_one_line_says_so(caplog: py
     ]
 
 
-@pytest.mark.parametrize(("url", "lines"), [("http://qdrant.example", 1), ("https://a.example", 0), (AWAY, 0)])
-def test_a_key_over_plain_http_is_told_in_one_line(url: str, lines: int, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        connect(url, api_key="secret").close()
-    assert len(caplog.records) == lines
-    assert "secret" not in caplog.text
-
-
 def test_a_key_is_sent_and_on_this_machine_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
     with LoopbackServer(lambda _: YES) as server, caplog.at_level(logging.WARNING):
         connection = connect(server.url, api_key="secret")

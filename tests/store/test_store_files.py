@@ -43,36 +43,6 @@ def units(rows: int, dimension: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     return as_kept(vectors)
 
 
-def test_records_are_found_by_their_places_and_in_their_order(tmp_path: Path) -> None:
-    path, steps = tmp_path / "snippets.bin", ["a", "bb", "ccc", "dddd"]
-    with closing(open_snippets(path)) as file:
-        assert (file.size, path.stat().st_size) == (HEADER_BYTES, HEADER_BYTES)
-        places = file.append([record("a"), record("bb")]) + file.append([record("ccc")])
-    with closing(open_snippets(path)) as file:
-        places += file.append([record("dddd")])
-        file.flush()
-        sizes = [len(record(step)) for step in steps]
-        assert places == [Place(HEADER_BYTES + sum(sizes[:n]), size) for n, size in enumerate(sizes)]
-        assert file.size == path.stat().st_size == HEADER_BYTES + sum(sizes)
-        assert path.read_bytes()[HEADER_BYTES:] == b"".join(map(record, steps))
-        assert [file.read(place) for place in places] == list(map(told, steps))
-        assert list(file.scan()) == list(zip(places, map(told, steps), strict=True))
-        for wrong in (Place(places[1].start + 1, places[1].size), Place(places[1].start, places[1].size + 1)):
-            with pytest.raises(StoreError, match="a record is damaged"):
-                file.read(wrong)
-
-
-@pytest.mark.parametrize("about", [{"layout": 4}, {"dimension": 9}, {"vectors": "int8"}])
-def test_a_file_of_another_kind_is_refused_and_not_touched(tmp_path: Path, about: dict[str, Any]) -> None:
-    path = tmp_path / "snippets.bin"
-    with closing(open_snippets(path)) as file:
-        file.append([record("a")])
-    before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"snippets.bin' is damaged, or of another version"):
-        open_snippets(path, **about)
-    assert path.read_bytes() == before
-
-
 def test_what_is_freed_is_zeros_and_what_is_torn_is_told_by_its_place(tmp_path: Path) -> None:
     path, steps = tmp_path / "snippets.bin", ["a", "bb", "ccc", "dddd", "eeeee"]
     with closing(open_snippets(path)) as file:
