@@ -13,6 +13,7 @@ import pytest
 from stitch import Memory, Step, open_memory
 from stitch.core import Receipt, StepState
 from stitch.lifecycle.selection import Selector
+from stitch.maintenance import restore_memory
 
 TRIP = [
     Step(id="a", role="user", content="Let's plan day 1 with Doctor Quetzalina."),

@@ -22,8 +22,9 @@ from stitch.errors import (
     ScopeError,
     SettingsError,
     StitchError,
+    StoreLockedError,
 )
-from stitch.remote import address
+from stitch.remote import address, joining
 from stitch.remote.memory import RemoteMemory
 
 Begin = Callable[..., subprocess.Popen[str]]
