@@ -63,8 +63,6 @@ test-adapters-installed:
 	STITCH_TEST_LANGGRAPH=$(UPSTREAM)/langgraph STITCH_TEST_MCP_CONFORMANCE='$(NODE)/bin/node $(SUITE)' \
 	  .venv-adapters/bin/pytest -m 'slow or not slow' tests/adapters
 
-LOCOMO ?= ../shared/data/memory_qa/locomo/trajectories.jsonl.gz
-
 # All tests with eight times the examples, drawn anew each time, and those that `make test` leaves out (`test-drawn`); then
 # the long forms of the fault, erase, tenant and poisoning suites, each of which says its counts and can be run alone: half
 # an hour of processor time. PART=4 does a quarter of the kills and erasures.
@@ -76,14 +74,9 @@ test-drawn: $(STAMP)
 
 test-kills: $(STAMP)
 	$(BIN)/python tests/faults/kills.py --runs $$((160 / $(PART)))
-	STITCH_TEST_PROJECTION_KILLS=$$((30 / $(PART))) $(BIN)/pytest -q -n 0 tests/faults/test_projection_kills.py
-	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills $$((30 / $(PART)))
-	test ! -e $(LOCOMO) || $(BIN)/python tests/faults/resuming.py --set $(LOCOMO) --kills $$((30 / $(PART))) \
-	  --labels model --steps 120
 	STITCH_TEST_PLACES=$$((50 / $(PART))) $(BIN)/pytest -n 0 tests/store/test_damage.py
 
 test-erased: $(STAMP)
-	$(BIN)/python tests/faults/erasures.py --runs $$((100 / $(PART)))
 	$(BIN)/python tests/security/erased_words.py --erasures $$((198 / $(PART))) --steps 18
 	$(BIN)/python tests/security/erased_words.py --erasures $$((66 / $(PART))) --steps 3 --length 120
 

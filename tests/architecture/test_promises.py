@@ -10,7 +10,6 @@ PROMISES = {
     "What was accepted survives kill -9": (
         "test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves",
         "test_a_torn_last_write_loses_only_what_it_wrote",
-        "test_on_a_full_disk_all_fails_in_one_line_and_nothing_accepted_is_lost",
         "test_a_full_disk_refuses_or_fails_steps_and_loses_none",
         "test_where_power_may_be_lost_every_step_is_on_the_disk_before_its_receipt",
     ),

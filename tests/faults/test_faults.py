@@ -94,14 +94,6 @@ def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_
     assert found["kills"]
 
 
-def test_random_erasures_leave_no_word_of_what_was_erased_and_all_else_as_it_was() -> None:
-    command = [sys.executable, str(Path(__file__).with_name("erasures.py")), "--runs", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 erasures" in done.stdout
-    assert "nothing wrong" in done.stdout
-
-
 def test_a_full_disk_refuses_or_fails_steps_and_loses_none(memory: Path) -> None:
     size = sum(path.stat().st_size for path in memory.glob("journal.sqlite*"))
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 150_000}, {size + 150_000}))"

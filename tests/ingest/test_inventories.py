@@ -6,9 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from stitch.core import (
     EntityTypeSummary,
     Label,
@@ -18,7 +15,6 @@ from stitch.core import (
     ScopeSummary,
 )
 from stitch.ingest import unite
-from stitch.ingest.inventories import Union
 from stitch.testing.labeling import ScriptedLabeler
 
 Make = Callable[..., Any]
@@ -130,45 +126,3 @@ def test_merges_of_one_trajectory_hold_for_the_labels_of_another() -> None:
     assert union.entity_types["cost"].steps == 2
     assert union.count(Label(LabelKind.SCOPE, "trip")) == 4
     assert len(union.merges) == 3
-
-
-values = st.sampled_from("abcdef")
-inventories = st.builds(
-    lambda events, merges: LabelInventory(event_types=events, merges=merges, steps=sum(events.values())),
-    st.dictionaries(values, st.integers(1, 5), max_size=4),
-    st.lists(st.builds(merge, values, values), max_size=4).map(tuple),
-)
-
-
-scoped = st.builds(
-    lambda inventory, names: inventory.model_copy(
-        update={
-            "scopes": tuple(scope(f"{name} / look up" if name > "c" else name, "t") for name in names),
-            "entity_types": {name: EntityTypeSummary(steps=1, values=tuple(names)) for name in names},
-        }
-    ),
-    inventories,
-    st.lists(values, max_size=3, unique=True),
-)
-
-
-@given(st.lists(st.dictionaries(st.sampled_from("tuvw"), scoped | st.just(LabelInventory()), max_size=3), max_size=5))
-def test_a_union_that_is_brought_up_to_date_is_the_one_that_would_be_made_anew(
-    changes: list[dict[str, LabelInventory]],
-) -> None:
-    union, parts = Union(), dict[str, LabelInventory]()
-    for changed in changes:
-        parts |= changed
-        whole = unite(parts[name] for name in sorted(parts))
-        assert union.update(changed) == whole
-        assert orders(union.update({})) == orders(whole)
-        written = LabelInventory.model_validate_json(
-            whole.model_copy(update={"scopes": [*whole.scopes]}).model_dump_json()
-        )
-        assert list(whole.phases()) == list(written.phases())
-        assert written.scopes == tuple(whole.scopes)
-        assert len(whole.scopes) == len(written.scopes)
-
-
-def orders(inventory: LabelInventory) -> tuple[list[str], list[str]]:
-    return list(inventory.event_types), list(inventory.entity_types)

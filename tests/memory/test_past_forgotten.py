@@ -82,21 +82,6 @@ def test_labels_that_were_corrected_since_are_those_of_then(memory: Memory) -> N
     assert (density(old, moment), density(new, moment)) == (1.0, 0.0)
 
 
-def test_why_says_of_a_step_that_was_retired_since_where_it_stood(memory: Memory) -> None:
-    moment = time.time()
-    memory.lifecycle.retire(Selector(trajectory="trip", step="a"), reason="old")
-    now = memory.why(QUESTION, step="a", trajectory="trip")
-    assert (now.found, now.place) == (False, None)
-    assert "is out of retrieval: retired" in str(now)
-    then = memory.why(QUESTION, step="a", trajectory="trip", as_of=moment)
-    assert then.found
-    assert then.place is not None
-    assert "out of retrieval" not in str(then)
-    memory.add(Step(id="e", role="user", content="Thanks."), trajectory="trip")
-    late = memory.why(QUESTION, step="a", trajectory="trip", as_of=time.time() + 1)
-    assert "is out of retrieval: retired" in str(late)
-
-
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("kind", ["list", "edge"])
 def test_ranked_beside_a_store_snippets_score_as_in_it(memory: Memory, tmp_path: Path, kind: str, share: float) -> None:

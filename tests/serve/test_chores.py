@@ -1,7 +1,6 @@
 """Retention and backups, each so and so often, by a clock that the test sets."""
 
 import logging
-import threading
 
 import pytest
 
@@ -69,23 +68,3 @@ def test_retention_is_applied_to_all_tenants_at_the_start_and_after_each_interva
         chores.do_due()
         assert tenants.memory("ann").status().accepted == 0
     assert "retention concerned 1 steps" in caplog.text
-
-
-def test_what_is_due_is_done_in_a_thread_that_ends_when_told(tenants, tmp_path):
-    idle = Chores(tenants, ServeOptions())
-    idle.start()
-    idle.stop()
-    done = threading.Event()
-
-    class Telling(Chores):
-        def do_due(self):
-            try:
-                return super().do_due()
-            finally:
-                done.set()
-
-    busy = Telling(tenants, ServeOptions(backup_every_h=1, backup_to=str(tmp_path / "backups")))
-    busy.start()
-    assert done.wait(120)
-    busy.stop()
-    assert len(names(tmp_path / "backups")) == 1

@@ -3,8 +3,6 @@
 import logging
 import sys
 
-from stitch.core import StepsFailed, StoreAway
-from stitch.observe import LogObserver
 from stitch.serve.logs import WithoutText
 
 
@@ -24,19 +22,6 @@ def lines_of(tell, name="stitch.ingest.labeling"):
     finally:
         logger.removeHandler(handler)
     return shown
-
-
-def test_of_an_event_of_a_tenant_only_its_kind_is_shown_and_a_store_that_is_away_is_explained():
-    failed = StepsFailed(tenant="a", trajectory="swordfish", steps=("1",), reason="swordfish")
-    away = StoreAway(reason="nobody answers")
-
-    def tell(logger):
-        for event in (failed, away):
-            LogObserver(logger).notice(event)
-
-    one, other = lines_of(tell)
-    assert one == "stitch: StepsFailed"
-    assert "nobody answers" in other
 
 
 def test_of_an_error_that_nobody_expected_its_kind_and_its_place_are_shown():
