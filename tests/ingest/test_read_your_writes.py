@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from stitch import open_memory
 from stitch.core import Receipt, Step, StepState
-from stitch.embed.hashing import HashingEmbedder
-from stitch.ingest import Ingestor
 from stitch.memory import Memory
-from stitch.testing.journaling import DictJournal
-from stitch.testing.labeling import ScriptedLabeler
-from stitch.testing.storing import ListStore
 
 
 class Batch(NamedTuple):
@@ -62,17 +57,3 @@ def test_every_step_with_a_receipt_is_found_at_once(plans: list[list[Batch]]) ->
         assert {(hit.snippet.trajectory, hit.snippet.step) for hit in memory.search("Inn", k=1_000).hits} == promised
         assert {receipt.state for receipt in memory.receipts()} == {StepState.STORED}
         assert memory.lifecycle.verify().disagreements == ()
-
-
-def ingestor(labeler: ScriptedLabeler) -> Ingestor:
-    return Ingestor(journal=DictJournal(), store=ListStore(), embedder=HashingEmbedder(8), labeler=labeler)
-
-
-STEPS = [Step(id=f"{n}", role="user", content=f"What does ticket {n} cost?") for n in range(11)]
-
-
-def test_steps_are_labeled_a_few_at_a_time_so_that_searches_go_between() -> None:
-    labeler = ScriptedLabeler()
-    ingestor(labeler).add_many(STEPS, tenant="a", trajectory="t")
-    assert [len(ids) for _, ids in labeler.calls] == [4, 4, 3]
-    assert [step for _, ids in labeler.calls for step in ids] == [step.id for step in STEPS]

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import stitch
-from stitch.core import StepState
 from stitch.embed.static import StaticEmbedder
 from stitch.lifecycle.selection import Selector
 
@@ -32,27 +31,6 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     let.set()
 
 
-def test_a_step_whose_vector_follows_is_found_and_its_hit_says_so(tmp_path: Path, held: Callable[[], None]) -> None:
-    with stitch.open_memory(tmp_path / "m", vectors="after") as memory:
-        receipts = memory.add_many(TRIP, trajectory="t")
-        assert {receipt.state for receipt in receipts} == {StepState.LABELED}
-        found = memory.search("Which hotel is near the harbor on day 2?")
-        assert found[0].snippet.step == "2"
-        assert [hit.embedded for hit in found] == [False] * 4
-        assert [(each.what, dict(each.figures)) for each in found.trace if each.what == "vectors follow"] == [
-            ("vectors follow", {"hits without a vector": 4.0})
-        ]
-        assert (memory.status().without_vectors, memory.status().waiting) == (4, 4)
-        why = memory.why("the harbor", step="2", trajectory="t")
-        assert "Step 2 has no vector yet: words and labels alone speak for it." in why.sentences
-        held()
-        memory.flush()
-        found = memory.search("Which hotel is near the harbor on day 2?")
-        assert all(hit.embedded for hit in found)
-        assert not [each for each in found.trace if each.what == "vectors follow"]
-        assert (memory.status().without_vectors, memory.status().stored) == (0, 4)
-
-
 def test_tenants_wait_each_for_their_own_vectors(tmp_path: Path, held: Callable[[], None]) -> None:
     with stitch.open_tenants(tmp_path / "m", vectors="after") as tenants:
         tenants.memory("ann").add_many(TRIP, trajectory="t")
@@ -62,15 +40,3 @@ def test_tenants_wait_each_for_their_own_vectors(tmp_path: Path, held: Callable[
         held()
         tenants.memory("bob").flush()
         assert [tenants.memory(name).status().stored for name in ("ann", "bob")] == [0, 1]
-
-
-def test_what_is_exported_before_its_vector_came_is_whole_where_it_is_imported(
-    tmp_path: Path, held: Callable[[], None]
-) -> None:
-    with stitch.open_memory(tmp_path / "m", vectors="after") as memory:
-        memory.add_many(TRIP, trajectory="t")
-        lines = list(memory.lifecycle.export())
-        held()
-    with stitch.open_memory(tmp_path / "other") as memory:
-        memory.lifecycle.import_lines(lines)
-        assert (memory.status().stored, memory.status().without_vectors) == (4, 0)

@@ -15,7 +15,6 @@ from stitch import Step, open_memory
 from stitch.cli import main
 from stitch.errors import (
     OwnerLostError,
-    StoreUnavailableError,
 )
 
 ABOUT = b'{"tenant": "default", "labeler": "local-4", "uses_model": false, "workers": 1}'
@@ -56,15 +55,6 @@ def answering(*answers: bytes) -> Iterator[str]:
         yield f"stitch+http://127.0.0.1:{listener.getsockname()[1]}"
         listener.shutdown(socket.SHUT_RDWR)
     thread.join(120)
-
-
-def test_where_nobody_answers_it_is_said_how_to_serve_a_memory() -> None:
-    with closing(socket.socket()) as taken:  # and kept, so that nobody else can come to listen there
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        with pytest.raises(StoreUnavailableError, match=f"no server answers at http://127.0.0.1:{port}") as refused:
-            open_memory(f"stitch+http://127.0.0.1:{port}")
-    assert "stitch serve" in refused.value.hint
 
 
 @pytest.mark.parametrize(

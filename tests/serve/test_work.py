@@ -4,51 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-
-import pytest
-
-from stitch import Memory
-from stitch.serve.bodies import Limits
-
-QUESTION = {"query": "hotel"}
-
-
-class Held:
-    """Searches that begin and wait until they may go on."""
-
-    def __init__(self) -> None:
-        self.begun = threading.Semaphore(0)
-        self.count = 0
-        self.may_go_on = threading.Event()
-
-
-@pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Held:
-    own, search = Held(), Memory.search
-
-    def slow(self: Memory, query: str, **options: Any) -> Any:
-        own.count += 1
-        own.begun.release()
-        assert own.may_go_on.wait(120)
-        return search(self, query, **options)
-
-    monkeypatch.setattr(Memory, "search", slow)
-    return own
-
-
-def test_a_question_beyond_those_that_may_wait_is_told_to_come_again(serving, held):
-    client = serving(limits=Limits(searches=2))
-    client.add("A hotel.")
-    with ThreadPoolExecutor(2) as pool:
-        waiting = [pool.submit(client.post, "/v1/search", QUESTION) for _ in range(2)]
-        assert all(held.begun.acquire(timeout=120) for _ in range(2))
-        refused = client.post("/v1/search", QUESTION)
-        assert (refused.status, refused.headers["Retry-After"], refused.json["error"]) == (429, "1", "TooManySearches")
-        assert client.get("/v1/status").status == 200, "others are not held up"
-        held.may_go_on.set()
-        assert [each.result().status for each in waiting] == [200, 200]
-    assert client.post("/v1/search", QUESTION).status == 200
 
 
 def test_erasing_beside_searches_loses_nothing_and_shows_nothing_of_what_is_gone(serving):
