@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -51,6 +52,10 @@ FLOORS = (
     Floor("beam", "recall@10", 0.600),
     Floor("qmsum", "inside 4096", 0.680),
     Floor("longmemeval_s", "all@10", 0.865),
+    Floor("model labels", "recall@5", 0.83),
+    Floor("model labels", "recall@10", 0.93),
+    Floor("model labels reworded", "recall@5", 0.83),
+    Floor("model labels reworded", "recall@10", 0.95),
     Floor("came example", "answers in context", 0.950),
     Floor("labels of star", "scope B-cubed", 0.840),
     Floor("labels of sgd", "event V-measure", 0.550),
@@ -70,14 +75,17 @@ class AbsentError(Exception):
 Figures = Mapping[str, float]
 
 
-def _retrieval(name: str, *, limit: int | None = None) -> Callable[[Path], Figures]:
-    """Evidence found in a set of questions, or in so many of them, spread over their types."""
+def _retrieval(name: str, *, written: bool = False) -> Callable[[Path], Figures]:
+    """Evidence found in a set of questions; with labels and filters as a strong model wrote them, if so."""
 
     def measure(data: Path) -> Figures:
         from stitch.bench.suites.retrieval import measure_retrieval
 
-        folder = _there(data / "memory_qa" / name)
-        row = measure_retrieval(load_questions(folder), _options(limit))["methods"]["stitch"]
+        folder, options = _there(data / "memory_qa" / name), _options()
+        if written:
+            labels, filters = (_there(data / "model_labels" / f"{own}.jsonl") for own in ("model_labels", "filters"))
+            options = replace(options, labels=str(labels), filters=filters)
+        row = measure_retrieval(load_questions(folder), options)["methods"]["stitch"]
         return {
             "recall@5": row["recall@5"],
             "recall@10": row["recall@10"],
@@ -93,7 +101,7 @@ def _came_example(data: Path) -> Figures:
     from stitch.bench.suites.came import measure_came
 
     folder = _there(data / "came" / "example")
-    row = measure_came(load_came(folder), _options(None))["methods"]["stitch"]
+    row = measure_came(load_came(folder), _options())["methods"]["stitch"]
     return {"answers in context": row["answer_in_context"]}
 
 
@@ -156,6 +164,8 @@ def _perf(data: Path) -> Figures:
 
 SOURCES: Mapping[str, Callable[[Path], Figures]] = {
     **{name: _retrieval(name) for name in (*QUICK, "multilingual", "ikat", "locomo", "beam", "qmsum", "longmemeval_s")},
+    "model labels": _retrieval("strangers", written=True),
+    "model labels reworded": _retrieval("strangers_reworded", written=True),
     "came example": _came_example,
     **{f"labels of {name}": _labels(name) for name in ("star", "sgd", "irc")},
     "scripted model": _scripted_model,
@@ -163,11 +173,11 @@ SOURCES: Mapping[str, Callable[[Path], Figures]] = {
 }
 
 
-def _options(limit: int | None) -> Any:
+def _options() -> Any:
     from stitch.bench.suites.running import BUDGET_TOKENS, Options
 
     return Options(
-        methods="stitch", limit=limit, budget=BUDGET_TOKENS, labels="local", out=None, workers=2, as_json=True
+        methods="stitch", limit=None, budget=BUDGET_TOKENS, labels="local", out=None, workers=2, as_json=True
     )
 
 
