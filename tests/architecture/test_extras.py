@@ -36,7 +36,8 @@ def run(monkeypatch, capfd, tmp_path):
 
 
 @pytest.mark.skipif(find_spec("pip") is None, reason="the environment was made by uv and has no pip")
-@pytest.mark.parametrize("extra", [pytest.param("bench", marks=pytest.mark.slow), "optimize"])
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", ["bench", "optimize"])
 def test_the_command_that_a_hint_names_installs_the_extra_without_an_index(extra, tmp_path):
     command = [*shlex.split(install_command(f"stitch-memory[{extra}]")), "--dry-run", "--no-index"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 TAKE_AWAY = """
 import importlib, os, signal, socket, sys
 
@@ -75,8 +73,3 @@ def test_every_module_is_imported_without_what_only_some_systems_have_and_a_memo
     if sys.platform != "win32":  # which locks by other means
         assert told == "this system cannot lock files: nothing would keep a second process from opening the memory"
         assert list(tmp_path.iterdir()) == [], "what failed to open leaves nothing"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="it locks by other means")
-def test_a_memory_works_without_what_it_does_not_need(tmp_path: Path) -> None:
-    assert run(USE, missing=("resource", "pwd"), cwd=tmp_path) == "a ()"

@@ -20,6 +20,7 @@ def test_a_misspelled_word_is_nearer_than_another_word():
     assert right @ wrong > right @ other + 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_vectors_do_not_depend_on_the_hash_seed_of_a_process(seed):
     code = "from stitch.embed import HashingEmbedder; print(HashingEmbedder(16).embed(['two rooms']).tobytes().hex())"

@@ -147,7 +147,11 @@ def test_a_fork_that_closes_or_ends_takes_nothing_from_its_parent(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("forked", "told"), [("while it is open", "ForkedProcessError, then ForkedProcessError"), ("before", "then 21")]
+    ("forked", "told"),
+    [
+        pytest.param("while it is open", "ForkedProcessError, then ForkedProcessError", marks=pytest.mark.slow),
+        ("before", "then 21"),
+    ],
 )
 def test_a_worker_opens_the_memory_itself_if_it_was_forked_before_its_parent_did(
     tmp_path: Path, forked: str, told: str

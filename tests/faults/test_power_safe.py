@@ -49,6 +49,7 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
+@pytest.mark.slow
 def test_where_power_may_be_lost_every_step_is_on_the_disk_before_its_receipt(counting: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", ADDS, str(tmp_path / "m"), str(counting)]
     environment = {**os.environ, "LD_PRELOAD": str(counting)}

@@ -90,7 +90,7 @@ WRITER = """
 """
 
 
-@pytest.mark.parametrize("batches", [1, 40])
+@pytest.mark.parametrize("batches", [pytest.param(1, marks=pytest.mark.slow), 40])
 def test_everything_put_before_a_kill_is_there_afterwards(tmp_path: Path, batches: int) -> None:
     with run_python(WRITER, tmp_path) as writer:
         assert writer.stdout is not None
