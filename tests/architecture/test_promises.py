@@ -98,7 +98,7 @@ COMMANDS = {
         "test_as_of_a_step_the_memory_is_what_it_was_then",
     ),
     "backup": ("test_adding_goes_on_while_a_backup_is_made", "test_a_restored_memory_is_the_one_that_was_backed_up"),
-    "restore": ("test_a_backup_becomes_a_memory_again_and_overwrites_nothing",),
+    "restore": ("test_backing_up_and_restoring_loses_nothing",),
     "export": ("test_nothing_of_another_tenant_or_trajectory_is_exported",),
     "import": ("test_exporting_and_importing_loses_nothing",),
     "forget erase": ("test_forgetting_counts_first_then_erases_and_prints_the_proof",),

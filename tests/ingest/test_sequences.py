@@ -14,35 +14,6 @@ from stitch.core import Step
 Make = Callable[..., Any]
 
 
-def test_threads_may_add_side_by_side(worlds: Make, steps: Make) -> None:
-    calm, busy = worlds(), worlds(live_sessions=3)
-    names = [f"t{n}" for n in range(8)]
-    errors: list[BaseException] = []
-
-    def add(name: str, tenant: str) -> None:
-        try:
-            for start in range(0, 30, 3):
-                busy.add(*steps(3, start=start), trajectory=name, tenant=tenant)
-                busy.inventory(tenant)
-        except BaseException as error:
-            errors.append(error)
-            raise
-
-    threads = [threading.Thread(target=add, args=(name, tenant)) for name in names for tenant in ("a", "b")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
-    for name in names:
-        for tenant in ("a", "b"):
-            calm.add(*steps(30), trajectory=name, tenant=tenant)
-    assert busy.snippets() == calm.snippets()
-    assert busy.truth() == calm.truth()
-    for tenant in ("a", "b"):
-        assert busy.inventory(tenant) == calm.inventory(tenant)
-
-
 def test_threads_may_add_to_the_same_trajectory(world: Any) -> None:
     def add(who: str) -> None:
         for n in range(15):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from stitch import open_memory
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import InputError
-from stitch.ingest.streaming import abatches, batches
+from stitch.ingest.streaming import batches
 
 Make = Callable[..., Any]
 
@@ -50,34 +49,6 @@ def test_a_stream_that_is_left_takes_no_more() -> None:
     next(coming)
     coming.close()
     assert ended.wait(60)
-
-
-def test_an_iterator_of_asyncio_waits_at_the_bound_too() -> None:
-    made = [0]
-
-    async def fast() -> AsyncIterator[int]:
-        for number in range(50):
-            made[0] = number + 1
-            yield number
-
-    async def take() -> list[int]:
-        taken: list[int] = []
-        async for batch in abatches(fast(), bound=5):
-            taken += batch
-            assert made[0] <= len(taken) + 7
-        return taken
-
-    async def broken() -> AsyncIterator[int]:
-        yield 1
-        raise InputError("broken")
-
-    async def fail() -> None:
-        async for _ in abatches(broken()):
-            pass
-
-    assert asyncio.run(take()) == list(range(50))
-    with pytest.raises(InputError, match="broken"):
-        asyncio.run(fail())
 
 
 def test_a_stream_gives_a_receipt_a_step_in_order(tmp_path: Path, steps: Make) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from stitch import Step, Tenants, open_tenants
-from stitch.errors import InputError
 from stitch.ingest import Ingestor
 from stitch.lifecycle.selection import Selector
 
@@ -44,15 +43,6 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], 
             monkeypatch.setattr(Ingestor, name, first(name))
 
     return arrange
-
-
-def test_a_correction_brings_nothing_back_that_was_retired_meanwhile(tenants: Tenants, meanwhile: Any) -> None:
-    memory = tenants.memory("ann")
-    meanwhile(lambda: memory.lifecycle.retire(Selector(trajectory="t", step="1")))
-    with pytest.raises(InputError, match="is retired"):
-        memory.lifecycle.correct("1", trajectory="t", text="Let's plan day 9.")
-    assert {hit.snippet.step for hit in memory.search("Olympus Summit").hits} == {"0", "2"}
-    assert memory.lifecycle.verify().disagreements == ()
 
 
 def test_of_two_corrections_at_once_none_is_lost(tenants: Tenants, meanwhile: Any) -> None:

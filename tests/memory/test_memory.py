@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
-
 import pytest
 
 from stitch import Step, open_memory, open_tenants
@@ -14,7 +11,6 @@ from stitch.errors import (
     InputError,
     ScopeError,
     SettingsError,
-    StitchError,
     StoreMismatchError,
 )
 from stitch.maintenance import backup_memory, export_memory
@@ -68,13 +64,6 @@ def test_a_memory_of_another_embedder_is_refused_with_the_way_out(tmp_path, monk
     with pytest.raises(StoreMismatchError, match=embedder.name) as error:
         open_memory(tmp_path / "m")
     assert "stitch" in error.value.hint
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_is_named(tmp_path):
-    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    with pytest.raises(StitchError, match="m"):
-        open_memory(tmp_path / "m")
 
 
 def test_other_embedders_are_one_setting_away(tmp_path):
@@ -141,34 +130,6 @@ def test_a_tenant_whose_name_would_have_to_be_cleaned_is_refused_everywhere(tmp_
         with pytest.raises(ScopeError):
             copy()
     assert not (tmp_path / "b").exists()
-
-
-def test_without_k_as_many_steps_come_as_the_context_has_room_for(memory):
-    memory.add_many(
-        [
-            Step(
-                role="user",
-                content=f"Box {n} holds tea, and nobody has opened it since the long winter in which it came to us.",
-            )
-            for n in range(90)
-        ],
-        trajectory="shed",
-    )
-    filled = memory.search("Which box holds tea?", trajectory="shed", budget_tokens=2_000)
-    assert len(filled.hits) > 40
-    assert {hit.snippet.id for hit in filled.hits} >= set(filled.context_hits)
-    assert filled.hits[-1].snippet.id in filled.context_hits
-    assert 1_700 < filled.context_tokens <= 2_000
-    first = memory.search("Which box holds tea?", trajectory="shed", k=40).hits
-    assert [hit.snippet.id for hit in filled.hits[:40]] == [hit.snippet.id for hit in first]
-    assert len(memory.search("Which box holds tea?", trajectory="shed", budget_tokens=100).hits) == 40
-    few = memory.search("Which box holds tea?", trajectory="shed", k=5, budget_tokens=2_000)
-    assert len(few.hits) == len(few.context_hits) == 5
-    last = filled.hits[-1].snippet.step
-    why = memory.why("Which box holds tea?", step=last, trajectory="shed")
-    assert (why.found, why.in_context) == (True, True)
-    for name in ("dense", "lexical", "hybrid"):
-        assert len(memory.search("Which box holds tea?", budget_tokens=2_000, retriever=name).hits) > 40
 
 
 def test_a_number_of_steps_in_the_settings_holds_where_a_search_names_none(tmp_path):

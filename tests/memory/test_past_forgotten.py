@@ -59,14 +59,6 @@ def test_what_is_erased_never_comes_back(memory: Memory) -> None:
     assert {hit[:2] for hit in found(memory, trajectory="trip", as_of=moment)} == {("trip", "c"), ("trip", "d")}
 
 
-def test_another_tenant_sees_nothing_of_what_was_retired(memory: Memory) -> None:
-    folder, moment = memory.folder, time.time()
-    memory.lifecycle.retire(Selector(trajectory="trip"))
-    memory.close()
-    with open_memory(folder, tenant="bob") as bob:
-        assert found(bob, as_of=moment) == []
-
-
 def test_labels_that_were_corrected_since_are_those_of_then(memory: Memory) -> None:
     moment = time.time()
     was = next(entry.labels.intent.scope for entry in memory.steps("trip") if entry.id == "b" and entry.labels)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, open_memory
-from stitch.api.operations import OPERATIONS, made
 from stitch.serve.connections import PatientProtocol
 from stitch.testing.model import LoopbackProvider
 
@@ -67,22 +66,3 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     with open_memory(tmp_path / "m") as opened:
         opened.add_many([Step(role="user", content=f"Day {n}: a hotel.") for n in range(3)], trajectory="t")
         yield opened
-
-
-@pytest.mark.parametrize(
-    ("operation", "fields"),
-    [
-        ("forget", {"trajectory": "t"}),
-        ("expire", {"rules": []}),
-        ("verify", {"repair": True}),
-        ("add", {"trajectory": "t", "steps": []}),
-        ("correct", {"step": "1", "text": "x"}),
-        ("relabel", {}),
-        ("reindex", {}),
-        ("backup", {"to": "x"}),
-        ("tree_delete", {"tree": "x"}),
-    ],
-)
-def test_what_changes_something_is_finished_whoever_leaves(operation: str, fields: dict[str, Any]) -> None:
-    asked = OPERATIONS[operation]
-    assert not asked.only_reads(made(asked.request, **fields))
