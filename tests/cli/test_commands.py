@@ -161,6 +161,7 @@ def test_standard_input_is_stored_step_by_step_and_ctrl_c_loses_nothing(begin):
         assert memory.status().stored == 3
 
 
+@pytest.mark.slow
 def test_output_that_nobody_reads_ends_the_command_quietly(memory):
     command = f"'{Path(sys.executable).parent / 'stitch'}' show --memory {memory} --steps --json | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=300)

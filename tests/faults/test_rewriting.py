@@ -61,17 +61,9 @@ def lines_of(folder: Path) -> dict[str, list[bytes]]:
     return {path.name: path.read_bytes().splitlines(keepends=True) for path in sorted(folder.glob("*.jsonl"))}
 
 
-@pytest.mark.parametrize(
-    ("where", "call"),
-    [
-        ("pathlib.Path.replace", 2),
-        *(
-            pytest.param(where, call, marks=pytest.mark.slow)
-            for where in ("os.ftruncate", "pathlib.Path.unlink", "os.fsync")
-            for call in (1, 2)
-        ),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["os.ftruncate", "pathlib.Path.replace", "pathlib.Path.unlink", "os.fsync"])
+@pytest.mark.parametrize("call", [1, 2])
 def test_killed_while_lines_are_removed_every_other_line_stands_whole_and_once(
     memory: Path, where: str, call: int
 ) -> None:

@@ -108,6 +108,7 @@ def test_everything_put_before_a_kill_is_there_afterwards(tmp_path: Path, batche
         assert store.count("t") == len(steps) + 1
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told_who_owns_the_store(tmp_path: Path) -> None:
     with run_python(WRITER, tmp_path) as owner:
         assert owner.stdout is not None

