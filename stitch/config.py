@@ -91,8 +91,8 @@ class Settings(BaseModel):
     """What leaves out hits where a search asks for a least relevance: chances told by words and vectors alone, or, of
     what these leave, a language model too (one call a search)."""
     k: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """How many steps a search returns; by default as many as its context has room for, and 40 at least."""
-    budget_tokens: Annotated[int, Field(ge=1, le=2**53)] = 4096
+    """How many steps a search returns; by default as many as its context has room for, and 10 at least."""
+    budget_tokens: Annotated[int, Field(ge=1, le=2**53)] = 2000
     """How many tokens the context of an answer may have."""
     ranking: Ranking = Ranking.AUTO
     """How labels rank: `strict` (label density first, the paper), `weighed` (added to similarity), or `auto`."""
