@@ -1,7 +1,7 @@
 """Operations done to a tree, all or none, and what undoes them.
 
-Nodes are immutable: an operation replaces the nodes it touches and those above them, and shares all others with the tree
-before. So an edit of a large tree costs as much as one of a small tree.
+Nodes are immutable: an operation replaces the nodes it touches and those above them, and shares all others with the
+tree before. So an edit of a large tree costs as much as one of a small tree.
 """
 
 from __future__ import annotations
@@ -77,19 +77,19 @@ def edit(index: Index, operations: Iterable[Operation | Mapping[str, Any]], *, s
     """
     before, done = index.root, list[Done]()
     index.touched.clear()
-    number = 0
-    try:
-        for number, operation in enumerate(operations_of(operations), start=1):
+    for number, operation in enumerate(operations_of(operations), start=1):
+        try:
             done.extend(index.do(operation))
-        number = 0
+        except EditRefusedError as error:
+            index.reset(before)
+            said = f"operation {number}: {error.message}; nothing was changed"
+            raise EditRefusedError(said, hint=error.hint) from None
+    try:
         if schema is not None:
             schema.check_nodes(index.nodes[name] for name in index.touched if name in index)
-    except EditRefusedError as error:
+    except EditRefusedError:
         index.reset(before)
-        if not number:
-            raise
-        said = f"operation {number}: {error.message}; nothing was changed"
-        raise EditRefusedError(said, hint=error.hint) from None
+        raise
     return Edited(index.root, tuple(each.operation for each in done), tuple(each.inverse for each in reversed(done)))
 
 

@@ -149,6 +149,9 @@ class Schema(BaseModel):
             if child not in (own.children or ()):
                 allowed = some_of(own.children) if own.children else "none"
                 yield f"no {child!r} may stand below {node.id}, which is of the type {node.type!r}: {allowed} allowed"
+        yield from self._problems_of_fields(node, own)
+
+    def _problems_of_fields(self, node: Node, own: TypeSchema) -> Iterator[str]:
         for field, value in node.fields.items():
             if (known := own.fields.get(field)) is not None:
                 if problem := known.problem(value):
