@@ -46,7 +46,7 @@ def nearest_query(request: str, *, tree: Tree, schema: Schema) -> str:
 
 def _steps(request: str, tree: Tree, schema: Schema) -> tuple[str, set[str]]:
     """Types in the order in which one stands below the other, each with a place if one is said: "day 3"."""
-    types = {stem(part): name for name in reversed(schema.types) for part in words(name)}
+    types = {stem(part): name for name in reversed(list(schema.types)) for part in words(name)}
     said = [word for word in words(request) if stem(word) in types]
     named = dict.fromkeys(name for word in said if (name := types[stem(word)]) in tree.of_type)
     depths = {len(tree.above(tree.of_type[name][0])): name for name in reversed(named)}
