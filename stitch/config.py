@@ -22,7 +22,7 @@ from pydantic import (
     field_validator,
 )
 
-from stitch.core import DensityCount, PromptModule, Ranking
+from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError
 from stitch.store.options import QdrantOptions
@@ -51,6 +51,10 @@ class ServeOptions(BaseModel):
 
 GivenModule = Annotated[InstanceOf[PromptModule], PlainSerializer(lambda module: f"a {type(module).__name__}")]
 """A module of DSPy; it can be given in Python alone."""
+
+
+GivenModel = Annotated[InstanceOf[DspyLanguageModel], PlainSerializer(lambda lm: f"a {type(lm).__name__}")]
+"""A model of DSPy; it can be given in Python alone."""
 
 
 GivenRule = Annotated[Callable[[str], str], PlainSerializer(lambda rule: f"a {type(rule).__name__}")]
@@ -154,6 +158,10 @@ class Settings(BaseModel):
 
     model: str | None = None
     """The language model, such as `openai/gpt-5-mini`."""
+    lm: GivenModel | None = None
+    """In Python, a `dspy.LM` instead, or any `dspy.BaseLM`: its keys, addresses and callbacks are used."""
+    lm_cache: bool = False
+    """Let `lm` use DSPy's response cache, which keeps prompts outside the memory, where no erasure reaches them."""
     base_url: str | None = None
     """Where the model is served, if not at its provider."""
     model_key: SecretStr | None = None
