@@ -91,6 +91,9 @@ def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json
     OpenAI returns it. What cannot be used is named with its line, and its window is exported again; everything else is
     stored, and the exit status is 3. The same file twice changes nothing.
 
+    A line may also be the labels of one step: {"trajectory", "id", "scope", "event_types", "entity_types",
+    "references": [{"phrase", "means"}], "summary", "asks", "words"}, of which all but the first two may be missing.
+
     \b
     Example:
       stitch label import replies.jsonl --memory trip.memory --model ann

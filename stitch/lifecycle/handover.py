@@ -26,6 +26,7 @@ from stitch.journal.entries import Checkpoint, Entry, encode_labels
 if TYPE_CHECKING:
     from stitch.label.model.batches import ReturnedWindow, SentWindow
     from stitch.label.model.offline import OfflineLabeler, WindowReply
+    from stitch.label.model.written import WrittenSteps
     from stitch.lm import Ledger
 
 _ID = re.compile(r"stitch-([0-9a-f]{12})-(\d{1,18})-(\d{1,4})-([0-9a-f]{16})")
@@ -93,20 +94,31 @@ class Handover:
     def take_in(self, lines: Iterable[NumberedLine]) -> TakenIn:
         """Store the labels of all replies that can be used, each window as a whole, in place of what is there.
 
-        Run again, or after an interruption, it changes nothing of what is in. Labels that a person corrected stay.
+        Run again, or after an interruption, it changes nothing of what is in. Labels that a person corrected stay. A
+        line may also be the labels of a step (`stitch.label.model.written`): those of a trajectory count as one window.
         """
         from stitch.label.model.batches import read_window
+        from stitch.label.model.written import WrittenLines
 
         windows = steps = repeated = 0
         rejections: list[Rejection] = []
+        written = WrittenLines()
         for source, number, content in lines:
             if not content.strip():
                 continue
             try:
+                if (said := written.read(content)) is not None:
+                    if self._journal.entry(self._tenant, said.trajectory, said.id) is None:
+                        raise ReplyError(f"no step {said.id!r} in trajectory {said.trajectory!r}")
+                    written.take(said)
+                    continue
                 count = self._take_in(read_window(content))
             except ReplyError as error:
                 rejections.append(Rejection(source=source, line=number, reason=error.message))
                 continue
+            windows, steps, repeated = windows + bool(count), steps + count, repeated + (not count)
+        for trajectory, own in written.by_trajectory().items():
+            count = self._take_in_written(trajectory, own)
             windows, steps, repeated = windows + bool(count), steps + count, repeated + (not count)
         return TakenIn(windows, steps, repeated, tuple(rejections))
 
@@ -208,6 +220,39 @@ class Handover:
             checkpoint = Checkpoint(self._labeler.name, end, session.save(), session.inventory())
             self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
         return len(kept)
+
+    def _take_in_written(self, trajectory: str, written: WrittenSteps) -> int:
+        """Store labels that stand in a file; return how many steps have them now."""
+        stored = 0
+
+        def store() -> None:
+            nonlocal stored
+            stored = self._store_written(trajectory, written)
+
+        self._ingestor.rework(self._tenant, trajectory, store)
+        return stored
+
+    def _store_written(self, trajectory: str, written: WrittenSteps) -> int:
+        """As `_take_in_written`, while nobody else changes the trajectory."""
+        self._corrected = self._journal.correctors(self._tenant)
+        entries = [entry for entry in self._journal.entries(self._tenant, trajectory) if entry.labels is not None]
+        new = {entry.seq for entry in entries if (trajectory, entry.id) in written and self._waits(entry)}
+        if not new:
+            return 0
+        begun = self._labeler.written(written).begin(trajectory)
+        session = LineageSession(begun, earlier=partial(self._journal.entry, self._tenant, trajectory))
+        rows: list[tuple[int, bytes]] = []
+        for entry in entries:
+            if entry.seq in new:
+                (made,) = session.label([entry.step])
+                rows.append((entry.seq, encode_labels(made, step=entry.id)))
+            elif entry.labels is not None:
+                session.replay([entry.step], [entry.labels])
+        self._journal.replace_labels(rows, tenant=self._tenant, trajectory=trajectory)
+        end = entries[-1].position + 1
+        checkpoint = Checkpoint(self._labeler.name, end, session.save(), session.inventory())
+        self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
+        return len(rows)
 
     def _charge(self, window: Sequence[Entry], reply: WindowReply) -> None:
         charge = self._labeler.charge(reply)

@@ -67,7 +67,7 @@ def test_labels_asks_and_filters_of_files_are_what_is_measured(files: Path) -> N
 @pytest.mark.parametrize(
     ("name", "line", "said"),
     [
-        ("labels.jsonl", "{}", "trajectory"),
+        ("labels.jsonl", "{}", "line 1"),
         ("labels.jsonl", "no json", "line 1"),
         ("filters.jsonl", '{"question": "q1", "trajectory": "t"}', "no filter for question 'q1p'"),
         ("filters.jsonl", '{"scopes": []}', "field required"),

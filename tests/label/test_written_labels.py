@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from stitch import open_memory
+from stitch.cli.main import cli
 from stitch.core import Step
 from stitch.errors import ReplyError
 from stitch.label.local import LocalLabeler
@@ -53,3 +57,27 @@ def test_a_step_of_which_nothing_is_written_gets_local_labels_and_what_it_answer
 def test_a_line_in_another_format_is_named(line: bytes) -> None:
     with pytest.raises(ReplyError, match="line 2"):
         read_written([b"", line])
+
+
+def test_the_command_takes_written_labels_in_once_and_leaves_what_a_person_said(tmp_path: Path) -> None:
+    folder, file = tmp_path / "m", tmp_path / "labels.jsonl"
+    with open_memory(folder) as memory:
+        memory.add_many(STEPS, trajectory="t")
+        memory.lifecycle.correct("b", trajectory="t", labels={"scope": "prices"})
+    said = lines(
+        {"id": "a", "scope": "Warsaw hotel", "event_types": ["propose"], "summary": "A room", "words": ["lodging"]},
+        {"id": "b", "scope": "Warsaw hotel", "event_types": ["object"]},
+        {"id": "a", "scope": ["no name"]},
+    )
+    file.write_bytes(b"\n".join([*said, b'{"trajectory": "unknown", "id": "a"}', b"{}"]))
+    command = ["label", "import", str(file), "--memory", str(folder), "--model", "ann", "--json"]
+    run = CliRunner().invoke(cli, command)
+    told = json.loads(run.stdout)
+    assert (run.exit_code, told["windows"], told["steps"], told["rejected"], told["waiting_steps"]) == (3, 1, 1, 3, 0)
+    assert json.loads(CliRunner().invoke(cli, command).stdout)["steps"] == 0
+    with open_memory(folder) as memory:
+        first, second = (entry.snippet() for entry in memory.steps("t"))
+        assert (first.intent.scope, first.asks, first.summary) == ("Warsaw hotel", ("lodging",), "A room")
+        assert (second.intent.scope, second.asks) == ("prices", ())
+        assert "Warsaw hotel" in [scope.name for scope in memory.inventory("t").scopes]
+        assert memory.search("lodging", trajectory="t").hits[0].snippet.step == "a"

@@ -11,6 +11,7 @@ from stitch.core import Labeler, LabelSession, Step, StepLabels
 from stitch.errors import ReplyError
 from stitch.label.model.session import ModelSession
 from stitch.label.model.windowed import WINDOW_STEPS, WindowedLabeler, WindowedSession
+from stitch.label.model.written import WrittenLabeler, WrittenSteps
 from stitch.lm import Charge, LanguageModel, Ledger, Price
 from stitch.lm.replies import prompt_of, reply_of
 
@@ -96,6 +97,10 @@ class OfflineLabeler(WindowedLabeler):
         with self._lock:
             self._desk.reply = reply
             return session.label(steps)
+
+    def written(self, steps: WrittenSteps) -> WrittenLabeler:
+        """What gives steps the labels that stand in a file, under the name of this."""
+        return WrittenLabeler(steps, name=self.name, fallback=self._fallback)
 
     def charge(self, reply: WindowReply) -> Charge | None:
         """What the reply that was accepted last cost; None if nobody counted its tokens."""

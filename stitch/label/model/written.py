@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stitch.core import Labeler, Step, StepLabels
@@ -40,25 +41,60 @@ WrittenSteps = Mapping[tuple[str, str], WrittenStep]
 """By trajectory and step."""
 
 
+class WrittenLines:
+    """Written labels as they are read line by line; of a field that several lines of a step give, the last counts."""
+
+    def __init__(self) -> None:
+        self.steps: dict[tuple[str, str], WrittenStep] = {}
+
+    def read(self, line: bytes) -> WrittenStep | None:
+        """What a line tells of a step of a trajectory; None if it is another line.
+
+        Raises:
+            ReplyError: It tells of one, in another format; the message says how.
+        """
+        try:
+            given = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return None
+        if not isinstance(given, dict) or "trajectory" not in given or "messages" in given or "reply" in given:
+            return None
+        try:
+            return WrittenStep.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise ReplyError(f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
+
+    def take(self, said: WrittenStep) -> None:
+        """Take in what a line tells of a step."""
+        key = said.trajectory, said.id
+        before = self.steps.get(key, said)
+        self.steps[key] = before.model_copy(update={name: getattr(said, name) for name in said.model_fields_set})
+
+    def by_trajectory(self) -> dict[str, WrittenSteps]:
+        """The steps of each trajectory, in the order in which trajectories were named."""
+        found: dict[str, dict[tuple[str, str], WrittenStep]] = {}
+        for key, said in self.steps.items():
+            found.setdefault(said.trajectory, {})[key] = said
+        return dict(found)
+
+
 def read_written(lines: Iterable[bytes]) -> dict[tuple[str, str], WrittenStep]:
-    """Read lines of written labels; of a field that several lines of a step give, the last counts.
+    """Read lines of written labels.
 
     Raises:
         ReplyError: A line is not in the format; the message says which and why.
     """
-    found: dict[tuple[str, str], WrittenStep] = {}
+    read = WrittenLines()
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
         try:
-            said = WrittenStep.model_validate_json(line)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise ReplyError(f"line {number}: {where or 'it'}: {first['msg'].lower()}") from None
-        key = said.trajectory, said.id
-        found[key] = found[key].model_copy(update=said.model_dump(exclude_unset=True)) if key in found else said
-    return found
+            if line.strip():
+                if (said := read.read(line)) is None:
+                    raise ReplyError("it tells of no step")
+                read.take(said)
+        except ReplyError as error:
+            raise ReplyError(f"line {number}: {error.message}") from None
+    return read.steps
 
 
 class WrittenLabeler:
