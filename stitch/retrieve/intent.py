@@ -56,6 +56,7 @@ from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.plan_parts import is_plan_in_parts
 from stitch.retrieve.question.reading import Question, read_question
 from stitch.retrieve.question.run_question import read_run_question
+from stitch.retrieve.question.scope_of_hits import is_local, scope_of_hits
 from stitch.retrieve.question.turns import last_turn
 from stitch.retrieve.rank.beside import Near, beside_rule, with_neighbors
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
@@ -308,6 +309,9 @@ class IntentRetriever:
         size = max(k, self._pool_size(asked))
         candidates = self._candidates(asked, replace(query, k=size))
         asked = _with_known_makers(asked, candidates)
+        if (placed := _in_scope_of_hits(asked, candidates)) is not None:
+            asked, query = placed, self._query(placed)
+            candidates = self._candidates(asked, replace(query, k=size))
         widest = self._constants.pool
         if size == k < widest and asked.sure and not asked.strict:
             roles = {one.snippet.role for one in candidates}
@@ -474,10 +478,26 @@ def _rule_for(ranking: Ranking, selection: Selection) -> RankingRule:
     return WEIGHTED if ranking is Ranking.WEIGHED or words else STRICT
 
 
+def _in_scope_of_hits(asked: _Asked, candidates: Sequence[Candidate]) -> _Asked | None:
+    """The same in the scope of most candidates, if nobody chose labels and a model named the scopes."""
+    if (
+        not asked.by_words
+        or asked.sure
+        or asked.request.ranking is not Ranking.AUTO
+        or form_of(asked.request.query).wide
+    ):
+        return None
+    selection = scope_of_hits([one.snippet for one in candidates])
+    if selection is None:
+        return None
+    labels = frozenset(map(asked.vocabulary.canonical_label, selection.intent_filter.labels()))
+    return replace(asked, selection=selection, labels=labels, rule=STRICT)
+
+
 def _with_known_makers(asked: _Asked, candidates: Sequence[Candidate]) -> _Asked:
     """The same, labels weighed if words made most of those that match: no label without a model is that sure."""
-    made = [one.snippet.labeled_by or "" for one in candidates if one.matched]
-    by_words = sum(maker.startswith(_WITHOUT_MODEL) for maker in made)
+    made = [one.snippet.labeled_by for one in candidates if one.matched]
+    by_words = sum(map(is_local, made))
     return replace(asked, rule=WEIGHTED) if asked.rule is STRICT and 2 * by_words > len(made) else asked
 
 
@@ -485,8 +505,6 @@ _MOST_NAMES, _SAYING_A_NAME = 4, 40
 """So many identifiers of a question are looked for, and so many of the steps that say one are taken."""
 _MOST_SETUP = 1_000
 """So many more candidates are asked for at most, so that instructions that are left out take no place."""
-_WITHOUT_MODEL = "local"
-"""How the name of a labeler begins that asks no model."""
 _HINT = "see `stitch show --memory DIR --json` for trajectories and steps"
 
 
