@@ -1,7 +1,6 @@
 """Phase 2 of CAME-Bench (Appendix A.1, A.2): what happens, as symbols, before a word of it is written.
 
-An operation says who does what, about which things, in which scope. The pragmatic constraints hold by construction and
-are checked again by `stitch.bench.generate.verify`.
+An operation says who does what, about which things, in which scope. The pragmatic constraints hold by construction.
 """
 
 from __future__ import annotations

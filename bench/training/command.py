@@ -20,7 +20,8 @@ from stitch.errors import BudgetSpentError, InputError
 
 if TYPE_CHECKING:
     from stitch.label.model.compiled import Scores
-    from stitch.pipelines.optimize import Compilation, OptimizingEstimate
+    from stitch.pipelines.optimize.compiling import Compilation
+    from stitch.pipelines.optimize.estimates import OptimizingEstimate
 
 _NAMES = ("bootstrap", "mipro", "gepa", "simba")
 
@@ -99,7 +100,9 @@ def command(
         raise InputError(f"there is no folder {str(file.parent)!r}", hint="make it, or name another file with --out")
 
     from stitch.parts import model_for
-    from stitch.pipelines.optimize import compile_program, estimate, take
+    from stitch.pipelines.optimize.compiling import compile_program
+    from stitch.pipelines.optimize.estimates import estimate
+    from stitch.pipelines.optimize.splitting import take
 
     model = model_for(**settings)
     if budget_calls is not None:

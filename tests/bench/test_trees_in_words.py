@@ -15,7 +15,7 @@ from stitch.bench.trees.suite import command
 from stitch.errors import InputError, SettingsError
 from stitch.label.model.compiled import write_compiled
 from stitch.lm import LanguageModel
-from stitch.pipelines.optimize import compile_program
+from stitch.pipelines.optimize.compiling import compile_program
 from stitch.retrieve.path.scorers import scorer_named
 from stitch.signatures.programs import TreeProgram
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of

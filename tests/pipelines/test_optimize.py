@@ -14,7 +14,9 @@ from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
 from stitch.label.model.compiled import load_compiled, write_compiled
 from stitch.lm import LanguageModel, Limits
-from stitch.pipelines.optimize import compile_program, estimate, take
+from stitch.pipelines.optimize.compiling import compile_program
+from stitch.pipelines.optimize.estimates import estimate
+from stitch.pipelines.optimize.splitting import take
 from stitch.signatures.programs import WindowProgram
 from stitch.testing.lessons import (
     LESSON,

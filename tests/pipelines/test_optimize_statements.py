@@ -11,7 +11,9 @@ from stitch import Step, open_memory
 from stitch.bench.training.sources import open_task
 from stitch.label.model.compiled import write_compiled
 from stitch.lm import LanguageModel, Limits
-from stitch.pipelines.optimize import compile_program, estimate, take
+from stitch.pipelines.optimize.compiling import compile_program
+from stitch.pipelines.optimize.estimates import estimate
+from stitch.pipelines.optimize.splitting import take
 from stitch.signatures.programs import StatementProgram
 from stitch.testing.lessons import extracting_pupil, write_asked_days
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion

@@ -18,7 +18,8 @@ from stitch.bench.training.filters import FilterTask, filter_lessons
 from stitch.bench.training.labels import LabelTask, Made, Right, lessons_of
 from stitch.core import Selection
 from stitch.errors import InputError
-from stitch.pipelines.optimize import Lesson, hold_back, take
+from stitch.pipelines.optimize.splitting import hold_back, take
+from stitch.pipelines.optimize.tasks import Lesson
 
 NO_MEMORY: Any = None
 

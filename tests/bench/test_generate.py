@@ -1,0 +1,342 @@
+"""The generator: plans obey their constraints, words say the plan in two voices, files are those of the release."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stitch.bench.data.came import load_came
+from stitch.bench.data.sets import load_labels, load_questions
+from stitch.bench.generate import SIZES, GeneratedTrajectory, Size, VerificationError, generate, verify
+from stitch.bench.generate.command import group
+from stitch.bench.generate.environment import DebateWorld, TravelWorld, build_debate_world, build_travel_world
+from stitch.bench.generate.focus import Scene
+from stitch.bench.generate.realization import Decks, RealizationRequest
+from stitch.bench.generate.refinement import Mention, refer_in_travel, segment
+from stitch.bench.generate.run_worlds import ABILITIES, WORLDS
+from stitch.bench.generate.runs import FORMATS, Memory, RunSettings, generate_runs
+from stitch.bench.generate.statistics import implicit_reference_share, statistics
+from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, plan_debate, plan_trip
+from stitch.bench.generate.verify import resolve
+from stitch.bench.generate.wordings import WORDINGS
+from stitch.errors import InputError, SettingsError
+from stitch.testing.model import LoopbackProvider, fields_of
+
+WORLD, DEBATE_WORLD = build_travel_world(Random(1)), build_debate_world(Random(1), evidence=50)
+TRIP, DEBATE = generate("travel", SIZES["S"], seed="made"), generate("debate", SIZES["S"], seed="made")
+BOTH = pytest.mark.parametrize("made", [TRIP, DEBATE], ids=["travel", "debate"])
+
+
+def test_a_world_has_places_with_names_and_prices_of_their_own() -> None:
+    places = [place for kind in WORLD.places.values() for place in kind]
+    assert Counter(place.kind for place in places) == {"hotel": 100, "restaurant": 100, "attraction": 100}
+    assert len({place.price for place in places}) == len({place.name.split()[0] for place in places}) == 300
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(0, 200))
+def test_every_trip_obeys_the_constraints_and_decides_every_slot(seed: int, days: int, exchanges: int) -> None:
+    board = plan_trip(WORLD, Random(seed), days=days, exchanges=exchanges)
+    known: dict[tuple[int, str], set[str]] = defaultdict(set)
+    day = 0
+    for op in board.operations:
+        if op.role == "user":
+            assert (op.action == "SET_DAY") == (op.day != day)
+            day = op.day
+            if op.action == "PROPOSE":
+                assert op.objects[0] not in known[day, op.slot]
+                known[day, op.slot].update(op.objects)
+            assert set(op.objects) <= known[day, op.slot]
+            assert op.action != "COMPARE" or len(set(op.objects)) == 2
+    assert all(board.decided(planned, slot) for planned in range(1, days + 1) for slot in KIND_OF_SLOT)
+
+
+@given(st.integers(0, 10_000), st.integers(12, 120), st.integers(0, 20))
+def test_every_debate_obeys_the_constraints_and_has_the_length_wanted(seed: int, turns: int, citations: int) -> None:
+    board = plan_debate(DEBATE_WORLD, Random(seed), turns=turns, citations=citations)
+    assert len(board.operations) == turns
+    done: dict[str, set[str]] = defaultdict(set)
+    for op in board.operations:
+        if op.action in ("attack", "defend", "concede"):
+            assert "propose" in done[op.target]
+            assert "concede" not in done[op.target]
+            assert op.action != "concede" or {"attack", "defend"} <= done[op.target]
+        done[op.target].add(op.action)
+    assert [op.action for op in board.operations[-2:]] == ["summarize"] * 2
+
+
+@BOTH
+def test_answers_follow_from_the_plan(made: GeneratedTrajectory) -> None:
+    texts = {turn.id: turn.text for turn in made.turns}
+    board = made.storyboard
+    assert len({question.id for question in made.questions}) == len(made.questions)
+    for question in made.questions:
+        assert question.items
+        assert set(question.turns) <= texts.keys()
+        if found := re.fullmatch(r"Q2-([A-Z]+)-Day(\d)", question.id):
+            assert question.answer == board.decided(int(found[2]), found[1].lower())[-1]
+        elif found := re.fullmatch(r"Q3-([PR])-(.+)", question.id):
+            assert isinstance(made.world, TravelWorld)
+            place = made.world.place(found[2])
+            assert question.answer == (place.price if found[1] == "P" else place.rating)
+            assert any(question.answer in texts[turn] for turn in question.turns)
+        elif isinstance(made.world, DebateWorld) and question.type != "type_1":
+            citations = [evidence.citation for evidence in made.world.evidence.values()]
+            assert {name for turn in question.turns for name in citations if name in texts[turn]} == set(question.items)
+    assert statistics(TRIP)["questions_by_type"] == {"type_1": 15, "type_2": 15, "type_3": 10, "type_4": 2}
+
+
+def test_names_are_said_when_proposed_and_nearly_never_afterwards() -> None:
+    named: dict[str, list[bool]] = defaultdict(list)
+    for index, turns in TRIP.by_operation().items():
+        op = TRIP.storyboard.operations[index]
+        if op.role == "user" and op.objects:
+            named[op.action].append(all(name in " ".join(turn.text for turn in turns) for name in op.objects))
+    assert all(named["PROPOSE"])
+    for action in ("INQUIRE", "DECIDE", "COMPARE"):
+        assert sum(named[action]) <= 0.25 * len(named[action])
+    assert 0.8 <= implicit_reference_share(TRIP) <= 0.95
+
+
+def test_a_debate_never_says_the_title_of_its_evidence() -> None:
+    assert isinstance(DEBATE.world, DebateWorld)
+    titles = [evidence.title for evidence in DEBATE.world.evidence.values()]
+    assert not any(title in turn.text for turn in DEBATE.turns for title in titles)
+
+
+PLACES = tuple(f"Place{letter} Inn" for letter in "ABCDEFGHIJKLMNOPQRSTUVW")
+
+
+@given(st.integers(0, 10**6), st.integers(1, len(PLACES)), st.data())
+def test_what_refers_to_a_place_can_be_resolved_to_it(seed: int, number: int, data: st.DataObject) -> None:
+    known = PLACES[:number]
+    name = data.draw(st.sampled_from(known))
+    slot = data.draw(st.sampled_from(sorted(KIND_OF_SLOT)))
+    op = Operation(0, "user", "INQUIRE", (name,), 3, slot)
+    scene = Scene(known)
+    refined = refer_in_travel(op, f"What about {name}? Is {name}'s price fair?", scene=scene, rng=Random(seed))
+    expression = refined.mentions[0].text
+    assert name in expression or resolve(expression, op, scene) == name
+    assert resolve(expression, op._replace(day=4), scene) is None
+
+
+SCENE = Scene(
+    ("A", "B", "C"), chosen="B", last="C", near=True,
+    told=(("A", "a clock", "by a river"), ("B", "a dog", "uphill"), ("C", "a dog", "downhill")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("number two on my lunch pile", "B"), ("#3 for lunch", "C"), ("the 2. restaurant for lunch", "B"),
+        ("the newest lunch one", "C"), ("the lunch one with a clock", "A"), ("the lunch one with a dog", None),
+        ("the lunch one that is uphill", "B"), ("the lunch one we booked", "B"), ("that one", "C"),
+        ("the other lunch one", None), ("the first one for dinner on day 1", None), ("number nine", None),
+        ("the second restaurant I raised for day 2's lunch", "B"), ("the first one on the first day", None),
+    ],
+)  # fmt: skip
+def test_expressions_are_resolved_by_their_words(expression: str, name: str | None) -> None:
+    assert resolve(expression, Operation(0, "user", "INQUIRE", ("A",), 2, "lunch"), SCENE) == name
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.integers(0, 1000))
+def test_segmentation_keeps_every_sentence_whole_and_in_order(lengths: list[int], seed: int) -> None:
+    sentences = [" ".join(["word"] * length) + f"{number}." for number, length in enumerate(lengths)]
+    turns = segment(" ".join(sentences), rng=Random(seed))
+    assert " ".join(turns) == " ".join(sentences)
+    assert all(turn.endswith(".") and len(turn.split()) <= 140 for turn in turns)
+
+
+@given(st.integers(2, 12), st.integers(0, 1000))
+def test_a_deck_deals_half_of_the_pool_before_anything_returns(size: int, seed: int) -> None:
+    dealt = Decks(Random(seed)).deal_many("pool", tuple(f"entry {number}" for number in range(size)), 6 * size)
+    for start in range(len(dealt) - size // 2):
+        window = dealt[start : start + size // 2 + 1]
+        assert len(set(window)) == len(window)
+
+
+def sentences(thing: Any) -> Iterator[str]:
+    """Every string that a wording holds, with fields taken out."""
+    if isinstance(thing, str):
+        yield " ".join(re.sub(r"\{\w+\}", " ", thing).lower().split())
+    else:
+        for part in thing.values() if isinstance(thing, dict) else thing:
+            yield from sentences(part)
+
+
+def test_the_two_voices_share_no_sentence_and_tell_the_same_plan() -> None:
+    said = []
+    for wording in WORDINGS.values():
+        texts = sentences((wording.travel.user, wording.travel.agent, *wording.debate[:-1], *wording.questions[:-1]))
+        said.append({s for s in texts if len(re.findall(r"[a-z]+", s)) >= 4 and "breakfast at [breakfast]" not in s})
+    assert list(WORDINGS) == ["plain", "chat"]
+    assert said[0] & said[1] == set()
+    for plain in (TRIP, DEBATE):
+        domain = "travel" if plain is TRIP else "debate"
+        other = generate(domain, SIZES["S"], seed="made", wording=WORDINGS["chat"])
+        assert other.storyboard == plain.storyboard
+        assert [question.items for question in other.questions] == [question.items for question in plain.questions]
+        assert not {turn.text for turn in other.turns} & {turn.text for turn in plain.turns}
+
+
+def damaged(made: GeneratedTrajectory, role: str, action: str, changes: Any) -> GeneratedTrajectory:
+    """The trajectory with the first turn of an operation changed."""
+    turns = list(made.turns)
+    for place, turn in enumerate(turns):
+        op = made.storyboard.operations[turn.operation]
+        if (op.role, op.action) == (role, action):
+            turns[place] = turn._replace(**changes)
+            return made._replace(turns=tuple(turns))
+    raise AssertionError("nothing to damage")
+
+
+PRO = "pro-side-debater"
+
+
+@pytest.mark.parametrize(
+    ("made", "role", "action", "changes", "complaint"),
+    [
+        (TRIP, "user", "SET_DAY", {"text": "On to day 9."}, "name its day"),
+        (TRIP, "user", "PROPOSE", {"text": "How about that one for lunch?"}, "name what it"),
+        (TRIP, "user", "DECIDE", {"text": "Let's settle on it."}, "lacks"),
+        (TRIP, "user", "DECIDE", {"mentions": ()}, "mention its objects"),
+        (TRIP, "user", "INQUIRE", {"text": "Hello there."}, "does not ask"),
+        (TRIP, "user", "DECIDE", {"role": "travel_agent"}, "by its role"),
+        (TRIP, "travel_agent", "DECIDE", {"text": "It costs $12.00."}, "was not asked for"),
+        (DEBATE, PRO, "propose", {"text": "I rest."}, "state its contention"),
+        (DEBATE, PRO, "defend", {"text": "I stand by it."}, "lacks"),
+        (DEBATE, PRO, "defend", {"mentions": (Mention("the", "pro_contention_1"),)}, "misled by"),
+        (DEBATE, "con-side-debater", "summarize", {"text": "I rest."}, "leaves out"),
+    ],
+)
+def test_damage_is_found(made: GeneratedTrajectory, role: str, action: str, changes: Any, complaint: str) -> None:
+    verify(made)
+    with pytest.raises(VerificationError, match=complaint):
+        verify(damaged(made, role, action, changes))
+
+
+@pytest.mark.parametrize("domain", ["travel", "debate"])
+def test_what_a_writer_gets_wrong_twice_is_said_by_the_templates(domain: str) -> None:
+    calls: list[Operation] = []
+
+    def write(request: RealizationRequest) -> str:
+        calls.append(request.operation)
+        return "I would rather talk about the weather."
+
+    made = generate(domain, Size(tokens=3_000, days=1, evidence=10, citations=2), seed="writer", write=write)
+    verify(made)
+    said = made.by_operation()
+    for index, op in enumerate(made.storyboard.operations):
+        if op.action.lower() == "propose" and op.role != "travel_agent":
+            assert calls.count(op) == 2
+            assert not any("weather" in turn.text for turn in said[index])
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(group, list(map(str, arguments)))
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("domain", ["travel", "debate"])
+def test_the_layout_and_the_fields_are_those_of_the_release(domain: str, tmp_path: Path) -> None:
+    arguments = ("came", "--domain", domain, "--seed", "4", "--trajectories", "2", "--wording", "chat", "--json")
+    report = json.loads(run(*arguments, "--out", tmp_path / "out").output)
+    turns, questions = (lines(tmp_path / "out" / "traj-1" / f"{name}.jsonl") for name in ("turns", "questions"))
+    for turn in turns:
+        assert set(turn) == {"id", "role", "content", "partition", "action", "action_object"}
+    stamps = [turn["content"].rpartition(" ----TIMESTAMP: ")[2] for turn in turns]
+    assert stamps == sorted(stamps)
+    for question in questions:
+        assert set(question) == {
+            "id", "type", "content", "answer", "question_turn_ids", "answer_turn_ids", "answer_type",
+        }  # fmt: skip
+        assert question["question_turn_ids"] == [turn["id"] for turn in turns]
+    assert report["wording"] == "chat"
+    assert report["questions"] == sum(report["questions_by_type"].values())
+    assert load_came(tmp_path / "out").questions
+    run(*arguments, "--out", tmp_path / "again")
+    for path in (tmp_path / "out").rglob("*.jsonl"):
+        assert path.read_bytes() == (tmp_path / "again" / path.relative_to(tmp_path / "out")).read_bytes()
+    refused = run(*arguments, "--out", tmp_path / "out")
+    assert isinstance(refused.exception, InputError)
+    assert "already holds a benchmark" in str(refused.exception)
+
+
+def test_the_table_sets_the_authors_example_beside_it(tmp_path: Path) -> None:
+    told = run("came", "--domain", "travel", "--out", tmp_path).output
+    assert all(each in told for each in ("one trajectory", "authors' example", "186", "0.905"))
+    assert isinstance(run("came", "--domain", "travel", "--wording", "chat", "--model", "--out", "x").exception,
+                      SettingsError)  # fmt: skip
+
+
+def write(system: str, user: str) -> Any:
+    """Writes what has to be said; of debates, nothing that can be used."""
+    fields = fields_of(user)
+    return {"text": ""} if "debater" in fields["speaker"] else {"text": f"{fields['plan']}: {fields['must_say']}."}
+
+
+@pytest.mark.parametrize(("domain", "written"), [("travel", True), ("debate", False)])
+def test_a_model_writes_when_asked_to(domain: str, written: bool, tmp_path: Path, monkeypatch: Any) -> None:
+    arguments = ("came", "--domain", domain, "--model", "--json", "--out", tmp_path / "made")
+    monkeypatch.delenv("STITCH_MODEL", raising=False)
+    assert isinstance(run(*arguments).exception, SettingsError)
+    with LoopbackProvider(write) as provider:
+        for name, value in {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k"}.items():
+            monkeypatch.setenv(f"STITCH_{name}", value)
+        report = json.loads(run(*arguments).stdout)
+    assert report["model"] == "openai/m"
+    assert report["model_calls"] >= sum(figures["operations"] for figures in report["per_trajectory"])
+    assert bool(report["written_by_model"]) is written
+
+
+def runs(**settings: Any) -> Memory:
+    [memory] = generate_runs(RunSettings(**{"steps": 400, "seed": 3, **settings}))
+    return memory
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_answer_of_a_run_stands_in_its_evidence(form: str) -> None:
+    memory = runs(formats=(form,))
+    said = {step["id"]: json.dumps(step) for step in memory.trajectory["steps"]}
+    for question in memory.questions:
+        told = " ".join(said[step] for step in question["evidence"]).lower()
+        if question["type"] in ("recall", "state update"):
+            assert all(word in told for word in question["answer"].strip("$").lower().split(", ")), question
+    assert {question["type"] for question in memory.questions} == set(ABILITIES)
+    assert len(WORLDS) == 5
+    assert 400 <= len(memory.trajectory["steps"]) <= 420
+
+
+def test_goals_are_woven_and_no_call_is_parted_from_its_result() -> None:
+    steps = runs(formats=("json",)).trajectory["steps"]
+    scopes = [step["gold"]["scope"][0] for step in steps]
+    assert sum(before != after for before, after in pairwise(scopes)) > len(set(scopes))
+    for before, after in pairwise(steps):
+        if "tool_calls" in before:
+            assert after["tool_name"] == before["tool_calls"][0]["name"]
+    assert runs() == runs() != runs(seed=4)
+
+
+def test_the_command_writes_runs_that_the_bench_reads(tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    figures = json.loads(run("runs", "--steps", "200", "--memories", "2", "--out", out, "--json").output)
+    data = load_questions(out)
+    assert (len(data.trajectories), data.steps, len(data.questions)) == (2, figures["steps"], figures["questions"])
+    assert set(load_labels(out / "trajectories.jsonl").gold) == {"runs-0-0", "runs-0-1"}
+    assert isinstance(run("runs", "--out", out).exception, InputError)
+    with pytest.raises(InputError, match="no format 'xml'"):
+        list(generate_runs(RunSettings(formats=("xml",))))
