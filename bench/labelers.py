@@ -39,11 +39,6 @@ def labeler_named(name: str) -> Labeler:
 Change = Callable[[StepLabels], StepLabels]
 
 
-def without_references(labels: StepLabels) -> StepLabels:
-    """Labels of a step whose references stay as they were said."""
-    return labels.model_copy(update={"references": ()})
-
-
 def with_targets(labels: StepLabels) -> StepLabels:
     """Labels with the values that the step mentions as targets, folded: the fourth kind of the authors' code."""
     intent = labels.intent

@@ -264,13 +264,8 @@ def opener(
     *,
     selector: FilterSelector | None = None,
     count: DensityCount = DensityCount.VALUES,
-    tends: bool = True,
 ) -> Opener:
-    """Makes memories as `default_opener` does, but with another labeler, selector or density.
-
-    Their retrievers are intent, themes, and the latter without Stage I (`themes-topk`), without the hierarchy
-    (`themes-flat`) and with Stage II by clues (`themes-clues`); themes are split and merged if they are to be tended.
-    """
+    """Makes memories as `default_opener` does, but with another labeler, selector or density."""
 
     def open_in(folder: Path) -> Memory:
         from stitch.embed import LexicalEncoder, StaticEmbedder
@@ -280,15 +275,14 @@ def opener(
         from stitch.memory import Memory, MemoryParts, SearchDefaults
         from stitch.observe import Observers
         from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
-        from stitch.retrieve.themes import THEME_CONSTANTS, ThemesRetriever
-        from stitch.retrieve.themes.gate import ClueGate
+        from stitch.retrieve.themes import ThemesRetriever
         from stitch.store import EdgeStore
         from stitch.themes import TenantThemes
 
         embedder, lexical = StaticEmbedder(), LexicalEncoder()
         store = EdgeStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
         journal = SqliteJournal(folder / "journal.sqlite")
-        themes = TenantThemes(journal=journal, embedder=embedder, tends=tends)
+        themes = TenantThemes(journal=journal, embedder=embedder)
         ingestor = Ingestor(
             journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical, projections=[themes]
         )
@@ -306,19 +300,11 @@ def opener(
         covering = ThemesRetriever(
             steps=intent, store=store, embedder=embedder, counter=PieceCounter(), hierarchies=themes.of
         )
-        top = replace(THEME_CONSTANTS, coverage_share=0.0, repeat=0.0, rest=0.0)
-        retrievers = (
-            intent,
-            covering,
-            covering.with_constants(top, mode="themes-topk"),
-            covering.with_constants(THEME_CONSTANTS, mode="themes-flat", flat=True),
-            covering.with_constants(THEME_CONSTANTS, mode="themes-clues", gate=ClueGate()),
-        )
         parts = MemoryParts(
             folder=folder,
             ingestor=ingestor,
             themes=themes,
-            retrievers={own.mode: own for own in retrievers},
+            retrievers={own.mode: own for own in (intent, covering)},
             defaults=SearchDefaults(),
             observer=Observers([]),
             ledger=Ledger(),

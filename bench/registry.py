@@ -14,7 +14,6 @@ from stitch.bench.labelers import (
     gold_filter,
     labeler_named,
     with_targets,
-    without_references,
 )
 from stitch.bench.memories import LessSelector, MemoryMethod, SharedMemory, TargetSelector
 from stitch.bench.methods import Method
@@ -51,21 +50,6 @@ class Bench:
         memory = self._memory("default", lambda: memories.default_opener(self.labels))
         return MemoryMethod(name, memory, memories.as_selected, retriever=name)
 
-    def ablated(self, name: str) -> MemoryMethod:
-        """The lens of themes without one of its parts."""
-        make = memories.opener(labeler_named(self.labels))
-        return MemoryMethod(name, self._memory("ablated", lambda: make), memories.as_selected, retriever=name)
-
-    def untended(self, name: str) -> MemoryMethod:
-        """The lens of themes, over themes that are neither split nor merged."""
-        make = memories.opener(labeler_named(self.labels), tends=False)
-        return MemoryMethod(name, self._memory(name, lambda: make), memories.as_selected, retriever="themes")
-
-    def without_coreference(self, name: str) -> MemoryMethod:
-        """The default memory, but what was said stays as it was said."""
-        labeler = ChangedLabeler(labeler_named(self.labels), without_references, name="no-references")
-        return MemoryMethod(name, self._memory(name, lambda: memories.opener(labeler)), memories.as_selected)
-
     def without(self, name: str, kind: LabelKind) -> MemoryMethod:
         """The default labels, of which questions choose none of a kind."""
         from stitch.retrieve import LocalFilterSelector
@@ -100,13 +84,8 @@ METHODS: dict[str, Callable[[Bench], Method]] = {
     "stitch-no-scope": lambda bench: bench.without("stitch-no-scope", LabelKind.SCOPE),
     "stitch-no-event": lambda bench: bench.without("stitch-no-event", LabelKind.EVENT_TYPE),
     "stitch-no-entity": lambda bench: bench.without("stitch-no-entity", LabelKind.ENTITY_TYPE),
-    "stitch-no-coreference": lambda bench: bench.without_coreference("stitch-no-coreference"),
     "stitch-unlabeled": lambda bench: bench.stitch("stitch-unlabeled", memories.no_labels),
     "themes": lambda bench: bench.lens("themes"),
-    "themes-topk": lambda bench: bench.ablated("themes-topk"),
-    "themes-flat": lambda bench: bench.ablated("themes-flat"),
-    "themes-clues": lambda bench: bench.ablated("themes-clues"),
-    "themes-no-split-merge": lambda bench: bench.untended("themes-no-split-merge"),
     "auto": lambda bench: bench.lens("auto"),
     GOLD_METHOD: lambda bench: bench.with_gold(GOLD_METHOD),
     "density-by-kind": lambda bench: bench.by_kind("density-by-kind"),

@@ -98,7 +98,8 @@ class Wording(NamedTuple):
 
 def _read(name: str) -> Any:
     """A file of phrases, with tuples for lists."""
-    return _frozen(json.loads(files(__package__).joinpath("phrases", f"{name}.json").read_text(encoding="utf-8")))
+    file = files(__package__) / "phrases" / f"{name}.json"
+    return _frozen(json.loads(file.read_text(encoding="utf-8")))
 
 
 def _frozen(value: Any) -> Any:

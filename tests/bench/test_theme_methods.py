@@ -12,7 +12,7 @@ from stitch.bench.samples import PARTY_NOTES
 from stitch.bench.suites.retrieval import measure_retrieval
 from stitch.bench.suites.running import Options
 
-METHODS = "stitch,themes,themes-topk,themes-flat,themes-no-split-merge,auto,oracle"
+METHODS = "stitch,themes,auto,oracle"
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_every_method_tells_recall_inside_each_budget_overall_and_by_type(figure
 def test_all_evidence_is_found_where_whole_steps_do_not_fit(figures) -> None:
     methods = figures["methods"]
     assert methods["stitch"]["all_in"]["512"] == 1.0  # of long steps a context shows what matters, too
-    for name in ("themes", "themes-flat", "themes-no-split-merge", "auto"):
+    for name in ("themes", "auto"):
         assert (name, methods[name]["all_in"]["512"]) == (name, 1.0)
 
 
