@@ -18,7 +18,7 @@ PACKAGES = sorted(
 
 
 def test_there_are_such_packages() -> None:
-    assert {"stitch", "stitch.store", "stitch.pipelines.optimize"} <= set(PACKAGES)
+    assert {"stitch", "stitch.store"} <= set(PACKAGES)
 
 
 @pytest.mark.parametrize("name", PACKAGES)
