@@ -1,89 +1,158 @@
-"""Short steps beside the first hits come right after these; the first hits themselves stay as they are."""
+"""Short steps beside the first hits, and stretches where hits lie dense, come right after the very first hits."""
 
 import dataclasses
 from collections.abc import Sequence
 
 import pytest
 
-from stitch.core import LabelInventory, MemorySnippet, RetrievalResult, SearchRequest, SnippetRecord, Trust
+from stitch.core import LabelInventory, MemorySnippet, RetrievalResult, SearchRequest, Trust
 from stitch.embed import HashingEmbedder, LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
-from stitch.retrieve.constants import CONSTANTS
+from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.rank.beside import BESIDE
 from stitch.testing.storing import ListStore
 
 EMBEDDER, LEXICAL = HashingEmbedder(), LexicalEncoder()
-ASKED = "the lighthouse keeper"
+SUMMARY, FACT = "Summarize the discussion about the lighthouse keeper.", "Which lighthouse has the keeper?"
+DENSE = dataclasses.replace(CONSTANTS, stretch_first=1, stretch_hits=4, stretch_reach=3, beside_hits=4, beside_reach=1)
+NEAR = dataclasses.replace(CONSTANTS, beside_hits=2, beside_reach=2)
 
 
-def step(position: int, text: str, *, session: str | None = None, trust: Trust = Trust.MEDIUM) -> MemorySnippet:
-    return MemorySnippet(
-        tenant="a", trajectory="t", step=str(position), position=position, role="user", text=text, resolved=text,
-        recorded=0.0, session=session, trust=trust,
-    )  # fmt: skip
+def steps_of(texts: dict[int, str], **of: dict[str, object]) -> list[MemorySnippet]:
+    """Steps of boats and nets with others among them; `s12={...}` says more of step 12."""
+    every = {number: f"boats and nets {number}" for number in range(60)} | texts
+    return [
+        MemorySnippet(
+            tenant="a", trajectory="t", step=str(position), position=position, role="user", text=text, resolved=text,
+            recorded=0.0, trust=Trust.MEDIUM,
+        ).model_copy(update=of.get(f"s{position}", {}))
+        for position, text in every.items()
+    ]  # fmt: skip
 
 
-def told(*, session_of_last: str | None = None, trust_of_last: Trust = Trust.MEDIUM) -> list[MemorySnippet]:
-    """Two hits far apart, each with something short and something long beside, among much of something else."""
-    texts = {number: f"boats and nets {number}" for number in range(60)}
-    texts[10], texts[50] = "the lighthouse keeper spoke", "a keeper of bees"
-    texts[11], texts[12] = "he said no", "boats " * 200
-    steps = [step(number, text) for number, text in texts.items()]
-    steps[9] = step(9, "why, then?", session=session_of_last, trust=trust_of_last)
-    return steps
-
-
-def search(steps: Sequence[MemorySnippet], *, k: int, hits: int = 2, min_trust: Trust | None = None) -> RetrievalResult:
-    store = ListStore()
-    records: list[SnippetRecord] = make_records(steps, embedder=EMBEDDER, lexical=LEXICAL)
-    store.put(records)
-    constants = dataclasses.replace(CONSTANTS, beside_hits=hits, beside_reach=2)
-    retriever = IntentRetriever(
-        store=store,
-        selector=LocalFilterSelector(),
-        embedder=EMBEDDER,
-        lexical=LEXICAL,
-        inventories=lambda tenant, trajectory: LabelInventory(steps=len(steps)),
-        counter=PieceCounter(),
-        constants=constants,
+def dense(**of: dict[str, object]) -> list[MemorySnippet]:
+    """The keeper is talked about from 10 to 14, and named once more at 40."""
+    said = (
+        "the lighthouse keeper",
+        "a keeper of what",
+        "who is never there",
+        "lighthouse keeper, yes",
+        "and never paid",
     )
-    return retriever.search(SearchRequest(query=ASKED, tenant="a", k=k, min_trust=min_trust))
+    return steps_of({**dict(enumerate(said, 10)), 40: "the discussion of a keeper"}, **of)
 
 
-def found(result: RetrievalResult) -> list[str]:
-    return [hit.snippet.step for hit in result.hits]
+def apart(**of: dict[str, object]) -> list[MemorySnippet]:
+    """Two hits far apart, each with something short and something long beside."""
+    said = {9: "why, then?", 10: "the lighthouse keeper spoke", 11: "he said no", 12: "boats " * 200}
+    return steps_of({**said, 50: "a keeper of bees"}, **of)
+
+
+def search(
+    steps: Sequence[MemorySnippet], query: str, *, k: int = 30, constants: Constants = DENSE, **given: object
+) -> RetrievalResult:
+    store = ListStore()
+    store.put(make_records(steps, embedder=EMBEDDER, lexical=LEXICAL))
+    retriever = IntentRetriever(
+        store=store, selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL, counter=PieceCounter(),
+        inventories=lambda tenant, trajectory: LabelInventory(steps=len(steps)), constants=constants,
+    )  # fmt: skip
+    return retriever.search(SearchRequest.model_validate({"query": query, "tenant": "a", "k": k, **given}))
+
+
+def found(steps: Sequence[MemorySnippet], query: str = SUMMARY, **given: object) -> list[str]:
+    return [hit.snippet.step for hit in search(steps, query, **given).hits]  # type: ignore[arg-type]
+
+
+def beside(steps: Sequence[MemorySnippet], *, k: int = 40, **given: object) -> list[str]:
+    return found(steps, "the lighthouse keeper", k=k, constants=NEAR, **given)
 
 
 def test_short_neighbors_of_a_better_hit_come_first_and_long_ones_stay_where_they_are() -> None:
-    result = search(told(), k=40)
-    assert found(result)[:8] == ["10", "50", "11", "9", "8", "51", "49", "52"]
-    assert "12" not in found(result)[:9]
+    order = beside(apart())
+    assert order[:8] == ["10", "50", "11", "9", "8", "51", "49", "52"]
+    assert "12" not in order[:9]
 
 
-def test_the_order_is_that_of_the_rule_that_the_result_names() -> None:
-    result = search(told(), k=40)
-    assert list(result.hits) == sorted(result.hits, key=result.rule.key)
-    assert [hit.parts[BESIDE] for hit in result.hits[:3]] == [1.0, 1.0, pytest.approx(0.9)]
-    assert {hit.parts[BESIDE] for hit in result.hits[9:]} == {0.0}
+def test_what_stands_among_many_hits_comes_before_a_hit_that_stands_alone() -> None:
+    summary, fact = found(dense()), found(dense(), FACT)
+    assert set(summary[:4]) == {"10", "11", "12", "13"}
+    assert summary.index("14") < summary.index("40")
+    assert fact.index("40") < fact.index("12")
 
 
-def test_a_shorter_list_of_hits_is_the_beginning_of_the_longer_one() -> None:
-    assert found(search(told(), k=7)) == found(search(told(), k=40))[:7]
-    assert found(search(told(), k=2)) == found(search(told(), k=40))[:2]
+@pytest.mark.parametrize(
+    ("names", "among_many"),
+    [
+        (("Ann", "Ben", "Cem", "Ann"), True),
+        (("Ann", "Ben"), False),
+        (("user", "assistant", "tool", "system"), False),
+    ],
+)
+def test_where_three_or_more_talk_a_fact_is_asked_of_a_stretch_too(names: tuple[str, ...], among_many: bool) -> None:
+    steps = [each.model_copy(update={"role": names[each.position % len(names)]}) for each in dense()]
+    order = found(steps, FACT)
+    assert (order.index("12") < order.index("40")) == among_many
 
 
-def test_who_asks_for_no_more_than_the_first_hits_gets_no_neighbors() -> None:
-    result = search(told(), k=20, hits=20)
+def test_those_of_another_talk_do_not_make_it_one_of_many() -> None:
+    def of(position: int) -> dict[str, object]:
+        later = position >= 20
+        return {"role": "Cem", "session": f"{position}"} if later else {"role": ("Ann", "Ann", "Ben")[position % 3]}
+
+    order = found([each.model_copy(update=of(each.position)) for each in dense()], FACT)
+    assert order.index("40") < order.index("12")
+
+
+def test_the_very_first_hits_stay_where_they_are() -> None:
+    first = found(dense(), k=4, constants=dataclasses.replace(DENSE, stretch_first=4))
+    for kept in (1, 2, 3):
+        assert found(dense(), constants=dataclasses.replace(DENSE, stretch_first=kept))[:kept] == first[:kept]
+
+
+@pytest.mark.parametrize(("query", "k"), [(SUMMARY, 10), (FACT, 20)])
+def test_who_asks_for_no_more_than_the_very_first_hits_gets_these(query: str, k: int) -> None:
+    result = search(dense(), query, k=k, constants=CONSTANTS)
+    assert len(result.hits) == k
     assert BESIDE not in result.rule.parts
     assert all(BESIDE not in hit.parts for hit in result.hits)
 
 
-def test_another_session_is_not_beside() -> None:
-    assert found(search(told(session_of_last="next day"), k=40))[:4] == ["10", "50", "11", "8"]
+def test_a_shorter_list_of_hits_is_the_beginning_of_the_longer_one() -> None:
+    longest = found(dense())
+    assert [found(dense(), k=k) for k in (2, 3, 7)] == [longest[:k] for k in (2, 3, 7)]
+    assert len(set(longest)) == len(longest) == 30
+    assert [beside(apart(), k=k) for k in (2, 7)] == [beside(apart())[:k] for k in (2, 7)]
 
 
-def test_what_the_request_does_not_trust_is_not_let_in_as_a_neighbor() -> None:
-    steps = told(trust_of_last=Trust.LOW)
-    assert "9" in found(search(steps, k=40))[:5]
-    assert "9" not in found(search(steps, k=40, min_trust=Trust.MEDIUM))
+def test_the_order_is_that_of_the_rule_that_the_result_names() -> None:
+    summary, fact = search(dense(), SUMMARY), search(apart(), "the lighthouse keeper", k=40, constants=NEAR)
+    for result in (summary, fact):
+        assert list(result.hits) == sorted(result.hits, key=result.rule.key)
+    worth = [hit.parts[BESIDE] for hit in summary.hits]
+    assert (worth[0], worth[1]) == (1.0, 0.5)
+    assert all(0.0 <= each <= 0.5 for each in worth[1:])
+    assert [hit.parts[BESIDE] for hit in fact.hits[:3]] == [1.0, 1.0, pytest.approx(0.9)]
+
+
+def test_the_short_steps_of_stretches_fill_a_context_that_may_be_filled() -> None:
+    steps = steps_of({n: "the lighthouse keeper" if n % 9 == 4 else f"and then {n}" for n in range(400)})
+    filled = search(steps, SUMMARY, fill_budget=True, constants=CONSTANTS)
+    assert len(filled.context_hits) > filled.request.depth > 100
+    assert len(found(steps, constants=CONSTANTS)) == 30
+
+
+def test_a_long_step_has_to_be_worth_its_length() -> None:
+    short, long = found(dense()), found(dense(s12={"text": "never there " * 60}))
+    assert short.index("12") < 5 < long.index("12")
+
+
+def test_another_session_and_what_is_not_trusted_are_not_let_in() -> None:
+    assert "12" not in found(dense(s12={"session": "next day"}))[:8]
+    assert beside(apart(s9={"session": "next day"}))[:4] == ["10", "50", "11", "8"]
+    low = {"trust": Trust.LOW}
+    assert "12" in found(dense(s12=low))[:5]
+    assert "12" not in found(dense(s12=low), min_trust=Trust.MEDIUM)
+    assert "9" in beside(apart(s9=low))[:5]
+    assert "9" not in beside(apart(s9=low), min_trust=Trust.MEDIUM)

@@ -16,397 +16,220 @@ from stitch.retrieve.links.linking import MOST_LINKED, with_links
 from stitch.retrieve.links.superseded import superseded
 from stitch.retrieve.links.wording import because, no_longer
 
-LOOKS, CHANGES, PAYS = ("read",), ("edit",), ("pay",)
+Exchange = tuple[str, str, object]
+"""A call, its act, and what came back; with an outcome before a colon where that is no success."""
+
+W26, ALL, UPDATE = 'get_order(order_id="W26")', "list_orders()", 'update_order(order_id="W26")'
 
 
-class Run:
-    """Steps of a run, one after the other."""
+def run_of(*said: Exchange | str) -> list[MemorySnippet]:
+    """The steps of a run, one after the other; a text alone is the user's, "me: ..." the agent's."""
+    steps: list[MemorySnippet] = []
 
-    def __init__(self, goal: str = "the lamp") -> None:
-        self.steps: list[MemorySnippet] = []
-        self.goal = goal
-
-    def says(self, role: str, text: str, *, tools: tuple[str, ...] = (), events: tuple[str, ...] = ()) -> MemorySnippet:
+    def put(role: str, text: str, tools: tuple[str, ...] = (), events: tuple[str, ...] = ()) -> None:
         origin = {"user": Origin.USER, "tool": Origin.TOOL}.get(role, Origin.AGENT)
-        position = len(self.steps)
-        self.steps.append(
-            MemorySnippet(
-                tenant="a", trajectory="t", step=f"s{position}", position=position, role=role, text=text,
-                resolved=text, tools=tools, origin=origin, recorded=0.0,
-                intent=ContextualIntent(scope=self.goal, event_types=events),
-            )
+        n, intent = len(steps), ContextualIntent(scope="the lamp", event_types=events)
+        steps.append(
+            MemorySnippet(tenant="a", trajectory="t", step=f"s{n}", position=n, role=role, text=text, resolved=text,
+                          tools=tools, origin=origin, recorded=0.0, intent=intent)
         )  # fmt: skip
-        return self.steps[-1]
 
-    def calls(self, tool: str, arguments: dict[str, Any], *, act: tuple[str, ...] = LOOKS) -> MemorySnippet:
-        written = ", ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())
-        return self.says("assistant", f"{tool}({written})", tools=(tool,), events=act)
-
-    def gets(self, tool: str, result: object, *, outcome: str = "success") -> MemorySnippet:
-        text = result if isinstance(result, str) else json.dumps(result)
-        return self.says("tool", text, tools=(tool,), events=(outcome,))
-
-    def looks(self, result: object, *, tool: str = "get_order", **arguments: Any) -> MemorySnippet:
-        self.calls(tool, arguments or {"order_id": "W26"})
-        return self.gets(tool, result)
-
-    def changes(
-        self, result: object, *, tool: str = "update_order", act: tuple[str, ...] = CHANGES, outcome: str = "success",
-        **arguments: Any,
-    ) -> MemorySnippet:  # fmt: skip
-        self.calls(tool, arguments or {"order_id": "W26"}, act=act)
-        return self.gets(tool, result, outcome=outcome)
-
-    def told(self, snippet: MemorySnippet) -> list[tuple[str, str, str, str]]:
-        """Field, value, what is told last and by which step, of what no longer holds."""
-        found = superseded(self.steps).get(snippet.id, ())
-        return [(one.field, one.value, one.now, one.step) for one in found]
-
-    def cause(self, snippet: MemorySnippet) -> Cause | None:
-        before = self.steps[: snippet.position]
-        return cause_of(snippet, before, said=[one.text.lower() for one in before])
+    for each in said:
+        if isinstance(each, str):
+            put("assistant" if each.startswith("me: ") else "user", each.removeprefix("me: "))
+            continue
+        call, act, answer = each
+        tools = (call.partition("(")[0],)
+        if call:
+            put("assistant", call, tools, (act,))
+        if answer is not None:
+            text = answer if isinstance(answer, str) else json.dumps(answer)
+            outcome, _, rest = text.partition(": ") if text.startswith(("failure: ", "refusal: ")) else ("", "", text)
+            put("tool", rest, tools if call else (), (outcome or "success",))
+    return steps
 
 
 def order(status: str, **more: object) -> dict[str, object]:
     return {"order_id": "W26", "status": status, **more}
 
 
-def test_a_value_is_superseded_by_the_last_one_that_is_told_of_the_same_thing() -> None:
-    run = Run()
-    first = run.looks(order("pending", total=9))
-    second = run.changes(order("packed", total=9))
-    third = run.looks(order("sent", total=9))
-
-    assert run.told(first) == [("status", "pending", "sent", third.step)]
-    assert run.told(second) == [("status", "packed", "sent", third.step)]
-    assert run.told(third) == []
+def told(steps: list[MemorySnippet], step: int) -> list[tuple[str, str, str, str]]:
+    """Field, value, what is told last and by which step, of what no longer holds."""
+    found = superseded(steps).get(steps[step].id, ())
+    return [(one.field, one.value, one.now, one.step) for one in found]
 
 
-def test_a_value_that_came_back_still_holds() -> None:
-    run = Run()
-    first = run.looks(order("pending"))
-    run.looks(order("held"))
-    run.looks(order("Pending"))
-
-    assert run.told(first) == []
+def sent(step: str) -> list[tuple[str, str, str, str]]:
+    return [("status", "pending", "sent", step)]
 
 
-def test_arguments_of_a_change_that_went_well_supersede_what_was_looked_at() -> None:
-    run = Run()
-    first = run.looks(order("pending"))
-    run.changes("Done.", order_id="W26", status="sent")
-    refused = Run()
-    still = refused.looks(order("pending"))
-    refused.changes("Error: not allowed", order_id="W26", status="sent", outcome="refusal")
-
-    assert run.told(first) == [("status", "pending", "sent", "s2")]
-    assert refused.told(still) == []
+def flight(seats: int, day: str) -> Exchange:
+    return f'find_flights(day="{day}")', "read", [{"flight_number": "H1", "seats": seats}]
 
 
-def test_a_result_without_a_name_is_told_of_what_its_call_names() -> None:
-    run = Run()
-    first = run.looks({"status": "pending"})
-    run.looks({"status": "sent"})
-
-    assert run.told(first) == [("status", "pending", "sent", "s3")]
+def state(status: str, day: str) -> Exchange:
+    return f'flight_status(flight_number="H1", day="{day}")', "read", {"status": status}
 
 
-def test_another_thing_supersedes_nothing() -> None:
-    run = Run()
-    first = run.looks(order("pending"))
-    run.looks({"order_id": "W27", "status": "sent"}, order_id="W27")
-
-    assert run.told(first) == []
+def pay(amount: int) -> Exchange:
+    return f'pay_order(order_id="W26", amount={amount})', "pay", order("x", amount=amount)
 
 
-def test_what_two_payments_say_of_themselves_is_no_state() -> None:
-    run = Run()
-    first = run.changes(order("x", amount=9), tool="pay_order", act=PAYS, order_id="W26", amount=9)
-    run.changes(order("x", amount=20), tool="pay_order", act=PAYS, order_id="W26", amount=20)
-
-    assert run.told(first) == []
+def cancel(status: str, *, confirm: str) -> Exchange:
+    return f'cancel_order(order_id="W26", confirm={confirm})', "cancel", order(status)
 
 
-def test_the_same_change_again_tells_how_a_thing_stands_now() -> None:
-    run = Run()
-    first = run.changes(order("preview"), tool="cancel_order", act=("cancel",), order_id="W26", confirm=False)
-    run.changes(order("cancelled"), tool="cancel_order", act=("cancel",), order_id="W26", confirm=True)
-
-    assert run.told(first) == [("status", "preview", "cancelled", "s3")]
+def line(price: int, cart: str) -> Exchange:
+    return f'add_line(cart_id="{cart}")', "write", {"line_id": "1", "price": price}
 
 
-@pytest.mark.parametrize(("day", "found"), [("May 20", []), ("May 19", [("seats", "4", "2", "s3")])])
-def test_what_was_found_among_others_is_compared_with_the_same_search(day: str, found: list[object]) -> None:
-    run = Run()
-    first = run.looks([{"flight_number": "H1", "seats": 4}], tool="find_flights", day="May 19")
-    run.looks([{"flight_number": "H1", "seats": 2}], tool="find_flights", day=day)
-
-    assert run.told(first) == found
-
-
-def test_a_look_at_another_day_is_another_look() -> None:
-    run = Run()
-    first = run.looks({"status": "late"}, tool="flight_status", flight_number="H1", day="May 19")
-    run.looks({"status": "on time"}, tool="flight_status", flight_number="H1", day="May 20")
-
-    assert run.told(first) == []
-
-
-def test_a_look_at_everything_tells_of_each() -> None:
-    run = Run()
-    first = run.looks(order("pending"))
-    run.calls("list_orders", {})
-    run.gets("list_orders", [order("sent")])
-
-    assert run.told(first) == [("status", "pending", "sent", "s3")]
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["get_order(id=1)", "get_order()", "set(x=2)", "f({})", "no call", 'f(x={"id": "a"})']),
-            st.sampled_from(["{}", '{"a": 1}', '{"a": 2}', '{"id": "", "a": 3}', '[{"id": "k1", "a": 4}]', "[]", "x"]),
-            st.sampled_from([LOOKS, CHANGES, PAYS]),
-        ),
-        max_size=6,
-    )
-)
-def test_whatever_is_called_and_answered_links_are_found_and_point_forward(
-    exchanges: list[tuple[str, str, tuple[str, ...]]],
-) -> None:
-    run = Run()
-    for call, answer, act in exchanges:
-        run.says("assistant", call, tools=(call.partition("(")[0],), events=act)
-        run.says("tool", answer, tools=(call.partition("(")[0],), events=("success",))
-    every = superseded(run.steps)
-
-    for hit in with_links(scored(run.steps), run.steps):
-        assert hit.superseded == every.get(hit.snippet.id, ())
-        assert all(one.position > hit.snippet.position and one.now != one.value for one in hit.superseded)
-        assert hit.because_of is None or hit.because_of.position < hit.snippet.position
-
-
-def test_a_look_without_arguments_is_compared_with_itself() -> None:
-    run = Run()
-    run.calls("get_state", {})
-    first = run.gets("get_state", {"lamp": "off"})
-    run.calls("get_state", {})
-    run.gets("get_state", {"lamp": "on"})
-
-    [linked] = with_links(scored([first]), run.steps)
-
-    assert [(one.thing, one.field, one.now) for one in linked.superseded] == [("", "lamp", "on")]
+PENDING, SENT = (W26, "read", order("pending")), (W26, "read", order("sent"))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "thing"),
+    ("said", "expected"),
     [
-        ({"order_id": "W26"}, "w26"),
-        ({"order_id": "W26", "day": "May 19"}, "w26"),
-        ({"day": "May 19"}, "w26"),
-        ({}, "w26"),
+        pytest.param((PENDING, (UPDATE, "edit", order("packed")), SENT), sent("s5"), id="by the last that is told"),
+        pytest.param((PENDING, (W26, "read", order("held")), (W26, "read", order("Pending"))), [], id="not if back"),
+        pytest.param((PENDING, ('set(order_id="W26", status="sent")', "edit", "Done.")), sent("s2"), id="by arguments"),
+        pytest.param((PENDING, ('set(order_id="W26", status="sent")', "edit", "refusal: no")), [], id="not if refused"),
+        pytest.param(((W26, "read", {"status": "pending"}), (W26, "read", {"status": "sent"})), sent("s3"),
+                     id="a result without a name is of what its call names"),
+        pytest.param((PENDING, ('get_order(order_id="W27")', "read", {"order_id": "W27", "status": "sent"})), [],
+                     id="not by another thing"),
+        pytest.param((pay(9), pay(20)), [], id="what payments say of themselves is no state"),
+        pytest.param((cancel("preview", confirm="false"), cancel("cancelled", confirm="true")),
+                     [("status", "preview", "cancelled", "s3")], id="by the same change again"),
+        pytest.param((flight(4, "May 19"), flight(2, "May 19")), [("seats", "4", "2", "s3")], id="by the same search"),
+        pytest.param((flight(4, "May 19"), flight(2, "May 20")), [], id="not by another search"),
+        pytest.param((state("late", "May 19"), state("on time", "May 20")), [], id="another day is another look"),
+        pytest.param((PENDING, (ALL, "read", [order("sent")])), sent("s3"), id="by a look at everything"),
+        pytest.param((("get_state()", "read", {"lamp": "off"}), ("get_state()", "read", {"lamp": "on"})),
+                     [("lamp", "off", "on", "s3")], id="a look without arguments"),
+        pytest.param(((W26, "read", {**order("ok"), "message": "found", "timestamp": 1}),
+                      (W26, "read", {**order("sent"), "message": "here", "timestamp": 2})), [],
+                     id="fields that tell of the call are no state"),
+        pytest.param((line(9, "C1"), line(5, "C2")), [], id="what a change makes is known by what it was made in"),
+        pytest.param(((W26, "read", None), ("", "", {"status": "pending"}), (W26, "read", {"status": "sent"})),
+                     sent("s3"), id="a result without a tool goes with the only call"),
     ],
-)
-def test_a_thing_is_called_by_its_names_and_not_by_how_it_was_looked_for(arguments: dict[str, str], thing: str) -> None:
-    run = Run()
-    for status in ("pending", "sent"):
-        run.calls("find_order", arguments)
-        run.gets("find_order", order(status))
-
-    [told] = superseded(run.steps)[run.steps[1].id]
-    assert (told.thing, told.now) == (thing, "sent")
+)  # fmt: skip
+def test_a_value_is_superseded(said: tuple[Exchange, ...], expected: list[object]) -> None:
+    steps = run_of(*said)
+    assert told(steps, 1) == expected
+    assert told(steps, len(steps) - 1) == []
 
 
-def test_a_thing_in_another_is_called_by_both() -> None:
-    run = Run()
-    for price in (9, 5):
-        run.changes({"line_id": "1", "price": price}, tool="set_line", cart_id="C1", act=("write",))
-
-    assert [value.thing for value in superseded(run.steps)[run.steps[1].id]] == ["c1 / 1"]
-
-
-def test_fields_that_tell_of_the_call_are_no_state() -> None:
-    run = Run()
-    first = run.looks({"order_id": "W26", "status": "ok", "message": "found", "timestamp": 1})
-    run.looks({"order_id": "W26", "status": "sent", "message": "here", "timestamp": 2})
-
-    assert run.told(first) == []
+@pytest.mark.parametrize("arguments", ['order_id="W26"', 'order_id="W26", day="May 19"', 'day="May 19"', ""])
+def test_a_thing_is_called_by_its_names_and_not_by_how_it_was_looked_for(arguments: str) -> None:
+    steps = run_of(*((f"find_order({arguments})", "read", order(status)) for status in ("pending", "sent")))
+    [value] = superseded(steps)[steps[1].id]
+    assert (value.thing, value.now) == ("w26", "sent")
+    part = run_of(*(('set_line(cart_id="C1")', "write", {"line_id": "1", "price": price}) for price in (9, 5)))
+    assert [value.thing for value in superseded(part)[part[1].id]] == ["c1 / 1"]
 
 
-def test_what_a_change_makes_is_known_by_what_it_was_made_in() -> None:
-    run = Run()
-    first = run.changes({"line_id": "1", "price": 9}, tool="add_line", cart_id="C1", act=("write",))
-    run.changes({"line_id": "1", "price": 5}, tool="add_line", cart_id="C2", act=("write",))
-
-    assert run.told(first) == []
-
-
-def test_a_result_whose_call_is_not_there_is_not_read() -> None:
-    run = Run()
-    run.looks(order("pending"))
-    last = run.looks(order("sent"))
-    without = [run.steps[1], last]
-
-    assert superseded(without) == {}
-
-
-def test_results_of_calls_made_at_once_go_with_their_own() -> None:
-    run = Run()
-    run.says("assistant", 'get_order(order_id="W26")\nget_order(order_id="W27")', tools=("get_order",), events=LOOKS)
-    first = run.gets("get_order", {"status": "pending"})
-    second = run.gets("get_order", {"status": "held"})
-    run.gets("get_order", {"status": "one too many"})
-    run.looks({"status": "sent"}, order_id="W27")
-
-    assert run.told(first) == []
-    assert run.told(second) == [("status", "held", "sent", "s5")]
-
-
-def test_a_result_without_a_tool_goes_with_the_only_call() -> None:
-    run = Run()
-    run.says("assistant", 'get_order(order_id="W26")', events=("read", "call tool"))
-    first = run.says("tool", '{"status": "pending"}', events=("success",))
-    run.looks({"status": "sent"})
-
-    assert run.told(first) == [("status", "pending", "sent", "s3")]
+def test_results_of_calls_made_at_once_go_with_their_own_and_without_a_call_with_none() -> None:
+    both = 'get_order(order_id="W26")\nget_order(order_id="W27")'
+    answers = [("", "", {"status": status}) for status in ("pending", "held", "one too many")]
+    steps = run_of((both, "read", None), *answers, ('get_order(order_id="W27")', "read", {"status": "sent"}))
+    steps = [one.model_copy(update={"tools": ("get_order",)}) for one in steps]
+    assert told(steps, 1) == []
+    assert told(steps, 2) == [("status", "held", "sent", "s5")]
+    looked = run_of(PENDING, SENT)
+    assert superseded([looked[1], looked[3]]) == {}
 
 
 def test_of_many_steps_only_those_are_told_that_are_asked_about() -> None:
-    run = Run()
-    first, second = run.looks(order("pending")), run.looks(order("packed"))
-    run.looks(order("sent"))
-    run.looks({"order_id": "W99", "status": "lost"}, order_id="W99")
-
-    assert list(superseded(run.steps, of={second.id})) == [second.id]
-    assert superseded(run.steps, of={first.id})[first.id][0].now == "sent"
-    assert superseded(run.steps, of=set()) == {}
+    steps = run_of(PENDING, (W26, "read", order("packed")), SENT)
+    first, second = steps[1].id, steps[3].id
+    assert list(superseded(steps, of={second})) == [second]
+    assert superseded(steps, of={first})[first][0].now == "sent"
+    assert superseded(steps, of=set()) == {}
 
 
-def test_a_call_behind_a_failure_that_names_the_same_is_because_of_it() -> None:
-    run = Run()
-    run.calls("run_tests", {"path": "src/lamp.py"})
-    failure = run.gets("run_tests", "1 failed", outcome="failure")
-    run.says("assistant", "I look at it.")
-    mend = run.calls("read_file", {"path": "src/lamp.py"})
-
-    assert run.cause(mend) == Cause(failure.step, failure.position, "failure", "src/lamp.py")
+def cause(*said: Exchange | str) -> Cause | None:
+    """What made the agent do the last step."""
+    steps = run_of(*said)
+    before = steps[:-1]
+    return cause_of(steps[-1], before, said=[one.text.lower() for one in before])
 
 
-def test_a_call_of_the_tool_that_failed_is_because_of_it_too() -> None:
-    run = Run()
-    run.calls("sql", {"text": "select a"})
-    failure = run.gets("sql", "Error: no such column", outcome="failure")
-    again = run.calls("sql", {"text": "select b"})
-
-    assert run.cause(again) == Cause(failure.step, failure.position, "failure", "")
+FAILED = ('sql(text="select a")', "read", "failure: no such column")
+AGAIN = ('sql(text="select b")', "read", None)
 
 
-@pytest.mark.parametrize("between", ["a user", "another call"])
-def test_a_failure_is_no_cause_once_something_else_came_after_it(between: str) -> None:
-    run = Run()
-    run.calls("sql", {"text": "select a"})
-    run.gets("sql", "Error: no such column", outcome="failure")
-    if between == "a user":
-        run.says("user", "Try b.")
-    else:
-        run.calls("sql", {"text": "describe"})
-        run.gets("sql", "b")
-    again = run.calls("sql", {"text": "select b"})
-
-    assert run.cause(again) is None
-
-
-def test_a_call_is_because_of_the_result_that_told_its_identifier_first() -> None:
-    run = Run()
-    run.calls("find_file", {"text": "lamp"})
-    told = run.gets("find_file", "src/lamp_7.py\nsrc/stove.py")
-    run.calls("read_file", {"path": "src/lamp_7.py"})
-    run.gets("read_file", "src/lamp_7.py has 3 lines")
-    edit = run.calls("edit_file", {"path": "src/lamp_7.py"}, act=CHANGES)
-
-    assert run.cause(edit) == Cause(told.step, told.position, "", "src/lamp_7.py")
-
-
-@pytest.mark.parametrize("name", ["ORD-7052", "changed_mind"])
-def test_what_a_user_said_first_is_no_result(name: str) -> None:
-    run = Run()
-    run.says("user", f"Please look at {name}.")
-    run.looks({"order": name})
-
-    assert run.cause(run.calls("send_order", {"order_id": name})) is None
-
-
-@pytest.mark.parametrize("name", ["2026", "__init__", "x1"])
-def test_names_that_many_things_have_tie_nothing(name: str) -> None:
-    run = Run()
-    run.looks({"said": name})
-
-    assert run.cause(run.calls("send_order", {"what": name})) is None
-
-
-def test_a_part_of_a_longer_name_is_not_that_name() -> None:
-    run = Run()
-    run.looks({"said": "ORD-70521"})
-
-    assert run.cause(run.calls("send_order", {"order_id": "ORD-7052"})) is None
-
-
-def test_only_calls_have_causes() -> None:
-    run = Run()
-    failure = run.looks("Error: nothing")
-
-    assert run.cause(failure) is None
-    assert run.cause(run.says("assistant", "It is not there.")) is None
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        pytest.param((('run(path="src/lamp.py")', "read", "failure: 1 failed"), "me: I look at it.",
+                      ('read(path="src/lamp.py")', "read", None)), ("s1", 1, "failure", "src/lamp.py"),
+                     id="a failure that names the same"),
+        pytest.param((FAILED, AGAIN), ("s1", 1, "failure", ""), id="a failure of the same tool"),
+        pytest.param((FAILED, "Try b.", AGAIN), None, id="not once a user spoke"),
+        pytest.param((FAILED, ('sql(text="describe")', "read", "b"), AGAIN), None, id="not behind another call"),
+        pytest.param((('find(text="lamp")', "read", "src/lamp_7.py\nsrc/stove.py"),
+                      ('read(path="src/lamp_7.py")', "read", "src/lamp_7.py has 3 lines"),
+                      ('edit(path="src/lamp_7.py")', "edit", None)), ("s1", 1, "", "src/lamp_7.py"),
+                     id="the result that told its identifier first"),
+        *(pytest.param((f"Please look at {name}.", (W26, "read", {"order": name}),
+                        (f'send(order_id="{name}")', "edit", None)), None, id=f"{name}, which a user said first")
+          for name in ("ORD-7052", "changed_mind")),
+        *(pytest.param(((W26, "read", {"said": name}), (f'send(what="{name}")', "edit", None)), None,
+                       id=f"{name}, which many things are called") for name in ("2026", "__init__", "x1")),
+        pytest.param(((W26, "read", {"said": "ORD-70521"}), ('send(order_id="ORD-7052")', "edit", None)), None,
+                     id="a part of a longer name"),
+        pytest.param(((W26, "read", "failure: nothing"),), None, id="results have no cause"),
+        pytest.param(((W26, "read", "failure: nothing"), "me: It is not there."), None, id="nor has what is said"),
+    ],
+)  # fmt: skip
+def test_a_call_is_because_of(said: tuple[Exchange | str, ...], expected: tuple[Any, ...] | None) -> None:
+    assert cause(*said) == (None if expected is None else Cause(*expected))
 
 
 def scored(snippets: list[MemorySnippet]) -> list[ScoredSnippet]:
     return [ScoredSnippet(snippet, frozenset(), {}, 0.0) for snippet in snippets]
 
 
-def test_hits_get_their_links_from_all_steps_that_are_in_view() -> None:
-    run = Run()
-    first = run.looks(order("pending"))
-    failure = run.changes("Error: W26 is locked", outcome="failure")
-    again = run.calls("update_order", {"order_id": "W26"}, act=CHANGES)
-    run.gets("update_order", order("sent"))
-    elsewhere = Run("the stove")
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["get_order(id=1)", "get_order()", "set(x=2)", "f({})", "no call", 'f(x={"id": "a"})']),
+            st.sampled_from(["read", "edit", "pay"]),
+            st.sampled_from(["{}", '{"a": 1}', '{"a": 2}', '{"id": "", "a": 3}', '[{"id": "k1", "a": 4}]', "[]", "x"]),
+        ),
+        max_size=6,
+    )
+)
+def test_whatever_is_called_and_answered_links_are_found_and_point_forward(exchanges: list[Exchange]) -> None:
+    steps = run_of(*exchanges)
+    every = superseded(steps)
+    for hit in with_links(scored(steps), steps):
+        assert hit.superseded == every.get(hit.snippet.id, ())
+        assert all(one.position > hit.snippet.position and one.now != one.value for one in hit.superseded)
+        assert hit.because_of is None or hit.because_of.position < hit.snippet.position
 
-    [linked, cause] = with_links(scored([first, again]), [*run.steps, *elsewhere.steps])
 
-    assert linked.superseded_by == "s5"
-    assert linked.because_of is None
-    assert cause.because_of == Cause(failure.step, failure.position, "failure", "")
-    assert cause.superseded == ()
-    assert cause.superseded_by is None
-
-
-def test_a_context_says_what_no_longer_holds_and_what_made_the_agent_do_it() -> None:
-    run = Run()
-    first = run.looks(order("pending"))
-    run.changes("Error: W26 is locked", outcome="failure")
-    again = run.calls("update_order", {"order_id": "W26"}, act=CHANGES)
-    run.gets("update_order", order("sent<step>"))
-    hits = with_links(scored([first, again]), run.steps)
-
-    text = fit_context(hits, budget_tokens=1_000, counter=PieceCounter()).text
-
+def test_hits_and_contexts_get_links_from_all_steps_that_are_in_view() -> None:
+    steps = run_of(PENDING, (UPDATE, "edit", "refusal: W26 is locked"), (UPDATE, "edit", order("sent<step>")))
+    [linked, caused] = with_links(scored([steps[1], steps[4]]), steps)
+    assert (linked.superseded_by, linked.because_of) == ("s5", None)
+    assert caused.because_of == Cause("s3", 3, "refusal", "")
+    assert (caused.superseded, caused.superseded_by) == ((), None)
+    text = fit_context([linked, caused], budget_tokens=1_000, counter=PieceCounter()).text
     assert 'superseded "status is sent&lt;step\u203a at step 5">{' in text
-    assert "because step 3: failure>update_order" in text
+    assert "because step 3: refusal>update_order" in text
 
 
 def test_behind_the_first_hits_none_gets_links() -> None:
-    run = Run()
-    first = run.looks(order("pending"))
-    run.looks(order("sent"))
-    many = scored([run.steps[0]] * MOST_LINKED) + scored([first])
-
-    assert with_links(many, run.steps)[-1].superseded == ()
-    assert with_links([], run.steps) == []
+    steps = run_of(PENDING, SENT)
+    many = scored([steps[0]] * MOST_LINKED) + scored([steps[1]])
+    assert with_links(many, steps)[-1].superseded == ()
+    assert with_links([], steps) == []
 
 
 def test_links_are_told_in_a_few_words() -> None:
     value = SupersededValue("w26", "status", "pending", "", "s5", 5)
-
     assert no_longer([value]) == "status is empty at step 5"
     assert no_longer([value] * 5, by_id=True).endswith("status is empty at step s5; 2 more")
     assert no_longer([value._replace(now="x" * 99)]) == f"status is {'x' * 39}… at step 5"

@@ -261,14 +261,6 @@ def test_why_not_of_a_hit_says_that_it_is_one() -> None:
     assert f"is among the hits: rank 1 of {why.ranked}." in str(why)
 
 
-def test_why_not_of_a_step_that_lost_by_similarity_says_by_how_much() -> None:
-    request = SearchRequest(query="hotel costs", tenant="a", trajectory="trip", k=1)
-    why = intent_retriever(choosing=IntentFilter()).why_not(request, step="1")
-    assert why.lost_by == "similarity"
-    assert why.last.similarity > why.hit.similarity
-    assert f"similarity {why.hit.similarity:.3g} against {why.last.similarity:.3g}." in str(why)
-
-
 @pytest.mark.parametrize("trajectory", [None, "trip", "other"])
 def test_why_not_of_an_unknown_step_is_an_error(trajectory: str | None) -> None:
     request = SearchRequest(query=QUERY, tenant="a", trajectory="trip" if trajectory else None)
@@ -292,39 +284,6 @@ def test_why_not_finds_a_step_although_others_come_meanwhile() -> None:
     store.put([record(snippet(QUERY, step=str(n))) for n in range(3)] + [record(snippet("unlike", step="9"))])
     why = intent_retriever(store, choosing=IntentFilter()).why_not(ASKED, step="9")
     assert why.rank == 5
-
-
-def test_beside_a_scope_what_is_asked_for_counts_more_than_where_to_look() -> None:
-    scope = ContextualIntent(scope="day 1 itinerary")
-    store = stored(
-        [
-            snippet("the city is oslo the city is oslo fare", step="1", intent=scope),
-            snippet("fare fare of forty", step="2", intent=scope),
-        ]
-    )
-    query = "In the request where the city is Oslo, what was the fare?"
-    scoped = intent_retriever(store, choosing=IntentFilter(scopes=("day 1 itinerary",)))
-    plain = HybridRetriever(store=store, embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
-
-    def lead(retriever: Retriever) -> float:
-        hits = retriever.search(SearchRequest(query=query, tenant="a")).hits
-        alike = {hit.snippet.step: hit.similarity for hit in hits}
-        return alike["2"] - alike["1"]
-
-    assert lead(scoped) > lead(plain)
-
-
-def test_what_a_named_speaker_said_is_looked_for_beyond_the_first_hits() -> None:
-    loud = [snippet("bo bought a boat", step=str(n)).model_copy(update={"role": "ann"}) for n in range(1, 4)]
-    store = stored([*loud, snippet("bought a boat and a car", step="9").model_copy(update={"role": "bo"})])
-    retriever = intent_retriever(store, choosing=IntentFilter())
-    request = SearchRequest(query="What did Bo buy, a boat?", tenant="a", k=4)
-    plain = HybridRetriever(store=store, embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
-
-    def score(own: Retriever) -> float:
-        return next(hit.score for hit in own.search(request).hits if hit.snippet.role == "bo")
-
-    assert score(retriever) > score(plain)
 
 
 def test_in_a_list_of_names_the_classes_of_names_count_once() -> None:

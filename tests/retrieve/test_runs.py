@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from stitch.core import (
     ContextualIntent,
-    DecidedBy,
     IntentFilter,
     LabelInventory,
     MemorySnippet,
@@ -22,7 +21,7 @@ from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.kinds import Kind, changes, failed, goal_of, kind_of
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.runs import Runs, runs, without_things
-from stitch.retrieve.rank.scorers import OF_RUNS, WEIGHTED, tells_of_runs
+from stitch.retrieve.rank.scorers import WEIGHTED, tells_of_runs
 from stitch.retrieve.rank.wording import phrase
 from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
 from stitch.testing.contracts.scorer import ScorerContract
@@ -89,12 +88,6 @@ def read(query: str, *similar: int) -> Runs:
     return found
 
 
-def parts(name: str, query: str, *similar: int) -> dict[int, float]:
-    """What a scorer says of each step, where it says anything."""
-    numbers = SCORERS[name](pool_of(query, candidates(*similar))) or []
-    return {place: number for place, number in enumerate(numbers) if number}
-
-
 def test_goals_are_scopes_without_their_phases_and_setup_is_none() -> None:
     assert [goal_of(scope) for scope in (f"{LAMP} / act", LAMP, "setup", None)] == [LAMP, LAMP, "", ""]
     found = read("What was ordered?")
@@ -109,13 +102,6 @@ def test_a_call_its_result_and_what_follows_are_partners() -> None:
     assert found.partners[2:7] == [[3], [2], [3], [6], [5]]
     assert [found.result_of[number] for number in (3, 6, 9, 11)] == [2, 5, 8, 10]
     assert found.result_of[4] == -1
-
-
-def test_results_of_calls_side_by_side_belong_to_the_step_that_made_them() -> None:
-    of = (call(0, "two calls", LAMP), result(1, "one", LAMP), result(2, "two", LAMP), said(3, "done", LAMP))
-    found = runs(pool_of("What came of it?", candidates(of=of)))
-    assert found is not None
-    assert found.partners == [[1, 2], [0], [0], [2]]
 
 
 def test_calls_in_text_are_calls_and_what_is_said_after_them_is_their_result() -> None:
@@ -181,72 +167,10 @@ class TestScorersOfRuns(ScorerContract):
         return pool_of(QUERIES.get(name, "What was ordered for the lamp?"), candidates(2, 9, of=(*RUN, *shelf)))
 
 
-def test_a_result_takes_on_what_its_call_is_more_alike_and_the_call_nothing() -> None:
-    share = CONSTANTS.runs_exchange
-    assert parts("exchange", "What came of it?", 2) == {3: pytest.approx(share * 0.5)}
-
-
-def test_the_goal_that_the_words_and_identifiers_of_a_question_tell_counts_for_all_its_steps() -> None:
-    numbers = parts("goal", "Which part was ordered for the lamp of c_17?", 1)
-    assert min(numbers[n] for n in range(1, 7)) > max(numbers.get(n, 0.0) for n in range(7, 13))
-    assert 0 not in numbers
-    assert numbers[1] - numbers[7] > CONSTANTS.runs_goal_named
-
-
-def test_one_goal_alone_tells_nothing_apart() -> None:
-    assert SCORERS["goal"](pool_of("the lamp", candidates(of=RUN[:7]))) is None
-
-
-def test_inside_a_goal_rare_words_tell_and_a_result_shares_those_of_its_call() -> None:
-    numbers = parts("inside", "What did the bulb search give?")
-    assert numbers[2] == numbers[3] > numbers.get(5, 0.0)
-
-
-def test_words_that_name_a_goal_tell_nothing_inside_of_it() -> None:
-    of = (
-        user(0, "Mend the lamp.", LAMP), call(1, "look(x)", LAMP), result(2, "The lamp is dark.", LAMP),
-        call(3, "turn(x)", LAMP), result(4, "It was refused.", LAMP),
-        user(5, "Paint the door.", DOOR), call(6, "paint(x)", DOOR), result(7, "The lamp fell.", DOOR),
-    )  # fmt: skip
-    told = SCORERS["inside"](pool_of("Was the lamp refused?", candidates(of=of))) or []
-    assert [place for place, number in enumerate(told) if number] == [3, 4, 6, 7]
-    assert (
-        told[3] == told[4] == pytest.approx(CONSTANTS.runs_inside)
-    )  # what one step of a goal says is worth most there
-
-
-def test_a_question_for_errors_lifts_what_failed_and_one_for_calls_what_changed_something() -> None:
-    asked = parts("deed", "Which error came of it?")
-    assert min(asked[3], asked[11]) > max(asked.get(6, 0.0), asked.get(9, 0.0))
-    settled = parts("deed", "By which calls was that settled?")
-    assert min(settled[5], settled[10]) > max(settled.get(2, 0.0), settled.get(8, 0.0))
-    assert settled[6] > settled.get(9, 0.0)
-
-
-def test_a_question_why_lifts_words_of_users() -> None:
-    numbers = parts("deed", "Why was that?")
-    assert {numbers[user] for user in (1, 7)} == {CONSTANTS.runs_user}
-    assert not {3, 4}.intersection(numbers)
-
-
-def test_a_question_why_lifts_what_carries_the_label_that_it_asks_for() -> None:
-    explains = step(4, "assistant", RUN[4].text, scope=f"{LAMP} / look up", events=("explain",))
-    run = (*RUN[:4], explains, *RUN[5:])
-    told = SCORERS["deed"](pool_of("Why was that?", candidates(of=run))) or []
-    assert told[4] == CONSTANTS.runs_explained
-    assert 4 not in parts("deed", "Why was that?")
-
-
 @pytest.mark.parametrize("query", ["What was he called?", "Was it ever tried?", "Was it called off?"])
 def test_what_is_called_or_tried_is_no_call(query: str) -> None:
     assert not read_run_question(query).calls
     assert read_run_question("What happened when we tried that?").calls
-
-
-def test_a_task_finds_what_opens_goals() -> None:
-    assert set(parts("opening", "I want my lamp mended.")) == {1, 7}
-    assert set(parts("opening", "What did this customer ask for before?")) == {1, 7}
-    assert parts("opening", "Which part was ordered?") == {}
 
 
 REQUESTS = (
@@ -280,19 +204,6 @@ def test_numbers_and_identifiers_tell_of_no_kind() -> None:
     assert told[2] == 0.0
 
 
-def test_where_no_word_is_shared_or_no_task_is_given_there_is_no_kind() -> None:
-    strangers = (user(0, "Red lamp.", "a"), user(1, "Old door.", "b"), call(2, "find_part(x)", "b"))
-
-    assert kinds("I want a lamp to be mended.", of=strangers) == []
-    assert kinds("Which part was ordered?") == []
-
-
-def test_of_a_task_nothing_counts_but_what_opened_goals() -> None:
-    shelf = (user(20, "The shelf leans.", "mend the shelf"), call(21, "x", "mend the shelf"))
-    asked = pool_of("I want each of my lamps mended, which error is it?", candidates(2, of=(*RUN, *shelf)))
-    assert {name for name in OF_RUNS if SCORERS[name](asked) is not None} <= {"opening", "kind"}
-
-
 def test_a_task_is_compared_without_the_names_of_things_that_results_give() -> None:
     named = result(6, '{"id": "o-9", "name": "Red Globe Lamp", "note": "mended before"}', LAMP)
     pool = pool_of("x", candidates(of=(*RUN[:6], named)))
@@ -315,20 +226,6 @@ def test_a_goal_that_labels_open_makes_a_run_of_few_calls() -> None:
     assert runs(pool_of("lamps?", candidates(of=(*talk, opened)))) is not None
 
 
-def test_who_asks_for_the_last_gets_the_end_of_a_goal_and_for_the_first_its_beginning() -> None:
-    last, first = parts("place", "What was ordered last?"), parts("place", "What was ordered first?")
-    assert last[6] == last[12] == pytest.approx(CONSTANTS.runs_late + CONSTANTS.runs_last)
-    assert last[6] - last[2] > first.get(6, 0.0) - first.get(2, 0.0)
-
-
-def test_how_a_thing_stands_is_told_by_the_last_goal_that_names_it() -> None:
-    of = (*RUN, user(13, "And c_17 again.", "the lamp once more"), call(14, "x", "the lamp once more"))
-    numbers = SCORERS["newest"](pool_of("How does c_17 stand now?", candidates(of=of)))
-    assert numbers is not None
-    assert numbers[14] > numbers[6] > numbers[12] == 0.0
-    assert parts("newest", "How does it stand now?") == {}
-
-
 def retriever(*steps: MemorySnippet, pool: int = 400) -> IntentRetriever:
     from dataclasses import replace
 
@@ -348,14 +245,26 @@ def ask(query: str, *, k: int = 20, pool: int = 400, **given: object) -> Retriev
     return retriever(*RUN, pool=pool).search(request)
 
 
-def test_runs_are_ranked_by_their_own_rule_and_every_part_is_told_in_words() -> None:
-    found = ask("Which error did the search for the lamp's bulb give?")
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Which error did the search for the lamp's bulb give?", "3"),
+        ("By which calls was the door of c_18 settled?", "10"),
+        ("Why was the lamp mended that way?", "1"),
+        ("What was ordered last for the lamp?", "6"),
+        ("What came of the order for the door?", "11"),
+        ("How does c_17 stand now?", "6"),
+        ("I want my lamp mended.", "1"),
+    ],
+)
+def test_what_a_question_asks_of_a_run_stands_first(query: str, first: str) -> None:
+    found = ask(query)
+    assert found.hits[0].snippet.step == first
     assert tells_of_runs(found.hits)
-    assert found.decided_by is DecidedBy.WEIGHED_LABELS
-    assert {hit.snippet.step for hit in found.hits[:2]} == {"3", "4"}
-    order = sorted(found.hits, key=found.rule.key)
-    assert [hit.snippet.step for hit in order] == [hit.snippet.step for hit in found.hits]
+    assert [hit.snippet.step for hit in sorted(found.hits, key=found.rule.key)] == [hit.snippet.step for hit in found]
     assert all(phrase(part) != part.replace("_", " ") for part in found.hits[0].parts if part != "similarity")
+    missed = retriever(*RUN).why_not(SearchRequest(query=query, tenant="a", k=1), step="9", trajectory="t")
+    assert (missed.rank > 1, missed.ranked) == (True, len(RUN))
 
 
 def test_labels_that_a_person_chose_and_none_at_all_are_ranked_as_ever() -> None:
@@ -381,14 +290,6 @@ def test_a_goal_is_found_by_an_identifier_that_its_opening_alone_says() -> None:
     request = SearchRequest(query=asked, tenant="a", k=5)
     found = retriever(*RUN, *alike, opens, mended, pool=12).search(request)
     assert found.hits[0].snippet.step == "91"
-
-
-def test_why_a_step_was_not_found_is_told_of_runs_too() -> None:
-    missed = retriever(*RUN).why_not(
-        SearchRequest(query="Which error did the search for the bulb give?", tenant="a", k=1), step="9", trajectory="t"
-    )
-    assert missed.rank > 1
-    assert missed.ranked == len(RUN)
 
 
 @pytest.mark.parametrize(
