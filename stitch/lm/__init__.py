@@ -1,6 +1,6 @@
 """Language models: how they are called, within which limits, and what the calls cost."""
 
-from stitch.lm.engine import CHARS_PER_TOKEN
+from stitch.lm.engine import CHARS_PER_TOKEN, Completion
 from stitch.lm.ledger import (
     Charge,
     Ledger,
@@ -14,7 +14,6 @@ from stitch.lm.ledger import (
     sum_up,
 )
 from stitch.lm.model import LanguageModel, Limits
-from stitch.lm.providers import Completion
 from stitch.lm.replies import ReplyKeeper, asking_again, keeping_replies
 from stitch.lm.sampling import Sample, Sampling
 

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.text.numbers import NUMBER_WORDS, in_digits, number
-from stitch.text.words import word_set
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 """How the name of each month begins."""
@@ -30,13 +29,6 @@ MONTH = (
 """A pattern of the names of months."""
 WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 """A pattern of the names of weekdays."""
-_CALENDAR_WORDS = word_set(
-    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec"""
-)
-CALENDAR_WORDS = _CALENDAR_WORDS | frozenset(word + "s" for word in _CALENDAR_WORDS)
-"""Months and weekdays in lower case, with their short forms and plurals."""
-
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _YEAR_FIRST = re.compile(r"\b(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)")
 _WRITTEN = re.compile(

@@ -112,3 +112,9 @@ def sentence_form(sentence: str) -> SentenceForm:
     if ends_asking or _QUESTION.match(sentence):
         return SentenceForm.QUESTION
     return SentenceForm.STATEMENT
+
+
+def form_by_mark(sentence: str) -> SentenceForm:
+    """A question where a sentence in whatever language ends with a mark of one, else a statement."""
+    asks = sentence.rstrip("\"')”’»」。 ").endswith(("?", "？", "؟"))
+    return SentenceForm.QUESTION if asks else SentenceForm.STATEMENT

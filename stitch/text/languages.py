@@ -15,7 +15,6 @@ from functools import lru_cache
 from itertools import filterfalse, pairwise
 
 from stitch.core.text_cache import text_cache
-from stitch.text.foreign_phrases import courteous_words
 from stitch.text.words import FUNCTION_WORDS, stem, words
 
 ENGLISH = "en"
@@ -37,7 +36,6 @@ _BY_SCRIPT = (
 )
 """Languages told by their script, in the order in which it is looked for: Japanese has Chinese signs too."""
 
-_ENGLISH_TOO = frozenset(("hi", "hey", "hello"))
 _LATIN_LETTERS = {
     "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "es": "áéíñóúü", "fi": "äöå", "fr": "àâæçéèêëîïôœùûüÿ",
     "hu": "áéíóöőúüű", "it": "àèéìíòóùú", "nl": "éëïóöü", "no": "æøåé", "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú",
@@ -101,8 +99,6 @@ def _weights() -> Mapping[str, tuple[tuple[str, float], ...]]:
         for word in stopwordsiso.stopwords(language):
             if len(word) > 1 and _PLAIN.fullmatch(word):
                 found.setdefault(word.lower(), set()).add(language)
-        for word in set(courteous_words(language)) - _ENGLISH_TOO:
-            found.setdefault(word, set()).add(language)
     return {
         word: tuple((language, len(languages) ** -0.5) for language in sorted(languages))
         for word, languages in found.items()

@@ -8,12 +8,8 @@ NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 ORDINAL_WORDS = rf"{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th)"
 """A pattern of the words that count."""
-ORDINAL = rf"{ORDINAL_WORDS}|last|latest|most recent|latter|former"
-"""A pattern of the words that say which of several is meant."""
 _ORDINAL_NUMBERS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
 _ORDINAL_DIGITS = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
-_FOLDED_WORD = re.compile(r"[a-z\d]+")
-_FIGURE = re.compile(r"(?<!\d)(?:[$\u20ac\u00a3]\d{1,12}(?:[.,]\d{1,12}){0,4}|\d{1,12}(?:[.,]\d{1,12}){1,4})")
 
 
 def number(said: str) -> int | None:
@@ -36,26 +32,7 @@ def ordinal(word: str) -> int | None:
     return int(digits.group(1)) if digits else _ORDINAL_NUMBERS.get(word)
 
 
-def figures(text: str) -> list[str]:
-    """Amounts and scores as they are written: "$65.70", "4.2"; no plain numbers."""
-    return _FIGURE.findall(text)
-
-
 def in_digits(number: int) -> str:
     """The ordinal of a number: "1st", "12th"."""
     ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
-
-
-def fold_words(text: str) -> list[str]:
-    """The words in lower case, ordinals as numbers ("1st", "first" and "1th" are one word), plural s dropped."""
-    folded = []
-    for word in _FOLDED_WORD.findall(text.lower()):
-        number = _ORDINAL_NUMBERS.get(word)
-        if number is None and word[0].isdigit() and not word.isdigit():
-            number = ordinal(word)
-        if number is not None:
-            folded.append(f"{number}.")
-        elif len(word) > 1 or word.isdigit():
-            folded.append(word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" else word)
-    return folded

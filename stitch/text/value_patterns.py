@@ -9,9 +9,6 @@ from typing import NamedTuple
 from stitch.text.dates import MONTH, MONTHS, WEEKDAY
 from stitch.text.numbers import NUMBER_WORDS
 
-PASSED = "passed"
-"""The group of a stretch of text in which no value of a class begins: such a match is none."""
-
 _MONTHS = "|".join(MONTHS)
 _ENDS_OF_MONTHS = f"ary|rch|ril|may|une|uly|ust|ber|ept|{_MONTHS}"
 """The last three letters of a month, written out or cut short."""
@@ -153,27 +150,13 @@ _TRACES: Mapping[str, tuple[tuple[str, ...], str]] = {
 """What stands in lower case in every match of a pattern, and takes less time to look for: one of some words, or what
 another pattern finds that begins with one sign; for ASCII texts alone."""
 
-_NO_BEGINNINGS: Mapping[str, str] = {
-    "email": r"(?<![\w.+-])(?:[\w.+-]*[^\w.+@-])+",
-    "file": r"(?<!\w)(?:\w*[^\w/.~-])+",
-    "price": r"(?<!\w)(?:[A-Za-z]*(?<!USD)(?<!EUR)(?<!GBP)[^\w$€£¥])+",
-    "identifier": r"(?<!\w)(?:[A-Za-z_]+[^\w#-]+(?=[A-Za-z]))+",
-    "address": r"\D+",
-    "phone": r"[^\d+(]+",
-    "percentage": r"\D+",
-    "number": r"\D+",
-}
-"""Stretches of text in which no match of a class begins: passed over at once, they take half of the time or less."""
-
 
 class ValuePattern(NamedTuple):
     """How values of a class are found."""
 
     kind: str
-    pattern: str
-    """What a value looks like."""
     finder: re.Pattern[str]
-    """Finds what `pattern` finds, and passes over what lies between in matches of the group `PASSED`."""
+    """What a value looks like."""
     signs: tuple[str, ...]
     by_digit: bool
     """Whether a digit is one of the signs."""
@@ -191,11 +174,9 @@ class ValuePattern(NamedTuple):
 
 
 def _value_pattern(kind: str, pattern: str) -> ValuePattern:
-    passed = _NO_BEGINNINGS.get(kind)
-    finder = re.compile(pattern if passed is None else f"(?P<{PASSED}>{passed})|{pattern}")
     signs = _SIGNS.get(kind, ())
     words, trace = _TRACES.get(kind, ((), ""))
-    return ValuePattern(kind, pattern, finder, signs, DIGIT in signs, words, re.compile(trace) if trace else None)
+    return ValuePattern(kind, re.compile(pattern), signs, DIGIT in signs, words, re.compile(trace) if trace else None)
 
 
 VALUE_PATTERNS = tuple(_value_pattern(kind, pattern) for kind, pattern in _PATTERNS)

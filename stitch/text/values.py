@@ -1,18 +1,17 @@
 """Values named in a step, each with a neutral class: *price* with "$76.22", *day* with "day 1".
 
-Classes come from the shape of a value and from the words around it; what the value is said to be ("the fare is $66")
-is found by `slots`. Keys of tool calls and of JSON results name their own values.
+Classes come from the shape of a value and from the words around it; keys of tool calls and JSON results name their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import MONTH, WEEKDAY, date_forms, time_forms
-from stitch.text.value_patterns import DIGIT, PASSED, VALUE_PATTERNS
+from stitch.text.value_patterns import DIGIT, VALUE_PATTERNS
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_set
 
 MAX_MENTIONS = 48
@@ -23,6 +22,8 @@ VALUE_CLASSES = (
     "identifier", "file", "function", "error", "citation", "url", "email", "phone", "percentage", "address",
 )  # fmt: skip
 """The classes that `find_mentions` gives."""
+SHAPES = word_set("url email error file function price identifier date time phone percentage")
+"""Those of them that a value has by its shape, whatever the language around it."""
 
 PLACE_SUFFIX = word_set(
     """airport avenue bay beach bridge city county court district garden gardens hall harbor hill hills island lake
@@ -47,20 +48,6 @@ _POINTS_AT = re.compile(r"\b(?:th(?:at|is|e)|which|each|every|another|other|any|
 """Before "one": "that one sounds great" counts nothing, nor does "a cheaper one sounds great"."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“]|\s-)\s*$")
 _CALENDAR = re.compile(rf"(?:{MONTH}|{WEEKDAY}s?)$", re.I)
-
-_SLOT = re.compile(
-    r"\b(?:(?:the|your|my|its|their|his|her|our|an?|what|which) )?"
-    r"(?P<slot>[a-z][a-z-]+(?: (?:of |for )?[a-z][a-z-]+){0,2}) "
-    r"(?:is|are|was|were|will be|would be|of|should be|to be|=|:) (?:about |around |only |approximately )?$",
-    re.IGNORECASE,
-)
-_SLOT_AFTER = re.compile(
-    r"\.? (?:is|are|was|were|will be|would be) (?:the|your|my|its|their|his|her|our) "
-    r"(?P<slot>[a-z][a-z-]+(?: [a-z][a-z-]+){0,3})"
-)
-_HAVE_CLASS = ("name", "person", "place", "organization", "quantity")
-"""Of these, "is the ..." says what is special about them rather than what they are."""
-_SLOT_ENDS = ("is ", "are ", "was ", "were ", "be ", "of ", "= ", ": ", "about ", "around ", "only ", "approximately ")
 
 
 _WITHOUT_DIGITS = tuple(pattern for pattern in VALUE_PATTERNS if pattern.signs != (DIGIT,))
@@ -88,8 +75,6 @@ def find_mentions(text: str) -> tuple[FoundMention, ...]:
         if not pattern.may_be_in(text, lowered=lowered, has_digit=has_digit):
             continue
         for match in pattern.finder.finditer(text):
-            if match.lastgroup == PASSED:
-                continue
             start, end = match.span()
             if any(taken[start:end]):
                 continue
@@ -163,82 +148,6 @@ def _name_class(last: str, before: str) -> str:
     if _PERSON_BEFORE.search(before):
         return "person"
     return "place" if _PLACE_BEFORE.search(before) else "name"
-
-
-_MEASURES = {
-    unit: kind
-    for kind, units in (
-        ("duration", "second sec ms millisecond minute min hour hr night week month year"),
-        ("size", "byte kb mb gb tb kilobyte megabyte gigabyte terabyte"),
-        ("weight", "kg kilogram gram lb ounce ton"),
-        ("distance", "km kilometer kilometre meter metre cm mm mile inch foot feet yard"),
-    )
-    for unit in units.split()
-}
-"""Units of measure, and the class of what is measured in them."""
-_NO_CLASS = word_set(
-    """idea thing way lot bit kind type sort option choice question one other first second third last next
-    best cheapest cheaper earliest earlier latest later highest lowest closest nearest longest shortest fastest"""
-)
-_COUNTED = {"person": "people", "men": "man", "women": "woman", "children": "child"}
-"""What is counted has one class however many there are; a `person` has a name."""
-
-
-class Slot(NamedTuple):
-    """A phrase that says what a value is: "number of stops" with "2"."""
-
-    name: str
-    value: str
-
-
-def slots(text: str, found: Sequence[FoundMention]) -> list[Slot]:
-    """Values of `found` that the text gives a name to: "the fare is $66", "$66 is the fare", "2 stops"."""
-    named: list[Slot] = []
-    for mention in found:
-        if mention.entity_type == "quantity":
-            unit = singular(re.split(r"[ -]", mention.value)[-1].lower())
-            if not unit.endswith("ed"):
-                named.append(Slot(_MEASURES.get(unit) or counted(unit), mention.value))
-        before = text[max(0, mention.start - 48) : mention.start]
-        may_end = not before.isascii() or before.endswith("\n") or before.lower().endswith(_SLOT_ENDS)
-        match = _SLOT.search(before) if may_end else None
-        if match and (name := slot_name(match["slot"])):
-            named.append(Slot(name, mention.value))
-        after = None if mention.entity_type in _HAVE_CLASS else _SLOT_AFTER.match(text, mention.end)
-        if after and (name := slot_name(_noun(after["slot"]))):
-            named.append(Slot(name, mention.value))
-    return named
-
-
-def counted(unit: str) -> str:
-    """The class of things that are counted, from their singular: "people" of one person, too."""
-    return _COUNTED.get(unit, unit)
-
-
-def _noun(phrase: str) -> str:
-    """The words of a phrase before what is said of it: "number of stops" of "number of stops you asked"."""
-    kept: list[str] = []
-    for word in phrase.lower().split():
-        after_of = kept[-1:] == ["of"]
-        if word in FUNCTION_WORDS and not (word == "of" and kept and not after_of):
-            break
-        if kept and not after_of and is_verb(word) and not word.endswith(("ing", "er", "ion")):
-            break
-        kept.append(word)
-    return " ".join(kept)
-
-
-def slot_name(phrase: str) -> str:
-    """A phrase as the name of a class: singular head, no empty words at either end; empty if nothing is left."""
-    parts = phrase.lower().split()
-    while parts and (parts[-1] in FUNCTION_WORDS or parts[-1] in _NO_CLASS):
-        parts.pop()
-    while parts and (parts[0] in FUNCTION_WORDS or parts[0] in _NO_CLASS or (len(parts) > 1 and is_verb(parts[0]))):
-        parts.pop(0)
-    if not parts or any(part in FUNCTION_WORDS and part not in {"of", "for"} for part in parts):
-        return ""
-    parts[-1] = singular(parts[-1])
-    return " ".join(parts)
 
 
 def value_keys(kind: str, value: str) -> tuple[str, ...]:

@@ -59,6 +59,9 @@ OUTCOMES = [
     ("3 errors", "run", "success"),
     ("ran successfully and produced no output", "run", "success"),
     ("nothing was found in it: 0 results", "search", "empty"),
+    ("<returncode>1</returncode>\n<output>\n</output>", "search", "empty"),
+    ("<returncode>2</returncode>\n<output>\nboom</output>", "run", "failure"),
+    ("def f():\n    raise ValueError('not allowed')\n" * 40, "read", "success"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Labels of agents' runs: goals, phases, deeds, outcomes."""
+"""Labels of agents' runs: goals, deeds, outcomes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import pytest
 from stitch.core import Step, StepLabels, ToolCall
 from stitch.core.intent import GOAL_OPENED, SETUP_SCOPE, goal_of
 from stitch.label.local import LocalLabeler
-from stitch.label.local.acts import CALL, act_of_name, acts_of_call, acts_of_script, written_action
-from stitch.label.local.outcomes import outcome_of
 from stitch.label.local.titles import goal_title
-from stitch.text.identifiers import Identifier, handles, identifiers
 
 PROMPT = "You are an agent at a desk. You have tools to look things up and to change them. Follow the policy."
 _number = itertools.count()
@@ -127,11 +124,9 @@ def repair(run: str) -> list[Step]:
     ]
 
 
-def test_work_on_code_has_phases_inside_its_goal() -> None:
+def test_work_on_code_is_one_goal() -> None:
     labels = label(repair("reader"))
-    goal = "Parser drops the last row of reader"
-    phases = ["locate"] * 4 + ["reproduce"] * 2 + ["change"] * 2 + ["verify"] * 2 + ["clean up"] * 2 + ["submit"]
-    assert scopes(labels) == [SETUP_SCOPE, goal, *(f"{goal} / {phase}" for phase in phases)]
+    assert scopes(labels) == [SETUP_SCOPE, *["Parser drops the last row of reader"] * 14]
     assert labels[7].intent.event_types == ("failure", "report error")
     assert labels[6].intent.event_types == ("write", "run", "run shell")
 
@@ -247,120 +242,6 @@ def test_a_goal_that_somebody_renamed_goes_on_under_its_name() -> None:
     session = LocalLabeler().begin("t")
     session.replay(LAMP[:8], given)
     assert set(scopes(session.label(LAMP[8:]))) == {"the broken lamp"}
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "acts"),
-    [
-        ("search_direct_flight", {}, ["search"]),
-        ("find_nonstop_connection", {}, ["search"]),
-        ("getCustomerProfile", {}, ["read"]),
-        ("create_booking", {}, ["book"]),
-        ("process-refund", {}, ["pay"]),
-        ("cancel_reservation", {}, ["cancel"]),
-        ("escalate_to_person", {}, ["delegate"]),
-        ("submit", {}, ["submit"]),
-        ("close_ticket", {}, ["edit"]),
-        ("submit_refund", {}, ["pay"]),
-        ("text_editor", {"command": "view", "path": "/a/b.py"}, ["read"]),
-        ("text_editor", {"command": "str_replace", "path": "/a/b.py"}, ["edit"]),
-        ("http_request", {"method": "DELETE", "url": "http://x.y"}, ["edit"]),
-        ("http_request", {"method": "POST"}, ["send"]),
-        ("shell", {"command": "cd /x && python -m pytest tests"}, ["run"]),
-        ("shell", {"command": "pip install -e ."}, ["install"]),
-        ("shell", {"command": "git commit -m 'x'"}, ["submit"]),
-        ("shell", {"command": "git diff > fix.patch"}, ["write"]),
-        ("shell", {"command": "curl -X POST -d a=b http://x.y"}, ["send"]),
-        ("shell", {"command": "timeout 5 sed -n 3,9p a.py | head"}, ["read"]),
-        ("shell", {"command": "cat > a.py << EOF\nrm -rf x\nEOF\npython a.py"}, ["write", "run"]),
-        ("shell", {"command": "echo TASK_COMPLETE_AND_SUBMIT"}, ["submit"]),
-        ("db", {"sql": "DESCRIBE guests"}, ["read"]),
-        ("db", {"sql": "select name from information_schema.columns"}, ["read"]),
-        ("db", {"sql": "UPDATE guests SET a = 1"}, ["edit"]),
-        ("frobnicate", {}, [CALL]),
-        ("interpreter", {"code": "import os\nprint(1)"}, ["run"]),
-    ],
-)
-def test_what_a_call_does_is_told_by_verbs_and_commands(
-    name: str, arguments: dict[str, object], acts: list[str]
-) -> None:
-    assert [act.act for act in acts_of_call(name, arguments)] == acts
-
-
-@pytest.mark.parametrize(
-    ("text", "act"),
-    [
-        ("THOUGHT: there\nACTION: go to shelf 2", "navigate"),
-        ("Action: click[Buy Now]", "click"),
-        ("Action: search[red shoes]", "search"),
-        ('I look.\nget_weather({"city": "Oslo"})', "read"),
-        ('Let us see.\n```\nfind_file "a.py" src\n```', "search"),
-        ("Now:\n```python\nprint(1)\n```", "run"),
-    ],
-)
-def test_actions_in_words_are_read_too(text: str, act: str) -> None:
-    found = written_action(text, fences=True)
-    assert found is not None
-    assert found.acts[0].act == act
-
-
-def test_words_without_an_action_are_none() -> None:
-    assert written_action("I think we are done.", fences=True) is None
-    assert written_action("```\nls\n```", fences=False) is None
-    assert act_of_name("frobnicate") == ""
-    assert acts_of_script("The weather is fine.") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "act", "outcome"),
-    [
-        ("", "", "empty"),
-        ("[]", "run", "empty"),
-        ("<returncode>1</returncode>\n<output>\n</output>", "search", "empty"),
-        ("<returncode>2</returncode>\n<output>\nboom</output>", "run", "failure"),
-        ("Traceback (most recent call last):\n  File x\nKeyError: 1", "run", "failure"),
-        ("Error: not enough seats on flight 3", "edit", "refusal"),
-        ('{"error": "no such order"}', "read", "failure"),
-        ('{"status": "ok", "items": [1]}', "read", "success"),
-        ("====== 3 failed, 12 passed in 2s ======", "run", "partial"),
-        ("====== 12 passed in 2s ======", "run", "success"),
-        ("....\nRan 4 tests in 0.1s\n\nFAILED (errors=1)", "run", "failure"),
-        ("Command timed out: error after 30 s", "run", "timeout"),
-        ("Found no matches", "search", "empty"),
-        ("def f():\n    raise ValueError('not allowed')\n" * 40, "read", "success"),
-        ("HTTP/1.1 404 Not Found", "read", "failure"),
-        ("Your command ran successfully and did not produce any output.", "run", "success"),
-    ],
-)
-def test_how_a_call_came_out_is_read_where_programs_write_it(text: str, act: str, outcome: str) -> None:
-    assert outcome_of(text, act=act) == outcome
-
-
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("Hi! I'd like to book a room from May 3 to May 5. Can you help?", "book a room from May 3 to May 5"),
-        ('The task is a web problem named "Tin Box". ' + "It is hard. " * 30, "Tin Box"),
-        ("ISSUE:\nCrash when the list is empty\nSteps:\n1. start", "Crash when the list is empty"),
-        ("What are the names of all ships?", "names of all ships"),
-        ("  ", ""),
-    ],
-)
-def test_goals_are_named_by_what_states_them(text: str, title: str) -> None:
-    assert goal_title(text) == title
-
-
-def test_identifiers_are_what_programs_hand_on() -> None:
-    found = identifiers("See /repo/src/a_b.py, W-5512A, parse_row() and ValueError at https://x.org/y; on the 3rd, v2.")
-    assert found == (
-        Identifier("path", "/repo/src/a_b.py"),
-        Identifier("key", "W-5512A"),
-        Identifier("function", "parse_row"),
-        Identifier("exception", "ValueError"),
-        Identifier("url", "https://x.org/y"),
-    )
-    assert handles(found[0]) == ("/repo/src/a_b.py", "repo/src/", "a_b.py")
-    assert handles(found[4]) == ("https://x.org/y", "x.org")
 
 
 def test_a_new_problem_after_an_answer_opens_a_goal_though_the_answer_stands_in_words() -> None:

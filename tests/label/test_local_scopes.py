@@ -193,7 +193,7 @@ def test_a_candidate_has_one_number_for_each_name():
 def test_shipped_weights_name_only_what_is_known(of_chats):
     weights = shipped_weights(of_chats=of_chats)
     rest = [name for name in weights if name not in FEATURES]
-    assert all(name.startswith(("now: ", "pair: ", "turn: ", "join: ", "look: ")) for name in rest)
+    assert all(name.startswith(("now: ", "join: ", "look: ")) for name in rest)
     assert len(weights) - len(rest) > 100
 
 

@@ -5,7 +5,7 @@ import pytest
 from stitch.core import LabelKind, Step
 from stitch.label.local import LocalLabeler
 from stitch.label.local.evidence import Scope, Stream
-from stitch.label.local.moves import answers, stands, takes_up
+from stitch.label.local.moves import answers
 from stitch.label.local.naming import InWords
 from stitch.label.local.reading import read_step
 from stitch.label.local.scopes import ScopeTracker
@@ -167,31 +167,6 @@ def test_after_a_look_the_talk_goes_on_in_the_earlier_scope():
     labels = session.label([Step(id=str(n), role="user", content=content) for n, content in enumerate(said)])
     assert labels[1].intent.scope == labels[2].intent.scope != labels[0].intent.scope == labels[3].intent.scope
     assert [(scope.name, scope.steps) for scope in session.inventory().scopes] == [("bus to Boston", 4)]
-
-
-@pytest.mark.parametrize(
-    ("said", "how"),
-    [
-        ("How about the Grand Hotel?", "proposed"),
-        ("There is a bus at 8 am.", "proposed"),
-        ("Please confirm: a bus at 8 am.", "check"),
-        ("You want a bus at 8 am, right?", "check"),
-        ("Your ticket has been booked.", "done"),
-        ("Sorry, there is no bus.", "failed"),
-        ("When do you want to leave?", "time"),
-        ("Thank you!", "thanks"),
-    ],
-)
-def test_how_a_step_leaves_the_matter(said, how):
-    assert read(said).stands == how
-
-
-def test_how_a_step_takes_up_what_was_there():
-    assert takes_up(["that sounds great", "book this one"]) == ("accepts", "points")
-    assert takes_up(["do you have anything else"]) == ("wants others",)
-    assert takes_up(["i need a bus"]) == ("seeks",)
-    assert takes_up(["tuesday"]) == ("plain",)
-    assert stands([], [], "told") == "told"
 
 
 def test_an_answer_gives_what_was_asked_for():

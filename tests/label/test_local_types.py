@@ -121,17 +121,14 @@ def entity_types(text, **fields):
     [
         ("It is priced at $76.22.", ["price"]),
         ("How much is the room?", ["price"]),
-        ("What is the check-in date?", ["check-in date"]),
-        ("Which city do you want?", ["city"]),
-        ("How many stops are there?", ["stop", "quantity"]),
-        ("Tell me the address.", ["address"]),
-        ("The fare is $66.", ["price"]),
+        ("How many stops are there?", ["quantity"]),
+        ("It has 2 stops.", ["quantity"]),
         ("What kind of thing is it?", []),
         ("What about Zephyr Mill?", ["name"]),
         ("Where is it, and when does it open?", ["time", "place"]),
     ],
 )
-def test_classes_come_from_values_questions_and_phrases(text, kinds):
+def test_classes_come_from_the_shape_of_values_and_from_words_that_ask_for_one(text, kinds):
     assert entity_types(text) == kinds
 
 
@@ -171,28 +168,6 @@ def test_of_a_long_turn_the_beginning_and_the_end_tell_what_it_does(before, behi
     assert ("report error" in events) is found
 
 
-def test_an_answer_of_another_shape_does_not_take_the_class_that_was_asked_for():
-    typer = EntityTyper()
-    question = read("When do you leave, and how many are you?", role="agent")
-    asked = typer.type(question)
-    typer.take(question, asked.types, asked.mentions)
-    told = typer.type(read("Departing from Vancouver.", role="user"))
-    assert [(m.entity_type, m.value) for m in told.mentions] == [("place", "Vancouver")]
-
-
-def test_a_bare_answer_takes_the_class_that_was_asked_for():
-    typer = EntityTyper()
-    question, answer = read("What is the station?", role="user"), read("Union Plaza.", role="agent")
-    asked = typer.type(question)
-    typer.take(question, asked.types, asked.mentions)
-    told = typer.type(answer)
-    assert "station" in told.types
-    assert ("station", "Union Plaza") in [(m.entity_type, m.value) for m in told.mentions]
-    typer.take(answer, told.types, told.mentions)
-    assert "station" not in typer.type(read("Fox Run Street", role="user")).types
-    assert "union plaza" in typer.summaries()["station"].values
-
-
 def test_classes_of_a_step_are_bounded():
     keys = ", ".join(f'"key {chr(97 + n)}": "{n}"' for n in range(20))
     assert len(entity_types("{" + keys + "}", role="tool")) == ENTITY_TYPES_A_STEP
@@ -203,7 +178,7 @@ def test_kept_values_are_the_latest():
     for n in range(40):
         reading = read(f"It costs ${n}.50")
         kinds = typer.type(reading)
-        typer.take(reading, kinds.types, kinds.mentions)
+        typer.take(kinds.types, kinds.mentions)
     values = typer.summaries()["price"].values
     assert values[-1] == "$39.50"
     assert len(values) == 24
@@ -211,7 +186,7 @@ def test_kept_values_are_the_latest():
 
 def test_inflected_types_are_merged_every_fifty_steps_and_can_be_undone():
     session = LocalLabeler().begin("t")
-    texts = ["What is the gate number?", "What is the gate number?", "What is the gated number?"] * 17
+    texts = ['{"gate number": 4}', '{"gate number": 4}', '{"gated number": 4}'] * 17
     session.label([Step(role="user", content=text) for text in texts])
     merges = [merge for merge in session.inventory().merges if merge.kind is LabelKind.ENTITY_TYPE]
     assert [(m.alias, m.into, m.position) for m in merges] == [("gated number", "gate number", 50)]

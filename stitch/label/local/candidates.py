@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
     of_scope: list[float]
     """See `SCOPE_FEATURES`; empty for a new scope."""
     cues: tuple[str, ...]
-    """Names of further weights that count in full: function words, adjacency pairs."""
+    """Names of further weights that count in full: function words."""
     score: float
 
     @property

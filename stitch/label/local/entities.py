@@ -1,12 +1,12 @@
 """Key entity types (§2.2.3): which classes of things matter in a step, never the things themselves.
 
-Neutral classes come from the shape of values; further ones are induced from what a question asks for, from phrases
-that say what a value is, and from the keys of tool calls and results. Their number is bounded.
+Neutral classes come from the shape of values, and from words that ask for one ("how much"); further ones are the keys
+of tool calls and results. Their number is bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stitch.core.intent import LabelKind, LabelMerge
@@ -17,13 +17,12 @@ from stitch.label.local.run_labels import kinds_in_run
 from stitch.label.local.turns import Turn
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import is_foreign
-from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, VALUE_CLASSES, counted, slot_name, slots
-from stitch.text.words import FUNCTION_WORDS, is_verb, singular, whole_words, word_set
+from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, VALUE_CLASSES
+from stitch.text.words import FUNCTION_WORDS, singular, whole_words
 
 ENTITY_TYPES_A_STEP = 8
 _MAX_VALUES_KEPT = 24
 _MAX_INDUCED = 256
-_ANSWER_STEMS, _SHORT_ANSWER_STEMS = 40, 12
 
 _SYNONYMS = {
     "cost": "price", "fee": "price", "fare": "price", "charge": "price", "expense": "price", "amount": "quantity",
@@ -36,24 +35,6 @@ _ASKED_BY = whole_words(
     """(?P<price>how much|price|cost|costs|expensive|fare|fee)
     |(?P<rating>rate|rating|rated|ratings|reviewed|reviews?|stars)|(?P<time>when|what time)|(?P<place>where)
     |(?P<person>whom?)|(?P<quantity>how many)"""
-)
-_ASKED = whole_words(
-    r"""(?:what|which)(?:'s| is| are| was| were| will be| would be)? (?:the |your |my |its |their |a |an )?
-    (?P<what>(?:[a-z][a-z-]+ ){0,3}?(?:(?:of|for) (?:the )?)?[a-z][a-z-]+)
-    (?= (?:is|are|was|were|do|does|did|will|would|should|can|could|to|for|in|at|on|you|i|we|they|has|have|like)\b
-    |\s*[?.,;]|$)
-    |how many (?P<many>[a-z][a-z-]+(?: [a-z][a-z-]+)?)
-    |(?:tell me|know|need|have|provide|give me|share|confirm|specify|check|get|find out) (?:the |your |its |their )
-    (?P<told>[a-z][a-z-]+(?: (?:of |for )?[a-z][a-z-]+)?)(?=\s*[?.,;]|$| of\b| for\b| and\b)"""
-)
-_SHAPES = {
-    "time": "time day date", "date": "date day time", "day": "day date time", "price": "price quantity number",
-    "rating": "rating number quantity", "quantity": "quantity number", "number": "number quantity phone identifier",
-    "phone": "phone number", "email": "email", "url": "url", "percentage": "percentage number",
-}  # fmt: skip
-"""Of what shapes the values of a class may be: "Boston" answers no question after a time."""
-_NOT_ASKED = word_set(
-    "kind type sort thing way one else problem matter idea help lot time day more anything something first second third"
 )
 
 
@@ -71,44 +52,29 @@ class EntityTyper:
     def __init__(self) -> None:
         self.vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=VALUE_CLASSES, most=_MAX_INDUCED)
         self._values: dict[str, dict[str, int]] = {}
-        self._asked: list[str] = []
-        self._asked_now: list[str] = []
-        self._asked_by = ""
 
     def type(self, reading: Reading) -> Kinds:
         """The entity types of a step, with the values it names."""
-        foreign = is_foreign(reading.language)
-        asked = self._asked_now = [] if foreign else _asked_types(reading)
-        slotted = [] if foreign else [(_neutral(slot.name), slot.value) for slot in slots(reading.text, reading.found)]
-        told = [*_keyed(reading), *slotted]
-        answered = self._asked if self._asked_by and self._asked_by != reading.role and not asked else []
-        of_answer = answered[:3] if len(reading.stems) <= _ANSWER_STEMS else []
-        shapes = _shapes(reading, named=[value for _, value in slotted])
-        types = dict.fromkeys((*asked, *[kind for kind, _ in told], *of_answer, *shapes))
-        mentions = dict.fromkeys((*[pair for pair in told if pair[1]], *_named(reading, answered)))
-        admitted = self.vocabulary.admit(filter(None, types))[:ENTITY_TYPES_A_STEP]
+        keyed = _keyed(reading)
+        shapes = [found.entity_type for found in reading.found if found.entity_type != "number"]
+        types = dict.fromkeys((*_asked_types(reading), *[kind for kind, _ in keyed], *shapes))
+        named = [(found.entity_type, found.value) for found in reading.found]
+        mentions = dict.fromkeys((*[pair for pair in keyed if pair[1]], *named))
         kept = tuple(
             EntityMention(entity_type=kind, value=value[:MAX_VALUE_CHARS])
             for kind, value in list(mentions)[:MAX_MENTIONS]
         )
-        return Kinds(admitted, kept)
+        return Kinds(self.vocabulary.admit(types)[:ENTITY_TYPES_A_STEP], kept)
 
     def of_run(self, reading: Reading, turn: Turn) -> Kinds:
         """The entity types of a step of a run, with the values it names: what programs hand on, amounts and dates."""
-        english = not is_foreign(reading.language)
-        asked = self._asked_now = _asked_types(reading) if english and not reading.skimmed else []
         types, mentions = kinds_in_run(reading.step, turn, values=reading.found)
-        return Kinds(self.vocabulary.admit([*types, *asked])[:ENTITY_TYPES_A_STEP], tuple(mentions))
+        return Kinds(self.vocabulary.admit([*types, *_asked_types(reading)])[:ENTITY_TYPES_A_STEP], tuple(mentions))
 
-    def take(self, reading: Reading, types: Sequence[str], mentions: Iterable[EntityMention]) -> None:
-        """Take in what a step speaks of, right after `type` has read it."""
+    def take(self, types: Sequence[str], mentions: Iterable[EntityMention]) -> None:
+        """Take in what a step speaks of."""
         self.vocabulary.count(types)
         self._remember(mentions)
-        asked = self._asked_now
-        if asked:
-            self._asked, self._asked_by = asked, reading.role
-        elif self._asked_by and self._asked_by != reading.role:
-            self._asked, self._asked_by = [], ""
 
     def correct(self, before: StepLabels, after: StepLabels) -> None:
         """Take in that an earlier step has other labels."""
@@ -146,8 +112,6 @@ class EntityTyper:
         return {
             "vocabulary": self.vocabulary.save(),
             "values": {kind: list(values) for kind, values in self._values.items()},
-            "asked": self._asked,
-            "asked_by": self._asked_by,
         }
 
     @classmethod
@@ -156,7 +120,6 @@ class EntityTyper:
         typer = cls()
         typer.vocabulary.restore(data["vocabulary"])
         typer._values = {kind: dict.fromkeys(values, 1) for kind, values in data["values"].items()}
-        typer._asked, typer._asked_by = list(data["asked"]), data["asked_by"]
         return typer
 
 
@@ -165,48 +128,16 @@ def _keyed(reading: Reading) -> list[tuple[str, str]]:
     return [(kind, value) for key, value in reading.data.pairs if (kind := _key_type(key))]
 
 
-def _shapes(reading: Reading, *, named: Container[str]) -> list[str]:
-    """The types of the values of a step; "2 stops" are stops: what is counted says more than that something is."""
-    return [
-        found.entity_type
-        for found in reading.found
-        if found.entity_type != "number" and not (found.entity_type == "quantity" and found.value in named)
-    ]
-
-
-def _named(reading: Reading, answered: Sequence[str]) -> list[tuple[str, str]]:
-    """The values of a step with their types; the only one of a short answer is also of the type that was asked for."""
-    pairs = [(found.entity_type, found.value) for found in reading.found]
-    if answered and len(pairs) == 1 and len(reading.stems) <= _SHORT_ANSWER_STEMS:
-        [(kind, value)] = pairs
-        if kind in _SHAPES.get(answered[0], kind):
-            pairs.append((answered[0], value))
-    return pairs
-
-
 def _asked_types(reading: Reading) -> list[str]:
-    """The types of what the questions and requests of a step ask for."""
-    if not reading.forms or reading.data.results or reading.data.calls:
+    """The classes for which words of questions and requests ask: "how much", "when"."""
+    if reading.data.results or reading.data.calls or is_foreign(reading.language):
         return []
-    asked: dict[str, None] = {}
-    for (start, end), form in zip(reading.spans, reading.forms, strict=True):
-        if form not in (SentenceForm.QUESTION, SentenceForm.REQUEST):
-            continue
-        part = reading.folded[start:end]
-        for match in _ASKED.finditer(part):
-            asked_for = next(filter(None, match.groups()), "")
-            name = "" if asked_for.startswith("about ") else slot_name(asked_for)
-            if not name or set(name.split()) & _NOT_ASKED:
-                continue
-            if match["many"] or not is_verb(name.split()[-1], base=True):
-                asked[_neutral(counted(name) if match["many"] else name)] = None
-        asked.update(dict.fromkeys(_asked_by_word(part)))
-    return list(asked)[:4]
-
-
-def _asked_by_word(part: str) -> list[str]:
-    """The types that words of a question ask for: "how much", "when"."""
-    found = {match.lastgroup for match in _ASKED_BY.finditer(part)}
+    asked = [
+        reading.folded[start:end]
+        for (start, end), form in zip(reading.spans, reading.forms, strict=True)
+        if form in (SentenceForm.QUESTION, SentenceForm.REQUEST)
+    ]
+    found = {match.lastgroup for part in asked for match in _ASKED_BY.finditer(part)}
     return [kind for kind in _ASKED_BY.groupindex if kind in found]
 
 

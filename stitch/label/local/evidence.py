@@ -89,8 +89,6 @@ class Scope:
     """Who asked the question that is still open."""
     opens: str = ""
     """What its last step left open, see `moves`."""
-    stands: str = ""
-    """How its last step leaves the matter, see `moves`."""
     closed: bool = False
     """Whether its last step winds it up."""
     asked: dict[str, int] = field(default_factory=dict)
@@ -101,8 +99,6 @@ class Scope:
     """Classes of the values named in it."""
     pointed: dict[str, int] = field(default_factory=dict)
     """Stems of what it speaks of as known."""
-    first: list[str] = field(default_factory=list)
-    """How its first step takes up what was there."""
     left: int | None = None
     """The scope that was left for it."""
     rivals: dict[str, Rival] = field(default_factory=dict)

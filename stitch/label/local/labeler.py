@@ -37,7 +37,7 @@ from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.turns import ASKS, CALLS, RESULT, SAYS, Turn
 from stitch.text.words import MAX_READ_CHARS
 
-NAME = "local-21"
+NAME = "local-22"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
@@ -186,7 +186,7 @@ class LocalLabelSession:
         label = runs.label_of(place, turn, taken=self._taken, subject=subject)
         if known is not None and clean_label(label) != (given := known.intent.scope or ""):
             label = given
-            place = runs.place_named(given, place)
+            place = runs.place_named(given)
         goal = runs.take(step, turn, place, label=label)
         naming = _Naming(label, label, EXPLICIT, given=True)
         after = "" if goal is None else goal.last_act
@@ -311,7 +311,7 @@ class LocalLabelSession:
             )
         self._keep(known)
         self._events.vocabulary.count(known.intent.event_types)
-        self._entities.take(reading, known.intent.entity_types, known.mentions)
+        self._entities.take(known.intent.entity_types, known.mentions)
         self._steps += 1
         if self._steps % MERGE_EVERY_STEPS == 0:
             self._events.vocabulary.curate(self._steps)

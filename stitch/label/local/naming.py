@@ -10,7 +10,6 @@ from typing import NamedTuple
 from stitch.core.intent import clean_label
 from stitch.core.text_cache import text_cache
 from stitch.label.local.reading import Reading
-from stitch.text.foreign_phrases import without_phrases
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import carrying, content_stems, is_foreign, phrases_in, words_in
 from stitch.text.numbers import NUMBER_WORDS, ORDINAL_WORDS, number, ordinal
@@ -235,10 +234,9 @@ def _foreign_name(reading: Reading) -> ScopeName:
     """The longest words that carry the first sentences, in order: no grammar of other languages is known."""
     values = {word for mention in reading.found for word in words_in(fold_case(mention.value))}
     opening = reading.folded[:_FOREIGN_CHARS]
-    subject = without_phrases(opening, reading.language or "")
     said = [
         word
-        for word in carrying(phrases_in(subject, reading.language), reading.language)
+        for word in carrying(phrases_in(opening, reading.language), reading.language)
         if word not in values and word not in reading.addressees and not word[0].isdigit()
     ]
     words = list(dict.fromkeys(said))

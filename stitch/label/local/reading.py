@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from stitch.core.steps import Step
-from stitch.label.local.moves import asked_for, given, left_open, stands, takes_up
+from stitch.label.local.moves import asked_for, given, left_open
 from stitch.text.dates import seconds_of
-from stitch.text.foreign import mentions_in
-from stitch.text.foreign_phrases import foreign_form, leaves, resumes
-from stitch.text.forms import SentenceForm, sentence_form
+from stitch.text.forms import SentenceForm, form_by_mark, sentence_form
 from stitch.text.languages import carrying, is_foreign, language_of, stem_in, words_in
 from stitch.text.phrases import NounPhrase, noun_phrases
 from stitch.text.sentences import sentence_spans
 from stitch.text.structured import NamedCall, StructuredContent, in_words, structured
-from stitch.text.values import FoundMention, value_keys
+from stitch.text.values import SHAPES, FoundMention, find_mentions, value_keys
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, stem, whole_words, word_set, words
 
 MAX_READ_SENTENCES = 40
@@ -105,10 +103,6 @@ class Reading:
     """What it gives to what was open, see `moves`."""
     opens: str
     """What it leaves open for the next speaker, see `moves`."""
-    stands: str
-    """How it leaves the matter, see `moves`."""
-    takes_up: tuple[str, ...]
-    """How it takes up what was there, see `moves`."""
     pointed: frozenset[str]
     """Stems of what it speaks of as known: "this apartment", "the other cars"."""
     particles: frozenset[str]
@@ -186,12 +180,12 @@ def read_step(
     asked += called
     told += came_out
     stems = asked + told
-    found = () if is_data else mentions_in(text, language)
+    found = () if is_data else _mentions_in(text, other)
     values, of_values = _values_of(found, data, language)
     role = step.role.lower()
     addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
     answers_tool = _is_answer_of_tool(role, data)
-    cues = _foreign_cues(lowered, other, forms) if other else _cues(lowered, forms)
+    cues = _NO_CUES if other else _cues(lowered, forms)
     moves = _moves(parts, forms, values) if parts else _OF_DATA
     return Reading(
         step=step,
@@ -217,8 +211,6 @@ def read_step(
         telling=frozenset(told) - of_values,
         gives=moves.gives,
         opens=moves.opens,
-        stands=moves.stands,
-        takes_up=moves.takes_up,
         pointed=_pointed(lowered) if parts and not other else frozenset(),
         particles=frozenset() if other else frozenset(all_words) & FUNCTION_WORDS,
         language=language,
@@ -245,27 +237,30 @@ def _cues(lowered: str, forms: Sequence[SentenceForm]) -> _Cues:
     )
 
 
-def _foreign_cues(lowered: str, language: str, forms: Sequence[SentenceForm]) -> _Cues:
-    return _Cues(leaves(lowered, language), False, resumes(lowered, language), SentenceForm.FAREWELL in forms)
+_NO_CUES = _Cues(False, False, False, False)
+"""Of other languages than English."""
 
 
 class _Moves(NamedTuple):
-    """What a step takes up, gives and leaves open, see `Reading`."""
+    """What a step gives and leaves open, see `Reading`."""
 
     gives: tuple[str, ...]
     opens: str
-    stands: str
-    takes_up: tuple[str, ...]
 
 
-_OF_DATA = _Moves(("data",), "data", "data", ("data",))
+_OF_DATA = _Moves(("data",), "data")
 
 
 def _moves(parts: Sequence[str], forms: Sequence[SentenceForm], values: Mapping[str, str]) -> _Moves:
     asks = [asked_for(part) for part, form in zip(parts, forms, strict=True) if form is SentenceForm.QUESTION]
     gives = given(parts, forms, asks, values)
-    opens = left_open(parts, forms, asks, gives)
-    return _Moves(gives, opens, stands(parts, forms, opens), takes_up(parts))
+    return _Moves(gives, left_open(parts, forms, asks, gives))
+
+
+def _mentions_in(text: str, other: str) -> tuple[FoundMention, ...]:
+    """The values named in a text; in another language than English those that their shape alone tells."""
+    found = find_mentions(text)
+    return tuple(each for each in found if each.entity_type in SHAPES) if other else found
 
 
 def _keys_of(data: StructuredContent) -> tuple[list[str], list[str]]:
@@ -278,7 +273,7 @@ def _keys_of(data: StructuredContent) -> tuple[list[str], list[str]]:
 
 
 def _forms_of(parts: Sequence[str], other: str) -> list[SentenceForm]:
-    return [foreign_form(part, other) for part in parts] if other else list(map(sentence_form, parts))
+    return list(map(form_by_mark if other else sentence_form, parts))
 
 
 def _is_answer_of_tool(role: str, data: StructuredContent) -> bool:
@@ -362,8 +357,6 @@ def skim_step(step: Step, text: str, *, values: Mapping[str, str], stems: Sequen
         telling=frozenset(),
         gives=_OF_DATA.gives,
         opens=_OF_DATA.opens,
-        stands=_OF_DATA.stands,
-        takes_up=_OF_DATA.takes_up,
         pointed=frozenset(),
         particles=frozenset(),
         skimmed=True,

@@ -17,12 +17,11 @@ from dataclasses import asdict, dataclass, field
 from math import log
 from typing import Any, NamedTuple
 
-from stitch.core.intent import PHASE_MARK, SETUP_SCOPE, clean_label, goal_of
+from stitch.core.intent import SETUP_SCOPE, clean_label, goal_of
 from stitch.core.steps import Step
 from stitch.label.local import chains
 from stitch.label.local.naming import distinct_name
 from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of
-from stitch.label.local.phases import Phase, is_repair, phase_after
 from stitch.label.local.reading import AGENTS
 from stitch.label.local.scope_counts import uncount
 from stitch.label.local.titles import goal_title
@@ -49,7 +48,7 @@ MAX_TERMS = 500
 """How many handles and stems a goal is known by."""
 MAX_GOALS_COMPARED = 24
 MAX_GOAL_CHARS = 96
-"""So that its phases fit in a label, too."""
+
 
 _TURNING_CHARS = 400
 _TELLING = re.compile(r"[\d/@]")
@@ -93,13 +92,6 @@ class Goal:
     last_act: str = ""
     said: str = ""
     """What was said beside its last call: what a short result answers."""
-    phase: str = ""
-    repairs: bool = False
-    """Whether it is work on code: such a goal has phases."""
-    changed: bool = False
-    made: list[str] = field(default_factory=list)
-    open_file: str = ""
-    """See `phases.Phase`."""
     closed: bool = False
     opening: str = ""
     session: str = ""
@@ -120,8 +112,6 @@ class Place(NamedTuple):
     goal: int | None
     """The number of a goal; None for a new one."""
     setup: bool = False
-    phase: Phase | None = None
-    """Where the goal stands after the step; None if as before."""
 
 
 class RunTracker:
@@ -181,14 +171,11 @@ class RunTracker:
         """
         place = self._place(step, turn)
         if not place.setup and turn.kind != RESULT:
-            place = Place(named) if named is not None else Place(None) if subject else place
-        if place.goal is None or turn.kind != CALLS or not (goal := self.goals[place.goal]).repairs:
-            return place
-        before = Phase(goal.phase, goal.changed, tuple(goal.made), goal.open_file)
-        return place._replace(phase=phase_after(before, turn.acts, turn.text, known=goal.terms))
+            return Place(named) if named is not None else Place(None) if subject else place
+        return place
 
     def label_of(self, place: Place, turn: Turn, *, taken: Container[str], subject: str = "") -> str:
-        """The scope label of a step that is placed: its goal's name, with the phase where there is one.
+        """The scope label of a step that is placed: its goal's name.
 
         Args:
             place: Where it belongs.
@@ -199,24 +186,17 @@ class RunTracker:
         if place.setup:
             return SETUP_SCOPE
         if place.goal is not None:
-            goal = self.goals[place.goal]
-            phase = goal.phase if place.phase is None else place.phase.name
-            return clean_label(f"{goal.label}{PHASE_MARK}{phase}") if phase else goal.label
+            return self.goals[place.goal].label
         title = subject or goal_title(turn.text) or next((act.object for act in turn.acts if act.object), turn.tool)
         telling = [one.value for one in identifiers(turn.text[:1_500])[:6]]
         return distinct_name(clean_label(title or _NO_TITLE)[:MAX_GOAL_CHARS].strip(), taken=taken, values=telling)
 
-    def place_named(self, label: str, place: Place) -> Place:
+    def place_named(self, label: str) -> Place:
         """Where a step belongs whose scope label somebody else gave."""
         if label == SETUP_SCOPE:
             return Place(None, setup=True)
         name = goal_of(label)
-        known = next((goal for goal in self.goals if goal.label == name), None)
-        if known is None:
-            return Place(None)
-        phase = label[len(name) + len(PHASE_MARK) :]
-        rest = (known.changed, tuple(known.made), known.open_file) if place.phase is None else place.phase[1:]
-        return Place(known.number, phase=Phase(phase, *rest))
+        return Place(next((goal.number for goal in self.goals if goal.label == name), None))
 
     def _place(self, step: Step, turn: Turn) -> Place:
         if turn.kind == SETUP:
@@ -352,7 +332,6 @@ class RunTracker:
             return None
         if place.goal is None:
             goal = Goal(len(self.goals), goal_of(label), session=step.session or "", begun=self._position)
-            goal.repairs = is_repair(turn.text)
             opening = opening_of(turn.text)
             if opening and len(turn.text) >= MIN_OPENING_CHARS and turn.kind in (ASKS, SAYS):
                 goal.opening = opening
@@ -364,9 +343,6 @@ class RunTracker:
         else:
             goal = self.goals[place.goal]
             self._returns += goal.number != self.current
-            if place.phase is not None:
-                goal.phase, goal.changed, goal.made = place.phase.name, place.phase.changed, list(place.phase.made)
-                goal.open_file = place.phase.open_file
         self._after_setup = False
         self.current = goal.number
         if turn.kind == CALLS and not step.tool_calls:

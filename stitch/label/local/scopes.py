@@ -26,7 +26,6 @@ from stitch.label.local.evidence import (
     scope_evidence,
     step_evidence,
 )
-from stitch.label.local.known_words import goes_on, known_in
 from stitch.label.local.moves import AWAITED
 from stitch.label.local.naming import NOTHING_SAID, InWords
 from stitch.label.local.reading import AGENTS, Reading
@@ -44,7 +43,7 @@ from stitch.label.local.threads import (
     take_over,
 )
 from stitch.text.forms import SentenceForm
-from stitch.text.languages import content_stems, is_foreign
+from stitch.text.languages import content_stems
 
 MAX_CANDIDATES = 10
 """With how many scopes a step is compared."""
@@ -54,16 +53,14 @@ _MAX_VALUES = 120
 _RECENT_STEPS = 3
 _MAX_RIVALS = 6
 _TOPIC_SHARE = 0.5  # So much of a topic's weight was said where it was spoken of.
-_RETURN_MARGIN = 0.2
-"""Of what the known words of a step weigh, so much more must be another scope's than the current one's."""
 
 
 class ScopeTracker:
     """Assigns each step of one trajectory to a scope, knowing only what came before. Deterministic.
 
     Args:
-        weights: By name: those of `FEATURES`, "now: WORD", "pair: OPEN - GIVEN", "turn: LEFT - TAKEN",
-            and "join: NAME" and "look: NAME" for those of `JOIN_FEATURES`. The shipped ones if None.
+        weights: By name: those of `FEATURES`, "now: WORD", and "join: NAME" and "look: NAME" for those of
+            `JOIN_FEATURES`. The shipped ones if None.
         chats: The same in chats (`Stream.is_chat`). `weights` if None, the shipped ones if both are.
         replies: What tells how well a step follows another. The shipped matrices if None.
     """
@@ -140,8 +137,6 @@ class ScopeTracker:
             return None
         if self._must_stay(reading, current):
             return Decision(current)
-        if is_foreign(reading.language) and (decision := self._by_words(reading, current)):
-            return decision
         return None if current.unit else self._by_topic(said, current)
 
     def _must_stay(self, reading: Reading, current: Scope) -> bool:
@@ -169,21 +164,6 @@ class ScopeTracker:
         known = [known_weight(weights, scope.terms) for scope in reversed(earlier)]
         most = max(known, default=0.0)
         return earlier[-1 - known.index(most)] if known and most >= least else None
-
-    def _by_words(self, reading: Reading, current: Scope) -> Decision | None:
-        """The scope of a step of another language than English; None where its words say too little."""
-        if goes_on(reading, current, self._stream):
-            return Decision(current)
-        shares = known_in(reading, self._shortlist(reading), self._stream)
-        here = shares.pop(current.number, 0.0)
-        back = max(shares, key=lambda number: (shares[number], -number), default=None)
-        comes_back = reading.returns and not reading.switches  # "apropos of ..." may do either
-        if back is not None and comes_back and here == shares[back] == 0.0:
-            return Decision(max(map(self.scope, shares), key=lambda scope: scope.last))
-        least = 0.0 if reading.returns else here if reading.switches else here + _RETURN_MARGIN
-        if back is not None and shares[back] > least:
-            return Decision(self.scope(back))
-        return Decision(None) if reading.switches else None
 
     def candidates(self, reading: Reading) -> list[Candidate]:
         """What the step may belong to: the current scope first, earlier ones, a new one last."""
@@ -220,14 +200,12 @@ class ScopeTracker:
                 reply=reply,
                 other_reply=next_reply if reply == best_reply else best_reply,
             )
-            pairs = self._pairs(reading, scope)
-            score = sum(map(weight, pairs, nothing))
             if scope is current:
-                score += sum(map(mul, weighing.of_current, of_scope))
-                found.append(Candidate(scope, [], of_scope, pairs, score))
+                score = sum(map(mul, weighing.of_current, of_scope))
+                found.append(Candidate(scope, [], of_scope, (), score))
             else:
-                score += returning + sum(map(mul, weighing.of_earlier, of_scope))
-                found.append(Candidate(scope, of_step, of_scope, leaving + pairs, score))
+                score = returning + sum(map(mul, weighing.of_earlier, of_scope))
+                found.append(Candidate(scope, of_step, of_scope, leaving, score))
         opening = left + sum(map(mul, weighing.when_opening, of_step))
         self._rivals = {
             str(scope.number): Rival(candidate.score - opening, scope.last, scope.closed)
@@ -275,13 +253,6 @@ class ScopeTracker:
     def _particles(self, reading: Reading) -> tuple[str, ...]:
         return tuple(f"now: {word}" for word in sorted(reading.particles))
 
-    def _pairs(self, reading: Reading, scope: Scope) -> tuple[str, ...]:
-        own = "own " if scope.last_role == reading.role else ""
-        return (
-            *(f"pair: {own}{scope.opens} - {move}" for move in reading.gives),
-            *(f"turn: {own}{scope.stands} - {move}" for move in (*reading.takes_up, *reading.gives)),
-        )
-
     def _recent(self) -> list[Scope]:
         return [scope for scope in self.scopes[-64:] if scope.into is None]
 
@@ -311,7 +282,7 @@ class ScopeTracker:
         self._left, is_new = None, False
         if scope is None:
             scope = self.begin()
-            scope.left, scope.rivals, scope.first = stream.current, self._rivals, list(reading.takes_up)
+            scope.left, scope.rivals = stream.current, self._rivals
             is_new = True
         self._extend(scope, reading)
         scope.unit = scope.unit or unit
@@ -422,12 +393,12 @@ class ScopeTracker:
             scope.asker = reading.role
         scope.last_role = reading.role
         if reading.skimmed:  # a run goes on by its structure: nothing asks what would answer this step
-            scope.opens, scope.stands, scope.closed, scope.addressed = reading.opens, reading.stands, False, []
+            scope.opens, scope.closed, scope.addressed = reading.opens, False, []
             return
         heard = self._hear(reading.step.content)
         scope.gist = blend(scope.gist, heard.matter, steps=scope.steps)
         scope.said = list(map(add, heard.prompt, scope.gist))
-        scope.opens, scope.stands = reading.opens, reading.stands
+        scope.opens = reading.opens
         scope.closed = reading.closes or (scope.closed and SentenceForm.THANKS in reading.forms)
         scope.addressed = list(reading.addressees)
 

@@ -18,7 +18,7 @@ JOIN_FEATURES = (
     "always", "margin", "best margin", "no margin", "left for it", "followed by it", "between it", "cohesion",
     "covered", "shared values", "shared rare values", "share of values", "asks what it asked", "asks what it told",
     "tells what it asked", "classes known", "closed then", "closed", "size", "size of it", "gap", "pointed at known",
-    "pointed at unknown", "speakers known", "same call", "other calls", "seeks", "accepts", "number of scopes",
+    "pointed at unknown", "speakers known", "same call", "other calls", "number of scopes",
     "many speakers", "tools", "in service", "interleaved", "latest", "one step", "best cohesion", "best values",
     "margin by size", "many speakers: margin", "tools: cohesion", "interleaved: cohesion", "interleaved: between it",
 )  # fmt: skip
@@ -122,8 +122,6 @@ def _evidence(
         _part(left.speakers, home.speakers),
         float(same_call),
         float(bool(left.calls) and bool(home.calls) and not same_call),
-        float("seeks" in left.first),
-        float("accepts" in left.first),
         0.0,
         many,
         tools,
@@ -160,7 +158,7 @@ def take_over(home: Scope, left: Scope) -> None:
         home.recent = [*home.recent, *left.recent]
         home.last_role, home.asker, home.addressed = left.last_role, left.asker, left.addressed
         home.said, home.gist = left.said, left.gist
-        home.opens, home.stands, home.closed = left.opens, left.stands, left.closed
+        home.opens, home.closed = left.opens, left.closed
     home.spans = merged([*home.spans, *left.spans])
     home.steps += left.steps
     left.into = home.number

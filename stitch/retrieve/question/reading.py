@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import find_moments, without_relative_times
-from stitch.text.foreign_phrases import asked_classes
 from stitch.text.languages import content_stems, is_foreign, language_of
 from stitch.text.phrases import NounPhrase, noun_phrases
 from stitch.text.values import find_mentions
@@ -230,7 +229,7 @@ def read_question(text: str) -> Question:
         clues=clues,
         clue_stems=frozenset(content_stems(clues)),
         asked_stems=asked_stems,
-        classes=_classes_of_form(asked) if not is_foreign(language) else asked_classes(text.lower(), language or ""),
+        classes=() if is_foreign(language) else _classes_of_form(asked),
         lists=lists or _ASKS_FOR_ALL.search(rest) is not None,
         several=thing is not None and not lists and _plural(asked, thing),
         asks_for_names=_ASKS_FOR_NAMES.search(text) is not None,
