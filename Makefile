@@ -15,6 +15,7 @@ demo: $(RUNNING)
 # load them again, and what is installed has been compiled by its installer.
 test test-drawn test-kills test-erased test-doors: export PYTHONDONTWRITEBYTECODE =
 test test-drawn test-kills test-erased test-doors: export PYTHONPYCACHEPREFIX =
+test-kills test-erased test-doors: export PYTHONPATH = tests
 
 # Three at once on two cores: a test that waits for a process, a thread or a signal leaves its core to another.
 test: $(STAMP)
@@ -94,7 +95,7 @@ check: $(STAMP) mirror
 	$(BIN)/ruff format --check $(CODE)
 	cd .typecheck && ../$(BIN)/lint-imports --config ../pyproject.toml --no-cache
 	MYPYPATH=.typecheck $(BIN)/mypy -p stitch
-	MYPYPATH=.typecheck $(BIN)/mypy --explicit-package-bases --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls tests
+	MYPYPATH=.typecheck:tests $(BIN)/mypy --explicit-package-bases --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls tests
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix $(CODE)

@@ -16,6 +16,9 @@ from hypothesis import settings
 
 from stitch.core import Step, ToolCall
 
+# What tests start finds `doubles` and `contracts`, as they do.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
+
 settings.register_profile("short", max_examples=16, deadline=None, derandomize=True, database=None)
 settings.register_profile("long", max_examples=200, deadline=None, database=None, print_blob=True)
 settings.load_profile(os.environ.get("STITCH_TEST_PROFILE", "short"))

@@ -1,6 +1,6 @@
 """The seams of the library: whoever satisfies one of these can take the place of what is shipped.
 
-Each protocol has one suite of contract tests in `stitch.testing.contracts`, which every implementation passes.
+Each protocol has one suite of contract tests in `contracts`, which every implementation passes.
 
 More than 400 lines because the seams are read side by side, and most lines say what may be relied on.
 """

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from doubles.lessons import days, write_asked_days, write_lines
 from stitch.cli import main
 from stitch.errors import install_command
-from stitch.testing.lessons import days, write_asked_days, write_lines
 
 tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 ROOT = Path(__file__).resolve().parents[2]

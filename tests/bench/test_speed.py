@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.qdrant import LoopbackQdrant
 from stitch import Step
 from stitch.bench import serving, stream, themes, timing
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, Question
 from stitch.core import Trajectory
-from stitch.testing.qdrant import LoopbackQdrant
 
 
 def call(*arguments: str) -> dict[str, Any]:

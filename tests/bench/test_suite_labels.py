@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles.labeling import ScriptedLabeler
 from stitch.bench.commands import COMMANDS, group
 from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import GoldLabels, LabeledSet
@@ -27,7 +28,6 @@ from stitch.errors import InputError, SettingsError
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
 from stitch.lm import LanguageModel
-from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.model import ScriptedCompletion, label_by_rules
 
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 import pytest
 from click.testing import CliRunner
 
+from doubles.teaching import Pupil
 from stitch import open_memory
 from stitch.bench.training.paths import PathTask, path_lessons
 from stitch.bench.training.sources import open_task
@@ -19,7 +20,6 @@ from stitch.pipelines.optimize.compiling import compile_program
 from stitch.retrieve.path.scorers import scorer_named
 from stitch.signatures.programs import TreeProgram
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
-from stitch.testing.teaching import Pupil
 
 BASE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" cost="Free"/></Day>
 <Day id="d2"><Stop id="b" name="Fish market" cost="CAD 12"/></Day></Plan>"""

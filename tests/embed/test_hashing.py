@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from contracts.embedder import EmbedderContract
 from stitch.embed import HashingEmbedder
-from stitch.testing.contracts.embedder import EmbedderContract
 
 
 class TestHashingEmbedder(EmbedderContract):

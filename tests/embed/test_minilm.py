@@ -8,12 +8,12 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from contracts.embedder import EmbedderContract
 from stitch import open_memory
 from stitch.core.text_cache import clear_text_caches
 from stitch.embed import MiniLMEmbedder
 from stitch.embed.minilm import PACKAGE
 from stitch.errors import EmbedderError, SettingsError, StoreMismatchError
-from stitch.testing.contracts.embedder import EmbedderContract
 
 with_weights = pytest.mark.skipif(
     find_spec("onnxruntime") is None or find_spec(PACKAGE) is None, reason="the extra neural is not installed"

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from contracts.embedder import EmbedderContract
+from doubles.embedding import EmbeddingServer
 from stitch.embed import HashingEmbedder, RemoteEmbedder
 from stitch.errors import EmbedderError
-from stitch.testing.contracts.embedder import EmbedderContract
-from stitch.testing.embedding import EmbeddingServer
 from stitch.testing.servers import Reply, Silence
 
 AT_ONCE = {"retry-after-ms": "1"}

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
+from contracts.embedder import EmbedderContract
+from doubles.embedding import SentenceTransformersLibrary
 from stitch.embed import SentenceTransformerEmbedder
 from stitch.errors import EmbedderError, install_command
-from stitch.testing.contracts.embedder import EmbedderContract
-from stitch.testing.embedding import SentenceTransformersLibrary
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.embedder import EmbedderContract
 from stitch.embed import StaticEmbedder
 from stitch.embed.static import TABLE
 from stitch.errors import EmbedderError
-from stitch.testing.contracts.embedder import EmbedderContract
 
 SHIPPED = StaticEmbedder()
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from doubles.labeling import ScriptedLabeler
+from doubles.storing import ListStore
 from stitch import Step, open_memory
 from stitch.core import StepState
 from stitch.embed.hashing import HashingEmbedder
@@ -23,8 +25,6 @@ from stitch.lifecycle.repair import verify
 from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.maintenance import backup_memory, restore_memory
-from stitch.testing.labeling import ScriptedLabeler
-from stitch.testing.storing import ListStore
 
 RUNS = int(os.environ.get("STITCH_TEST_KILL_RUNS", "2"))
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from doubles.qdrant import LoopbackQdrant
 from stitch import Step, open_memory
 from stitch.core import StepState
 from stitch.errors import StoreUnavailableError
 from stitch.ingest import outage
-from stitch.testing.qdrant import LoopbackQdrant
 
 LIMIT_S = 3.0
 """What hangs is given up after it; what does not must not take so long on a busy machine."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from doubles.qdrant import LoopbackQdrant
 from stitch import Step, open_memory
 from stitch.errors import StoreMismatchError
 from stitch.lifecycle.folder import journal_id
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import adoption, backup_memory, reindex_memory, restore_memory
-from stitch.testing.qdrant import LoopbackQdrant
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from doubles.labeling import ScriptedLabeler
 from stitch import parts
 from stitch.core import LabelKind, LabelMerge, LabelsMerged, MemoryEvent, Step, StepState
 from stitch.core.retention import RetentionRule
@@ -41,7 +42,6 @@ from stitch.lifecycle.transfer import export_lines, import_lines
 from stitch.maintenance import reindex_memory, restore_memory
 from stitch.observe import Observers, TraceObserver
 from stitch.store import EdgeStore
-from stitch.testing.labeling import ScriptedLabeler
 
 TENANTS = ("a", "b")
 TRAJECTORIES = ("t", "u")

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from doubles.labeling import ScriptedLabeler
+from doubles.storing import ListStore
 from stitch.core import LabelInventory, Step
 from stitch.embed.hashing import HashingEmbedder
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
-from stitch.testing.labeling import ScriptedLabeler
-from stitch.testing.storing import ListStore
 
 CONTENTS = (
     "Book the Olympus hotel for day 1",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from doubles.reachable import texts_held_by
 from stitch.core import SearchRequest, Step, StepLabels
 from stitch.errors import StoreError
 from stitch.label.local import LocalLabeler
@@ -16,7 +17,6 @@ from stitch.lifecycle.correct import correct
 from stitch.lifecycle.erase import erase
 from stitch.lifecycle.selection import Selector, select
 from stitch.retrieve.question.local_filter import LocalFilterSelector
-from stitch.testing.reachable import texts_held_by
 
 Make = Callable[..., Any]
 

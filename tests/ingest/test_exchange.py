@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doubles.labeling import ScriptedLabeler
 from stitch.core import LabelMerge, Step, StepState, ToolCall
 from stitch.core.intent import LabelKind
 from stitch.embed.hashing import HashingEmbedder
@@ -21,7 +22,6 @@ from stitch.lifecycle.repair import verify
 from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.lifecycle.transfer import Imported, export_lines, import_lines
-from stitch.testing.labeling import ScriptedLabeler
 
 Make = Callable[..., Any]
 

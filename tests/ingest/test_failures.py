@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from doubles.labeling import ScriptedLabeler
 from stitch.core import StepState, snippet_id
 from stitch.errors import EmbedderError, ModelUnavailableError, StoreError
-from stitch.testing.labeling import ScriptedLabeler
 
 Make = Callable[..., Any]
 

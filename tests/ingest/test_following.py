@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from doubles.labeling import ScriptedLabeler
 from stitch.core import StepState
 from stitch.embed import HashingEmbedder
 from stitch.ingest import following
 from stitch.ingest.pipeline import FOLLOWS, VectorTime
-from stitch.testing.labeling import ScriptedLabeler
 
 Make = Callable[..., Any]
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from doubles.labeling import ScriptedLabeler, label_from_the_past
+from doubles.observing import RecordingObserver
 from stitch.core import (
     DensityQuery,
     Label,
@@ -26,8 +28,6 @@ from stitch.errors import (
     StepRejectedError,
     StoreError,
 )
-from stitch.testing.labeling import ScriptedLabeler, label_from_the_past
-from stitch.testing.observing import RecordingObserver
 
 Make = Callable[..., Any]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from doubles.labeling import ScriptedLabeler
 from stitch.core import (
     EntityTypeSummary,
     Label,
@@ -15,7 +16,6 @@ from stitch.core import (
     ScopeSummary,
 )
 from stitch.ingest import unite
-from stitch.testing.labeling import ScriptedLabeler
 
 Make = Callable[..., Any]
 

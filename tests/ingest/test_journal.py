@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.journal import JournalContract, MakeJournal
+from doubles.journal_lives import append, say
+from doubles.journaling import DictJournal
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
 from stitch.journal import SqliteJournal
-from stitch.testing.contracts.journal import JournalContract, MakeJournal
-from stitch.testing.journal_lives import append, say
-from stitch.testing.journaling import DictJournal
 
 
 class TestSqliteJournal(JournalContract):

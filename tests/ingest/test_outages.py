@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles.observing import RecordingObserver
+from doubles.storing import ListStore
 from stitch.core import MemoryEvent, SnippetRecord, Step, StepsFailed, StepsStored, StepState, StoreAway, StoreBack
 from stitch.errors import StoreUnavailableError
 from stitch.ingest import outage
-from stitch.testing.observing import RecordingObserver
-from stitch.testing.storing import ListStore
 
 Make = Callable[..., Any]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from doubles.observing import RecordingObserver
+from doubles.storing import FaultPlan, ListStore, SimulatedCrash, with_faults
 from stitch.core import StepState
 from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import ModelUnavailableError
 from stitch.journal import SqliteJournal
-from stitch.testing.observing import RecordingObserver
-from stitch.testing.storing import FaultPlan, ListStore, SimulatedCrash, with_faults
 
 Make = Callable[..., Any]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from doubles.embedding import EmbeddingServer
 from stitch import Step, open_memory
 from stitch.errors import (
     EmbedderError,
@@ -22,7 +23,6 @@ from stitch.ingest.snippets import SnippetProjection
 from stitch.lifecycle.repair import NEXT_FOLDER, Repaired, next_folder, repair, verify
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import reindex_memory
-from stitch.testing.embedding import EmbeddingServer
 from stitch.testing.servers import Reply
 
 Make = Callable[..., Any]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from doubles.storing import ListStore
 from stitch.core import Step, StepLabels
 from stitch.embed import HashingEmbedder
 from stitch.errors import CallInterruptedError
@@ -19,7 +20,6 @@ from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.lm import LanguageModel
 from stitch.testing.model import ScriptedCompletion, label_by_rules
-from stitch.testing.storing import ListStore
 
 SAID = (
     "Let us plan day {day}. What does the Zephyr Mill cost?",

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.labeling import ScriptedLabeler
+from doubles.storing import ListStore
 from stitch.assemble import open_memory
 from stitch.cli.main import cli
 from stitch.core import Step, StepState
@@ -27,9 +29,7 @@ from stitch.lifecycle.selection import Selector
 from stitch.lm import Ledger
 from stitch.memory import Memory
 from stitch.parts import offline_labeler
-from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.model import LoopbackProvider, fields_of, label_by_rules
-from stitch.testing.storing import ListStore
 
 LOCAL = LocalLabeler().name
 HAND = "hand windowed-3"

@@ -2,9 +2,9 @@
 
 import pytest
 
+from contracts.labeler import LabelerContract
 from stitch.core import Step
 from stitch.label.local import LocalLabeler
-from stitch.testing.contracts.labeler import LabelerContract
 
 
 class TestLocalLabeler(LabelerContract):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.storing import ListStore
 from stitch.assemble import open_memory
 from stitch.cli.main import cli
 from stitch.core import LabelKind, MemoryEvent, Step, StepCorrected, StepState
@@ -23,7 +24,6 @@ from stitch.label.model import WindowedLabeler
 from stitch.lifecycle.selection import Selector
 from stitch.lm import LanguageModel
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
-from stitch.testing.storing import ListStore
 
 SAID = [
     "The build has been slow since Monday.",

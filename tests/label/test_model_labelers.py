@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contracts.labeler import LabelerContract
 from stitch.core import ContextualIntent, LabelKind, Step, StepLabels, apply_rewrites
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.label.model.matching import locate_references
 from stitch.lm import LanguageModel, Limits
-from stitch.testing.contracts.labeler import LabelerContract
 from stitch.testing.model import ScriptedCompletion, fields_of, label_by_rules
 
 LOCAL = LocalLabeler().name

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.labeling import ScriptedLabeler
+from doubles.storing import ListStore
 from stitch.assemble import open_memory
 from stitch.cli.main import cli
 from stitch.core import IntentFilter, LabelInventory, SearchRequest, Step, StepState
@@ -29,7 +31,6 @@ from stitch.lifecycle.relabel import relabel
 from stitch.lm import LanguageModel
 from stitch.memory import Memory
 from stitch.retrieve.question.model_filter import ModelFilterSelector
-from stitch.testing.labeling import ScriptedLabeler
 from stitch.testing.model import (
     LoopbackProvider,
     ScriptedCompletion,
@@ -39,7 +40,6 @@ from stitch.testing.model import (
     label_by_rules,
 )
 from stitch.testing.servers import Reply, Silence
-from stitch.testing.storing import ListStore
 
 LOCAL = LocalLabeler().name
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.embedding import EmbeddingServer
 from stitch.assemble import open_memory
 from stitch.cli.main import cli
 from stitch.core import Step
 from stitch.embed import RemoteEmbedder
-from stitch.testing.embedding import EmbeddingServer
 from stitch.testing.model import LoopbackProvider, fields_of
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from doubles.journaling import DictJournal
 from stitch.core import Step
 from stitch.core.moment import Moment
 from stitch.errors import InputError
 from stitch.lifecycle.as_of import moment_of
 from stitch.lifecycle.transfer import export_lines
-from stitch.testing.journaling import DictJournal
 
 NOON_S = 1_772_366_400.0  # 2026-03-01T12:00Z
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doubles.observing import RecordingObserver
 from stitch import Step, open_memory, open_tenants
 from stitch.config import Settings
 from stitch.core import Searched, StepsAccepted, StepsStored
@@ -14,7 +15,6 @@ from stitch.errors import (
     StoreMismatchError,
 )
 from stitch.maintenance import backup_memory, export_memory
-from stitch.testing.observing import RecordingObserver
 
 STEPS = [
     Step(role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit Dining Hall."),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from doubles.labeling import ScriptedLabeler
+from doubles.storing import ListStore
 from stitch import Memory, Step, open_memory
 from stitch.core import Moment
 from stitch.embed.hashing import HashingEmbedder
@@ -17,8 +19,6 @@ from stitch.lifecycle.as_of import PastStore
 from stitch.lifecycle.correct import correct
 from stitch.lifecycle.selection import Selector
 from stitch.observe.recalls import RecallLog
-from stitch.testing.labeling import ScriptedLabeler
-from stitch.testing.storing import ListStore
 
 TRIP = [
     Step(id="a", role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit."),

@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from doubles.observing import FailingObserver, RecordingObserver
 from stitch.core import (
     InputRejected,
     IntentFilter,
@@ -26,7 +27,6 @@ from stitch.core import (
     StepsStored,
 )
 from stitch.observe import LogObserver, Observers, TraceObserver
-from stitch.testing.observing import FailingObserver, RecordingObserver
 
 ACCEPTED = StepsAccepted(tenant="a", trajectory="t", steps=("1", "2"))
 SECRET = "the password is swordfish"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from doubles.lessons import days, write_lines
 from stitch.config import Settings
-from stitch.testing.lessons import days, write_lines
 
 
 @pytest.fixture(autouse=True)

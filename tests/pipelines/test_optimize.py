@@ -7,6 +7,16 @@ from importlib.util import find_spec
 
 import pytest
 
+from doubles.lessons import (
+    LESSON,
+    answering_pupil,
+    choosing_pupil,
+    days,
+    label_poorly,
+    labeling_pupil,
+    write_asked_days,
+    write_lines,
+)
 from stitch import Step, open_memory
 from stitch.bench.training.sources import open_task
 from stitch.errors import BudgetSpentError, InputError, ModelUnavailableError
@@ -18,16 +28,6 @@ from stitch.pipelines.optimize.compiling import compile_program
 from stitch.pipelines.optimize.estimates import estimate
 from stitch.pipelines.optimize.splitting import take
 from stitch.signatures.programs import WindowProgram
-from stitch.testing.lessons import (
-    LESSON,
-    answering_pupil,
-    choosing_pupil,
-    days,
-    label_poorly,
-    labeling_pupil,
-    write_asked_days,
-    write_lines,
-)
 from stitch.testing.model import ScriptedCompletion, label_by_rules
 
 needs_optuna = pytest.mark.skipif(find_spec("optuna") is None, reason="optuna is not installed: reinstall the package")

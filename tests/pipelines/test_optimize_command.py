@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from doubles.lessons import days, label_poorly, labeling_pupil, write_asked_days, write_lines
 from stitch.cli import main
-from stitch.testing.lessons import days, label_poorly, labeling_pupil, write_asked_days, write_lines
 from stitch.testing.model import LoopbackProvider, failure, label_by_rules
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from doubles.lessons import extracting_pupil, write_asked_days
 from stitch import Step, open_memory
 from stitch.bench.training.sources import open_task
 from stitch.label.model.compiled import write_compiled
@@ -15,7 +16,6 @@ from stitch.pipelines.optimize.compiling import compile_program
 from stitch.pipelines.optimize.estimates import estimate
 from stitch.pipelines.optimize.splitting import take
 from stitch.signatures.programs import StatementProgram
-from stitch.testing.lessons import extracting_pupil, write_asked_days
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion
 from stitch.themes.told import Reading, Said
 

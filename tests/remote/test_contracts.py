@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from contracts.memory import TRIP, MemoryContract
+from contracts.trees import TreesContract
 from stitch import Memory, open_memory
 from stitch.api.listing_models import InventoryRequest
 from stitch.core.progress import watched
 from stitch.remote.memory import RemoteMemory
 from stitch.remote.rebuilding import inventory_of
-from stitch.testing.contracts.memory import TRIP, MemoryContract
-from stitch.testing.contracts.trees import TreesContract
 
 
 class TestLocalMemory(MemoryContract, TreesContract):

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from contracts.trees import PLAN
 from stitch import Memory, open_memory
 from stitch.errors import ConflictError
 from stitch.remote.trees import RemoteTree
-from stitch.testing.contracts.trees import PLAN
 from stitch.testing.model import LoopbackProvider
 from stitch.trees import SetField, TreeReply
 

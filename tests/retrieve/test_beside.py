@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from doubles.storing import ListStore
 from stitch.core import LabelInventory, MemorySnippet, RetrievalResult, SearchRequest, Trust
 from stitch.embed import HashingEmbedder, LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.rank.beside import BESIDE
-from stitch.testing.storing import ListStore
 
 EMBEDDER, LEXICAL = HashingEmbedder(), LexicalEncoder()
 SUMMARY, FACT = "Summarize the discussion about the lighthouse keeper.", "Which lighthouse has the keeper?"

@@ -2,11 +2,11 @@
 
 import pytest
 
+from doubles.storing import ListStore
 from stitch.core import LabelInventory, MemorySnippet, Ranking, SearchRequest
 from stitch.embed import HashingEmbedder, LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
-from stitch.testing.storing import ListStore
 
 EMBEDDER, LEXICAL = HashingEmbedder(), LexicalEncoder()
 ASKED = "In the order where the city is Oslo, what was the price?"

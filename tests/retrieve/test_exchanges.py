@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles import scoring
 from stitch.core import Label, LabelKind, MemorySnippet, ScoredSnippet
 from stitch.retrieve.rank.pool import Candidate
 from stitch.retrieve.rank.scorers import WEIGHTED
-from stitch.testing import scoring
 
 RATED = "How is Blue Door Inn rated, as told in the conversation?"
 PRICE, RATING = (Label(LabelKind.ENTITY_TYPE, name) for name in ("price", "rating"))

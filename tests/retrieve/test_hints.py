@@ -2,13 +2,13 @@
 
 import pytest
 
+from doubles import scoring
+from doubles.scoring import pool_of
 from stitch.core import Label, LabelKind, MemorySnippet, Origin, SearchRequest
 from stitch.retrieve.question.hints import asks_of_own_matters, named_speakers, read_hints
 from stitch.retrieve.rank.hinted import asking, speaker
 from stitch.retrieve.rank.pool import Candidate
 from stitch.retrieve.rank.scorers import STRICT, similarity
-from stitch.testing import scoring
-from stitch.testing.scoring import pool_of
 
 DEBATE = ("pro-side-debater", "con-side-debater", "judge")
 

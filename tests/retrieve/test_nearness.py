@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles.scoring import pool_of, ranked
 from stitch.core import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, MemorySnippet, ScoredSnippet
 from stitch.retrieve.question.reading import read_question
 from stitch.retrieve.rank.pool import Candidate
-from stitch.testing.scoring import pool_of, ranked
 
 ASKED = "In the order where the city is Oslo, what was the price?"
 

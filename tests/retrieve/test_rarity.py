@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.retriever import snippet
+from doubles.storing import ListStore
 from stitch.core import SearchRequest, SnippetRecord, WordCounts
 from stitch.embed import HashingEmbedder, LexicalEncoder, StaticEmbedder
 from stitch.embed.lexical import index_of
 from stitch.retrieve import DenseRetriever, PieceCounter
 from stitch.retrieve.rank.rarity import rare_words_first, weights
-from stitch.testing.contracts.retriever import snippet
-from stitch.testing.storing import ListStore
 from stitch.text.words import stem
 
 EMBEDDER, LEXICAL = StaticEmbedder(), LexicalEncoder()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.worlds import make_record
 from stitch import Memory, open_memory
 from stitch.core import MemorySnippet, ScoredSnippet, WordCounts
 from stitch.core.ranking import SIMILARITY
@@ -16,7 +17,6 @@ from stitch.errors import InputError, ModelError, SettingsError
 from stitch.lifecycle.selection import Selector
 from stitch.lm import LanguageModel
 from stitch.retrieve.relevance import ANSWERED, MEANT, RelevanceJudge, evidence_of, relevance
-from stitch.testing.contracts.worlds import make_record
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion
 
 TEXTS = [

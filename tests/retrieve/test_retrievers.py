@@ -6,6 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from contracts.retriever import (
+    EMBEDDER,
+    LEXICAL,
+    QUERY,
+    RECORDS,
+    DensityContract,
+    RetrieverContract,
+    record,
+    snippet,
+)
+from doubles.storing import ListStore
 from stitch.core import (
     ContextualIntent,
     DecidedBy,
@@ -35,17 +46,6 @@ from stitch.retrieve import (
     PieceCounter,
 )
 from stitch.retrieve.rank.similarity import Similarity
-from stitch.testing.contracts.retriever import (
-    EMBEDDER,
-    LEXICAL,
-    QUERY,
-    RECORDS,
-    DensityContract,
-    RetrieverContract,
-    record,
-    snippet,
-)
-from stitch.testing.storing import ListStore
 
 COUNTER = PieceCounter()
 INVENTORY = LabelInventory(

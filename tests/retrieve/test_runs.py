@@ -6,6 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.retriever import EMBEDDER, LEXICAL, record
+from contracts.scorer import ScorerContract
+from doubles.scoring import pool_of, ranked
+from doubles.storing import ListStore
 from stitch.core import (
     ContextualIntent,
     IntentFilter,
@@ -23,10 +27,6 @@ from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.runs import Runs, runs, without_things
 from stitch.retrieve.rank.scorers import WEIGHTED, tells_of_runs
 from stitch.retrieve.rank.wording import phrase
-from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
-from stitch.testing.contracts.scorer import ScorerContract
-from stitch.testing.scoring import pool_of, ranked
-from stitch.testing.storing import ListStore
 
 
 def step(

@@ -6,6 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.retriever import EMBEDDER, LEXICAL, record
+from contracts.scorer import ScorerContract
+from doubles.scoring import pool_of
+from doubles.storing import ListStore
 from stitch.core import (
     ContextualIntent,
     DecidedBy,
@@ -22,10 +26,6 @@ from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSele
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.rank.scorers import OF_RUNS, STRICT, WEIGHTED
 from stitch.retrieve.rank.verbatim import repeater
-from stitch.testing.contracts.retriever import EMBEDDER, LEXICAL, record
-from stitch.testing.contracts.scorer import ScorerContract
-from stitch.testing.scoring import pool_of
-from stitch.testing.storing import ListStore
 from stitch.text.words import words
 
 DAY, DECIDE = Label(LabelKind.SCOPE, "day 1"), Label(LabelKind.EVENT_TYPE, "decide")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from contracts.selector import INVENTORY, SelectorContract
 from stitch.core import (
     EntityTypeSummary,
     FilterSelector,
@@ -18,7 +19,6 @@ from stitch.core import (
 )
 from stitch.retrieve import LocalFilterSelector
 from stitch.retrieve.question.reading import read_question
-from stitch.testing.contracts.selector import INVENTORY, SelectorContract
 
 
 class TestLocalFilterSelector(SelectorContract):

@@ -2,11 +2,11 @@
 
 import pytest
 
+from doubles.scoring import pool_of
 from stitch.core import MemorySnippet, Origin
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.rank.pool import Candidate
 from stitch.retrieve.rank.standing import standing
-from stitch.testing.scoring import pool_of
 
 HELP = "How should I lay out the report?"
 

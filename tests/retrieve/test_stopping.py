@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.worlds import make_record
 from stitch import Memory, open_memory
 from stitch.core import DENSITY, IntentFilter, ScoredSnippet
 from stitch.core.ranking import SIMILARITY
@@ -17,7 +18,6 @@ from stitch.retrieve import PieceCounter
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.context.stopping import STOPPED, densest, enough, leading
 from stitch.retrieve.rank.telling import scores_tell
-from stitch.testing.contracts.worlds import make_record
 
 QUESTION = "What does the hotel Aurora in Oslo cost a night?"
 ANSWER = "The hotel Aurora in Oslo costs $120 a night and breakfast is included."

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.retriever import snippet
+from doubles.storing import ListStore
 from stitch.core import LabelInventory, SearchRequest
 from stitch.embed import HashingEmbedder, LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
 from stitch.retrieve.question.turns import last_turn
-from stitch.testing.contracts.retriever import snippet
-from stitch.testing.storing import ListStore
 
 
 def test_the_last_turn_is_read_without_its_speaker() -> None:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from contracts.source import RECORDS, MakeSource, StepSourceContract
+from doubles.sourcing import Topic, TopicSource
 from stitch import open_memory
 from stitch.core import SourcedStep
 from stitch.pipelines.follow import drain, follow_sources
 from stitch.pipelines.ingest import ingest
 from stitch.sources import FileSource, FolderSource, FollowedFile, Positions, StandardInput
-from stitch.testing.contracts.source import RECORDS, MakeSource, StepSourceContract
-from stitch.testing.sourcing import Topic, TopicSource
 
 LOG = b"\n".join(RECORDS) + b"\n"
 

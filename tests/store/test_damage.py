@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
 from stitch.core import ContextualIntent, DensityQuery, SnippetRecord
 from stitch.errors import StoreError, StoreMismatchError
 from stitch.store import EdgeStore
 from stitch.store.indexed import LAYOUT
-from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
 
 PLACES = int(os.environ.get("STITCH_TEST_PLACES", "1"))
 """In how many places of each file a byte is changed; `make test-long` takes 50."""

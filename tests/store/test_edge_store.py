@@ -21,11 +21,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from stitch.core import ContextualIntent, DensityQuery, MemorySnippet, SnippetRecord
-from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
-from stitch.store import EdgeStore
-from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
-from stitch.testing.contracts.worlds import (
+from contracts.store import MakeStore, SnippetStoreContract
+from contracts.worlds import (
     DIMENSION,
     EMBEDDER,
     assert_ranked,
@@ -34,6 +31,9 @@ from stitch.testing.contracts.worlds import (
     random_query,
     random_records,
 )
+from stitch.core import ContextualIntent, DensityQuery, MemorySnippet, SnippetRecord
+from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
+from stitch.store import EdgeStore
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_reopened_store_ranks_as_before(tmp_path: Path) -> None:
 WRITER = """
     import sys
     from stitch.store import EdgeStore
-    from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record
+    from contracts.worlds import DIMENSION, EMBEDDER, make_record
     store = EdgeStore(sys.argv[1], embedder_name=EMBEDDER, dimension=DIMENSION)
     number = 0
     while True:
@@ -194,7 +194,7 @@ def test_after_a_failed_write_the_store_knows_what_it_holds_and_goes_on(tmp_path
         import resource, sys
         from stitch.errors import StoreError
         from stitch.store import EdgeStore
-        from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record
+        from contracts.worlds import DIMENSION, EMBEDDER, make_record
 
         store = EdgeStore(sys.argv[1], embedder_name=EMBEDDER, dimension=DIMENSION)
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)

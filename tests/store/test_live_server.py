@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from contracts.engine import MakeEngine, VectorEngineContract, engine
+from contracts.store import MakeStore, SnippetStoreContract
+from contracts.worlds import DIMENSION, EMBEDDER, random_query, random_records
 from stitch.store import EdgeStore, ServerStore
 from stitch.store.collection import drop
 from stitch.store.connection import Server
 from stitch.store.options import QdrantOptions
 from stitch.store.server_engine import ServerEngine
-from stitch.testing.contracts.engine import MakeEngine, VectorEngineContract, engine
-from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
-from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, random_query, random_records
 
 __all__ = ["engine"]
 

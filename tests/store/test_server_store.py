@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
+from contracts.store import MakeStore, SnippetStoreContract
+from contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
+from doubles.qdrant import LoopbackQdrant
 from stitch.core import ContextualIntent, DensityQuery, SnippetRecord
 from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from stitch.store import ServerStore
 from stitch.store.connection import Server
 from stitch.store.options import QdrantOptions
-from stitch.testing.contracts.store import MakeStore, SnippetStoreContract
-from stitch.testing.contracts.worlds import DIMENSION, EMBEDDER, make_record, random_query, random_records
-from stitch.testing.qdrant import LoopbackQdrant
 
 
 @pytest.fixture

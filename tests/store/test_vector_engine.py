@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from contracts.engine import MakeEngine, VectorEngineContract, engine
+from contracts.worlds import DIMENSION
+from doubles.qdrant import LoopbackQdrant
 from stitch.core.files import make_private_folder
 from stitch.store.connection import Server
 from stitch.store.edge_engine import EdgeEngine
 from stitch.store.server_engine import ServerEngine
 from stitch.store.vectors import as_kept
-from stitch.testing.contracts.engine import MakeEngine, VectorEngineContract, engine
-from stitch.testing.contracts.worlds import DIMENSION
-from stitch.testing.qdrant import LoopbackQdrant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from contracts.hierarchy import HierarchyContract, Read
+from contracts.projection import Derive, ProjectionContract
+from doubles.journaling import DictJournal
 from stitch.core import Hierarchy, Moment, Step
 from stitch.embed.hashing import HashingEmbedder
 from stitch.journal import Journal
 from stitch.journal.projections import follow
-from stitch.testing.contracts.hierarchy import HierarchyContract, Read
-from stitch.testing.contracts.projection import Derive, ProjectionContract
-from stitch.testing.journaling import DictJournal
 from stitch.themes import TenantThemes, ThemeProjection
 
 

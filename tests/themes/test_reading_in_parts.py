@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doubles.journaling import DictJournal
 from stitch.core import Step
 from stitch.embed.hashing import HashingEmbedder
-from stitch.testing.journaling import DictJournal
 from stitch.themes import ThemeProjection
 from stitch.themes import projection as projecting
-from tests.themes.test_projection import everything
-from tests.themes.test_saved import links
+from themes.test_projection import everything
+from themes.test_saved import links
 
 MATTERS = [
     "tent mountain hike trail summit camp",

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from contracts.projection import Derive, ProjectionContract, live_and_erase
+from doubles.journaling import DictJournal
 from stitch.core import Step
 from stitch.embed.hashing import HashingEmbedder
 from stitch.journal import Journal
 from stitch.journal.projections import follow
-from stitch.testing.contracts.projection import Derive, ProjectionContract, live_and_erase
-from stitch.testing.journaling import DictJournal
 from stitch.themes import TenantThemes, ThemeProjection
 from stitch.themes import projection as projecting
-from tests.themes.test_projection import SAID, everything
+from themes.test_projection import SAID, everything
 
 
 @pytest.fixture(autouse=True)

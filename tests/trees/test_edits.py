@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doubles.trees import random_node, random_operations
 from stitch.errors import EditRefusedError, InputError
-from stitch.testing.trees import random_node, random_operations
 from stitch.trees import Node, Tree
 from stitch.trees.core.differences import diff
 from stitch.trees.core.drafts import Index

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles.journaling import DictJournal
+from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError, JournalError
 from stitch.journal import SqliteJournal
-from stitch.testing.journaling import DictJournal
-from stitch.testing.trees import random_node, random_operations
 from stitch.trees import Node, Tree
 from stitch.trees.core.commits import dump_snapshot, load_entry, load_snapshot
 from stitch.trees.core.edits import apply

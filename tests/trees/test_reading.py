@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doubles.trees import random_node
 from stitch.errors import InputError
-from stitch.testing.trees import random_node
 from stitch.trees import Node, Tree
 from stitch.trees.core.names import MAX_DEPTH
 from stitch.trees.core.reading import FORMATS, read_mapping, read_text, read_tree, write_tree

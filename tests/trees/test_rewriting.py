@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles.journaling import DictJournal
+from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError
 from stitch.journal import NewRecord, SqliteJournal
-from stitch.testing.journaling import DictJournal
-from stitch.testing.trees import random_node, random_operations
 from stitch.trees import Node, Tree
 from stitch.trees.core.checking import faults_of
 from stitch.trees.core.log import NewCommit, TreeLog

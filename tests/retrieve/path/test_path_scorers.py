@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.path_scorer import PathScorerContract
 from stitch.embed import HashingEmbedder
 from stitch.errors import ReplyError, SettingsError
 from stitch.retrieve.path import Forest, select
@@ -26,7 +27,6 @@ from stitch.retrieve.path.scorers.protocol import best_cut
 from stitch.retrieve.path.scorers.reading import initials_of
 from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import Alike
-from stitch.testing.contracts.path_scorer import PathScorerContract
 from stitch.trees import Node, Tree
 from stitch.trees.core.edits import apply
 

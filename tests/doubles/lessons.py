@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from doubles.teaching import Pupil
 from stitch.testing.model import fields_of, label_by_rules
-from stitch.testing.teaching import Pupil
 
 LESSON = "Name one scope for each day."
 """What the models here have to be told."""

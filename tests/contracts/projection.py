@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from doubles.journal_lives import live
+from doubles.journaling import DictJournal
 from stitch.core import Projection
 from stitch.journal import Journal
 from stitch.journal.projections import catch_up, follow
-from stitch.testing.journal_lives import live
-from stitch.testing.journaling import DictJournal
 
 Derive = Callable[[Journal], tuple[Projection, Callable[[], Any]]]
 """A projection of a journal, begun where an earlier one of it was left, and what tells all that it holds."""

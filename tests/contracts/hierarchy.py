@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from doubles.journaling import DictJournal
 from stitch.core import Hierarchy, Moment, Step, Trust
 from stitch.journal import Journal
-from stitch.testing.journaling import DictJournal
 
 Read = Callable[[Journal], Hierarchy]
 """From a journal to the hierarchy of its tenant `a`, as it is now."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from contracts.worlds import DIMENSION, make_record
 from stitch.core import MemorySnippet
 from stitch.errors import StoreError
 from stitch.store.vectors import VectorEngine, as_kept
-from stitch.testing.contracts.worlds import DIMENSION, make_record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

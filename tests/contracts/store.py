@@ -14,6 +14,14 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from contracts.worlds import (
+    DIMENSION,
+    assert_ranked,
+    expected_ranking,
+    make_record,
+    random_query,
+    random_records,
+)
 from stitch.core import (
     ContextualIntent,
     DensityQuery,
@@ -29,14 +37,6 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.errors import StoreError
-from stitch.testing.contracts.worlds import (
-    DIMENSION,
-    assert_ranked,
-    expected_ranking,
-    make_record,
-    random_query,
-    random_records,
-)
 
 MakeStore = Callable[[], SnippetStore]
 

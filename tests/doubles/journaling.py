@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from typing_extensions import override
 
+from doubles.kept import KeptRow, free_id, has_labels, revision_of
+from doubles.kept_records import DictRecords
 from stitch.core import Change, ChangeKind, KeptTrajectory, Moment, Redaction, Step, StepLabels, StepState
 from stitch.errors import JournalError, StepRejectedError
 from stitch.journal import Checkpoint, Entry, IngestCounts, KeptStep, Revision, Selected
 from stitch.journal.entries import Encoded, encode_labels, encode_step, erased_entry
 from stitch.journal.protocol import MAX_STEP_CHARS
 from stitch.journal.sqlite.writing import runs
-from stitch.testing.kept import KeptRow, free_id, has_labels, revision_of
-from stitch.testing.kept_records import DictRecords
 
 
 class DictJournal(DictRecords):

@@ -58,7 +58,7 @@ class SentenceTransformersLibrary(ModuleType):
         self._embedder = HashingEmbedder(dimension)
         self._load_error, self._encode_error = load_error, encode_error
 
-    def SentenceTransformer(self, source: str, **arguments: Any) -> SentenceTransformersLibrary:  # noqa: N802 - a class there
+    def SentenceTransformer(self, source: str, **arguments: Any) -> SentenceTransformersLibrary:
         """Load a model."""
         self.loaded.append((source, arguments))
         if self._load_error:

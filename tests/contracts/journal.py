@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from doubles.journal_lives import ENCODED, LABELS, MERGE, OTHERS, append, everything, live, nested, say
+from doubles.journaling import DictJournal
 from stitch.core import (
     Change,
     ChangeKind,
@@ -24,8 +26,6 @@ from stitch.core import (
 from stitch.errors import ConflictError, JournalError, StepRejectedError
 from stitch.journal import Checkpoint, Entry, Journal, NewRecord
 from stitch.journal.entries import encode_labels
-from stitch.testing.journal_lives import ENCODED, LABELS, MERGE, OTHERS, append, everything, live, nested, say
-from stitch.testing.journaling import DictJournal
 
 MakeJournal = Callable[[], Journal]
 

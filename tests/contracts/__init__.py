@@ -1,0 +1,1 @@
+"""Contract suites: one a protocol, passed by every implementation."""
