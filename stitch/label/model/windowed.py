@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from math import ceil
 from typing import Any, ClassVar
 
 from stitch.core import ContextualIntent, Labeler, LabelKind, Step, StepLabels
@@ -111,7 +112,7 @@ class WindowedLabeler:
         filled = list(accumulate(map(self._share, steps)))
         if not filled:
             return
-        count = -int(-(filled[-1] - 1e-9) // 1)
+        count = max(-(-len(steps) // self.window_steps), ceil(filled[-1] - 1 / _SMALLEST_REST))
         size, start = filled[-1] / count, 0
         for place in range(1, count + 1):
             end = sum(fill <= place * size + 1e-9 for fill in filled)
