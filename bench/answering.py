@@ -14,6 +14,7 @@ from stitch.bench.metrics.answers import AnswerForm, AnswerSetScore, Judge, form
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Answered, Record
 
+AWAITED = "its reply is awaited from elsewhere"
 NO_MODEL = "no model answered: see --answers"
 NO_GOLD = "the question has no gold answer"
 

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from stitch.bench.answering import Answerer, Diagnostician, answer_and_judge, is_unscored
+from stitch.bench.answering import AWAITED, Answerer, Diagnostician, answer_and_judge, is_unscored
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.kept import FOLDER, AwaitedError, replies_of
 from stitch.bench.memories import MemoryMethod
@@ -23,7 +23,17 @@ from stitch.bench.metrics.answers import Judge
 from stitch.bench.metrics.evidence import diagnose_selection
 from stitch.bench.metrics.overlap import surfaces
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.records import Prepared, Record, append, mend, prepared_file, read_prepared, read_records, record_file
+from stitch.bench.records import (
+    Answered,
+    Prepared,
+    Record,
+    append,
+    mend,
+    prepared_file,
+    read_prepared,
+    read_records,
+    record_file,
+)
 from stitch.bench.registry import make_methods
 from stitch.console.progress import progress_drawn
 from stitch.core import Trajectory
@@ -157,7 +167,7 @@ def _kept_each(part: Job, kept: KeptReplies) -> Iterator[tuple[str, Record]]:
 
 
 def _answered(job: Job, record: Record, kept: KeptReplies) -> Record | None:
-    """A record with its answer and verdict; None if these are awaited from elsewhere."""
+    """A record with its answer and verdict; while these are awaited from elsewhere, once what needs none of them."""
     if record.context is None or job.answerer is None or job.judge is None:
         return record
     tries = record.answered.tries if record.answered else 0
@@ -165,7 +175,9 @@ def _answered(job: Job, record: Record, kept: KeptReplies) -> Record | None:
         with keeping_replies(kept), asking_again(times=2 * tries):  # each try asks once more by itself
             made = answer_and_judge(record, answerer=job.answerer, judge=job.judge, diagnostician=job.diagnostician)
     except AwaitedError:
-        return None
+        return (
+            None if record.answered else record.model_copy(update={"answered": Answered(answer=None, reason=AWAITED)})
+        )
     return record.model_copy(update={"answered": made})
 
 

@@ -31,7 +31,7 @@ from stitch.core import (
     clean_label,
     matched_by_kind,
 )
-from stitch.lm import Totals, read_ledger, sum_up
+from stitch.lm import LABELING_STAGES, Totals, read_ledger, sum_up
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -89,7 +89,8 @@ class SharedMemory:
         self.steps = sum(len(trajectory.steps) for trajectory in trajectories)
         from stitch.lifecycle.folder import LEDGER_FILE
 
-        self.spent = sum_up(read_ledger(Path(folder) / LEDGER_FILE))
+        charges = read_ledger(Path(folder) / LEDGER_FILE)
+        self.spent = sum_up(charge for charge in charges if charge.stage in LABELING_STAGES)
         self.stand_ins = self.steps - memory.status().labeled_by.get(memory.labeler, 0)
         self._memory, self._holds = memory, names
 

@@ -195,7 +195,7 @@ def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> Non
                 report.failed += entry.state is StepState.FAILED
                 report.waiting += entry.state is StepState.LABELED
                 report.fallback_steps += entry.labels is not None and entry.labels.made_by != memory.labeler
-    spent = memory.ledger.total()
+    spent = memory.ledger.labeling()
     report.model_calls, report.model_tokens, report.model_cost_usd = spent.calls, spent.tokens, spent.cost_usd
 
 

@@ -30,7 +30,7 @@ def command(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
     """
     with opened_memory(**labeled_by_model(settings)) as memory, progress_drawn("labeling"):
         done = memory.lifecycle.relabel()
-        spent = memory.ledger.total()
+        spent = memory.ledger.labeling()
     if as_json:
         print_json(
             {

@@ -298,7 +298,7 @@ def awaited_by(done: Finished) -> dict[str, int]:
 def tell_awaited(figures: Mapping[str, Any]) -> None:
     """Print what figures leave out."""
     if waiting := figures.get("awaited"):
-        click.echo(f"{waiting} replies are awaited: the figures are those of the questions that need none any more")
+        click.echo(f"{waiting} replies are awaited: until they are in, what needs none is told of all questions")
 
 
 @contextmanager

@@ -166,7 +166,7 @@ class CallTotals(Response):
 
 
 class StepMean(Response):
-    """The mean over the labeled steps."""
+    """The mean over steps that were labeled, or questions whose labels were chosen."""
 
     calls: float
     tokens: float
@@ -183,6 +183,11 @@ class SpendingResponse(Response):
     steps: int
     """How many steps were labeled with these calls."""
     a_step: StepMean | None
+    """Of labeling; null if no step was labeled."""
+    questions: int = 0
+    """For how many questions a model chose labels."""
+    a_question: StepMean | None = None
+    """Of choosing them; null if it chose for none."""
 
 
 class StatusRequest(PartRequest):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from stitch.api.listing_models import CallTotals, SpendingResponse, StepMean
-from stitch.lm import Charge, Totals, read_ledger, sum_up
+from stitch.lm import LABELING_STAGES, Charge, Totals, read_ledger, sum_up
 
-_LABELING = frozenset({"window", "scope"})
+_ONCE_A_STEP = frozenset({"window", "scope"})
 """The stages that each labeled step goes through once."""
+_CHOOSING = "filter"
+"""The stage that chooses the labels of a question."""
 
 
 class Spending(NamedTuple):
@@ -24,24 +26,25 @@ class Spending(NamedTuple):
     """Of the steps of a trajectory, by position: their shares in the calls that covered them. Of one trajectory."""
     steps: int
     """How many steps were labeled with these calls."""
+    questions: int
+    """For how many questions a model chose labels."""
+
+    @property
+    def labeling(self) -> Totals:
+        """Of the stages of labeling."""
+        return _of_stages(self.stages, LABELING_STAGES)
 
     def model(self) -> SpendingResponse:
         """As it is answered; `a_step` is null if no step was labeled."""
-        mean = None
-        if self.steps:
-            cost = self.total.cost_usd
-            mean = StepMean(
-                calls=round(self.total.calls / self.steps, 4),
-                tokens=round(self.total.tokens / self.steps, 1),
-                cost_usd=None if cost is None else cost / self.steps,
-            )
         return SpendingResponse(
             total=totals_of(self.total),
             models={name: totals_of(totals) for name, totals in self.models.items()},
             stages={name: totals_of(totals) for name, totals in self.stages.items()},
             trajectories={name: totals_of(totals) for name, totals in self.trajectories.items()},
             steps=self.steps,
-            a_step=mean,
+            a_step=_mean(self.labeling, self.steps),
+            questions=self.questions,
+            a_question=_mean(self.stages.get(_CHOOSING, Totals()), self.questions),
         )
 
     def lines(self, *, most: int = 1 << 30) -> Iterator[str]:
@@ -57,8 +60,12 @@ class Spending(NamedTuple):
         if len(dear) < len(self.trajectories):
             yield f"  and {len(self.trajectories) - len(dear)} more: `stitch ledger` lists them"
         if self.steps:
-            calls, tokens = self.total.calls / self.steps, self.total.tokens / self.steps
+            calls, tokens = self.labeling.calls / self.steps, self.labeling.tokens / self.steps
             yield f"a labeled step: {calls:.3f} calls, {tokens:.0f} tokens"
+        if self.questions:
+            chosen = self.stages[_CHOOSING]
+            calls, tokens = chosen.calls / self.questions, chosen.tokens / self.questions
+            yield f"a question whose labels were chosen: {calls:.3f} calls, {tokens:.0f} tokens"
         for reason, count in sorted(self.total.rejected.items()):
             yield f"references of replies left out: {count}, {reason}"
 
@@ -76,8 +83,32 @@ def read_spending(folder: Path, *, tenant: str, trajectory: str | None = None) -
         trajectories=_grouped(charges, "trajectory"),
         positions={} if trajectory is None else _by_position(charges),
         steps=sum(
-            charge.steps for charge in charges if (charge.used or not charge.calls) and charge.stage in _LABELING
+            charge.steps for charge in charges if (charge.used or not charge.calls) and charge.stage in _ONCE_A_STEP
         ),
+        questions=sum(charge.steps for charge in charges if charge.stage == _CHOOSING),
+    )
+
+
+def _of_stages(stages: Mapping[str, Totals], names: Collection[str]) -> Totals:
+    found = [totals for stage, totals in stages.items() if stage in names]
+    costs = [totals.cost_usd for totals in found if totals.calls]
+    return Totals(
+        calls=sum(totals.calls for totals in found),
+        prompt_tokens=sum(totals.prompt_tokens for totals in found),
+        reply_tokens=sum(totals.reply_tokens for totals in found),
+        cost_usd=None if None in costs or not costs else sum(cost or 0.0 for cost in costs),
+    )
+
+
+def _mean(spent: Totals, number: int) -> StepMean | None:
+    """The mean of so many steps or questions; None if there were none."""
+    if not number:
+        return None
+    cost = spent.cost_usd
+    return StepMean(
+        calls=round(spent.calls / number, 4),
+        tokens=round(spent.tokens / number, 1),
+        cost_usd=None if cost is None else cost / number,
     )
 
 

@@ -2,6 +2,7 @@
 
 from stitch.lm.engine import CHARS_PER_TOKEN, Completion
 from stitch.lm.ledger import (
+    LABELING_STAGES,
     Charge,
     Ledger,
     Price,
@@ -18,7 +19,7 @@ from stitch.lm.replies import ReplyKeeper, asking_again, keeping_replies
 from stitch.lm.sampling import Sample, Sampling
 
 __all__ = [
-    "CHARS_PER_TOKEN", "Charge", "Completion", "LanguageModel", "Ledger", "Limits", "Price", "Purpose",
-    "ReplyKeeper", "Sample", "Sampling", "Totals", "asking_again", "charged_key", "charged_to", "keeping_replies",
-    "led_by", "read_ledger", "sum_up",
+    "CHARS_PER_TOKEN", "Charge", "Completion", "LABELING_STAGES", "LanguageModel", "Ledger", "Limits", "Price",
+    "Purpose", "ReplyKeeper", "Sample", "Sampling", "Totals", "asking_again", "charged_key", "charged_to",
+    "keeping_replies", "led_by", "read_ledger", "sum_up",
 ]  # fmt: skip

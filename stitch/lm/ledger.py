@@ -19,6 +19,13 @@ from stitch.errors import JournalError
 _log = logging.getLogger(__name__)
 
 
+LABELING_STAGES = frozenset((
+    "window", "scope", "event types", "references", "summary", "scope summary", "event vocabulary", "entity vocabulary",
+    "consolidation",
+))  # fmt: skip
+"""The stages of labeling; all others are booked to questions, statements or benchmarks."""
+
+
 class Purpose(NamedTuple):
     """What a call is for."""
 
@@ -97,7 +104,7 @@ class Ledger:
         self.file = file
         self._lock = threading.Lock()
         self._stages: dict[str, Totals] = {}
-        self._total = Totals()
+        self._total, self._labeling = Totals(), Totals()
         self._recalled = Totals()
         self._tenants: dict[str, Ledger] = {}
         self._keys: dict[str, Totals] = {}
@@ -112,6 +119,8 @@ class Ledger:
         with self._lock:
             self._stages.setdefault(charge.stage, Totals()).add(charge)
             self._total.add(charge)
+            if charge.stage in LABELING_STAGES:
+                self._labeling.add(charge)
             if charge.key:
                 self._keys.setdefault(charge.key, Totals()).add(charge)
             if charge.tenant in self._tenants:
@@ -137,6 +146,11 @@ class Ledger:
         """Of all stages."""
         with self._lock:
             return self._total.model_copy()
+
+    def labeling(self) -> Totals:
+        """Of the stages of labeling."""
+        with self._lock:
+            return self._labeling.model_copy()
 
     def keys(self) -> dict[str, Totals]:
         """By the keys of a server that led to them."""

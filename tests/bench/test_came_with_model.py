@@ -266,7 +266,9 @@ def test_replies_to_what_was_not_asked_are_named_and_the_same_twice_changes_noth
     replies, odd = tmp_path / "replies.jsonl", tmp_path / "odd.jsonl"
     with provider_of(settings) as provider:
         first = came(data, out, "--methods", "recent", "--batch", str(requests))
-        assert json.loads(first.stdout)["awaited"] == 4
+        told = json.loads(first.stdout)
+        assert told["awaited"] == 4
+        assert told["questions"] == len(GOLDS)  # what needs no answer is told of all, while answers are awaited
         lines = [json.dumps(replied(json.loads(line))) + "\n" for line in requests.read_text().splitlines()]
         odd.write_text('{"id": "%s", "reply": "x"}\n[1]\n{"id": "zz", "reply": {}}\n' % ("ab" * 16))
         again = came(data, out, "--methods", "recent", "--batch", str(requests), "--replies", str(odd))

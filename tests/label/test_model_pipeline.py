@@ -115,7 +115,8 @@ def test_ingest_query_and_ledger_with_a_model(tmp_path: Path) -> None:
     assert spent["steps"] == 150
     assert set(spent["stages"]) == {"window", "filter"}
     assert run("status", "--memory", folder)["model"] == spent
-    assert spent["a_step"]["calls"] == pytest.approx(6 / 150, abs=1e-4)
+    assert spent["a_step"]["calls"] == pytest.approx(5 / 150, abs=1e-4)
+    assert (spent["questions"], spent["a_question"]["calls"]) == (1, 1)
     of_one = run("ledger", "--memory", folder, "--trajectory", "t3")
     assert of_one["total"]["calls"] == 1
     assert list(of_one["positions"]) == [str(n) for n in range(30)]

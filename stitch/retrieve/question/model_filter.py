@@ -80,10 +80,10 @@ class ModelFilterSelector:
         chosen: dict[str, Any] = {}
         reasons: list[str] = []
         try:
-            for predictor in self._predictors:
+            for place, predictor in enumerate(self._predictors):
                 inputs = {name: value for name, value in given.items() if name in predictor.signature.input_fields}
                 prediction = self.model.run(
-                    predictor, purpose=Purpose("filter", request.trajectory or ""), **inputs
+                    predictor, purpose=Purpose("filter", request.trajectory or "", steps=not place), **inputs
                 ).toDict()
                 reasons.append(clean_name_of(str(prediction.pop("why", ""))))
                 chosen.update(prediction)
