@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from stitch.bench import model as bench
 from stitch.bench.commands import group
+from stitch.bench.labeling_costs import KnownCompletion, RuleCompletion, measure_labeler
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
@@ -19,9 +20,9 @@ from stitch.lm import LanguageModel
 @pytest.mark.parametrize(("asks", "beyond"), [(True, 150), (False, 120)])
 def test_windowed_labels_of_a_trip_keep_to_the_goals(asks: bool, beyond: int) -> None:
     steps = bench.came_steps()[:120]
-    model = LanguageModel("known", completion=bench.KnownCompletion(steps, {}, asks=asks))
+    model = LanguageModel("known", completion=KnownCompletion(steps, {}, asks=asks))
     labeler = WindowedLabeler(model, fallback=LocalLabeler(), asks=asks)
-    cost = bench.measure_labeler(labeler, steps, ledger=model.ledger)
+    cost = measure_labeler(labeler, steps, ledger=model.ledger)
     assert cost["calls_per_step"] <= 0.06
     assert cost["beyond_own_tokens_per_step"] <= beyond
 
@@ -44,9 +45,9 @@ def test_labels_that_are_known_are_replied_and_their_cost_is_told(tmp_path: Path
 
 
 def test_stepwise_labels_of_a_trip_keep_to_four_calls() -> None:
-    model = LanguageModel("rules", completion=bench.RuleCompletion())
+    model = LanguageModel("rules", completion=RuleCompletion())
     labeler = StepwiseLabeler(model, embedder=HashingEmbedder(), fallback=LocalLabeler())
-    cost = bench.measure_labeler(labeler, bench.came_steps()[:60], ledger=model.ledger)
+    cost = measure_labeler(labeler, bench.came_steps()[:60], ledger=model.ledger)
     assert 3 <= cost["calls_per_step"] <= 4
 
 
@@ -82,7 +83,7 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
 
 
 def test_statements_cost_a_call_for_a_window_beside_labels() -> None:
-    from stitch.bench.model import RuleCompletion, came_steps, measure_statements
+    from stitch.bench.model import came_steps, measure_statements
     from stitch.lm import LanguageModel
 
     measured = measure_statements(came_steps()[:120], model=LanguageModel("rules", completion=RuleCompletion()))

@@ -187,7 +187,7 @@ def keyed(tmp_path_factory):
 @pytest.fixture
 def model():
     """The options of a model that answers by rule, over HTTP on this machine."""
-    from stitch.bench.model import reply_to
+    from stitch.bench.labeling_costs import reply_to
     from stitch.testing.model import LoopbackProvider
 
     with LoopbackProvider(lambda system, user: reply_to(user)) as provider:
