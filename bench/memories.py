@@ -57,9 +57,11 @@ class SharedMemory:
     Args:
         open_in: Makes the memory.
         keep: Where it stays when it is closed, so that what was paid for labels is not paid again.
+        fills: Whether contexts are filled, as in the paper.
     """
 
-    def __init__(self, open_in: Opener, *, keep: Path | None = None) -> None:
+    def __init__(self, open_in: Opener, *, keep: Path | None = None, fills: bool = False) -> None:
+        self.fills = fills
         self._open_in = open_in
         self._keep = keep
         self._resources = ExitStack()
@@ -153,6 +155,7 @@ class MemoryMethod:
             asked_at=inquiry.asked_at,
             intent_filter=None if chosen is None else chosen.intent_filter,
             retriever=self._retriever,
+            min_share=0.0 if self.shared.fills and self._retriever is None else None,
         )
 
     def texts(self, trajectory: str) -> dict[str, str]:

@@ -75,7 +75,8 @@ class Bench:
 
     def _memory(self, name: str, make: Callable[[], memories.Opener]) -> SharedMemory:
         if name not in self._shared:
-            self._shared[name] = SharedMemory(make(), keep=self.keep / name if self.keep else None)
+            keep, of_the_paper = self.keep / name if self.keep else None, any(q.domain for q in self.data.questions)
+            self._shared[name] = SharedMemory(make(), keep=keep, fills=of_the_paper)
         return self._shared[name]
 
 
