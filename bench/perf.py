@@ -155,7 +155,9 @@ def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any])
         plain = [took_ms(opened.search, sample_question(rng)) for _ in asked]
         of_one = [took_ms(opened.search, sample_question(rng), trajectory=rng.choice(trips)) for _ in asked]
         unnamed = [took_ms(opened.search, sample_question(rng, named=False)) for _ in asked]
+        began_cpu = time.process_time()
         few = [took_ms(opened.search, sample_question(rng), k=10, budget_tokens=2_000) for _ in asked]
+        few_cpu_s = time.process_time() - began_cpu
         resident = resident_mb()
     return {
         "open_s": open_s,
@@ -163,6 +165,7 @@ def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any])
         "search_first_ms": first_ms,
         **percentiles("search", plain),
         **percentiles("search_k10", few),
+        "search_k10_cpu_ms": few_cpu_s / len(few) * 1e3,
         **percentiles("search_trajectory", of_one),
         **percentiles("search_unnamed", unnamed),
         "rss_mb": resident,

@@ -151,6 +151,7 @@ def _served(*arguments):
     command = [program, "serve", "--port", "0", "--json", *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
+            assert process.stdout is not None
             yield json.loads(process.stdout.readline())["url"]
         finally:
             process.terminate()

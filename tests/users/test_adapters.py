@@ -35,7 +35,9 @@ def test_langgraph_stores_values_with_their_versions(memory):
     store = MemoryStore(memory)
     store.put(("users", "ann"), "home", {"content": "Ann lives in Porto."})
     store.put(("users", "ann"), "home", {"content": "Ann lives in Faro."})
-    assert store.get(("users", "ann"), "home").value == {"content": "Ann lives in Faro."}
+    kept = store.get(("users", "ann"), "home")
+    assert kept is not None
+    assert kept.value == {"content": "Ann lives in Faro."}
     assert store.search(("users",), query="Where does Ann live?")[0].value == {"content": "Ann lives in Faro."}
     assert len(store.versions(("users", "ann"), "home")) >= 1
     store.delete(("users", "ann"), "home")
@@ -57,7 +59,7 @@ def test_openai_agents_keep_their_history(memory):
     pytest.importorskip("agents")
     from stitch.adapters.openai_agents import MemorySession
 
-    session = MemorySession("ann", memory)
+    session = MemorySession(memory, "ann")
     asyncio.run(session.add_items([{"role": "user", "content": "I live in Braga."}]))
     assert len(asyncio.run(session.get_items())) == 1
 

@@ -143,7 +143,8 @@ def test_asyncio_does_the_same(tmp_path):
             await memory.aadd({"role": "user", "content": "The train leaves at six."}, trajectory="t")
             await memory.aadd_many([{"role": "user", "content": "Platform four."}], trajectory="t")
             stored = [
-                receipt.state async for receipt in memory.astream([{"role": "user", "content": "x"}], trajectory="t")
+                getattr(receipt, "state", None)
+                async for receipt in memory.astream([{"role": "user", "content": "x"}], trajectory="t")
             ]
             return stored, await memory.asearch("When does the train leave?")
 

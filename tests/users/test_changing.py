@@ -120,6 +120,7 @@ def test_an_export_is_taken_in_without_loss(memory, tmp_path):
         assert again.steps == 0
         for entry in memory.steps("trip"):
             other = copy.get("trip", str(entry.step.id))
+            assert other is not None
             assert (other.step, other.snippet().intent) == (entry.step, entry.snippet().intent)
         assert len(copy.lifecycle.history("boat", trajectory="trip")) == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,9 @@ def test_a_model_labels_steps_in_windows(tmp_path, model):
         memory.flush()
         assert memory.status().labeled_by == {memory.labeler: 8}
         assert memory.ledger.total().calls < 8
-        assert memory.get("trip", "hotel").snippet().summary
+        hotel = memory.get("trip", "hotel")
+        assert hotel is not None
+        assert hotel.snippet().summary
         found = memory.search("What does the boat to Faro cost?", k=8)
         assert "boat" in [hit.snippet.step for hit in found.hits]
 
@@ -37,7 +40,7 @@ def test_steps_are_found_before_the_model_has_labeled_them(tmp_path, model):
 
 
 def test_a_model_that_is_away_costs_no_step(tmp_path):
-    away = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "model_retries": 0}
+    away: dict[str, Any] = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "model_retries": 0}
     with open_memory(tmp_path / "m", labels="model", **away) as memory:
         memory.add_many(TRIP, trajectory="trip")
         memory.flush()
@@ -49,7 +52,7 @@ def test_useless_replies_cost_no_step(tmp_path):
     from stitch.testing.model import LoopbackProvider
 
     with LoopbackProvider(lambda system, user: "I would rather talk about cats.") as provider:
-        named = {"model": "m", "base_url": provider.base_url}
+        named: dict[str, Any] = {"model": "m", "base_url": provider.base_url}
         with open_memory(tmp_path / "m", labels="model", **named) as memory:
             memory.add_many(TRIP, trajectory="trip")
             memory.flush()
@@ -99,7 +102,9 @@ def test_what_a_person_corrected_stays(stitch, told, kept, options):
     stitch("correct", "boat", "--trajectory", "trip", "--scope", "ferries", *M)
     stitch("relabel", *M, *options)
     with open_memory(kept) as memory:
-        assert memory.get("trip", "boat").snippet().intent.scope == "ferries"
+        boat = memory.get("trip", "boat")
+        assert boat is not None
+        assert boat.snippet().intent.scope == "ferries"
 
 
 def test_a_model_that_never_answers_ends_with_6_and_keeps_the_steps(stitch, trip_file, monkeypatch):
