@@ -182,6 +182,7 @@ def kept_replies(run: Path) -> list[bytes]:
     return (run / FOLDER / "replies.jsonl").read_bytes().split(b"\n")[:-1]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_pays_nothing_twice(tmp_path: Path, settings: Any) -> None:
     data, out = write_set(tmp_path / "toy", GOLDS), tmp_path / "run"
     command = [sys.executable, "-m", "stitch", "bench", "came", "--data", str(data), "--out", str(out),

@@ -71,6 +71,7 @@ def sessions():
     return steps
 
 
+@pytest.mark.slow
 def test_fitted_weights_follow_what_they_were_fitted_on(data, tmp_path):
     fit("--data", data, "--out", tmp_path)
     pairs = json.loads((tmp_path / "scope_weights.json").read_bytes())["weights"]
@@ -101,6 +102,7 @@ def test_steps_that_open_something_inside_a_goal_are_not_learned_from(data):
     assert trajectory.coarse == {5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "lines"), [("fold", 4), ("leave-one-out", 4)])
 def test_reports_say_how_good_the_weights_are(data, kind, lines):
     assert len(fit("--data", data, "--report", kind, "--limit", "2").splitlines()) == lines

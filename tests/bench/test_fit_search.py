@@ -161,6 +161,7 @@ def test_a_share_stays_a_share_and_a_number_stays_one() -> None:
     assert themes.values_of("half_lexical", THEME_CONSTANTS) == [10.0, 5.0, 20.0]
 
 
+@pytest.mark.slow
 def test_chances_are_judged_by_what_the_others_gave(two_of: Any) -> None:
     *sets, shipped = rows(fit("relevance", *two_of(talks)))
     assert [row["set"] for row in sets] == ["one", "two"]

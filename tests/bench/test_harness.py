@@ -164,6 +164,7 @@ def test_methods_stopped_at_different_places_are_all_completed(tmp_path: Path) -
         assert {record.question for record in read_records(tmp_path / "r", method)} == {"q1", "q2", "q3"}
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stitch.bench.harness._WORTH_WORKERS", 1)
     run(job(tmp_path / "one", "bm25"))

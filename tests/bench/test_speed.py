@@ -57,6 +57,7 @@ def test_the_same_is_measured_on_a_server_and_its_collection_dropped() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_stream_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {"BATCH_STEPS": 20, "ACCEPTED_STEPS": 50, "ACCEPTED_BATCH": 25, "SINGLES": 5, "QUESTIONS": 3}
     for name, value in {**few, "ALONE_BATCHES": 1}.items():

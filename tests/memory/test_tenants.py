@@ -26,7 +26,7 @@ from stitch.lm import read_ledger
 from stitch.observe import TraceObserver
 from stitch.testing.model import LoopbackProvider, label_by_rules
 
-TENANTS = int(os.environ.get("STITCH_TEST_TENANTS", "30"))
+TENANTS = int(os.environ.get("STITCH_TEST_TENANTS", "16"))
 ROUNDS = int(os.environ.get("STITCH_TEST_TENANT_ROUNDS", "3"))
 THREADS = 4
 CANARY = re.compile(r"canary\d{4}")

@@ -95,6 +95,7 @@ def test_what_optimizing_costs_is_said_within_a_factor_of_one_and_a_half(target,
     assert cost.model_tokens / 1.5 < spent.tokens < cost.model_tokens * 1.5
 
 
+@pytest.mark.slow
 def test_the_cues_of_the_stepwise_labeler_are_taught_each(labeled):
     made = compiled_by("bootstrap", target="stepwise", data=labeled, script=labeling_pupil(), limit=3)
     assert made.after.score > made.before.score + 0.1

@@ -175,6 +175,7 @@ def test_a_budget_that_is_spent_leaves_no_file(run, labeled, provider):
 HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from stitch.cli import main; main()"
 
 
+@pytest.mark.slow
 def test_an_interruption_leaves_no_file(labeled):
     # In a process of its own: an interruption may come while a lock of some library is held, which then stays so.
     asked = threading.Event()
