@@ -130,7 +130,7 @@ def test_a_process_that_dies_at_any_call_leaves_the_next_one_to_go_on_as_if_it_h
 
 
 def test_what_a_model_replied_is_not_asked_again_when_its_labels_were_not_written(tmp_path: Path) -> None:
-    steps = talk(4)
+    steps = talk(5)
     life = Life(tmp_path / "j", windowed)
     journal, record_labels = life.ingestor.journal, life.ingestor.journal.record_labels
 
@@ -144,7 +144,7 @@ def test_what_a_model_replied_is_not_asked_again_when_its_labels_were_not_writte
     assert len(life.provider.prompts) == 1
     life.kill_and_begin()
     assert len(life.provider.prompts) == 1
-    assert {labels.made_by for labels in life.labels() if labels} == {life.ingestor.labeler.name}
+    assert {labels.made_by for labels in life.labels()[:4] if labels} == {life.ingestor.labeler.name}
     assert life.ingestor.journal.replies("a", "t") == {}
 
 
@@ -159,8 +159,8 @@ def test_an_interruption_gives_up_and_what_waits_goes_on_waiting(tmp_path: Path)
     life.ingestor.journal.close()
     life.begin()
     with pytest.raises(CallInterruptedError):
-        life.add(*talk(4))
-    assert life.labels() == [None] * 4
+        life.add(*talk(5))
+    assert life.labels() == [None] * 5
     life.provider = calm
     life.kill_and_begin()
-    assert None not in life.labels()
+    assert None not in life.labels()[:4], "the last step waits for more"
