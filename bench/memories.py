@@ -207,11 +207,8 @@ def _steps_in(result: RetrievalResult) -> tuple[str, ...]:
 def _in_budget(result: RetrievalResult, *, budget_tokens: int) -> RetrievalResult:
     """The answer that the same search gives in another budget: the order of hits is none of the budget's business."""
     from stitch.retrieve import PieceCounter
-    from stitch.retrieve.constants import CONSTANTS
     from stitch.retrieve.context.answer import answer
-    from stitch.retrieve.rank.telling import scores_tell
 
-    tells = scores_tell(result.hits, result.request.query, constants=CONSTANTS)
     return answer(
         result.request.model_copy(update={"budget_tokens": budget_tokens}),
         Selection(result.intent_filter, result.reasons),
@@ -220,7 +217,6 @@ def _in_budget(result: RetrievalResult, *, budget_tokens: int) -> RetrievalResul
         counter=PieceCounter(),
         mode=result.mode,
         started=0.0,
-        stops_by=CONSTANTS if tells else None,
     )
 
 

@@ -148,8 +148,8 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         click.echo(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
     if report.fallback_steps:
         click.echo(
-            f"stitch: {report.fallback_steps} steps have local labels, for the model did not label them;"
-            " `stitch relabel` with the same options does it later",
+            f"stitch: {report.fallback_steps} steps have local labels, for the model did not label them:"
+            f" {report.fallback_reason}; `stitch relabel` with the same options does it later",
             err=True,
         )
     if report.statements_failure:

@@ -42,6 +42,8 @@ class IngestReport(BaseModel):
     """None if the price of the model is not known."""
     fallback_steps: int = 0
     """Steps that a model should have labeled and that have local labels instead."""
+    fallback_reason: str = ""
+    """Why the first of them has."""
     statements_failure: str = ""
     """Why a model did not read all steps for statements; those that it did not read speak for themselves."""
     repeated_with_other_labels: int = 0
@@ -194,7 +196,9 @@ def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> Non
                 report.stored += entry.state is StepState.STORED
                 report.failed += entry.state is StepState.FAILED
                 report.waiting += entry.state is StepState.LABELED
-                report.fallback_steps += entry.labels is not None and entry.labels.made_by != memory.labeler
+                if entry.labels is not None and entry.labels.made_by != memory.labeler:
+                    report.fallback_steps += 1
+                    report.fallback_reason = report.fallback_reason or entry.labels.reason or "it was not asked"
     spent = memory.ledger.labeling()
     report.model_calls, report.model_tokens, report.model_cost_usd = spent.calls, spent.tokens, spent.cost_usd
 

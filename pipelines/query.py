@@ -26,7 +26,7 @@ SHOWN = 10
     help="How many steps to return.  [default: what the context holds, of which the first ten are listed]",
 )
 @click.option("--context-tokens", "budget_tokens", type=click.IntRange(min=1), metavar="N",
-              help="How many tokens the context may have.  [default: 4096]")  # fmt: skip
+              help="How many tokens the context may have.  [default: 2000]")  # fmt: skip
 @click.option("--retriever", metavar="NAME", help="Which retriever answers.  [default: intent]")
 @click.option(
     "--ranking",

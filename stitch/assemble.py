@@ -86,7 +86,7 @@ def open_memory(
     if not loaded.share or observers:  # which are told what happens in this process
         return open_here()
     folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
-    return join_or_open(
+    opened = join_or_open(
         folder,
         hello=Hello(tenant=name, settings=parts.compared(loaded, given)),
         note=owner_note(location, folder),
@@ -94,6 +94,9 @@ def open_memory(
         defaults=defaults,
         retention=retention,
     )
+    if loaded.lm is not None and type(opened) is not Memory:
+        _log.warning("another process has the memory %r open: its model is used, and not the lm given here", location)
+    return opened
 
 
 def open_tenants(
@@ -258,6 +261,7 @@ def _open(
         folder_of,
         is_url,
         made_folder,
+        note_cache,
         owner_note,
         remove_abandoned,
         store_folder,
@@ -296,6 +300,7 @@ def _open(
         threads = 2 * settings.model_concurrency if settings.labels == "model" else 0
         resources.enter_context(made_folder(folder))
         check_version(folder / JOURNAL_FILE)  # before anything of it is touched
+        note_cache(folder, used=settings.lm_cache)
         resources.callback(clear_text_caches)
         path = store_folder(location, folder, collection=settings.collection)
         finish_move(path)

@@ -22,7 +22,7 @@ from pydantic import (
     field_validator,
 )
 
-from stitch.core import DensityCount, PromptModule, Ranking
+from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError
 from stitch.store.options import QdrantOptions
@@ -51,6 +51,10 @@ class ServeOptions(BaseModel):
 
 GivenModule = Annotated[InstanceOf[PromptModule], PlainSerializer(lambda module: f"a {type(module).__name__}")]
 """A module of DSPy; it can be given in Python alone."""
+
+
+GivenModel = Annotated[InstanceOf[DspyLanguageModel], PlainSerializer(lambda lm: f"a {type(lm).__name__}")]
+"""A model of DSPy; it can be given in Python alone."""
 
 
 GivenRule = Annotated[Callable[[str], str], PlainSerializer(lambda rule: f"a {type(rule).__name__}")]
@@ -91,8 +95,8 @@ class Settings(BaseModel):
     """What leaves out hits where a search asks for a least relevance: chances told by words and vectors alone, or, of
     what these leave, a language model too (one call a search)."""
     k: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """How many steps a search returns; by default as many as its context has room for, and 40 at least."""
-    budget_tokens: Annotated[int, Field(ge=1, le=2**53)] = 4096
+    """How many steps a search returns; by default as many as its context has room for, and 10 at least."""
+    budget_tokens: Annotated[int, Field(ge=1, le=2**53)] = 2000
     """How many tokens the context of an answer may have."""
     ranking: Ranking = Ranking.AUTO
     """How labels rank: `strict` (label density first, the paper), `weighed` (added to similarity), or `auto`."""
@@ -154,6 +158,10 @@ class Settings(BaseModel):
 
     model: str | None = None
     """The language model, such as `openai/gpt-5-mini`."""
+    lm: GivenModel | None = None
+    """In Python, a `dspy.LM` instead, or any `dspy.BaseLM`: its keys, addresses and callbacks are used."""
+    lm_cache: bool = False
+    """Let `lm` use DSPy's response cache, which keeps prompts outside the memory, where no erasure reaches them."""
     base_url: str | None = None
     """Where the model is served, if not at its provider."""
     model_key: SecretStr | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from stitch.config import ServeOptions
-    from stitch.core import DensityCount, PromptModule, Ranking
+    from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
     from stitch.core.retention import RetentionRule
     from stitch.store.options import QdrantOptions
 
@@ -56,6 +56,8 @@ class GivenSettings(TypedDict, total=False):
     power_safe: bool | None
     retention: Sequence[RetentionRule | Mapping[str, Any]] | None
     model: str | None
+    lm: DspyLanguageModel | None
+    lm_cache: bool | None
     base_url: str | None
     model_key: SecretStr | str | None
     stepwise: bool | None

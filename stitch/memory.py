@@ -288,7 +288,7 @@ class Memory:
             query: The question.
             trajectory: Search this one only.
             k: How many steps to return at most; by default what the settings say, or what the context has room for.
-            budget_tokens: How many tokens `RetrievalResult.context` may have; what the settings say (4096) by default.
+            budget_tokens: How many tokens `RetrievalResult.context` may have; what the settings say (2000) by default.
             asked_at: When the question is asked; "last week" is read against it.
             intent_filter: Labels to use instead of those the question licenses.
             ranking: `strict` (label density first: the rule of the paper), `weighed` (labels are added to similarity),
@@ -299,7 +299,7 @@ class Memory:
             min_relevance: Return only steps that bear on the question with this chance, from 0 to 1, and nothing if
                 none does (`RetrievalResult.nothing_relevant`). All by default.
             min_share: Return only steps with this share of the best one's score or more; 0 fills the context. By
-                default all come back, and the context stops where more would not help.
+                default all come back, and where label density decides the context ends with the best densities.
             as_of: Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step
                 of `trajectory`. What was retired or corrected since is as it was; what was erased since is not there.
             include_setup: Whether system prompts and other instructions given before an agent's run may be hits.

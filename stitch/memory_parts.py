@@ -69,19 +69,22 @@ class MemoryStatus(BaseModel):
     schema_version: int = SCHEMA_VERSION
 
 
+LEAST_HITS = 10
+
+
 class SearchDefaults(NamedTuple):
     """What a search uses that does not say otherwise."""
 
     retriever: str = "intent"
     k: int | None = None
-    """None returns as many as the context has room for, and `SearchRequest.k` at least."""
-    budget_tokens: int = 4096
+    """None returns as many as the context has room for, and `LEAST_HITS` at least."""
+    budget_tokens: int = 2000
     ranking: Ranking = Ranking.AUTO
 
     def size(self, k: int | None) -> dict[str, Any]:
         """How many steps are returned, as fields of a request."""
         k = self.k if k is None else k
-        return {"fill_budget": True} if k is None else {"k": k}
+        return {"fill_budget": True, "k": LEAST_HITS} if k is None else {"k": k}
 
 
 class TreeParts(TypedDict):

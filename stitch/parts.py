@@ -47,7 +47,7 @@ def given_settings(memory: str | Path | None, *, config: str | Path | None, **se
 
 
 _OWN = frozenset(
-    {"memory", "key", "tenant", "journal", "share", "k", "budget_tokens", "ranking", "retriever", "retention"}
+    {"memory", "key", "tenant", "journal", "share", "k", "budget_tokens", "ranking", "retriever", "retention", "lm"}
 )
 """Settings that are where and whose the memory is, and those that whoever asks it may set as it likes."""
 
@@ -164,7 +164,8 @@ def asks_model(settings: Settings) -> bool:
 
 def _filter_by_model(settings: Settings) -> bool:
     """Whether the model chooses the labels of questions."""
-    return settings.filter == "model" or (settings.filter == "auto" and settings.model is not None)
+    named = settings.model is not None or settings.lm is not None
+    return settings.filter == "model" or (settings.filter == "auto" and named)
 
 
 def model_for(*, config: str | Path | None = None, ledger: Ledger | None = None, **settings: Any) -> LanguageModel:
@@ -193,29 +194,26 @@ def language_model_of(
     """The language model of settings that are loaded; `sampling` says how it answers, `completion` who in its place.
 
     Raises:
-        SettingsError: They name none.
+        SettingsError: They name none, or two, or one that is not on this machine while the network is off.
     """
-    if settings.model is None:
-        raise SettingsError("no model is named", hint="name one with --model, for example openai/gpt-5-mini")
     from stitch.lm import LanguageModel, Limits
+    from stitch.lm.providers import chosen_lm
 
+    bounds = ("timeout_s", "retries", "concurrency", "budget_tokens", "budget_usd")
+    limits = Limits(**{name: getattr(settings, f"model_{name}") for name in bounds})
+    given: dict[str, Any] = {"limits": limits, "price": _price(settings), "ledger": ledger, "sampling": sampling}
+    if (lm := chosen_lm(settings.lm, named=settings.model, cache=settings.lm_cache)) is not None:
+        return LanguageModel.of_dspy(lm, cache=settings.lm_cache, offline=settings.offline, **given)
+    if settings.model is None:
+        raise SettingsError("no model is named", hint="name one with --model, or give lm=dspy.LM(...)")
     key = settings.model_key
     return LanguageModel(
         settings.model,
         base_url=settings.base_url,
         api_key=key.get_secret_value() if key else None,
-        limits=Limits(
-            timeout_s=settings.model_timeout_s,
-            retries=settings.model_retries,
-            concurrency=settings.model_concurrency,
-            budget_tokens=settings.model_budget_tokens,
-            budget_usd=settings.model_budget_usd,
-        ),
-        price=_price(settings),
         offline=settings.offline,
-        ledger=ledger,
-        sampling=sampling,
         completion=completion,
+        **given,
     )
 
 

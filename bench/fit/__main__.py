@@ -17,7 +17,6 @@ FITS: Mapping[str, tuple[str, str]] = {
         "stitch.bench.fit.relevance:command",
         "Chances that hits bear on a question (relevance.py).",
     ),
-    "stopping": ("stitch.bench.fit.stopping:command", "Where contexts stop (stitch/retrieve/constants.py)."),
     "themes": ("stitch.bench.fit.themes:command", "Constants of the lens of themes (retrieve/themes/constants.py)."),
     "paths": ("stitch.bench.fit.paths:command", "Calibration of the scorers of path queries."),
     "table": ("stitch.bench.fit.table.make:command", "The table of the static embedder (stitch/embed/table)."),

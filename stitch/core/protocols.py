@@ -397,6 +397,19 @@ class Observer(Protocol):
 
 
 @runtime_checkable
+class DspyLanguageModel(Protocol):
+    """A `dspy.BaseLM`, such as `dspy.LM("openai/gpt-5-mini")`."""
+
+    model: str
+    kwargs: dict[str, Any]
+    num_retries: int
+
+    def inspect_history(self, n: int = 1) -> None:
+        """Show the last calls."""
+        ...
+
+
+@runtime_checkable
 class PromptModule(Protocol):
     """A module of DSPy with the prompts of a program, as DSPy's optimizers return it."""
 

@@ -85,7 +85,7 @@ class SearchRequest(BaseModel):
     """Return only snippets that bear on the question with this chance or more (`ScoredSnippet.relevance`)."""
     min_share: float | None = Field(default=None, ge=0.0, le=1.0)
     """Return only snippets whose score is at least this share of the best one's; 0 returns all, in a full context. If
-    None all are returned, and the context stops by itself where more would not help."""
+    None all are returned, and where label density decides the context ends with the best densities."""
     include_setup: bool = False
     """Whether system prompts and other instructions given before a run may be hits; see `SETUP_SCOPE`."""
 

@@ -121,6 +121,8 @@ class StepLabels(BaseModel):
 
     Indexed with the step and never shown in a context. At most `MAX_ASKS`, of at most `MAX_ASK_CHARS` characters.
     """
+    reason: str = ""
+    """Why local labels stand in for a model's; empty if they do not."""
     trust: Trust | None = None
     """The lowest trust of the steps whose words the rewriting and summarizing took in; the ingestor finds it.
 

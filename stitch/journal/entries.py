@@ -75,10 +75,15 @@ class Entry(NamedTuple):
             step=self.id,
             position=self.position,
             state=self.state,
-            reason=self.reason if self.retired_at is None else retirement(self.retired_at, self.reason),
+            reason=self._reason() if self.retired_at is None else retirement(self.retired_at, self.reason),
             repeated=self.repeated,
             redacted=self.redacted,
         )
+
+    def _reason(self) -> str:
+        if self.reason or self.labels is None or not self.labels.reason:
+            return self.reason
+        return f"has local labels: {self.labels.reason}"
 
     def snippet(self) -> MemorySnippet:
         """The memory snippet m_t of the step (§2.2.4); without labels, one that waits for them.

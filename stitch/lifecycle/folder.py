@@ -25,6 +25,8 @@ JOURNAL_FILE = "journal.sqlite"
 """What the memory was given."""
 RECALLS_FILE = "recalls.jsonl"
 """What it was asked, if the settings say so."""
+LM_CACHE_FILE = "lm_cache"
+"""Says where DSPy's response cache is, if it was ever used for this memory."""
 LEDGER_FILE = "ledger.jsonl"
 """What its calls of a model cost."""
 IDENTITY_FILE = "journal.id"
@@ -139,6 +141,14 @@ def check_there(location: str, folder: Path) -> None:
             hint=f"repeat `stitch restore BACKUP --memory {location}`",
         )
     raise InputError(f"no memory at {location!r}", hint=f"`stitch ingest FILE --memory {location}` makes one")
+
+
+def note_cache(folder: Path, *, used: bool) -> None:
+    """Write down where replies of models are cached outside of a folder, for whoever erases something later."""
+    if used:
+        from stitch.lm.providers import cache_folder
+
+        (folder / LM_CACHE_FILE).write_text(cache_folder())
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal, KeptStep
 from stitch.journal.entries import Entry
 from stitch.lifecycle.cleaning import NO_SCOPE, given_by_hand, split_names
+from stitch.lifecycle.folder import LM_CACHE_FILE
 from stitch.lifecycle.multi_search import LEAST_BYTES, Needles
 from stitch.lifecycle.own_words import OWN_WORDS
 from stitch.lifecycle.side_files import strings
@@ -246,7 +247,8 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
     elsewhere = ingestor.store.not_searched if isinstance(ingestor.store, PurgeableStore) else ()
-    not_searched = (*_ELSEWHERE, *elsewhere)
+    cached = (folder / LM_CACHE_FILE).read_text() if (folder / LM_CACHE_FILE).is_file() else ""
+    not_searched = (*_ELSEWHERE, *elsewhere, *([f"DSPy's cache of replies in {cached}"] if cached else []))
     return Proof(len(traces), len(innocent), tuple(found), not_searched)
 
 

@@ -1,6 +1,6 @@
 """Language models: how they are called, within which limits, and what the calls cost."""
 
-from stitch.lm.engine import CHARS_PER_TOKEN, Completion
+from stitch.lm.engine import CHARS_PER_TOKEN
 from stitch.lm.ledger import (
     LABELING_STAGES,
     Charge,
@@ -15,6 +15,7 @@ from stitch.lm.ledger import (
     sum_up,
 )
 from stitch.lm.model import LanguageModel, Limits
+from stitch.lm.providers import Completion
 from stitch.lm.replies import ReplyKeeper, asking_again, keeping_replies
 from stitch.lm.sampling import Sample, Sampling
 

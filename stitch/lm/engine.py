@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from stitch.errors import BudgetSpentError, CutReplyError, ModelError, ModelUnavailableError, ReplyError
 from stitch.lm.ledger import Charge, Price, charged_key, charged_tenant, current_purpose
 from stitch.lm.limits import PendingCalls, Places
+from stitch.lm.providers import Completion
 from stitch.lm.replies import chars_of, decode_reply, digest_of, encode_reply, reply_keeper, text_of
 from stitch.lm.sampling import Sample
 
@@ -22,15 +25,15 @@ CHARS_PER_TOKEN = 4
 """For estimates: where a provider does not count, and before a call."""
 
 _LONGEST_WAIT_S = 30.0
-_ENDPOINT = "stitch-endpoint"
-
-
-class Completion(Protocol):
-    """Answers one request once, without retries; `lm15.LMRouter` and the engines of `stitch.testing` do."""
-
-    def complete(self, request: lm15.Request) -> lm15.Response:
-        """Return the reply, or raise an error of `dspy.lm15`."""
-        ...
+_FORMS = ("json_schema", "json_object", "none")
+"""What `response_format` a model takes, the best first."""
+_ABOUT_FORM = re.compile(
+    r"response.?format|schema|grammar|json.?(?:mode|object)|structured|guided|^HTTP 4", re.IGNORECASE
+)
+"""What refusals of a form speak of; some servers say nothing at all."""
+_TOO_LONG = re.compile(
+    r"context.{0,10}(?:length|window|size)|maximum.{0,20}tokens|prompt is too long|too many tokens", re.IGNORECASE
+)
 
 
 class Engine:
@@ -49,6 +52,8 @@ class Engine:
     ) -> None:
         self._model = model
         self._completion = completion
+        self._form = 0
+        """Which of `_FORMS` the model takes, as far as it has said."""
         self._tells = True
         """Whether the provider has not refused to tell log-probabilities."""
         self._target = model.name
@@ -57,34 +62,9 @@ class Engine:
         self._pause = pause or self.calls.pause
         self._places = Places(model.limits.concurrency)
 
-    def open(self, base_url: str | None, api_key: str | None) -> None:
-        """Find the provider; nothing is sent."""
-        if self._completion is not None:
-            return
-        from dspy import lm15
-
-        limits = self._model.limits
-        timeout_s = limits.timeout_s
-        timeouts = lm15.Timeouts(connect=min(10.0, timeout_s), read=timeout_s, write=timeout_s, pool=timeout_s)
-        settings: dict[str, Any] = {"timeouts": timeouts, "max_connections": limits.concurrency}
-        if base_url is not None:
-            access = lm15.AccessPolicy(provider=_ENDPOINT, base_url=base_url.rstrip("/"))
-            compat = lm15.OpenAIChatCompat.preset("openai")
-            settings["providers"] = (lm15.ProviderDefinition.chat(access, compat=compat, placeholder_key="none"),)
-            self._target = f"{_ENDPOINT}:{self._model.name.removeprefix('openai/')}"
-            provider = _ENDPOINT
-        else:
-            try:
-                found = lm15.LMRouter(lm15.RouterConfig(**settings)).resolve_openai_chat(self._model.name)
-            except lm15.LM15Error as error:
-                raise ModelUnavailableError(
-                    f"no provider is known for model {self._model.name!r}",
-                    hint="name it as openai/NAME, anthropic/NAME, ollama_chat/NAME, or give its server with --base-url",
-                ) from error
-            provider, self._target = found.provider, f"{found.provider}:{found.model}"
-        if api_key is not None:
-            settings["api_keys"] = {provider: api_key}
-        self._completion = lm15.LMRouter(lm15.RouterConfig(**settings))
+    def open(self, completion: Completion, target: str) -> None:
+        """Ask `completion` from now on, for the model that it knows as `target`."""
+        self._completion, self._target = completion, target
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """The reply to a request, if it is whole; counted, and tried again where that may help."""
@@ -133,12 +113,12 @@ class Engine:
             known = decode_reply(said, model=sent.model)
             self._model.ledger.recall(self._charge_of(known, prompt_chars))
             return self._whole(known)
-        complete, tries = self._completion.complete, 0
+        tries = 0
         while True:
             self._check_budget(prompt_chars // CHARS_PER_TOKEN)
             try:
                 with self._places.taken(current_purpose.get().position):
-                    response = self.calls.run(lambda: complete(sent))
+                    response = self.calls.run(lambda: self._sent(sent))
             except lm15.LM15Error as error:
                 if not isinstance(error, lm15.RETRYABLE_ERRORS) or tries >= limits.retries:
                     raise self._mapped(error) from error
@@ -149,6 +129,21 @@ class Engine:
                     keeper.keep(digest, encode_reply(response))
                 self._model.ledger.charge(self._charge_of(response, prompt_chars))
                 return self._whole(response)
+
+    def _sent(self, request: lm15.Request) -> lm15.Response:
+        """The reply to a request, in the best form that the model takes; one that it refuses is not tried again."""
+        from dspy import lm15
+
+        assert self._completion is not None
+        while True:
+            form = self._form
+            try:
+                return self._completion.complete(in_form(request, _FORMS[form]))
+            except (lm15.InvalidRequestError, lm15.UnsupportedFeatureError) as error:
+                asked = request.config.response_format is not None and form + 1 < len(_FORMS)
+                if not asked or isinstance(error, lm15.ContextLengthError) or not _refuses_form(error):
+                    raise
+                self._form = max(self._form, form + 1)
 
     def close(self) -> None:
         """Let go of connections."""
@@ -185,7 +180,7 @@ class Engine:
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
-            used=response.finish_reason == "stop" and bool(text.strip()),
+            used=response.finish_reason in ("stop", "tool_call") and bool(text.strip()),
         )
 
     def _whole(self, response: lm15.Response) -> lm15.Response:
@@ -193,24 +188,61 @@ class Engine:
         from dspy import lm15
 
         text = text_of(response)
-        if response.finish_reason == "length":
-            raise CutReplyError(f"the reply of {self._model.name!r} was cut after {len(text)} characters", said=text)
-        if response.finish_reason != "stop" or not text.strip():
-            raise CutReplyError(f"the reply of {self._model.name!r} is empty", said=text)
+        if response.finish_reason not in ("stop", "tool_call") or not text.strip():
+            raise CutReplyError(f"the reply of {self._model.name!r} {_trouble(response, text)}", said=text)
         return replace(response, message=lm15.Message.assistant([lm15.TextPart(text)]))
 
     def _mapped(self, error: lm15.LM15Error) -> ModelError:
         from dspy import lm15
 
         name, reason = self._model.name, first_line(error)
-        if isinstance(error, lm15.ContextLengthError):
-            return ReplyError(f"the prompt is too long for model {name!r}: {reason}")
+        if isinstance(error, lm15.InvalidRequestError):
+            if isinstance(error, lm15.ContextLengthError) or _TOO_LONG.search(reason):
+                return ReplyError(f"the prompt is too long for model {name!r}: {reason}")
+            if error.provider_code == "content_filter":
+                return ReplyError(f"a content filter keeps the prompt from model {name!r}: {reason}")
         if isinstance(error, (lm15.AuthError, lm15.NotConfiguredError)):
             return ModelUnavailableError(f"model {name!r} refuses: {reason}", hint="set STITCH_MODEL_KEY")
         return ModelUnavailableError(
             f"model {name!r} does not answer: {reason}",
             hint="see that its server runs and knows the model; --base-url names another server",
         )
+
+
+def in_form(request: lm15.Request, form: str) -> lm15.Request:
+    """A request whose schema stands where the model takes it: in `response_format`, or else in its prompt."""
+    asked = request.config.response_format
+    if asked is None or form == "json_schema":
+        return request
+    wanted = {"type": "json_object"} if form == "json_object" else None
+    told = request.system or ""
+    if (schema := dict(asked).get("schema")) and isinstance(told, str):
+        told = f"{told}\n\nThe JSON schema of the reply: {json.dumps(schema, separators=(',', ':'))}"
+    return replace(request, system=told or None, config=replace(request.config, response_format=wanted))
+
+
+def _refuses_form(error: lm15.LM15Error) -> bool:
+    return error.status in (None, 400, 422) and (not error.message.strip() or bool(_ABOUT_FORM.search(str(error))))
+
+
+def _trouble(response: lm15.Response, text: str) -> str:
+    """What is wrong with a reply."""
+    from dspy import lm15
+
+    parts = response.message.parts
+    if refused := " ".join(part.text for part in parts if isinstance(part, lm15.RefusalPart)):
+        return f"is a refusal: {' '.join(refused.split())[:200]}"
+    if response.finish_reason == "content_filter":
+        return "was taken away by the provider's content filter"
+    if response.finish_reason == "length":
+        return f"was cut after {len(text)} characters"
+    if response.finish_reason == "error":
+        return "ended with an error"
+    if any(isinstance(part, lm15.ThinkingPart) for part in parts):
+        return "is empty: it thought, and did not answer"
+    if not (response.provider_data or {"choices": True}).get("choices", True):
+        return "has no choices"
+    return "is empty"
 
 
 class AsyncEngine:

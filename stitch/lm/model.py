@@ -24,8 +24,9 @@ from stitch.errors import (
     SettingsError,
     StitchError,
 )
-from stitch.lm.engine import AsyncEngine, Completion, Engine, first_line
+from stitch.lm.engine import AsyncEngine, Engine, first_line
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_key, charged_tenant, purposed
+from stitch.lm.providers import Completion, DspyModel, find_provider
 from stitch.lm.reading import json_in
 from stitch.lm.replies import ReplyKeeper
 from stitch.lm.sampling import Sample, Sampling
@@ -106,12 +107,39 @@ class LanguageModel:
         """Where replies are kept that nobody else keeps (`keeping_replies`)."""
         self.ledger = ledger or Ledger()
         self._base_url, self._api_key = base_url, api_key
+        self._named = completion is None
         self._engine = Engine(self, completion, price=price, pause=pause)
         self._bound: dict[str, Any] = {}
         self._held = False
         self._failure: ModelError | None = None
         """What ended the block of `held`; no call is made after it."""
         self._lock = threading.Lock()
+
+    @classmethod
+    def of_dspy(
+        cls, lm: Any, *, cache: bool = False, offline: bool = False, limits: Limits | None = None, **options: Any
+    ) -> LanguageModel:
+        """A model that is a `dspy.BaseLM`, with the same limits and the same ledger.
+
+        Args:
+            lm: The model.
+            cache: Whether DSPy's response cache is used.
+            offline: Refuse one that is not on this machine.
+            limits: How far it may go.
+            options: As for the class.
+
+        Raises:
+            SettingsError: The network is off.
+        """
+        address = lm.kwargs.get("api_base") or lm.kwargs.get("base_url")
+        if offline and not (address and _is_loopback(address)):
+            raise SettingsError(
+                f"the model {lm.model!r} may be on the network, and the network is off",
+                hint="give it the api_base of a server on this machine, or set offline: false",
+            )
+        limits = limits or Limits()
+        made = DspyModel(lm, cache=cache, timeout_s=limits.timeout_s)
+        return cls(lm.model, limits=limits, completion=made, **options)
 
     def run(self, predictor: Any, *, purpose: Purpose, **inputs: Any) -> Any:
         """Return the prediction of a DSPy predictor for `inputs`, none of which can begin or end what stands around it.
@@ -240,7 +268,9 @@ class LanguageModel:
 
                 from stitch.lm.adapter import ReplyAdapter
 
-                self._engine.open(self._base_url, self._api_key)
+                if self._named:
+                    found = find_provider(self.name, base_url=self._base_url, api_key=self._api_key, limits=self.limits)
+                    self._engine.open(*found)
                 self._bound = {
                     "lm": dspy.LM(
                         f"stitch/{self.name}",

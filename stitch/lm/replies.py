@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
+from stitch.lm.reading import json_in
+
 if TYPE_CHECKING:
     from dspy import lm15
 
@@ -89,16 +91,23 @@ def digest_of(request: lm15.Request) -> bytes:
 
 
 def text_of(response: lm15.Response) -> str:
-    """What a reply says; an object that the client has read, as it does where a choice was asked for, as JSON."""
+    """What a reply says: its text, or else what it would call a tool with, or the JSON that stands among its thoughts.
+
+    An object that the client has read, as it does where a choice was asked for, is given as JSON.
+    """
     from dspy import lm15
 
-    said = []
+    said, called, thought = "", "", ""
     for part in response.message.parts:
         if isinstance(part, lm15.TextPart):
-            said.append(part.text)
+            said += part.text
         elif isinstance(part, lm15.DataPart):
-            said.append(json.dumps(part.value, ensure_ascii=False))
-    return "".join(said)
+            said += json.dumps(part.value, ensure_ascii=False)
+        elif isinstance(part, lm15.ToolCallPart):
+            called = called or json.dumps(part.input, ensure_ascii=False)
+        elif isinstance(part, lm15.ThinkingPart):
+            thought += part.text
+    return said if said.strip() else called or (thought if json_in(thought) is not None else said)
 
 
 def encode_reply(response: lm15.Response) -> bytes:

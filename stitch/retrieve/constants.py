@@ -79,19 +79,6 @@ class Constants:
     beside_chars: int = _chosen(240, _ALL)
     """Of at most so many characters; longer ones say themselves what they are about."""
 
-    stop_share: float = _chosen(0.55, _ALL)
-    """A context stops where hits have less than this share of the best one's score, if scores tell anything."""
-    stop_share_of_long: float = _chosen(0.8, _ALL)
-    """The same share for long steps, which cost more."""
-    stop_long_chars: int = _chosen(1_000, _ALL)
-    """Those of more characters than this."""
-    stop_tokens: int = _chosen(1280, _ALL)
-    """So many tokens of the first hits are shown in any case."""
-    stop_similarity: float = _chosen(0.3, _ALL)
-    """Where the best hit is less alike than this, scores tell nothing: of a question in another language, say."""
-    stop_lent: float = _chosen(0.9, _ALL)
-    """A short step one position from a hit counts as this share of it, one two positions away as the square."""
-
     stretch_hits: int = _chosen(40, "QMSum, BEAM")
     """So many hits say around where the matter of a summary was talked about."""
     stretch_speakers: int = _chosen(3, "QMSum")

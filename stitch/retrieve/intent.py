@@ -67,7 +67,6 @@ from stitch.retrieve.rank.runs import Goal, runs, without_things
 from stitch.retrieve.rank.scorers import SCORERS, STRICT, WEIGHTED, scorers_for
 from stitch.retrieve.rank.similarity import Similarity
 from stitch.retrieve.rank.stretches import among_many, with_stretches
-from stitch.retrieve.rank.telling import scores_tell
 from stitch.retrieve.rank.verbatim import repeater
 
 if TYPE_CHECKING:
@@ -207,11 +206,7 @@ class IntentRetriever:
         hits = hits[:size]
         if asked.vocabulary.has_merges:
             hits = [_as_matched(hit, asked.vocabulary) for hit in hits]
-        tells = scores_tell(hits, request.query, constants=self._constants)
-        stops_by = self._constants if tells else None
-        making = partial(
-            answer, selection=asked.selection, rule=rule, mode=self.mode, started=started, stops_by=stops_by
-        )
+        making = partial(answer, selection=asked.selection, rule=rule, mode=self.mode, started=started)
         ranked = bare(deep, asked.selection, hits, rule=rule, mode=self.mode, started=started)
         return ranked, partial(making, request, hits=hits[:depth], counter=self._counter)
 

@@ -26,11 +26,10 @@ from stitch.core.results import WITHOUT_MODEL
 from stitch.embed import StaticEmbedder
 from stitch.embed.lexical import index_of
 from stitch.errors import ModelError
-from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.quoting import quote
-from stitch.retrieve.context.stopping import STOPPED, leading
+from stitch.retrieve.context.stopping import leading
 from stitch.text.languages import content_stems
 
 if TYPE_CHECKING:
@@ -283,7 +282,6 @@ class RelevanceRetriever:
             counter=self._counter,
             mode=found.mode,
             started=0.0,
-            stops_by=CONSTANTS if any(decision.what == STOPPED for decision in found.trace) else None,
         )
         return replace(
             found,

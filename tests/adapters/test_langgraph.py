@@ -48,18 +48,6 @@ def keys(items: Any) -> list[str]:
     return [item.key for item in items]
 
 
-def test_what_is_put_is_got_as_it_was_and_an_unknown_key_is_nothing(store: MemoryStore) -> None:
-    value = {"text": "likes tea", "n": [1, 2.5, None, {"deep": True}], "ü": "\n"}
-    store.put(ANN, "taste", value)
-    item = store.get(ANN, "taste")
-    assert item is not None
-    assert (item.value, item.key, item.namespace) == (value, "taste", ANN)
-    assert item.created_at == item.updated_at
-    assert store.get(ANN, "other") is None
-    assert store.get(BOB, "taste") is None
-    store.delete(ANN, "other")
-
-
 def test_what_is_put_over_a_key_revises_it_and_its_history_is_kept(memory: Memory) -> None:
     clock = Clock()
     store = MemoryStore(memory, clock=clock)

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 pytest.importorskip("scipy")
 
 from stitch.bench.data.sets import load_questions
-from stitch.bench.fit import ranking, relevance, stopping, themes
+from stitch.bench.fit import ranking, relevance, themes
 from stitch.bench.fit.__main__ import FITS, group
 from stitch.bench.fit.constants import Problem, climb
 from stitch.bench.fit.memories import held, request_for, retriever_over, tenants_of
@@ -138,7 +138,7 @@ def test_weights_are_constants_of_the_search() -> None:
     assert all(isinstance(getattr(CONSTANTS, name), float) for name in ranking.WEIGHTS)
 
 
-@pytest.mark.parametrize("name", ["ranking", "themes", "stopping", "relevance"])
+@pytest.mark.parametrize("name", ["ranking", "themes", "relevance"])
 def test_one_set_and_an_unknown_constant_are_refused(tmp_path: Path, name: str) -> None:
     one = ["--data", gossip(tmp_path / "one", who="Gina")]
     with pytest.raises(InputError, match="two names"):
@@ -196,40 +196,6 @@ def test_what_is_told_of_chances_follows_from_the_questions() -> None:
     model = relevance.fit([[*own, *others]])
     judged = relevance.judge([*own, *others], model, threshold=relevance.threshold_of([own], model))
     assert (judged.auc, judged.caught, judged.lost, judged.hits) == (1, 1, 0.05, 1)
-
-
-def test_stopping_is_judged_by_what_the_others_chose(tmp_path: Path) -> None:
-    def harbor(name: str) -> Path:
-        said = "{} said that the {} is late again, and that somebody should call the office before it is too late."
-        names = ("Anna", "Bert", "Carl", "Dora", "Emil", "Frida", "Gustav", "Hanna", "Ivo", "Jana", "Kurt", "Lena")
-        things = ("tram", "plumber", "parcel", "newspaper", "harvest", "choir")
-        texts = [said.format(who, what) for who in names for what in things]
-        texts.insert(9, f"The boat of {name} leaves the pier at nine in the morning.")
-        steps = [{"id": str(n), "role": "user", "content": text} for n, text in enumerate(texts)]
-        asked = f"When does the boat of {name} leave the pier in the morning?"
-        question = {"id": "q", "trajectory": "t", "question": asked}
-        none = {"id": "none", "trajectory": "t", "question": "Who owns the boat?", "evidence": []}
-        return write_set(tmp_path / name, {"t": steps}, [{**question, "evidence": ["9"]}, none])
-
-    north, south, west = map(harbor, ("north", "south", "west"))
-    *sets, chosen = rows(fit("stopping", "--data", north, "--data", south, "--judged", west))
-    assert [each["set"] for each in sets] == ["north", "south", "west"]
-    for each in sets:
-        assert each["questions"] == 1, "what nothing answers is not asked"
-        assert each["left_out"]["lost"] == 0
-        assert 0 < each["shipped"]["saved"] <= each["left_out"]["saved"] < 1
-    assert chosen["all_choose"].keys() == stopping.GRID.keys()
-
-
-def test_the_table_that_saves_most_is_chosen_unless_a_set_loses_by_it() -> None:
-    careful, greedy, worst = (
-        stopping.Judged(0.2, 0.0), stopping.Judged(0.4, stopping.MOST_LOST), stopping.Judged(0.9, 0.5)
-    )  # fmt: skip
-    assert stopping.best_of([[careful, greedy, worst], [careful, greedy, greedy]]) == 1
-    assert stopping.best_of([[worst], [careful]]) is None
-    counted = stopping.judge([stopping.Stopped(90, 100, 0.0), stopping.Stopped(0, 200, 0.5)])
-    assert counted == (0.3, 0.25)
-    assert CONSTANTS in stopping.tables()
 
 
 def test_a_set_that_is_kept_is_not_taken_in_again(tmp_path: Path) -> None:

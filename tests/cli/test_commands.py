@@ -89,27 +89,6 @@ def test_a_query_to_which_nothing_is_relevant_says_so_whatever_is_printed(run, m
     assert len(json.loads(near)["hits"]) == 1
 
 
-def test_wrong_lines_are_named_written_down_and_counted_and_the_rest_is_stored(run, tmp_path):
-    path = tmp_path / "bad.jsonl"
-    lines = (
-        b'{"role": "user", "content": "hi", "id": "a"}',
-        b'{"role": "user"',
-        b'{"role": "user", "content": "other words", "id": "a"}',
-        b'{"role": "user", "content": "\xff"}',
-    )
-    path.write_bytes(b"\n".join(lines))
-    code, out, err = run("ingest", str(path), "--memory", "m", "--json")
-    report = json.loads(out)
-    assert code == 3
-    assert (report["stored"], report["rejected"]) == (1, 3)
-    for line in ("line 2", "line 3", "line 4"):
-        assert line in err
-    written = [json.loads(line) for line in Path("m/rejects.jsonl").read_text().splitlines()]
-    assert sorted(rejected["line"] for rejected in written) == [2, 3, 4]
-    assert all(rejected["source"] == str(path) and rejected["reason"] for rejected in written)
-    assert {rejected["tenant"] for rejected in written} == {"default"}
-
-
 def test_the_timeline_draws_a_lane_for_each_scope(run, memory):
     code, out, _ = run("show", "--memory", memory, "--steps")
     assert code == 0

@@ -91,17 +91,6 @@ def test_a_secret_in_the_name_of_a_file_or_folder_is_written_nowhere(run):
     assert one not in "".join(path.read_bytes().decode("latin-1") for path in Path("m").rglob("*") if path.is_file())
 
 
-def test_much_that_is_rejected_prints_little_and_all_of_it_is_written_down(run):
-    Path("log.jsonl").write_text(lines(*[""] * 527) + lines("one"))
-    code, out, err = run("ingest", "log.jsonl", "--memory", "m")
-    assert code == 3
-    assert len((out + err).splitlines()) < 16
-    assert "line 1: " in err
-    assert "527 rejected" in out
-    assert "see m/rejects.jsonl" in err
-    assert len(Path("m/rejects.jsonl").read_text().splitlines()) == 527
-
-
 def test_an_interrupted_reading_of_a_folder_goes_on_and_leaves_no_note_in_the_end(run, monkeypatch):
     monkeypatch.setattr("stitch.pipelines.follow.COMMIT_ITEMS", 2)
     Path("logs").mkdir()

@@ -7,7 +7,7 @@ from contracts.embedder import EmbedderContract
 from doubles.embedding import EmbeddingServer
 from stitch.embed import HashingEmbedder, RemoteEmbedder
 from stitch.errors import EmbedderError
-from stitch.testing.servers import Reply, Silence
+from stitch.testing.servers import Reply
 
 AT_ONCE = {"retry-after-ms": "1"}
 BUSY = Reply({"error": {"message": "slow down"}}, status=429, headers=AT_ONCE)
@@ -48,12 +48,6 @@ def failing(*replies, **settings):
         return raised.value, len(server.requests)
 
 
-def test_the_name_says_model_and_dimension_but_not_the_server():
-    one = RemoteEmbedder("small", dimension=256, base_url="http://a/v1")
-    other = RemoteEmbedder("small", dimension=256, base_url="http://b/v1")
-    assert one.name == other.name == "remote:small-256"
-
-
 def test_a_request_carries_model_texts_and_key(server):
     remote(server, api_key="secret").embed(TEXTS)
     [request] = server.requests
@@ -68,13 +62,6 @@ def test_a_key_or_organization_in_the_environment_is_not_sent(server, monkeypatc
     remote(server).embed(TEXTS)
     assert server.requests[0].headers["authorization"] == "Bearer none"
     assert "of somebody else" not in server.requests[0].headers.values()
-
-
-def test_texts_go_out_in_batches_and_come_back_in_order(server):
-    texts = [f"room {at}" for at in range(7)]
-    vectors = remote(server, batch_size=3).embed(texts)
-    assert [len(request.body["input"]) for request in server.requests] == [3, 3, 1]
-    assert np.allclose(vectors, HashingEmbedder(256).embed(texts), atol=1e-6)
 
 
 @pytest.mark.parametrize("first", [BUSY, BROKEN])
@@ -109,12 +96,6 @@ def test_a_refusal_is_not_retried_and_says_what_to_do(status, message, hint):
     assert "'small'" in error.message
     assert "\n" not in error.message
     assert hint in error.hint
-
-
-def test_silence_ends_with_the_timeout():
-    error, _ = failing(Silence(), timeout_s=0.05, retries=0)
-    assert "did not answer in time" in error.message
-    assert "timeout_s" in error.hint
 
 
 ONES = [1.0] * 256

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stitch import Step, open_memory, open_tenants
-from stitch.errors import InputError, JournalError
+from stitch.errors import JournalError
 from stitch.lifecycle.backup import MANIFEST, check_backup
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import backup_memory, export_memory, restore_memory
@@ -120,21 +120,6 @@ def test_adding_goes_on_while_a_backup_is_made(folder: Path, tmp_path: Path) -> 
         there = [entry.id for entry in memory.steps("n")]
     assert there[: len(first)] == first
     assert there == accepted[: len(there)]
-
-
-def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    backup_memory(folder, to=tmp_path / "empty")
-    for there in (tmp_path / "empty", folder, folder / "journal.sqlite"):
-        with pytest.raises(InputError, match="there is something at"):
-            backup_memory(folder, to=there)
-        with pytest.raises(InputError, match="there is something at"):
-            restore_memory(tmp_path / "empty", memory=there)
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="there is something at"):
-        backup_memory(folder, to=tmp_path / "link")
-    (tmp_path / "here").mkdir()
-    assert restore_memory(tmp_path / "empty", memory=tmp_path / "here").steps == 7
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "gone", "manifest", "format", "path", "no journal"])

@@ -9,7 +9,7 @@ import pytest
 
 from doubles.labeling import ScriptedLabeler
 from stitch.core import StepState, snippet_id
-from stitch.errors import EmbedderError, ModelUnavailableError, StoreError
+from stitch.errors import ModelUnavailableError, StoreError
 
 Make = Callable[..., Any]
 
@@ -88,18 +88,6 @@ def test_steps_that_cannot_be_put_keep_their_labels(world: Any, steps: Make) -> 
     assert world.ingestor.retry("a") == 2
     assert len(world.labeler.calls) == 2, "labels are never made twice"
     assert world.store.count("a") == 3
-
-
-def test_steps_that_cannot_be_embedded_fail_likewise(worlds: Make, steps: Make) -> None:
-    class Broken:
-        name, dimension = "broken", 16
-
-        def embed(self, texts: Sequence[str]) -> Any:
-            raise EmbedderError("no answer from the embedder")
-
-    world = worlds(embedder=Broken())
-    (receipt,) = world.add(*steps(1))
-    assert (receipt.state, receipt.reason) == (StepState.FAILED, "no answer from the embedder")
 
 
 def test_an_error_in_the_labeler_leaves_steps_accepted_and_the_next_add_goes_on(world: Any, steps: Make) -> None:

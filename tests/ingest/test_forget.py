@@ -254,40 +254,7 @@ def test_each_selector_means_what_it_says_and_all_of_it(memory: Memory) -> None:
 # Retiring
 
 
-def test_a_retired_step_is_kept_and_not_found(memory: Memory) -> None:
-    assert memory.lifecycle.retire(Selector(trajectory="trip", step="a"), reason="outdated") == 1
-    assert memory.lifecycle.retire(Selector(trajectory="trip", step="a"), reason="again") == 0
-    assert all(hit.snippet.step != "a" for hit in memory.search("Quetzalina Archaeopteryx", k=9).hits)
-    (receipt,) = memory.receipts(state=StepState.RETIRED)
-    assert receipt.reason.startswith("retired 20")
-    assert receipt.reason.endswith(": outdated")
-    assert memory.status().retired == 1
-    assert next(memory.steps("trip")).step.content == SECRET
-    assert memory.retry() == 0
-    assert memory.lifecycle.verify(repair=True) == (5, 4, (), ())
-    assert memory.add(TRIP[0], trajectory="trip").repeated
-
-
 # Correcting
-
-
-def test_a_corrected_label_is_a_persons_and_found_and_keeps_its_history(memory: Memory) -> None:
-    memory.lifecycle.correct("b", trajectory="trip", labels={"scope": "health matters"}, by="ann")
-    entry = list(memory.steps("trip"))[1]
-    assert entry.labels is not None
-    assert (entry.labels.intent.scope, entry.labels.made_by) == ("health matters", "ann")
-    assert "health matters" in {scope.name for scope in memory.inventory().scopes}
-    memory.lifecycle.correct("b", trajectory="trip", text="How much is the night there?")
-    first, second = memory.lifecycle.history("b", trajectory="trip")
-    assert first.labels is not None
-    assert second.labels is not None
-    assert (first.by, first.step.content) == ("ann", "How much is it per night?")
-    assert first.labels.intent.scope != second.labels.intent.scope == "health matters"
-    hits = {hit.snippet.step: hit.snippet for hit in memory.search("night there", k=9).hits}
-    assert hits["b"].text == "How much is the night there?"
-    assert hits["b"].labeled_by == "ann"
-    assert memory.lifecycle.verify() == (5, 5, ())
-    assert memory.add(TRIP[1], trajectory="trip").repeated, "the source goes on giving the old words"
 
 
 # Searching for traces

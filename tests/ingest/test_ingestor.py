@@ -69,17 +69,6 @@ def test_a_batch_is_embedded_and_put_at_once(world: Any, steps: Make) -> None:
     assert world.store.puts == [ids]
 
 
-def test_the_same_steps_twice_change_nothing(world: Any, steps: Make) -> None:
-    world.add(*steps(5))
-    before, truth = world.snippets(), world.truth()
-    receipts = world.add(*steps(7))
-    assert [receipt.repeated for receipt in receipts] == [True] * 5 + [False] * 2
-    assert states(receipts) == ["stored"] * 7
-    assert world.truth()[:5] == truth
-    assert {name: world.snippets()[name] for name in before} == before
-    assert world.store.puts == [("s0", "s1", "s2", "s3", "s4"), ("s5", "s6")]
-
-
 def test_a_rejected_step_stops_a_batch_before_anything_is_written(world: Any, steps: Make) -> None:
     world.add(*steps(2))
     bad = Step(role="user", content="something else", id="s1")
@@ -98,14 +87,6 @@ def test_a_rejected_step_can_be_handed_back_while_the_rest_is_stored(world: Any,
     assert isinstance(rejected, StepRejectedError)
     assert (taken.position, also.position, also.state) == (2, 3, StepState.STORED)
     assert world.store.count("a") == 4
-
-
-def test_a_closed_memory_accepts_nothing(world: Any, steps: Make) -> None:
-    world.ingestor.close()
-    world.ingestor.close()
-    assert world.store.closed
-    with pytest.raises(JournalError, match="it is closed"):
-        world.add(*steps(1))
 
 
 def test_a_failing_flush_still_closes_store_and_journal(world: Any, steps: Make) -> None:

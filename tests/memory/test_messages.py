@@ -16,7 +16,6 @@ from pydantic import BaseModel
 
 from stitch import Memory, Step, open_memory
 from stitch.chats import Given, Known, digest_of, place_of
-from stitch.core import StepState
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.selection import Selector
 
@@ -48,19 +47,6 @@ def said(memory: Memory, trajectory: str = "t") -> list[tuple[str, str]]:
 def add(memory: Memory, messages: list[Any], **options: Any) -> list[bool]:
     """Hand over messages; return of each step whether it was known."""
     return [receipt.repeated for receipt in memory.add_messages(messages, trajectory="t", **options)]
-
-
-def test_of_a_conversation_that_grows_only_what_is_new_is_stored(memory):
-    for count in range(1, len(TALK) + 1):
-        receipts = memory.add_messages(TALK[:count], trajectory="t")
-        assert [receipt.repeated for receipt in receipts] == [True] * (count - 1) + [False]
-        assert all(receipt.state is StepState.STORED for receipt in receipts)
-    assert [receipt.position for receipt in memory.add_messages(TALK, trajectory="t")] == [0, 1, 2, 3, 4]
-    steps = [entry.step for entry in memory.steps("t")]
-    assert [step.role for step in steps] == ["system", "user", "assistant", "tool", "assistant"]
-    assert (steps[2].tool_calls[0].name, steps[2].tool_calls[0].arguments) == ("find_hotel", {"city": "Porto"})
-    assert steps[3].tool_name == "find_hotel"
-    assert memory.search("hotel in Porto", k=1).hits
 
 
 def test_the_last_messages_or_the_new_ones_alone_go_on_where_the_conversation_ended(memory):
@@ -184,19 +170,6 @@ def test_what_is_no_text_is_named_where_it_stood(memory, message, expected):
     assert PACKED not in kept
     if ", sha256 " in expected and "content" in message:
         assert f"'sha256': '{expected[-17:-1]}" in kept
-
-
-def test_an_image_in_the_result_of_a_tool_is_named_and_its_texts_stay(memory):
-    call = {
-        "role": "assistant",
-        "content": [{"type": "tool_use", "id": "t1", "name": "shoot", "input": {"wait": None}}],
-    }
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PACKED}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "The page:"}, image]}
-    memory.add_messages([call, {"role": "user", "content": [result]}], trajectory="t")
-    first, second = (entry.step for entry in memory.steps("t"))
-    assert first.tool_calls[0].arguments == {"wait": None}
-    assert (second.tool_name, second.content) == ("shoot", f"The page:\n[image: {NAMED}")
 
 
 def test_objects_are_read_as_the_dictionaries_that_they_stand_for(memory):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stitch import Memory, Step, open_memory
 from stitch.api.failures import Failure
-from stitch.remote import address, owner, wire
+from stitch.remote import address, wire
 from stitch.remote.memory import RemoteMemory
 from stitch.remote.owner import Owner
 from stitch.remote.protocol import PROTOCOL, Hello
@@ -105,19 +105,6 @@ def test_who_does_not_read_holds_nothing(memory: Memory, monkeypatch: pytest.Mon
         assert len(memory.search("hotel", trajectory="t")) == 2
     with open_memory(memory.folder) as other:
         assert other.status().accepted == 6
-
-
-def test_idle_connections_make_room_for_others(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owner, "MOST_CONNECTIONS", 4)
-    with open_memory(memory.folder) as other:
-        assert other.trajectories() == ["t"]
-        crowd = [greeted(memory.folder) for _ in range(12)]
-        try:
-            assert all(connection.receive() is not None for _, connection in crowd[-3:])
-            assert other.trajectories() == ["t"], "a connection that was ended while idle is made again"
-        finally:
-            for end, _ in crowd:
-                end.close()
 
 
 def test_another_version_is_told_so(memory: Memory) -> None:

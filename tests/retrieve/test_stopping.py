@@ -1,9 +1,8 @@
-"""Contexts that stop where more would not help, and hits that are near the best one."""
+"""Where contexts end, and hits that are near the best one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -11,13 +10,10 @@ from hypothesis import strategies as st
 
 from contracts.worlds import make_record
 from stitch import Memory, open_memory
-from stitch.core import DENSITY, IntentFilter, ScoredSnippet
+from stitch.core import DENSITY, ScoredSnippet
 from stitch.core.ranking import SIMILARITY
 from stitch.errors import InputError, SettingsError
-from stitch.retrieve import PieceCounter
-from stitch.retrieve.constants import CONSTANTS
-from stitch.retrieve.context.stopping import STOPPED, densest, enough, leading
-from stitch.retrieve.rank.telling import scores_tell
+from stitch.retrieve.context.stopping import densest, leading
 
 QUESTION = "What does the hotel Aurora in Oslo cost a night?"
 ANSWER = "The hotel Aurora in Oslo costs $120 a night and breakfast is included."
@@ -65,38 +61,12 @@ def hit_of(place: int, score: float, *, text: str = "A step.", similarity: float
     return ScoredSnippet(record.snippet, frozenset(), parts, score)
 
 
-def left_of(hits: Sequence[ScoredSnippet]) -> list[int]:
-    left = enough(hits, budget_tokens=4096, counter=PieceCounter(), constants=CONSTANTS)
-    return [hit.snippet.position for hit in left]
-
-
-def test_a_context_stops_where_more_would_not_help(memory: Memory) -> None:
-    stopped, full = memory.search(QUESTION), memory.search(QUESTION, min_share=0.0)
-    assert [hit.snippet.id for hit in stopped] == [hit.snippet.id for hit in full][: len(stopped)]
-    assert ANSWER in stopped.context()
-    assert 0.9 * CONSTANTS.stop_tokens < stopped.context_tokens < 0.9 * full.context_tokens
-    assert {decision.what for decision in stopped.trace} == {STOPPED}
-    assert not full.trace
-    assert set(stopped.context_hits) < set(full.context_hits)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "Summarize what was said about the hotel Aurora in Oslo and its price a night.",
-        "Was kostet das Hotel Aurora in Oslo eine Nacht, und was ist dabei?",
-        "Explain monads.",
-    ],
-)
-def test_a_context_is_filled_where_scores_tell_nothing(memory: Memory, query: str) -> None:
-    assert memory.search(query).context() == memory.search(query, min_share=0.0).context()
-
-
-def test_a_context_is_filled_where_labels_decide(memory: Memory) -> None:
-    scope = memory.inventory().scopes[0].name
-    asked = IntentFilter(scopes=(scope,))
-    full = memory.search(QUESTION, intent_filter=asked, min_share=0.0)
-    assert memory.search(QUESTION, intent_filter=asked).context() == full.context()
+@pytest.mark.parametrize("query", [QUESTION, "Summarize what was said of the hotel.", "Was kostet das Hotel?"])
+def test_a_context_goes_on_while_there_is_room(memory: Memory, query: str) -> None:
+    found = memory.search(query)
+    assert found.context_tokens > 0.9 * 2_000
+    assert not found.trace
+    assert memory.search(query, budget_tokens=100_000).context_tokens > found.context_tokens
 
 
 def test_only_what_is_near_the_best_hit_comes_back_if_that_is_asked_for(memory: Memory) -> None:
@@ -150,58 +120,3 @@ def test_where_labels_decide_a_context_shows_the_best_density_and_one_less_and_n
     shown = [densities[hit.snippet.position] for hit in densest(hits)]
     best = max(densities, default=0)
     assert shown == [count for count in densities if not best or count >= max(1, best - 1)]
-
-
-@pytest.mark.parametrize(
-    ("parts", "tells"),
-    [
-        ({SIMILARITY: 0.5}, True), ({SIMILARITY: 0.5, "place": 0.1}, False), ({SIMILARITY: 0.2}, False),
-        ({SIMILARITY: 0.5, DENSITY: 1.0}, False), ({SIMILARITY: 0.5, DENSITY: 0.0}, True),
-    ],
-)  # fmt: skip
-def test_scores_tell_only_where_they_rank_what_is_alike(parts: dict[str, float], *, tells: bool) -> None:
-    hits = [hit_of(0, 0.5)._replace(parts=parts)]
-    assert scores_tell(hits, QUESTION, constants=CONSTANTS) is tells
-
-
-LONG = "so it goes " * 100
-FIRST = [hit_of(100 + place, 1.0, text=f"{LONG}{place}") for place in range(12)]
-"""More than the tokens that are shown in any case."""
-
-
-def test_a_step_far_below_the_best_one_ends_a_context_unless_it_is_among_the_first() -> None:
-    assert left_of([hit_of(0, 1.0), hit_of(10, 0.1)]) == [0, 10]
-    assert left_of([*FIRST, hit_of(0, 0.55), hit_of(10, 0.54)]) == [*range(100, 112), 0]
-
-
-def test_a_long_step_has_to_be_nearer() -> None:
-    assert left_of([*FIRST, hit_of(0, 0.79, text=LONG), hit_of(10, 0.8, text=LONG)]) == [*range(100, 112), 10]
-
-
-def test_a_short_step_beside_a_hit_stays_with_it() -> None:
-    beside = [hit_of(51, 0.0), hit_of(52, 0.0), hit_of(53, 0.0), hit_of(49, 0.0, text="a" * 300)]
-    assert left_of([*FIRST, hit_of(50, 0.7), *beside]) == [*range(100, 112), 50, 51, 52]
-
-
-scored = st.lists(st.floats(-0.2, 1.0), max_size=30)
-
-
-@given(scored)
-def test_what_is_shown_stands_in_the_order_of_the_hits_and_holds_all_near_ones(scores: list[float]) -> None:
-    hits = [hit_of(7 * place, score) for place, score in enumerate(scores)]
-    places = left_of([*FIRST, *hits])
-    assert places == [place for place in [*range(100, 112), *(7 * n for n in range(len(scores)))] if place in places]
-    assert {7 * n for n, score in enumerate(scores) if score >= CONSTANTS.stop_share} <= set(places)
-
-
-@given(scored, st.floats(0, 1), st.floats(0, 1))
-def test_a_larger_share_never_leaves_more(scores: list[float], one: float, other: float) -> None:
-    hits = [hit_of(place, score) for place, score in enumerate(scores)]
-    fewer, more = (leading(hits, share=share) for share in (max(one, other), min(one, other)))
-    assert set(map(id, fewer)) <= set(map(id, more))
-
-
-def test_what_takes_few_tokens_is_shown_whole(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many([{"role": "user", "content": text} for text in (ANSWER, *TALK)], trajectory="x")
-        assert len(memory.search(QUESTION).context_hits) == len(TALK) + 1

@@ -110,14 +110,6 @@ def test_a_body_that_is_too_long_is_413_before_it_is_read(serving):
     connection.close()
 
 
-def test_a_body_of_unknown_length_is_read_no_further_than_its_limit(serving):
-    client = serving(limits=SMALL)
-    body = iter([b'{"query": "'] + [b"x" * 500] * 10)
-    answer = client.ask("POST", "/v1/search", body, Content_Type="application/json")
-    check_shape(answer)
-    assert answer.status == 413
-
-
 def test_a_body_that_does_not_come_is_408(serving):
     client = serving(limits=SMALL)
     with socket.create_connection((client.host, client.port), timeout=120) as raw:

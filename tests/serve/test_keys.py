@@ -46,12 +46,6 @@ def test_the_file_is_the_users_alone_and_one_that_others_can_write_is_refused(fi
         file.read()
 
 
-def test_an_expired_key_opens_nothing(file):
-    made = add(file, expires=NOW + 10)
-    assert Keys(file, clock=lambda: NOW + 9).find(made.text)
-    assert Keys(file, clock=lambda: NOW + 10).find(made.text) is None
-
-
 def test_what_changes_in_the_file_is_heeded_at_once(file):
     first = add(file)
     keys = Keys(file, clock=lambda: NOW)

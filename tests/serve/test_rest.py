@@ -1,6 +1,5 @@
 """What can be done with a memory over HTTP, each as a client sees it."""
 
-import json
 from typing import Any
 from urllib.parse import quote
 
@@ -37,19 +36,6 @@ def test_every_operation_of_the_table_has_a_path(serving):
     for operation in OPERATIONS.values():
         answer = client.ask(operation.method, operation.path)
         assert answer.status not in (404, 405), operation.name
-
-
-def test_a_client_may_go_on_with_one_connection(serving):
-    connection = serving().connect()
-    for _ in range(3):
-        connection.request("GET", "/healthz")
-        assert json.loads(connection.getresponse().read()) == {"status": "ok"}
-    connection.close()
-
-
-def test_answers_are_kept_by_no_cache_and_guessed_at_by_no_browser(serving):
-    headers = serving().get("/v1/status").headers
-    assert (headers["Cache-Control"], headers["X-Content-Type-Options"]) == ("no-store", "nosniff")
 
 
 def test_an_answer_that_is_long_comes_in_pieces(serving):

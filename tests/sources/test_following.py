@@ -99,18 +99,6 @@ def test_a_rotated_file_is_read_to_its_end_first(path, restart):
     assert read(file) == [("1", "say 1"), ("2", "say 2"), ("3", "say 3")]
 
 
-@pytest.mark.parametrize("restart", [False, True])
-@pytest.mark.parametrize("grown", [1, 5])
-def test_an_emptied_file_is_read_from_its_beginning(path, restart, grown):
-    append(path, line(0) + line(1))
-    file = follow(path)
-    read(file)
-    path.write_bytes(b"".join(line(number) for number in range(7, 7 + grown)))
-    if restart:
-        file = again(path, file)
-    assert read(file) == [(str(number - 5), f"say {number}") for number in range(7, 7 + grown)]
-
-
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(InputError, match="cannot read"):
         items_of(follow(tmp_path))

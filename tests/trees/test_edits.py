@@ -13,8 +13,7 @@ from doubles.trees import random_node, random_operations
 from stitch.errors import EditRefusedError, InputError
 from stitch.trees import Node, Tree
 from stitch.trees.core.differences import diff
-from stitch.trees.core.drafts import Index
-from stitch.trees.core.edits import apply, edit, inverse
+from stitch.trees.core.edits import Index, apply, edit, inverse
 from stitch.trees.core.operations import Add, Delete, Move, Operation, Replace, SetField, operation_json, operation_of
 
 SEEDS = st.integers(0, 10**9)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from statistics import median
-from time import process_time
 
 import pytest
 from hypothesis import given
@@ -271,23 +269,3 @@ def test_a_log_in_a_file_is_there_when_the_file_is_opened_again(tmp_path):
     assert opened(journal).tree("v2").node("a").fields["name"] == "Tue"
     assert journal.record_keys("t", kind=TREES) == [log_key("trip"), '["trip", "v1"]']
     journal.close()
-
-
-def test_a_commit_costs_the_same_after_thousands_of_others(tmp_path):
-    journal = SqliteJournal(tmp_path / "journal.sqlite")
-    log = made(journal)
-
-    def cost(commits):
-        times = []
-        for number in range(commits):
-            began = process_time()
-            log.append(new(rename(f"x{number}")), branch="main", parent=log.head("main"))
-            times.append(process_time() - began)
-        return median(times)
-
-    cost(50)
-    early = cost(100)
-    cost(2_000)
-    late = min(cost(100) for _ in range(3))
-    journal.close()
-    assert late < 2 * early

@@ -162,14 +162,13 @@ OUTSIDE = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
         ("xml", "", "no element found"),
         ("xml", BOMB, "declares entities"),
         ("xml", OUTSIDE, "declares entities"),
-        ("xml", '<!DOCTYPE a SYSTEM "http://example.org/a.dtd"><a/>', "declares an external document"),
         ("xml", '<a id="1"><b id="1"/></a>', "two nodes have the id '1'"),
         ("xml", '<a text="x">y</a>', "says its field 'text' twice"),
         ("xml", '<a id="  "/>', "the id of a node is empty"),
         ("json", '{"a": ', "this is no JSON"),
         ("json", '{"a": 1, "a": 2}', "the key 'a' twice"),
         ("json", '{"a": NaN}', "NaN is no number"),
-        ("json", "3", "and no object"),
+        ("json", "3", "is no object"),
         ("json", '{"a": [[1]]}', "a list in a list"),
         ("json", '{"fields": {"id": "x"}}', "cannot be called 'id'"),
         ("yaml", "a: [", "this is no YAML"),
@@ -179,7 +178,7 @@ OUTSIDE = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
         ("yaml", "a: 1\na: 2", "the key 'a' twice"),
         ("yaml", "? [a]\n: 1", "is no text"),
         ("yaml", "a: 1\n---\nb: 2", "several documents"),
-        ("yaml", "just words", "is no mapping"),
+        ("yaml", "just words", "is no object"),
         ("yaml", "a: \x00", "this is no YAML"),
         ("yaml", "a: \ud800", "half of a character"),
         ("outline", "only words", "neither headings nor bullets"),
@@ -225,8 +224,7 @@ def test_a_structure_that_contains_itself_is_refused():
 
 @pytest.mark.parametrize("form", ["xml", "json", "outline"])
 def test_what_is_too_large_is_refused(form, monkeypatch):
-    for module in ("making", "reading.xml_format", "reading.outline"):
-        monkeypatch.setattr(f"stitch.trees.core.{module}.MAX_NODES", 50)
+    monkeypatch.setattr("stitch.trees.core.making.MAX_NODES", 50)
     text = {
         "xml": "<a>" + "<b/>" * 50 + "</a>",
         "json": json.dumps({"type": "a", "children": [{"type": "b"}] * 50}),

@@ -122,6 +122,8 @@ class ModelSession:
         self._failed = 0
         self._down = ""
         """Why the model is not asked again during this call of `label`."""
+        self._trouble = ""
+        """What went wrong last."""
         data: dict[str, Any] = {} if saved is None else orjson.loads(saved)
         self._local = fallback.begin(trajectory, data["local"].encode("latin-1") if data else None)
         if data:
@@ -195,7 +197,8 @@ class ModelSession:
         raise NotImplementedError
 
     def _label_locally(self, steps: Sequence[Step]) -> list[StepLabels]:
-        labels = self._local.label(steps)
+        told = {"reason": self._down or self._trouble}
+        labels = [made.model_copy(update=told) for made in self._local.label(steps)]
         for step, made in zip(steps, labels, strict=True):
             self._take(step, made)
         return labels
@@ -203,6 +206,7 @@ class ModelSession:
     def _note_failure(self, error: ModelError, *, steps: int) -> None:
         """Take note that the model failed; after that `_down` says whether it is to be asked again."""
         self._failed += steps == 1
+        self._trouble = error.message
         if isinstance(error, (ModelUnavailableError, BudgetSpentError)) or self._failed >= _GIVING_UP_AFTER:
             self._down = error.message
             _log.warning("local labels stand in for the model's in trajectory %r: %s", self._trajectory, error.message)

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from stitch.core import Decision, Ranking, RankingRule, RetrievalResult, ScoredSnippet, SearchRequest, Selection
 from stitch.core.ranking import GOAL
-from stitch.retrieve.constants import Constants
 from stitch.retrieve.context.budget import TokenCounter, fit_context
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.context.outputs import shorten_long
-from stitch.retrieve.context.stopping import STOPPED, densest, enough, stopped
+from stitch.retrieve.context.stopping import STOPPED, densest
 from stitch.retrieve.question.reading import read_question
 
 
@@ -25,7 +24,6 @@ def answer(
     counter: TokenCounter,
     mode: str,
     started: float,
-    stops_by: Constants | None = None,
 ) -> RetrievalResult:
     """The result of a search.
 
@@ -37,8 +35,6 @@ def answer(
         counter: Counts the tokens of the context, which stays inside the budget of the request.
         mode: The name of the retriever.
         started: When the search began, a reading of `time.perf_counter`.
-        stops_by: By which constants the context stops before it is full, unless the request says how near hits have
-            to be; None fills it.
     """
     left = tuple(hits)
     trace: tuple[Decision, ...] = ()
@@ -47,10 +43,6 @@ def answer(
         left = densest(hits)
         if len(left) < len(hits):
             trace = (Decision(STOPPED, {"left": float(len(left))}, "other hits have too few of the labels"),)
-    elif stops_by is not None and request.min_share is None:
-        left = enough(hits, budget_tokens=request.budget_tokens, counter=counter, constants=stops_by)
-        if len(left) < len(hits):
-            trace = (stopped(left, share=stops_by.stop_share),)
     whole = excerpt_hits(left, read_question(request.query), lists_names=selection.lists_names)
     shown = shorten_long(whole, request.query, budget_tokens=request.budget_tokens)
     scopes = any(hit.density or hit.parts.get(GOAL) for hit in hits)  # what results are of, which read alike

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stitch.errors import StitchError
-from stitch.trees.core.drafts import Index
-from stitch.trees.core.edits import edit
+from stitch.trees.core.edits import Index, edit
 from stitch.trees.core.log import TreeLog
 from stitch.trees.core.nodes import Node, Tree
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from stitch.errors import InputError
-from stitch.trees.core.drafts import Draft, Index
+from stitch.trees.core.edits import Index
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import Add, Delete, Move, Operation, SetField, node_json
 
@@ -147,7 +147,7 @@ def _changes(before: Tree, after: Tree, kept: set[str]) -> Iterable[Changed]:
 
 
 class _Comparison:
-    """Makes a draft of the first tree into the second, and notes how.
+    """Makes the first tree into the second, and notes how.
 
     Nodes are visited as they stand in the second, parents first, so that all above a node is in its place when it comes
     in its turn. What is gone goes last, when whatever it held that stays has left it; but what holds nothing that stays
@@ -155,7 +155,7 @@ class _Comparison:
     """
 
     def __init__(self, before: Tree, after: Tree) -> None:
-        self._draft, self._before, self._after = Draft(Index(before.root)), before, after
+        self._index, self._before, self._after = Index(before.root), before, after
         self._done: list[Operation] = []
 
     def operations(self) -> tuple[Operation, ...]:
@@ -171,11 +171,11 @@ class _Comparison:
         return tuple(self._done)
 
     def _do(self, operation: Operation) -> None:
-        self._done.extend(each.operation for each in self._draft.do(operation))
+        self._done.extend(each.operation for each in self._index.do(operation))
 
     def _delete_what_changes_its_type(self) -> None:
         for node in self._before:
-            if node.id in self._draft and node.id in self._after and self._after.node(node.id).type != node.type:
+            if node.id in self._index and node.id in self._after and self._after.node(node.id).type != node.type:
                 self._do(Delete(node.id))
 
     def _delete(self, *, whole: bool) -> None:
@@ -187,11 +187,11 @@ class _Comparison:
                 if all(child.id in empty for child in node.children):
                     empty.add(node.id)
         for node in gone:
-            if node.id in self._draft and (not whole or node.id in empty):
+            if node.id in self._index and (not whole or node.id in empty):
                 self._do(Delete(node.id))
 
     def _set_fields(self, node: Node) -> None:
-        old = dict(self._draft.fields_of(node.id))
+        old = dict(self._index.nodes[node.id].fields)
         for field in old:
             if field not in node.fields:
                 self._do(SetField(node.id, field, None))
@@ -201,14 +201,14 @@ class _Comparison:
 
     def _set_children(self, parent: Node) -> None:
         """Bring the children of a node into their order; what does not belong there stays behind them."""
-        here = {name: place for place, name in enumerate(self._draft.children_of(parent.id))}
+        here = {name: place for place, name in enumerate(self._children(parent.id))}
         staying = [child.id for child in parent.children if child.id in here]
         rise = _longest_rise([here[name] for name in staying])
         still = {name for name in staying if here[name] in rise}
         previous: str | None = None
         for child in parent.children:
-            if child.id not in self._draft:
-                order = self._draft.children_of(parent.id)
+            if child.id not in self._index:
+                order = self._children(parent.id)
                 at = 1 if previous is None else order.index(previous) + 2
                 self._do(Add(parent.id, _only(child, self._kept_below(child)), at=at))
             elif child.id not in still:
@@ -218,8 +218,11 @@ class _Comparison:
                     self._do(Move(child.id, parent=parent.id, at=1))
             previous = child.id
 
+    def _children(self, name: str) -> list[str]:
+        return [child.id for child in self._index.nodes[name].children]
+
     def _kept_below(self, node: Node) -> set[str]:
-        return {below.id for below in node.walk() if below.id in self._draft}
+        return {below.id for below in node.walk() if below.id in self._index}
 
 
 def _longest_rise(numbers: Sequence[int]) -> set[int]:

@@ -1,25 +1,49 @@
-"""Operations done to a tree, all or none, and what undoes them."""
+"""Operations done to a tree, all or none, and what undoes them.
+
+Nodes are immutable: an operation replaces the nodes it touches and those above them, and shares all others with the
+tree before. So an edit of a large tree costs as much as one of a small tree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from stitch.errors import EditRefusedError
-from stitch.trees.core.drafts import Draft, Index
+from stitch.errors import EditRefusedError, InputError
+from stitch.trees.core.making import height, too_deep, too_large
+from stitch.trees.core.names import MAX_DEPTH, MAX_NODES
 from stitch.trees.core.nodes import Node, Tree
-from stitch.trees.core.operations import Operation, operations_of
+from stitch.trees.core.operations import (
+    ANY,
+    Add,
+    Delete,
+    Move,
+    NodeRef,
+    Operation,
+    SetField,
+    checked_node,
+    cleaned,
+    id_of,
+    operations_of,
+)  # fmt: skip
 from stitch.trees.core.schema import Schema
 
 
 class Edited(NamedTuple):
-    """What operations came to."""
+    """A tree after operations."""
 
     root: Node
     operations: tuple[Operation, ...]
-    """What was done, with nothing left open: positions are numbers, fields say what they said before."""
+    """The operations with nothing left open: positions are numbers, fields say what they said before."""
     inverse: tuple[Operation, ...]
-    """What undoes it, in order."""
+    """The operations that undo them, in order."""
+
+
+class Done(NamedTuple):
+    """An operation as it was done, with nothing left open, and the one that undoes it."""
+
+    operation: Operation
+    inverse: Operation
 
 
 def apply(tree: Tree, operations: Iterable[Operation | Mapping[str, Any]], *, schema: Schema | None = None) -> Tree:
@@ -48,21 +72,210 @@ def inverse(tree: Tree, operations: Iterable[Operation | Mapping[str, Any]]) -> 
 def edit(index: Index, operations: Iterable[Operation | Mapping[str, Any]], *, schema: Schema | None = None) -> Edited:
     """Do operations to the tree of an index, which is that of the next tree then; if one is refused, nothing changes.
 
-    What is not touched is not looked at: an edit of a large tree costs as much as one of a small tree.
-
     Raises:
         EditRefusedError: One cannot be done, or what comes of it breaks the schema; says which, and why.
     """
-    draft, done = Draft(index), []
+    before, done = index.root, list[Done]()
+    index.touched.clear()
     for number, operation in enumerate(operations_of(operations), start=1):
         try:
-            done.extend(draft.do(operation))
+            done.extend(index.do(operation))
         except EditRefusedError as error:
+            index.reset(before)
+            said = f"operation {number}: {error.message}; nothing was changed"
+            raise EditRefusedError(said, hint=error.hint) from None
+    try:
+        if schema is not None:
+            schema.check_nodes(index.nodes[name] for name in index.touched if name in index)
+    except EditRefusedError:
+        index.reset(before)
+        raise
+    return Edited(index.root, tuple(each.operation for each in done), tuple(each.inverse for each in reversed(done)))
+
+
+class Index:
+    """The nodes of a tree and their parents, by id, to which operations are done one after the other.
+
+    Args:
+        root: Of the tree.
+    """
+
+    def __init__(self, root: Node) -> None:
+        self.touched: set[str] = set()
+        """The ids of nodes that say something else now, or have other children."""
+        self.reset(root)
+
+    def reset(self, root: Node) -> None:
+        """Be the index of another tree."""
+        self.root_id = root.id
+        self.nodes: dict[str, Node] = {}
+        self.parents: dict[str, str | None] = {root.id: None}
+        self._take_in(root)
+
+    def _take_in(self, root: Node) -> None:
+        for node in root.walk():
+            self.nodes[node.id] = node
+            for child in node.children:
+                self.parents[child.id] = node.id
+
+    @property
+    def root(self) -> Node:
+        """The root of the tree as it is now."""
+        return self.nodes[self.root_id]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __contains__(self, id: object) -> bool:  # noqa: A002 - the word of the domain
+        return id in self.nodes
+
+    def do(self, operation: Operation) -> list[Done]:
+        """Do one operation; a replacement is a removal and an addition.
+
+        Raises:
+            EditRefusedError: It cannot be done.
+        """
+        try:
+            if isinstance(operation, SetField):
+                return [self._set(cleaned(operation))]
+            if isinstance(operation, Move):
+                return [self._move(operation)]
+            if isinstance(operation, Delete):
+                return [self._delete(self._there(operation.node), "deleted")]
+            if isinstance(operation, Add):
+                return [self._add(operation)]
+            name = self._there(operation.node)
+            parent, at = self._place_of(name, "replaced")
+            return [self._delete(name, "replaced"), self._add(Add(parent, operation.by, at=at))]
+        except EditRefusedError:
+            raise
+        except InputError as error:
+            raise EditRefusedError(error.message, hint=error.hint) from None
+
+    def _set(self, operation: SetField) -> Done:
+        name = self._there(operation.node)
+        fields = dict(self.nodes[name].fields)
+        before = fields.pop(operation.field, None) if operation.value is None else fields.get(operation.field)
+        if operation.old is not ANY and operation.old != before:
             raise EditRefusedError(
-                f"operation {number}: {error.message}; nothing was changed", hint=error.hint
-            ) from None
-    if schema is not None:
-        schema.check_touched(draft)
-    return Edited(
-        draft.finish(), tuple(each.operation for each in done), tuple(each.inverse for each in reversed(done))
-    )
+                f"field {operation.field!r} of {name!r} says {_told(before)}, and not {_told(operation.old)}",
+                hint="somebody changed it: look at the tree again",
+            )
+        value = None if operation.value is None else str(operation.value)
+        if value is not None:
+            fields[operation.field] = value
+        self._put(self.nodes[name].with_fields(fields))
+        return Done(
+            SetField(name, operation.field, value, old=before), SetField(name, operation.field, before, old=value)
+        )
+
+    def _move(self, operation: Move) -> Done:
+        name = self._there(operation.node)
+        old_parent, old_at = self._place_of(name, "moved")
+        new_parent, beside = self._target(operation)
+        if name in self._line(new_parent):
+            raise EditRefusedError(f"{name!r} cannot be moved into {new_parent!r}, which it contains or is")
+        node = self.nodes[name]
+        self._check_depth(new_parent, height(node))
+        self._put_children(old_parent, [child for child in self.nodes[old_parent].children if child.id != name])
+        at = self._insert(new_parent, node, operation.at, beside=beside, after=operation.after is not None)
+        return Done(Move(name, parent=new_parent, at=at), Move(name, parent=old_parent, at=old_at))
+
+    def _delete(self, name: str, what: str) -> Done:
+        parent, at = self._place_of(name, what)
+        node = self.nodes[name]
+        self._put_children(parent, [child for child in self.nodes[parent].children if child.id != name])
+        for below in node.walk():
+            del self.nodes[below.id], self.parents[below.id]
+        return Done(Delete(name), Add(parent, node, at=at))
+
+    def _add(self, operation: Add) -> Done:
+        parent = self._there(operation.parent)
+        self._place(parent, operation.at)
+        node = checked_node(operation.node, taken=self)
+        self._check_depth(parent, height(node))
+        self._take_in(node)
+        if len(self) > MAX_NODES:
+            raise too_large()
+        self.touched.update(below.id for below in node.walk())
+        at = self._insert(parent, node, operation.at)
+        return Done(Add(parent, node, at=at), Delete(node.id))
+
+    # What they share.
+
+    def _put(self, node: Node) -> None:
+        """Let a node stand in the place of the one with its id."""
+        self.touched.add(node.id)
+        self.nodes[node.id] = node
+        while (above := self.parents[node.id]) is not None:
+            parent = self.nodes[above]
+            node = parent.with_children([node if child.id == node.id else child for child in parent.children])
+            self.nodes[above] = node
+
+    def _put_children(self, name: str, children: Sequence[Node]) -> None:
+        self._put(self.nodes[name].with_children(children))
+
+    def _insert(
+        self, parent: str, node: Node, at: int | None, *, beside: str | None = None, after: bool = False
+    ) -> int:
+        at = self._place(parent, at, beside=beside, after=after)
+        children = self.nodes[parent].children
+        self.parents[node.id] = parent
+        self._put_children(parent, [*children[: at - 1], node, *children[at - 1 :]])
+        return at
+
+    def _there(self, node: NodeRef) -> str:
+        name = id_of(node)
+        if name not in self:
+            raise EditRefusedError(
+                f"no node {name!r} in this tree", hint="`stitch tree show` lists the nodes with their ids"
+            )
+        return name
+
+    def _place_of(self, name: str, what: str) -> tuple[str, int]:
+        """The parent of a node and its position there, from 1; the root is refused."""
+        parent = self.parents[name]
+        if parent is None:
+            raise EditRefusedError(f"{name!r} is the root of the tree, which cannot be {what}")
+        return parent, 1 + [child.id for child in self.nodes[parent].children].index(name)
+
+    def _target(self, operation: Move) -> tuple[str, str | None]:
+        """The parent that a move means, and the sibling beside which it ends."""
+        places = [place for place in (operation.before, operation.after, operation.parent) if place is not None]
+        if len(places) != 1:
+            raise EditRefusedError("a move says one of before, after and parent", hint="Move(a, before=b)")
+        if operation.parent is not None:
+            return self._there(operation.parent), None
+        if operation.at is not None:
+            raise EditRefusedError("a move before or after a node has no position of its own")
+        beside = self._there(places[0])
+        if beside == id_of(operation.node):
+            raise EditRefusedError(f"{beside!r} cannot be moved beside itself")
+        return self._place_of(beside, "a sibling")[0], beside
+
+    def _place(self, parent: str, at: int | None, *, beside: str | None = None, after: bool = False) -> int:
+        children = [child.id for child in self.nodes[parent].children]
+        if beside is not None:
+            return children.index(beside) + (2 if after else 1)
+        if at is None:
+            return len(children) + 1
+        if not 1 <= at <= len(children) + 1:
+            raise EditRefusedError(
+                f"{parent!r} has {len(children)} children: there is no position {at}", hint="positions count from 1"
+            )
+        return at
+
+    def _line(self, name: str) -> list[str]:
+        """A node with all above it, the nearest first."""
+        line = [name]
+        while (above := self.parents[line[-1]]) is not None:
+            line.append(above)
+        return line
+
+    def _check_depth(self, parent: str, levels: int) -> None:
+        if len(self._line(parent)) + levels > MAX_DEPTH:
+            raise too_deep()
+
+
+def _told(value: Any) -> str:
+    return "nothing" if value is None else repr(value)

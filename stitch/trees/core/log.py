@@ -20,8 +20,7 @@ from stitch.trees.core.commits import (
     load_entry,
     load_snapshot,
 )
-from stitch.trees.core.drafts import Index
-from stitch.trees.core.edits import edit
+from stitch.trees.core.edits import Index, edit
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import Operation, operation_json
 from stitch.trees.core.records import TREES, keys_of, log_key, no_tree, snapshot_key, tree_names

@@ -124,6 +124,23 @@ def _label(said: Said) -> str:
     return next((said.fields[name] for name in _LABELS if said.fields.get(name)), "")
 
 
+def of_value(said: object, *, form: str) -> Said:
+    """The tree of an object, or of a list whose items stand below a root.
+
+    Args:
+        said: As a file says it.
+        form: What the file is, for errors.
+
+    Raises:
+        InputError: It is neither.
+    """
+    if isinstance(said, list):
+        said = {"type": ROOT_TYPE, "children": [each if isinstance(each, dict) else {"text": each} for each in said]}
+    if not isinstance(said, dict):
+        raise InputError(f"this {form} is no object", hint=f"a tree is an object; items of a list become {ITEM_TYPE}")
+    return of_mapping(said)
+
+
 def of_mapping(said: Mapping[str, Any], *, root_type: str = ROOT_TYPE) -> Said:
     """What a dictionary says, such as JSON holds.
 

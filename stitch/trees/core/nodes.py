@@ -8,14 +8,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from hashlib import blake2b
 from types import MappingProxyType
 
 from stitch.errors import InputError, some_of
 
 TEXT_FIELD = "text"
 """The field that holds the text of an element."""
-_DIGEST_BYTES = 16
 
 
 class Several(str):
@@ -49,14 +47,12 @@ class Node:
         children: In document order.
     """
 
-    __slots__ = ("_digest", "_own_digest", "children", "fields", "id", "type")
+    __slots__ = ("children", "fields", "id", "type")
 
     id: str
     type: str
     fields: Mapping[str, str]
     children: tuple[Node, ...]
-    _digest: str
-    _own_digest: str
 
     def __init__(self, id: str, type: str, *, fields: Mapping[str, str] | None = None, children: Iterable[Node] = ()):  # noqa: A002 - the words of the domain
         set_once = object.__setattr__
@@ -107,43 +103,6 @@ class Node:
             node = open_nodes.pop()
             yield node
             open_nodes.extend(reversed(node.children))
-
-    @property
-    def own_digest(self) -> str:
-        """A hash of what the node says itself: type and fields in their order; neither its id nor its children."""
-        try:
-            return self._own_digest
-        except AttributeError:
-            said = blake2b(digest_size=_DIGEST_BYTES)
-            for part in (self.type, *(part for pair in self.fields.items() for part in pair)):
-                written = part.encode("utf-8", "surrogatepass")
-                said.update(b"%d:" % len(written))
-                said.update(written)
-            object.__setattr__(self, "_own_digest", said.hexdigest())
-            return self._own_digest
-
-    @property
-    def digest(self) -> str:
-        """A hash of what the node says with all below it. Ids take no part: two copies of a dish have one digest.
-
-        Remembered by the node, so that versions which share nodes share hashes.
-        """
-        pending = [self]
-        while pending:
-            node = pending[-1]
-            if hasattr(node, "_digest"):
-                pending.pop()
-                continue
-            unknown = [child for child in node.children if not hasattr(child, "_digest")]
-            if unknown:
-                pending.extend(unknown)
-                continue
-            said = blake2b(node.own_digest.encode(), digest_size=_DIGEST_BYTES)
-            for child in node.children:
-                said.update(child._digest.encode())
-            object.__setattr__(node, "_digest", said.hexdigest())
-            pending.pop()
-        return self._digest
 
 
 _NO_FIELDS: Mapping[str, str] = MappingProxyType({})

@@ -133,7 +133,7 @@ def without_ids(node: Node | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def operation_json(operation: Operation) -> dict[str, Any]:
-    """An operation as files and the journal write it; whatever a `Draft` gives back says all of it."""
+    """An operation as files and the journal write it; whatever `edits.Edited` gives back says all of it."""
     if isinstance(operation, SetField):
         made = {"op": "set", "id": id_of(operation.node), "field": operation.field}
         if not isinstance(operation.old, _Any):

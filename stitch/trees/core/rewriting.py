@@ -21,8 +21,7 @@ from stitch.trees.core.commits import (
     load_entry,
 )
 from stitch.trees.core.differences import diff
-from stitch.trees.core.drafts import Index
-from stitch.trees.core.edits import edit
+from stitch.trees.core.edits import Index, edit
 from stitch.trees.core.log import TreeLog
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import operation_json

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
@@ -29,9 +29,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 from stitch.errors import EditRefusedError, InputError, some_of
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.values import Kind, read_value
-
-if TYPE_CHECKING:
-    from stitch.trees.core.drafts import Draft
 
 KINDS: tuple[str, ...] = get_args(Kind)
 _LEAST_VALUES = 3
@@ -120,7 +117,7 @@ class Schema(BaseModel):
         if tree.root.type != self.root:
             found.append(f"the root is a {tree.root.type} and no {self.root}")
         for node in tree.root.walk():
-            found.extend(self._problems(node.id, node.type, node.fields, (child.type for child in node.children)))
+            found.extend(self._problems(node))
             if len(found) > _MOST_PROBLEMS:
                 break
         if found:
@@ -128,48 +125,43 @@ class Schema(BaseModel):
                 f"the tree does not keep to its schema: {_told(found)}", hint="mend the tree, or the schema"
             )
 
-    def check_touched(self, draft: Draft) -> None:
-        """Refuse a draft with a touched node that breaks it.
+    def check_nodes(self, nodes: Iterable[Node]) -> None:
+        """Refuse nodes of a tree that break it.
 
         Raises:
-            EditRefusedError: There is one; says what is wrong with it.
+            EditRefusedError: One does; says what is wrong with it.
         """
-        found: list[str] = []
-        for name in draft.touched:
-            children = (draft.type_of(child) for child in draft.children_of(name))
-            found.extend(self._problems(name, draft.type_of(name), draft.fields_of(name), children))
-        if found:
+        if found := [problem for node in nodes for problem in self._problems(node)]:
             raise EditRefusedError(
                 f"the schema of the tree forbids this: {_told(found)}; nothing was changed",
                 hint="`stitch tree show --schema` prints it, and `stitch tree edit --schema FILE` gives it another",
             )
 
-    def _problems(self, name: str, type_: str, fields: Mapping[str, str], children: Iterable[str]) -> Iterator[str]:
+    def _problems(self, node: Node) -> Iterator[str]:
         """What is wrong with a node."""
-        own = self.types.get(type_)
+        own = self.types.get(node.type)
         if own is None:
             if not self.new_types:
-                yield f"{name} is of the unknown type {type_!r}{self._near(type_, self.types)}"
+                yield f"{node.id} is of the unknown type {node.type!r}{self._near(node.type, self.types)}"
             return
-        if own.children is not None:
-            for child in dict.fromkeys(children):
-                if child not in own.children:
-                    allowed = some_of(own.children) if own.children else "none"
-                    yield f"no {child!r} may stand below {name}, which is of the type {type_!r}: {allowed} allowed"
-        yield from self._problems_of_fields(type_, name, own, fields)
+        below = dict.fromkeys(child.type for child in node.children)
+        for child in below if own.children is not None else ():
+            if child not in (own.children or ()):
+                allowed = some_of(own.children) if own.children else "none"
+                yield f"no {child!r} may stand below {node.id}, which is of the type {node.type!r}: {allowed} allowed"
+        yield from self._problems_of_fields(node, own)
 
-    def _problems_of_fields(self, type_: str, name: str, own: TypeSchema, fields: Mapping[str, str]) -> Iterator[str]:
-        for field, value in fields.items():
-            known = own.fields.get(field)
-            if known is None:
-                if not (own.open or self.open):
-                    near = self._near(field, own.fields)
-                    yield f"{name} has the field {field!r}, and its type {type_!r} has none of this name{near}"
-            elif problem := known.problem(value):
-                yield f"field {field!r} of {name} {problem}"
+    def _problems_of_fields(self, node: Node, own: TypeSchema) -> Iterator[str]:
+        for field, value in node.fields.items():
+            if (known := own.fields.get(field)) is not None:
+                if problem := known.problem(value):
+                    yield f"field {field!r} of {node.id} {problem}"
+            elif not (own.open or self.open):
+                near = self._near(field, own.fields)
+                yield f"{node.id} has the field {field!r}, and its type {node.type!r} has none of this name{near}"
         for field, rule in own.fields.items():
-            if rule.required and not fields.get(field):
-                yield f"{name} lacks its field {field!r}"
+            if rule.required and not node.fields.get(field):
+                yield f"{node.id} lacks its field {field!r}"
 
     @staticmethod
     def _near(name: str, known: Iterable[str]) -> str:
@@ -269,12 +261,6 @@ def read_schema(text: str) -> Schema:
     if not isinstance(said, Mapping):
         raise InputError("the schema is no mapping", hint="it begins with `root:` and `types:`")
     return schema_of(said)
-
-
-def node_problem(node: Node, schema: Schema) -> str:
-    """What is wrong with a node and its children; nothing if it keeps to the schema."""
-    types = (child.type for child in node.children)
-    return next(schema._problems(node.id, node.type, node.fields, types), "")
 
 
 def _short(value: str) -> str:

@@ -12,8 +12,7 @@ from stitch.errors import InputError, some_of
 from stitch.text.dates import read_timestamp
 from stitch.trees.core.commits import Commit
 from stitch.trees.core.differences import TreeDiff, diff
-from stitch.trees.core.drafts import Index
-from stitch.trees.core.edits import edit
+from stitch.trees.core.edits import Index, edit
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.schema import Schema
 

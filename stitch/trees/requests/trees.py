@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time as clock
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from os import PathLike
@@ -13,15 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typing_extensions import Unpack
 
 from stitch.errors import InputError
-from stitch.ingest.trees import Incoming, commit_time, tree_name
+from stitch.ingest.trees import Incoming, tree_name
 from stitch.trees.core.commits import MAIN
-from stitch.trees.core.log import NewCommit, TreeLog
+from stitch.trees.core.log import TreeLog
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.reading import file_text, read_tree
 from stitch.trees.core.records import tree_names
 from stitch.trees.core.schema import Schema, infer, read_schema, schema_of
 from stitch.trees.requests.asking import SelectOptions, TreeAsker
-from stitch.trees.requests.versioned import PERSON, VersionedTree
+from stitch.trees.requests.versioned import PERSON, TreeParts, VersionedTree, new_commit
 
 if TYPE_CHECKING:
     from stitch.core.process import OwnProcess
@@ -73,16 +72,15 @@ class Trees:
         model: LanguageModel | None = None,
         program: TreeProgram | None = None,
     ) -> None:
-        self._model, self._program = model, program
-        self._opened, self._tenant, self._folder, self._process = ingestor, tenant, folder, process
         self.asker = TreeAsker(ingestor.embedder, model=model, tenant=tenant)
+        self._parts = TreeParts(ingestor, tenant, folder, process, self.asker, model, program)
         self._logs: OrderedDict[str, TreeLog] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
     def _ingestor(self) -> Ingestor:
-        self._process.check()
-        return self._opened
+        self._parts.process.check()
+        return self._parts.ingestor
 
     def create(
         self,
@@ -110,26 +108,19 @@ class Trees:
         Raises:
             InputError: There is a tree of this name, the file is malformed or too large, or breaks the schema.
         """
-        self._process.check_writing()
+        self._parts.process.check_writing()
         name = tree_name(name)
         incoming = Incoming(redacts=self._ingestor.secrets.redacts)
         root = incoming.node(read_tree(source, form=form).root)
         chosen = given_schema(schema) or infer(Tree(root))
         chosen.check(Tree(root))
-        first = NewCommit(
-            (),
-            incoming.text(author, what="the author") or PERSON,
-            incoming.text(message, what="the message"),
-            clock.time(),
-            commit_time(time),
-            redacted=dict(incoming.redacted),
-        )
+        first = new_commit(incoming, (), message=message, author=author, time=time)
         log = TreeLog.create(
-            self._ingestor.journal, tenant=self._tenant, name=name, root=root, schema=chosen, first=first
+            self._ingestor.journal, tenant=self._parts.tenant, name=name, root=root, schema=chosen, first=first
         )
         with self._lock:
             self._keep(log)
-        return self._versioned(log, MAIN)
+        return VersionedTree(log, self._parts)
 
     def open(self, name: str, *, branch: str = MAIN) -> VersionedTree:
         """A tree by its name, on the last version of a branch.
@@ -139,11 +130,11 @@ class Trees:
         """
         log = self._log(tree_name(name))
         log.refresh()
-        return self._versioned(log, branch)
+        return VersionedTree(log, self._parts, branch=branch)
 
     def names(self) -> list[str]:
         """The names of all trees as they were made; one of which something was erased stands where that was done."""
-        return tree_names(self._ingestor.journal, self._tenant)
+        return tree_names(self._ingestor.journal, self._parts.tenant)
 
     def list(self) -> list[TreeSummary]:
         """All trees, in the order of their `names`."""
@@ -205,12 +196,12 @@ class Trees:
         """
         from stitch.lifecycle.trees import erase_trees
 
-        self._process.check_writing()
+        self._parts.process.check_writing()
         name = tree_name(name)
         self._log(name)  # refuses one that is not there
         with self._lock:
             self._logs.pop(name, None)
-        return erase_trees(self._ingestor, [name], tenant=self._tenant, folder=self._folder)
+        return erase_trees(self._ingestor, [name], tenant=self._parts.tenant, folder=self._parts.folder)
 
     def erase(self, name: str, *, nodes: Collection[str] = (), versions: Collection[str] = ()) -> ErasedFromTree:
         """Erase nodes, or versions, from the whole history of a tree, and search every file for what they said.
@@ -232,31 +223,19 @@ class Trees:
         """
         from stitch.lifecycle.trees import erase_from_tree
 
-        self._process.check_writing()
+        self._parts.process.check_writing()
         if not nodes and not versions:
             raise nothing_to_erase()
         return erase_from_tree(
             self._ingestor, self._log(tree_name(name)), nodes=nodes, versions=versions,
-            tenant=self._tenant, folder=self._folder,
+            tenant=self._parts.tenant, folder=self._parts.folder,
         )  # fmt: skip
-
-    def _versioned(self, log: TreeLog, branch: str) -> VersionedTree:
-        return VersionedTree(
-            log,
-            ingestor=self._opened,
-            tenant=self._tenant,
-            process=self._process,
-            asker=self.asker,
-            branch=branch,
-            model=self._model,
-            program=self._program,
-        )
 
     def _log(self, name: str) -> TreeLog:
         with self._lock:
             log = self._logs.get(name)
             if log is None:
-                log = TreeLog(self._ingestor.journal, tenant=self._tenant, name=name)
+                log = TreeLog(self._ingestor.journal, tenant=self._parts.tenant, name=name)
             self._keep(log)
             return log
 

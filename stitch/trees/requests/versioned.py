@@ -1,13 +1,14 @@
 """A tree of a memory as its user holds it: its last version, and all before it.
 
-More than 400 lines because all that is asked of a tree and done to it stands in one class.
+More than 400 lines because each thing that is asked of a tree and done to it is a public method of one class.
 """
 
 from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import Unpack
 
@@ -35,6 +36,23 @@ if TYPE_CHECKING:
 
 PERSON = "person"
 """Who commits, if nobody says."""
+
+
+class TreeParts(NamedTuple):
+    """The parts of a memory that its trees use."""
+
+    ingestor: Ingestor
+    tenant: str
+    folder: Path
+    """Where the journal is."""
+    process: OwnProcess
+    """The process that may use them; all others get a `ForkedProcessError`."""
+    asker: TreeAsker
+    """Answers queries."""
+    model: LanguageModel | None = None
+    """Understands requests in words; None if no model is used."""
+    program: TreeProgram | None = None
+    """Its prompts, if they were compiled."""
 
 
 class TreeVersion:
@@ -88,32 +106,14 @@ class VersionedTree:
 
     Args:
         log: Its versions.
-        ingestor: Of the memory.
-        tenant: Whose it is.
-        process: The process that may use it.
-        asker: Answers queries.
+        parts: Of the memory.
         branch: The line of versions on which it stands.
-        model: Understands requests in words; None if no model is used.
-        program: Its prompts, if they were compiled.
     """
 
-    def __init__(
-        self,
-        log: TreeLog,
-        *,
-        ingestor: Ingestor,
-        tenant: str,
-        process: OwnProcess,
-        asker: TreeAsker,
-        branch: str = MAIN,
-        model: LanguageModel | None = None,
-        program: TreeProgram | None = None,
-    ) -> None:
-        self._model, self._program = model, program
-        self._conversation: TreeConversation | None = None
+    def __init__(self, log: TreeLog, parts: TreeParts, *, branch: str = MAIN) -> None:
         self.name, self.branch = log.name, branch
-        self._log_opened, self._ingestor, self._tenant = log, ingestor, tenant
-        self._process, self._asker = process, asker
+        self._log_opened, self._parts = log, parts
+        self._conversation: TreeConversation | None = None
         self.version = log.head(branch)
         """The id of the version on which it stands."""
 
@@ -122,12 +122,12 @@ class VersionedTree:
 
     @property
     def _log(self) -> TreeVersions:
-        self._process.check()
+        self._parts.process.check()
         return self._log_opened
 
     @property
     def _writer(self) -> TreeLog:
-        self._process.check_writing()
+        self._parts.process.check_writing()
         return self._log_opened
 
     # What it says.
@@ -161,7 +161,7 @@ class VersionedTree:
             InputError: There is none.
         """
         log = self._log
-        return TreeVersion(log, log.commit(log.version_at(version, branch=self.branch)), asker=self._asker)
+        return TreeVersion(log, log.commit(log.version_at(version, branch=self.branch)), asker=self._parts.asker)
 
     def history(self) -> list[Commit]:
         """The commits up to the version on which it stands, the first first."""
@@ -215,10 +215,10 @@ class VersionedTree:
         tree = self.tree
         if asks_versions(query, tree):
             history = self.history() if as_of is None else self._log.line(self.at(as_of).id)
-            return self._asker.select_versions(query, {self.name: (self._log, history)}, **options)
+            return self._parts.asker.select_versions(query, {self.name: (self._log, history)}, **options)
         if as_of is not None:
             return self.at(as_of).select(query, **options)
-        return self._asker.select(query, tree, **options)
+        return self._parts.asker.select(query, tree, **options)
 
     def asks_versions(self, query: str) -> bool:
         """Whether a query is asked of all versions, and not of one.
@@ -280,14 +280,16 @@ class VersionedTree:
         """
         from stitch.trees.requests.conversation import TreeConversation
 
-        self._process.check()
-        begun = TreeConversation(self, model=self._model_for(request), tenant=self._tenant, program=self._program)
+        self._parts.process.check()
+        begun = TreeConversation(
+            self, model=self._model_for(request), tenant=self._parts.tenant, program=self._parts.program
+        )
         begun.turns += turns
         return begun
 
     def _model_for(self, request: str) -> LanguageModel:
-        if self._model is not None:
-            return self._model
+        if self._parts.model is not None:
+            return self._parts.model
         from stitch.trees.requests.words import nearest_query
 
         nearest = nearest_query(request, tree=self.tree, schema=self.schema) if request else ""
@@ -300,7 +302,7 @@ class VersionedTree:
     def _talk(self, request: str) -> TreeConversation:
         if self._conversation is None:
             self._conversation = self.conversation(request)
-        self._process.check()
+        self._parts.process.check()
         return self._conversation
 
     # What is done to it.
@@ -330,7 +332,7 @@ class VersionedTree:
         new = self._new(operations_of(operations), message=message, author=author, time=time)
         if not new.operations:
             raise nothing_to_commit()
-        return self._commit(new, trajectory=trajectory)
+        return self._commit([new], trajectory=trajectory)[0]
 
     def edit_all(self, commits: Sequence[Mapping[str, Any]], *, trajectory: str | None = None) -> list[Commit]:
         """Make commits in the format of a history, all or none: each `{"operations", "message"?, "author"?, "time"?}`.
@@ -347,8 +349,7 @@ class VersionedTree:
             EditRefusedError: One cannot be made; none was.
             ConflictError: The first comes after another version than the one on which this stands.
         """
-        self._process.check_writing()
-        where = None if trajectory is None else trajectory_name(trajectory)
+        self._parts.process.check_writing()
         coming = [dict(each) for each in commits]
         known = {each.id: each for each in self.history()}
         while coming and _is_known(coming[0], known):
@@ -362,12 +363,7 @@ class VersionedTree:
                 hint="`stitch tree log` lists the versions; leave `parent` out to commit after the last one",
             )
         news = [self._said(each, number=number) for number, each in enumerate(coming, start=1)]
-        made = self._writer.append_all(news, branch=self.branch, parent=self.version)
-        for commit in made:
-            before, self.version = self.version, commit.id
-            if where is not None:
-                self._tell(commit, before=before, trajectory=where)
-        return made
+        return self._commit(news, trajectory=trajectory)
 
     def _said(self, said: Mapping[str, Any], *, number: int) -> NewCommit:
         """The commit that a file says.
@@ -394,7 +390,7 @@ class VersionedTree:
         """
         chosen = infer(self.tree) if schema is None else schema if isinstance(schema, Schema) else schema_of(schema)
         new = self._new([], message=message or "Another schema", author=author, time="")
-        return self._commit(new._replace(schema=chosen), trajectory=None)
+        return self._commit([new._replace(schema=chosen)], trajectory=None)[0]
 
     def revert(
         self, version: str | float, *, message: str = "", author: str = PERSON, trajectory: str | None = None
@@ -410,7 +406,8 @@ class VersionedTree:
             raise InputError(f"tree {self.name!r} is as it was in {then}: there is nothing to revert")
         new = self._new(operations, message=message or f"Revert to {then}", author=author, time="")
         schema = self._log.schema(then)
-        return self._commit(new._replace(schema=None if schema == self.schema else schema), trajectory=trajectory)
+        new = new._replace(schema=None if schema == self.schema else schema)
+        return self._commit([new], trajectory=trajectory)[0]
 
     def begin_branch(self, name: str, *, at: str | float | None = None) -> VersionedTree:
         """Begin another line of versions, at a version or where this stands; return the tree standing there.
@@ -419,35 +416,21 @@ class VersionedTree:
             InputError: There is a branch of this name, or no such version.
         """
         self._writer.begin_branch(name, at=self.version if at is None else self.at(at).id)
-        return VersionedTree(
-            self._writer,
-            ingestor=self._ingestor,
-            tenant=self._tenant,
-            process=self._process,
-            asker=self._asker,
-            branch=name,
-            model=self._model,
-            program=self._program,
-        )
+        return VersionedTree(self._log_opened, self._parts, branch=name)
 
     def _new(self, operations: Sequence[Operation], *, message: str, author: str, time: str) -> NewCommit:
-        incoming = Incoming(redacts=self._ingestor.secrets.redacts)
-        return NewCommit(
-            incoming.operations(operations),
-            incoming.text(author, what="the author") or PERSON,
-            incoming.text(message, what="the message"),
-            clock.time(),
-            commit_time(time),
-            redacted=dict(incoming.redacted),
-        )
+        incoming = Incoming(redacts=self._parts.ingestor.secrets.redacts)
+        done = incoming.operations(operations)
+        return new_commit(incoming, done, message=message, author=author, time=time)
 
-    def _commit(self, new: NewCommit, *, trajectory: str | None) -> Commit:
+    def _commit(self, several: Sequence[NewCommit], *, trajectory: str | None) -> list[Commit]:
         log, where = self._writer, None if trajectory is None else trajectory_name(trajectory)
-        commit = log.append(new, branch=self.branch, parent=self.version)
-        before, self.version = self.version, commit.id
-        if where is not None:
-            self._tell(commit, before=before, trajectory=where)
-        return commit
+        made = log.append_all(several, branch=self.branch, parent=self.version)
+        for commit in made:
+            before, self.version = self.version, commit.id
+            if where is not None:
+                self._tell(commit, before=before, trajectory=where)
+        return made
 
     def _tell(self, commit: Commit, *, before: str, trajectory: str) -> None:
         """Leave a step that tells of a commit."""
@@ -459,7 +442,20 @@ class VersionedTree:
             timestamp=commit.time,
             metadata={"tree": self.name, "version": commit.id, "author": commit.author},
         )
-        self._ingestor.add(step, tenant=self._tenant, trajectory=trajectory)
+        self._parts.ingestor.add(step, tenant=self._parts.tenant, trajectory=trajectory)
+
+
+def new_commit(
+    incoming: Incoming, operations: Sequence[Operation], *, message: str, author: str, time: str
+) -> NewCommit:
+    """A commit of what came in.
+
+    Raises:
+        InputError: The author or the message is too long, or the time is none.
+    """
+    author, message = incoming.text(author, what="the author"), incoming.text(message, what="the message")
+    redacted = dict(incoming.redacted)
+    return NewCommit(operations, author or PERSON, message, clock.time(), commit_time(time), redacted=redacted)
 
 
 def nothing_to_commit() -> InputError:

@@ -1,36 +1,28 @@
-"""The nearest path query that words alone give: types and fields that they name, and the rest by meaning."""
+"""The nearest path query that words alone give: types and bounds that they name, and the rest by meaning."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from stitch.text.languages import content_words
 from stitch.text.words import stem, words
 from stitch.trees.core.nodes import Tree
-from stitch.trees.core.schema import Schema
+from stitch.trees.core.schema import Schema, TypeSchema
 
-_MEASURES = {"number", "money", "time", "date", "duration"}
-_BELOW = r"(?:under|below|less than|cheaper than|fewer than|before|at most|up to|no more than)"
-_ABOVE = r"(?:over|above|more than|at least|after|from|no less than)"
-_CURRENCY = r"(?:\s(?:dollars?|euros?|pounds?|francs?|yen|usd|eur|gbp|cad|chf)\b)?"
-_VALUE = rf"(?P<value>(?:(?:usd|eur|gbp|cad|chf)\s|[€$£¥]\s?)?\d[\d.,:-]*(?:\s?(?:am|pm))?){_CURRENCY}"
-_ORDERS = (
-    (re.compile(rf"\b{_BELOW}\s+{_VALUE}", re.IGNORECASE), "<"),
-    (re.compile(rf"\b{_ABOVE}\s+{_VALUE}", re.IGNORECASE), ">"),
-)
-_WITH_EQUAL = re.compile(r"(?:at|up|no)\b", re.IGNORECASE)
 _ASKING = frozenset(
     ("show", "list", "find", "give", "tell", "get", "want", "need", "please", "any", "all", "every", "which", "what",
      "where", "when", "who", "how", "many", "much", "add", "remove", "delete", "cancel", "drop", "change", "update",
      "replace", "move", "swap", "put", "set")
 )  # fmt: skip
-"""What is wanted of the nodes: no node says it."""
-_DENIAL = re.compile(
-    r"\b(?:without|not|no|never|nothing|don't|doesn't|isn't|aren't|except)\b|\bfree (?:of|from)\b", re.IGNORECASE
+"""Words that say what is wanted of the nodes: no node says them."""
+_BOUND = re.compile(
+    r"\b(?:(?P<below>under|below|less than|cheaper than|before)|(?P<above>over|above|more than|after)"
+    r"|(?P<most>at most|up to|no more than)|(?P<least>at least|from))\s+"
+    r"(?P<value>(?:[a-z]{3}\s|[€$£¥]\s?)?\d[\d.,:-]*(?:\s?[ap]m)?)(?:\s(?:dollars?|euros?|pounds?|francs?|yen))?",
+    re.IGNORECASE,
 )
-"""What comes behind it is not to be found, up to where another thing is said."""
-_THING_ENDS = re.compile(r"[,;.?!]|\b(?:but|and|with|on|in)\b", re.IGNORECASE)
+_UNMEASURED = ("words", "boolean")
+_SIGNS = {"below": "<", "above": ">", "most": "<=", "least": ">="}
 _MOST_CHARS, _MOST_WORDS, _MOST_WORD_CHARS = 1_000, 12, 40
 """Of a request: what is longer is a document, and the query has to be one that a person edits."""
 
@@ -40,88 +32,47 @@ def nearest_query(request: str, *, tree: Tree, schema: Schema) -> str:
 
     Args:
         request: What somebody wants to know.
-        tree: Its values tell which fields are measured.
-        schema: Its types and fields are what words may name.
+        tree: Tells which types stand below which.
+        schema: Its types are what words may name.
     """
     request = request[:_MOST_CHARS]
-    by_stem = _by_stem(schema.types)
-    used = {word for word in words(request) if stem(word) in by_stem}
-    named = dict.fromkeys(by_stem[stem(word)] for word in words(request) if word in used)
-    path, places = _path(request, list(named), tree)
-    target = path[-1][0] if path else "*"
-    conditions, rest = _comparisons(request, target, schema)
-    known = {*by_stem, *_by_stem(schema.types[target].fields if target in schema.types else ())}
-
-    def telling(said: str) -> str:
-        left = [
-            word[:_MOST_WORD_CHARS]
-            for word in content_words(said)
-            if word not in used | places and word not in _ASKING and stem(word) not in known
-        ]
-        return " ".join(left[:_MOST_WORDS])
-
-    wanted, denied = _apart(rest)
-    if asked := telling(wanted):
-        conditions.append(f'[node ~= "{asked}"]')
-    if unasked := telling(denied):
-        conditions.append(f'[not(node ~= "{unasked}")]')
-    steps = "".join(f"//{name}{bracket}" for name, bracket in path) or "//*"
-    return steps + "".join(conditions)
+    steps, used = _steps(request, tree, schema)
+    bounds, request, fields = _bounds(request, schema.types.get(steps.rpartition("/")[2].partition("[")[0]))
+    used |= _ASKING | fields
+    rest = [word[:_MOST_WORD_CHARS] for word in content_words(request) if not {word, stem(word)} & used]
+    meaning = f'[node ~= "{" ".join(rest[:_MOST_WORDS])}"]' if rest else ""
+    return (steps or "//*") + bounds + meaning
 
 
-def _apart(request: str) -> tuple[str, str]:
-    """What a request says, without what it denies; and what it denies: "days without work" are "days", and "work"."""
-    denial = _DENIAL.search(request)
-    if denial is None:
-        return request, ""
-    end = _THING_ENDS.search(request, denial.end())
-    until = end.start() if end else len(request)
-    return f"{request[: denial.start()]} {request[until:]}", request[denial.end() : until]
-
-
-def _by_stem(names: Iterable[str]) -> dict[str, str]:
-    """Names by the stems of their words; the first that has one."""
-    found: dict[str, str] = {}
-    for name in names:
-        for part in words(name):
-            found.setdefault(stem(part), name)
-    return found
-
-
-def _path(request: str, named: list[str], tree: Tree) -> tuple[list[tuple[str, str]], set[str]]:
+def _steps(request: str, tree: Tree, schema: Schema) -> tuple[str, set[str]]:
     """Types in the order in which one stands below the other, each with a place if one is said: "day 3"."""
-    depths = {name: len(tree.above(tree.of_type[name][0])) for name in named if name in tree.of_type}
-    path, used = [], set[str]()
-    for name in sorted(depths, key=lambda name: depths[name]):
+    types = {stem(part): name for name in reversed(list(schema.types)) for part in words(name)}
+    said = [word for word in words(request) if stem(word) in types]
+    named = dict.fromkeys(name for word in said if (name := types[stem(word)]) in tree.of_type)
+    depths = {len(tree.above(tree.of_type[name][0])): name for name in reversed(named)}
+    steps, used = "", {*said}
+    for _, name in sorted(depths.items()):
         place = re.search(rf"\b{re.escape(name)}\s{{1,8}}(\d+)\b", request, re.IGNORECASE)
-        path.append((name, f"[{place[1]}]" if place else ""))
-        if place:
-            used.add(place[1])
-    same = [pair for pair in path if depths[pair[0]] == depths[path[-1][0]]] if path else []
-    return ([pair for pair in path if pair not in same[1:]], used)
+        steps += f"//{name}[{place[1]}]" if place else f"//{name}"
+        used |= {place[1]} if place else set()
+    return steps, used
 
 
-def _comparisons(request: str, target: str, schema: Schema) -> tuple[list[str], str]:
-    """What is said of measured fields, and the request without it."""
-    fields = schema.types[target].fields if target in schema.types else {}
-    measured = [name for name, field in fields.items() if field.kind in _MEASURES]
-    found: list[str] = []
-    for pattern, sign in _ORDERS:
-        for said in pattern.finditer(request):
-            value = said["value"].strip(" .,")
-            field = _field_for(request, value, measured)
-            if field:
-                order = sign + ("=" if _WITH_EQUAL.match(said.group()) else "")
-                quoted = value if re.fullmatch(r"\d+(?:\.\d+)?", value) else f'"{value}"'
-                found.append(f"[@{field} {order} {quoted}]")
-                request = request.replace(said.group(), " ")
-    return found, request
+def _bounds(request: str, type_: TypeSchema | None) -> tuple[str, str, set[str]]:
+    """Comparisons of measured fields ("under 30 dollars"), the request without them, and the stems of these fields."""
+    fields = [name for name, field in type_.fields.items() if field.kind not in _UNMEASURED] if type_ else []
+    found, used, said = "", set[str](), set(map(stem, words(request)))
+    for bound in _BOUND.finditer(request) if fields else ():
+        value = bound["value"].strip(" .,")
+        field = _field_for(value, fields, said)
+        sign = next(sign for kind, sign in _SIGNS.items() if bound[kind])
+        found += f"[@{field} {sign} " + (value if re.fullmatch(r"\d+(?:\.\d+)?", value) else f'"{value}"') + "]"
+        request, used = request.replace(bound[0], " "), used | {stem(field)}
+    return found, request, used
 
 
-def _field_for(request: str, value: str, measured: list[str]) -> str:
-    """The measured field that words name; else the only one, or the one that costs are in."""
-    said = {stem(word) for word in words(request)}
-    named = [name for name in measured if {stem(part) for part in words(name)} & said]
-    costs = [name for name in measured if re.search("cost|price|amount|fee", name, re.IGNORECASE)]
-    times = [name for name in measured if re.search("time|hour", name, re.IGNORECASE)] if ":" in value else []
-    return next(iter([*named, *times, *costs, *(measured if len(measured) == 1 else ())]), "")
+def _field_for(value: str, fields: list[str], said: set[str]) -> str:
+    """The field that words name; else the first for times or for amounts, as the value is one."""
+    near = [name for name in fields if said & {stem(part) for part in words(name)}]
+    likely = [name for name in fields if ("time" in name.lower()) == (":" in value or value.endswith("m"))]
+    return (near or likely or fields)[0]

@@ -6,13 +6,13 @@ import json
 from typing import Any, NoReturn
 
 from stitch.errors import InputError
-from stitch.trees.core.making import ITEM_TYPE, ROOT_TYPE, Said, of_mapping
+from stitch.trees.core.making import Said, of_value
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.operations import node_json
 
 
 def read_json(text: str) -> Said:
-    """What JSON says; numbers as they are written.
+    """The tree of JSON; numbers as they are written.
 
     Raises:
         InputError: It is malformed, names a key twice, or is neither an object nor a list of objects.
@@ -23,14 +23,7 @@ def read_json(text: str) -> Said:
         )
     except json.JSONDecodeError as error:
         raise InputError(f"this is no JSON: {error.msg.lower()}, line {error.lineno} column {error.colno}") from None
-    if isinstance(said, list):
-        said = {"type": ROOT_TYPE, "children": [each if isinstance(each, dict) else {"text": each} for each in said]}
-    if not isinstance(said, dict):
-        raise InputError(
-            f"this JSON is a {type(said).__name__}, and no object",
-            hint=f"a tree is an object; its items become {ITEM_TYPE}",
-        )
-    return of_mapping(said)
+    return of_value(said, form="JSON")
 
 
 def write_json(tree: Tree) -> str:
@@ -39,11 +32,11 @@ def write_json(tree: Tree) -> str:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise InputError(f"this JSON says the key {twice!r} twice in one object")
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            raise InputError(f"this JSON says the key {key!r} twice in one object")
+        made[key] = value
     return made
 
 

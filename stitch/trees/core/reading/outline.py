@@ -22,8 +22,8 @@ import re
 from typing import NamedTuple
 
 from stitch.errors import InputError
-from stitch.trees.core.making import ITEM_TYPE, ROOT_TYPE, Said, too_deep, too_large
-from stitch.trees.core.names import MAX_DEPTH, MAX_NODES, made_name
+from stitch.trees.core.making import ITEM_TYPE, ROOT_TYPE, Said
+from stitch.trees.core.names import made_name
 from stitch.trees.core.nodes import TEXT_FIELD, Node, Tree
 
 SECTION_TYPE = "Section"
@@ -51,7 +51,7 @@ def read_outline(text: str) -> Said:
     """What an outline says. If several nodes stand at its top, they are children of a node of type `Root`.
 
     Raises:
-        InputError: A line cannot be read, or it is too deep or too large.
+        InputError: A line cannot be read.
     """
     reader = _Reader()
     for number, line in enumerate(text.splitlines(), start=1):
@@ -69,7 +69,6 @@ class _Reader:
         self._root = Said(ROOT_TYPE)
         self._chain: list[_Line] = []
         self._paragraph: list[str] = []
-        self._count = 0
 
     @property
     def _last(self) -> Said:
@@ -109,11 +108,6 @@ class _Reader:
         node = _read_line(text, self._last, is_heading=is_heading)
         if node is None:
             return
-        self._count += 1
-        if len(self._chain) >= MAX_DEPTH:
-            raise too_deep()
-        if self._count > MAX_NODES:
-            raise too_large()
         self._last.children.append(node)
         self._chain.append(_Line(node, depth, is_heading))
 

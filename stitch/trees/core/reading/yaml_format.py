@@ -1,7 +1,4 @@
-"""Trees as YAML: as JSON is read, with every value as it is written.
-
-It is read from the parser's events, of which no object is ever made: tags, anchors and aliases are refused.
-"""
+"""Trees as YAML: as JSON is read, with every value as it is written. Tags, anchors and aliases are refused."""
 
 from __future__ import annotations
 
@@ -11,25 +8,49 @@ from typing import Any
 import yaml
 
 from stitch.errors import InputError
-from stitch.trees.core.making import ITEM_TYPE, ROOT_TYPE, Said, of_mapping, too_deep
+from stitch.trees.core.making import Said, of_value, too_deep
 from stitch.trees.core.names import MAX_DEPTH
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.operations import node_json
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _NOTHING = ("", "~", "null", "Null", "NULL")
 _NON_SPECIFIC = "!"
 
 
+class _Loader(_PARSER):  # type: ignore[misc]
+    """Values as they are written; a plain null says nothing."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise InputError(f"a key of this YAML is no text{_where(key)}")
+            if key.value in made:
+                raise InputError(f"this YAML says the key {key.value!r} twice{_where(key)}")
+            plain = isinstance(value, yaml.ScalarNode) and not value.style and value.value in _NOTHING
+            made[key.value] = None if plain else self.construct_object(value, deep=True)
+        return made
+
+    def construct_sequence(self, node: yaml.SequenceNode, deep: bool = False) -> list[Any]:
+        found: list[Any] = super().construct_sequence(node, deep=True)
+        scalars = (each if isinstance(each, yaml.ScalarNode) else None for each in node.value)
+        return [
+            None if scalar is not None and not scalar.style and scalar.value in _NOTHING else value
+            for scalar, value in zip(scalars, found, strict=True)
+        ]
+
+
 def read_yaml(text: str) -> Said:
-    """What YAML says; a value is the text that stands there, whether it looks like a number, a date or a truth value.
+    """The tree of YAML; a value is the text that stands there, whether it looks like a number, a date or a truth.
 
     Raises:
         InputError: It is malformed, has tags, anchors, several documents, or is nothing that could be a tree.
     """
     try:
-        said = _Composer().compose(yaml.parse(text, Loader=_LOADER))
+        _check(yaml.parse(text, Loader=_PARSER))
+        said = yaml.load(text, Loader=_Loader)  # noqa: S506 - makes texts, mappings and lists alone
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f", line {mark.line + 1} column {mark.column + 1}" if mark else ""
@@ -38,11 +59,25 @@ def read_yaml(text: str) -> Said:
         raise InputError("this YAML is no text: it holds half of a character") from None
     except yaml.YAMLError as error:
         raise InputError(f"this is no YAML: {str(error).splitlines()[0]}") from None
-    if isinstance(said, list):
-        said = {"type": ROOT_TYPE, "children": [each if isinstance(each, dict) else {"text": each} for each in said]}
-    if not isinstance(said, dict):
-        raise InputError("this YAML is no mapping", hint=f"a tree is a mapping; items of a list become {ITEM_TYPE}")
-    return of_mapping(said)
+    return of_value(said, form="YAML")
+
+
+def _check(events: Iterator[yaml.Event]) -> None:
+    """Refuse what is more than plain values, before anything is made of it."""
+    documents = depth = 0
+    for event in events:
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        tag = getattr(event, "tag", None)
+        if documents > 1:
+            raise InputError("this YAML holds several documents", hint="make a tree of each")
+        if tag is not None and tag != _NON_SPECIFIC:
+            raise InputError(f"this YAML is refused: it has the tag {tag!r}{_where(event)}", hint="values need no tags")
+        if getattr(event, "anchor", None) is not None:
+            again = "write again what the alias stands for"
+            raise InputError(f"this YAML is refused: it has anchors{_where(event)}", hint=again)
+        if depth > 2 * MAX_DEPTH:
+            raise too_deep()
 
 
 def write_yaml(tree: Tree) -> str:
@@ -58,73 +93,6 @@ def write_yaml(tree: Tree) -> str:
     return made
 
 
-class _Composer:
-    """Makes mappings and lists of events; recursion would end at some depth, so there is none."""
-
-    def __init__(self) -> None:
-        self._open: list[tuple[Any, list[str]]] = []
-        self._whole: Any = None
-        self._documents = 0
-
-    def compose(self, events: Iterator[yaml.Event]) -> Any:
-        for event in events:
-            self._check(event)
-            if isinstance(event, yaml.DocumentStartEvent):
-                self._documents += 1
-                if self._documents > 1:
-                    raise InputError("this YAML holds several documents", hint="make a tree of each")
-            elif isinstance(event, yaml.MappingStartEvent):
-                self._begin({}, event)
-            elif isinstance(event, yaml.SequenceStartEvent):
-                self._begin([], event)
-            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-                self._open.pop()
-            elif isinstance(event, yaml.ScalarEvent):
-                self._put(_scalar(event, is_key=self._waits_for_key()), event)
-        return self._whole
-
-    def _begin(self, holder: Any, event: yaml.Event) -> None:
-        if self._waits_for_key():
-            raise InputError(f"a key of this YAML is no text{_where(event)}")
-        if len(self._open) >= 2 * MAX_DEPTH:
-            raise too_deep()
-        self._put(holder, event)
-        self._open.append((holder, []))
-
-    def _waits_for_key(self) -> bool:
-        return bool(self._open) and isinstance(self._open[-1][0], dict) and not self._open[-1][1]
-
-    def _put(self, value: Any, event: yaml.Event) -> None:
-        if not self._open:
-            self._whole = value
-            return
-        holder, key = self._open[-1]
-        if isinstance(holder, list):
-            holder.append(value)
-        elif not key:
-            if value in holder:
-                raise InputError(f"this YAML says the key {value!r} twice{_where(event)}")
-            key.append(value)
-        else:
-            holder[key.pop()] = value
-
-    @staticmethod
-    def _check(event: yaml.Event) -> None:
-        tag = getattr(event, "tag", None)
-        if tag is not None and tag != _NON_SPECIFIC:
-            raise InputError(f"this YAML is refused: it has the tag {tag!r}{_where(event)}", hint="values need no tags")
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise InputError(
-                f"this YAML is refused: it has anchors{_where(event)}", hint="write again what the alias stands for"
-            )
-
-
-def _scalar(event: yaml.ScalarEvent, *, is_key: bool) -> str | None:
-    value: str = event.value
-    plain = event.style is None or event.style == ""
-    return None if plain and not is_key and value in _NOTHING else value
-
-
-def _where(event: yaml.Event) -> str:
-    mark = event.start_mark
+def _where(at: yaml.Event | yaml.Node) -> str:
+    mark = at.start_mark
     return f", line {mark.line + 1} column {mark.column + 1}" if mark else ""

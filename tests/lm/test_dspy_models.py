@@ -1,0 +1,184 @@
+"""A `dspy.LM` of the caller's own labels and chooses filters, within our limits, and leaves nothing elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy import lm15
+from dspy.utils.callback import BaseCallback
+
+from stitch import Step, open_memory
+from stitch.errors import BudgetSpentError, ModelUnavailableError, SettingsError
+from stitch.lifecycle.selection import Selector
+from stitch.lm import LanguageModel, Ledger, Limits, Price, Purpose
+from stitch.parts import model_for
+from stitch.testing.model import LoopbackProvider, ScriptedCompletion, failure, label_by_rules
+
+PREDICT = dspy.Predict("question -> answer")
+PURPOSE = Purpose("test")
+
+
+class Scripted(ScriptedCompletion):
+    """An engine of DSPy."""
+
+
+def scripted(script: Any = label_by_rules, **options: Any) -> tuple[dspy.LM, Scripted]:
+    engine = Scripted(script)
+    return dspy.LM("fake/scripted", engine=engine, **options), engine
+
+
+def at(provider: LoopbackProvider, **options: Any) -> dspy.LM:
+    return dspy.LM("openai/small", api_base=provider.base_url, api_key="secret", **options)
+
+
+def answered(system: str, user: str) -> Any:
+    return {"answer": "yes"}
+
+
+@pytest.fixture
+def _cache_in_memory() -> Iterator[None]:
+    before = dspy.cache
+    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
+    yield
+    dspy.cache = before
+
+
+def test_three_lines_of_a_dspy_user_label_and_choose_filters(tmp_path: Path) -> None:
+    lm, engine = scripted()
+    with open_memory(tmp_path / "m", labels="model", lm=lm) as memory:
+        memory.add_many([Step(role="user", content=f"Is day {n} free?") for n in range(3)], trajectory="t")
+        memory.flush()
+        assert memory.labeler.startswith("fake/scripted windowed")
+        assert {entry.labels.made_by for entry in memory.steps("t") if entry.labels} == {memory.labeler}
+        memory.search("What is planned for day 2?")
+        assert set(memory.ledger.stages()) == {"window", "filter"}
+    assert lm.history == []
+    assert len(engine.prompts) == 2
+
+
+def test_its_key_address_settings_and_callbacks_hold() -> None:
+    heard: list[str] = []
+
+    class Listening(BaseCallback):  # type: ignore[misc]
+        def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+            heard.append("end")
+
+    with LoopbackProvider(answered) as provider:
+        lm = at(
+            provider, temperature=0.4, max_tokens=77, top_k=5, extra_body={"thinking": False}, callbacks=[Listening()]
+        )
+        model = LanguageModel.of_dspy(lm, offline=True)
+        assert model.run(PREDICT, purpose=PURPOSE, question="q").answer == "yes"
+        lm.close()
+    [request] = provider.requests
+    assert request.headers["authorization"] == "Bearer secret"
+    assert (request.body["model"], request.body["temperature"], request.body["thinking"]) == ("small", 0.4, False)
+    assert 77 in request.body.values()
+    assert request.body["response_format"]["type"] == "json_schema"
+    assert heard == ["end"]
+
+
+def test_limits_retries_price_and_ledger_are_ours() -> None:
+    pauses: list[float] = []
+    with LoopbackProvider(answered, faults=[failure(429, retry_after_s=7), failure(503)]) as provider:
+        model = LanguageModel.of_dspy(at(provider), pause=pauses.append, price=Price(1.0, 1.0))
+        assert model.run(PREDICT, purpose=PURPOSE, question="q").answer == "yes"
+        assert pauses == [7.0, 2.0]
+        total = model.ledger.total()
+        assert (total.calls, total.cost_usd) == (1, pytest.approx(total.tokens / 1e6))
+        spent = LanguageModel.of_dspy(at(provider), limits=Limits(budget_calls=1))
+        spent.run(PREDICT, purpose=PURPOSE, question="q")
+        with pytest.raises(BudgetSpentError):
+            spent.run(PREDICT, purpose=PURPOSE, question="q")
+
+
+def test_what_fails_is_an_error_of_the_model_whatever_raises_it() -> None:
+    lm, engine = scripted(answered)
+    engine.fail_next(lm15.AuthError("no such key"), KeyError("oops"))
+    model = LanguageModel.of_dspy(lm)
+    for words in ("no such key", "oops"):
+        with pytest.raises(ModelUnavailableError, match=words):
+            model.run(PREDICT, purpose=PURPOSE, question="q")
+    with pytest.raises(ModelUnavailableError, match=r"API_KEY|credential|key"):
+        LanguageModel.of_dspy(dspy.LM("groq/none", api_key=None)).run(PREDICT, purpose=PURPOSE, question="q")
+
+
+def test_an_lm_of_a_legacy_subclass_is_asked_through_its_forward() -> None:
+    class Legacy(dspy.BaseLM):  # type: ignore[misc]
+        def forward(self, prompt: Any = None, messages: Any = None, **kwargs: Any) -> Any:
+            said = {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": '{"answer": "old"}'},
+            }
+            return dspy.clients.call_result.attributes({"model": "legacy", "choices": [said], "usage": {}})
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        model = LanguageModel.of_dspy(Legacy("legacy"))
+        assert model.run(PREDICT, purpose=PURPOSE, question="q").answer == "old"
+
+
+@pytest.mark.usefixtures("_cache_in_memory")
+def test_the_response_cache_is_bypassed_unless_it_is_asked_for(tmp_path: Path) -> None:
+    step = Step(id="a", role="user", content="Is the Zephyr Mill of day 1 free?")
+    for name, cached in (("without", False), ("with", True)):
+        for round_ in (1, 2):
+            lm, engine = scripted(cache=True)
+            with open_memory(tmp_path / f"{name}{round_}", labels="model", lm=lm, lm_cache=cached) as memory:
+                memory.add(step, trajectory="t")
+                memory.flush()
+            assert len(engine.prompts) == (0 if cached and round_ == 2 else 1)
+    for name, told in (("without1", 0), ("with1", 1)):
+        with open_memory(tmp_path / name) as memory:  # whoever erases need not know that it was used
+            proof = memory.lifecycle.erase(Selector(trajectory="t", step="a")).proof
+            assert sum("DSPy's cache" in place for place in proof.not_searched) == told
+
+
+def test_the_model_that_dspy_is_configured_with_is_used_only_where_a_setting_says_model(tmp_path: Path) -> None:
+    lm, engine = scripted()
+    with dspy.context(lm=lm):
+        with open_memory(tmp_path / "local") as memory:
+            memory.add(Step(role="user", content="Is day 1 free?"), trajectory="t")
+            memory.search("day 1")
+            assert memory.labeler.startswith("local")
+        assert engine.prompts == []
+        memory = open_memory(tmp_path / "model", labels="model")
+    with memory, dspy.context(lm=None):  # it was read when the memory was opened
+        memory.add(Step(role="user", content="Is day 1 free?"), trajectory="t")
+        memory.flush()
+        memory.search("day 1")
+        assert set(memory.ledger.stages()) == {"window"}
+
+
+def test_two_models_a_cache_without_one_and_one_without_a_network_are_refused(tmp_path: Path) -> None:
+    lm, _ = scripted()
+    with pytest.raises(SettingsError, match="'m' is named, and lm is given"):
+        open_memory(tmp_path, labels="model", model="m", lm=lm)
+    with pytest.raises(SettingsError, match="lm_cache"):
+        open_memory(tmp_path, labels="model", model="m", lm_cache=True)
+    with pytest.raises(SettingsError, match="network is off"):
+        open_memory(tmp_path, labels="model", lm=lm, offline=True)
+    with pytest.raises(SettingsError, match="'lm'"):
+        open_memory(tmp_path, labels="model", lm="openai/gpt-5-mini")  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="no model is named"):
+        model_for(ledger=Ledger())
+
+
+def test_a_second_process_uses_the_owners_model_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (owners, asked), (others, unasked) = scripted(), scripted()
+    with (
+        open_memory(tmp_path, labels="model", lm=owners),
+        caplog.at_level(logging.WARNING),
+        open_memory(tmp_path, labels="model", lm=others) as second,
+    ):
+        second.add(Step(role="user", content="Is day 1 free?"), trajectory="t")
+        second.flush()
+    assert (len(asked.prompts), len(unasked.prompts)) == (1, 0)
+    assert "its model is used, and not the lm given here" in caplog.text

@@ -1,0 +1,148 @@
+"""Endpoints as they are: odd places for the reply, refused forms, and reasons that are told in the server's words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from stitch import Step, open_memory
+from stitch.errors import ModelError, ModelUnavailableError, ReplyError
+from stitch.lm import LanguageModel, Limits, Purpose
+from stitch.signatures import LabelWindow
+from stitch.testing.model import LoopbackProvider, label_by_rules
+from stitch.testing.servers import LoopbackServer, Reply, Request
+
+READING = {"n": 1, "scope": "trip", "events": ["ask"], "entities": []}
+SAID = json.dumps({"readings": [READING]})
+CALL = {"id": "c", "type": "function", "function": {"name": "label", "arguments": SAID}}
+
+
+def chat(message: dict[str, Any], *, finish_reason: str = "stop", **more: Any) -> Reply:
+    choice = {"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", **message}}
+    usage = {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14}
+    return Reply({"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage, **more})
+
+
+def refused(message: str, *, status: int = 400, **more: Any) -> Reply:
+    return Reply({"error": {"message": message, "type": "invalid_request_error", **more}}, status=status)
+
+
+def asked_of(*replies: Reply) -> Any:
+    """The prediction of a model whose provider gives these replies."""
+    with LoopbackProvider(lambda system, user: SAID, faults=replies) as provider:
+        model = LanguageModel("m", base_url=provider.base_url, limits=Limits(retries=0))
+        try:
+            return model.run(dspy.Predict(LabelWindow), purpose=Purpose("test"), steps="s")
+        finally:
+            model.close()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": "", "reasoning_content": SAID},
+        {"content": None, "reasoning": f"I label them.\n{SAID}"},
+        {"content": "  ", "tool_calls": [CALL]},
+        {"content": f"Okay.</think>{SAID}"},
+        {"content": [{"type": "text", "text": SAID}]},
+    ],
+)
+def test_the_json_is_read_wherever_it_stands(message: dict[str, Any]) -> None:
+    assert [one.scope for one in asked_of(chat(message)).readings] == ["trip"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "reason"),
+    [
+        (chat({"content": None, "refusal": "I can't assist\nwith that."}), ReplyError, "refusal: I can't assist with"),
+        (chat({"content": ""}, finish_reason="content_filter"), ReplyError, "content filter"),
+        (chat({"content": "", "reasoning_content": "Let me see."}), ReplyError, "did not answer"),
+        (chat({}, choices=[]), ReplyError, "has no choices"),
+        (chat({}, choices=None), ReplyError, "has no choices"),
+        (chat({"content": SAID}, finish_reason="length"), ReplyError, "was cut"),
+        (chat({"content": ""}), ReplyError, "is empty"),
+        (refused("9000 tokens are too many", code="context_length_exceeded"), ReplyError, "9000 tokens"),
+        (refused("This model's maximum context length is 2048 tokens."), ReplyError, "too long.* 2048 tokens"),
+        (refused("The prompt was filtered", code="content_filter"), ReplyError, "filter keeps .* was filtered"),
+        (Reply({"object": "error", "message": "No such adapter", "code": 404}, status=404), ModelUnavailableError,
+         "No such adapter"),
+        (Reply({"detail": [{"loc": ["body"], "msg": "field required"}]}, status=422), ModelUnavailableError,
+         "field required"),
+        (Reply({"detail": "Not Found"}, status=404), ModelUnavailableError, "Not Found"),
+        (Reply(b"<h1>Bad Gateway</h1>", status=502), ModelUnavailableError, "Bad Gateway"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_in_the_words_of_the_server(reply: Reply, kind: type[ModelError], reason: str) -> None:
+    with pytest.raises(kind, match=reason):
+        asked_of(reply)
+
+
+FORMS = {
+    "no schema": ("json_schema", refused("This response_format type is unavailable now")),
+    "a grammar that fails": ("json_schema", Reply({"object": "error", "message": "Grammar error: x"}, status=400)),
+    "no form at all": ("json", refused("Unrecognized request argument supplied: response_format")),
+    "nothing said": ("json_schema", Reply(b"", status=400)),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_refused_form_is_fallen_back_from_once_and_the_schema_goes_where_it_is_taken(name: str) -> None:
+    refuses, refusal = FORMS[name]
+    bodies: list[dict[str, Any]] = []
+
+    def answer(request: Request) -> Reply:
+        bodies.append(request.body)
+        kind = (request.body.get("response_format") or {}).get("type", "")
+        return refusal if kind.startswith(refuses) else chat({"content": SAID})
+
+    with LoopbackServer(answer) as server:
+        model = LanguageModel("m", base_url=f"{server.url}/v1", limits=Limits(retries=0))
+        for _ in range(2):
+            assert model.run(dspy.Predict(LabelWindow), purpose=Purpose("test"), steps="s").readings
+        model.close()
+    forms = [(body.get("response_format") or {}).get("type") for body in bodies]
+    assert (
+        forms
+        == {
+            "json_schema": ["json_schema", "json_object", "json_object"],
+            "json": ["json_schema", "json_object", None, None],
+        }[refuses]
+    )
+    for form, body in zip(forms, bodies, strict=True):  # never both, never neither
+        assert ("JSON schema" in body["messages"][0]["content"]) == (form != "json_schema")
+    assert model.ledger.total().calls == 2
+
+
+def test_another_refusal_is_no_matter_of_form() -> None:
+    with pytest.raises(ModelUnavailableError, match="temperature"):
+        asked_of(refused("Unsupported value: 'temperature' does not support 0.0", param="temperature"))
+
+
+def test_a_context_that_is_too_long_halves_the_window_and_why_labels_are_local_stands_in_the_receipts(
+    tmp_path: Path,
+) -> None:
+    sizes: list[int] = []
+
+    def answer(request: Request) -> Reply:
+        user = request.body["messages"][-1]["content"]
+        count = user.partition("[[ ## steps ## ]]")[2].count('"n"')
+        sizes.append(count)
+        if count > 2 or "poison" in user.partition("[[ ## steps ## ]]")[2]:
+            return refused("too many tokens", code="context_length_exceeded")
+        return chat({"content": json.dumps(label_by_rules("`readings`", user))})
+
+    steps = [Step(id=str(n), role="user", content="poison" if n == 4 else f"Is day {n} free?") for n in range(5)]
+    with (
+        LoopbackServer(answer) as server,
+        open_memory(tmp_path / "m", labels="model", model="m", base_url=f"{server.url}/v1") as memory,
+    ):
+        memory.add_many(steps, trajectory="t")
+        memory.flush()
+        receipts = list(memory.receipts())
+    assert sizes == [5, 3, 2, 1, 2, 1, 1]
+    assert [receipt.reason for receipt in receipts[:4]] == [""] * 4
+    assert "has local labels: the prompt is too long for model 'm': too many tokens" in receipts[4].reason
