@@ -104,6 +104,8 @@ class Constants:
     """What it adds to stand at all the clues of that clause at once."""
     hinted_label: float = _chosen(0.05, _CHATS)
     """What a matched label of a kind adds where no clause says where to look."""
+    scope_of_hits: float = _chosen(0.1, "model_labels (`bench/results/model.md`)")
+    """What it adds to stand in the scope of most of the steps most like a question, if a model named it."""
     hinted_nearness: float = _chosen(0.4, _CHATS)
     """What it adds there to stand at all the words of the question at once."""
     short_chars: int = _chosen(180, _CHATS)

@@ -56,7 +56,6 @@ from stitch.retrieve.question.hints import Hints, named_speakers, read_hints
 from stitch.retrieve.question.plan_parts import is_plan_in_parts
 from stitch.retrieve.question.reading import Question, read_question
 from stitch.retrieve.question.run_question import read_run_question
-from stitch.retrieve.question.scope_of_hits import is_local, scope_of_hits
 from stitch.retrieve.question.turns import last_turn
 from stitch.retrieve.rank.beside import Near, beside_rule, with_neighbors
 from stitch.retrieve.rank.explain import WhyNot, explain_rank
@@ -64,6 +63,7 @@ from stitch.retrieve.rank.goals import leading_goals, named_goals
 from stitch.retrieve.rank.nearness import strength_of_hints
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
 from stitch.retrieve.rank.runs import Goal, runs, without_things
+from stitch.retrieve.rank.scope import is_local
 from stitch.retrieve.rank.scorers import SCORERS, STRICT, WEIGHTED, scorers_for
 from stitch.retrieve.rank.similarity import Similarity
 from stitch.retrieve.rank.stretches import among_many, with_stretches
@@ -309,9 +309,6 @@ class IntentRetriever:
         size = max(k, self._pool_size(asked))
         candidates = self._candidates(asked, replace(query, k=size))
         asked = _with_known_makers(asked, candidates)
-        if (placed := _in_scope_of_hits(asked, candidates)) is not None:
-            asked, query = placed, self._query(placed)
-            candidates = self._candidates(asked, replace(query, k=size))
         widest = self._constants.pool
         if size == k < widest and asked.sure and not asked.strict:
             roles = {one.snippet.role for one in candidates}
@@ -476,22 +473,6 @@ def _rule_for(ranking: Ranking, selection: Selection) -> RankingRule:
         return LABEL_DENSITY
     words = selection.likely or selection.made_by is FilterMaker.WORDS or not selection.intent_filter
     return WEIGHTED if ranking is Ranking.WEIGHED or words else STRICT
-
-
-def _in_scope_of_hits(asked: _Asked, candidates: Sequence[Candidate]) -> _Asked | None:
-    """The same in the scope of most candidates, if nobody chose labels and a model named the scopes."""
-    if (
-        not asked.by_words
-        or asked.sure
-        or asked.request.ranking is not Ranking.AUTO
-        or form_of(asked.request.query).wide
-    ):
-        return None
-    selection = scope_of_hits([one.snippet for one in candidates])
-    if selection is None:
-        return None
-    labels = frozenset(map(asked.vocabulary.canonical_label, selection.intent_filter.labels()))
-    return replace(asked, selection=selection, labels=labels, rule=STRICT)
 
 
 def _with_known_makers(asked: _Asked, candidates: Sequence[Candidate]) -> _Asked:

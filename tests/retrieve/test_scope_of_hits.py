@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stitch.bench.memories import opener
-from stitch.core import ContextualIntent, FilterMaker, MemorySnippet, Step
+from stitch.core import ContextualIntent, FilterMaker, IntentFilter, MemorySnippet, Selection, Step
 from stitch.label.local import LocalLabeler
 from stitch.label.model.written import WrittenLabeler, WrittenStep
-from stitch.memory import Memory
-from stitch.retrieve.question.scope_of_hits import scope_of_hits
+from stitch.retrieve import SCORERS, Candidate
+from stitch.testing.scoring import pool_of
 
 SAID = {
     "car": ("It leaks oil.", "Fine, until Friday.", "How much?", "Two hundred."),
@@ -19,11 +20,14 @@ SAID = {
 }
 
 
-def snippets(*scopes: str | None, by: str | None = "gpt-x") -> list[MemorySnippet]:
+def candidates(*scopes: str | None, by: str | None = "gpt-x") -> list[Candidate]:
     return [
-        MemorySnippet(
-            tenant="t", trajectory="t", step=str(n), position=n, role="user", text="x", resolved="x", recorded=1.0,
-            intent=ContextualIntent(scope=scope), labeled_by=by,
+        Candidate(
+            MemorySnippet(
+                tenant="t", trajectory="t", step=str(n), position=n, role="user", text="x", resolved="x", recorded=1.0,
+                intent=ContextualIntent(scope=scope), labeled_by=by,
+            ),
+            frozenset(), 0.0, 1.0 - n / 100,
         )
         for n, scope in enumerate(scopes)
     ]  # fmt: skip
@@ -32,25 +36,28 @@ def snippets(*scopes: str | None, by: str | None = "gpt-x") -> list[MemorySnippe
 @pytest.mark.parametrize(
     ("hits", "scope"),
     [
-        (snippets("car", "boat", "boat"), "boat"),
-        (snippets("car", "boat"), "car"),  # of two with as many, that of the better hit
-        (snippets(*["car"] * 5, *["boat"] * 5, *["boat"] * 20), "car"),  # only the first ones have a vote
-        (snippets("car", None, None), None),
-        (snippets("car", "car", by="local-9"), None),
-        (snippets("car", "car", by=None), None),
+        (candidates("car", "boat", "boat"), "boat"),
+        (candidates("car", "boat"), "car"),  # of two with as many, that of the better hit
+        (candidates(*["car"] * 5, *["boat"] * 25), "car"),  # only the first ones have a vote
+        (candidates("car", None, None), None),
+        (candidates("car", "car", by="local-9"), None),
+        (candidates("car", "car", by=None), None),
         ([], None),
     ],
 )
-def test_the_scope_of_most_of_the_first_hits_is_chosen_if_a_model_named_it(
-    hits: list[MemorySnippet], scope: str | None
+def test_the_scope_of_most_of_the_first_hits_counts_if_a_model_named_it(
+    hits: list[Candidate], scope: str | None
 ) -> None:
-    chosen = scope_of_hits(hits)
-    assert (chosen and chosen.intent_filter.scopes) == (scope and (scope,))
-    assert chosen is None or (chosen.likely and chosen.made_by is FilterMaker.WORDS)
+    added = SCORERS["scope"](pool_of("x", hits))
+    assert {hit.snippet.intent.scope for hit, each in zip(hits, added or (), strict=False) if each} == {scope} - {None}
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Memory:
+def test_a_filter_that_somebody_chose_is_left_alone() -> None:
+    chosen = Selection(IntentFilter(), made_by=FilterMaker.PERSON)
+    assert SCORERS["scope"](replace(pool_of("x", candidates("car", "car")), selection=chosen)) is None
+
+
+def test_steps_of_that_scope_come_before_others_that_are_as_like(tmp_path: Path) -> None:
     steps = [Step(id=f"{scope} {n}", role="user", content=text) for scope in SAID for n, text in enumerate(SAID[scope])]
     written = {
         ("t", str(step.id)): WrittenStep(
@@ -59,18 +66,10 @@ def memory(tmp_path: Path) -> Memory:
         )
         for step in steps
     }  # fmt: skip
-    made = opener(WrittenLabeler(written, fallback=LocalLabeler()))(tmp_path)
-    made.add_many(steps, trajectory="t")
-    made.flush()
-    return made
-
-
-def test_steps_of_that_scope_come_first_and_no_other_is_left_out(memory: Memory) -> None:
-    with memory:
+    with opener(WrittenLabeler(written, fallback=LocalLabeler()))(tmp_path) as memory:
+        memory.add_many(steps, trajectory="t")
+        memory.flush()
         found = memory.search("Which vehicle is in the workshop?", trajectory="t", k=8)
-        assert [hit.snippet.step.split()[0] for hit in found.hits[:4]] == ["car"] * 4
-        assert "of the 8 steps most like the question are in it" in found.reasons[0]
-        assert len(found.hits) == 8
-        assert "See you at the pier." in found.context()
-        weighed = memory.search("Which vehicle is in the workshop?", trajectory="t", k=8, ranking="weighed")
-        assert not weighed.intent_filter.scopes
+    assert {hit.snippet.step for hit in found.hits[:2]} == {"car 0", "car 2"}
+    assert len(found.hits) == 8
+    assert {hit.snippet.intent.scope for hit in found.hits if hit.parts.get("scope")} in ({"car"}, {"boat"})

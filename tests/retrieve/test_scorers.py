@@ -47,7 +47,7 @@ QUERIES = {
 def snippet(step: int, text: str, *, role: str = "user", happened: str | None = None) -> MemorySnippet:
     return MemorySnippet(
         tenant="a", trajectory="t", step=str(step), position=step, role=role, text=text, resolved=text,
-        happened=happened, intent=ContextualIntent(scope="day 1"), recorded=0.0,
+        happened=happened, intent=ContextualIntent(scope="day 1"), recorded=0.0, labeled_by="gpt-x",
     )  # fmt: skip
 
 

@@ -38,8 +38,7 @@ def answer(
     """
     left = tuple(hits)
     trace: tuple[Decision, ...] = ()
-    chosen = rule.is_strict and not selection.likely  # likely labels leave out nothing
-    if request.min_share is None and chosen and request.ranking is not Ranking.STRICT:
+    if request.min_share is None and rule.is_strict and request.ranking is not Ranking.STRICT:
         left = densest(hits)
         if len(left) < len(hits):
             trace = (Decision(STOPPED, {"left": float(len(left))}, "other hits have too few of the labels"),)

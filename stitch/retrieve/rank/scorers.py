@@ -11,6 +11,7 @@ from stitch.retrieve.rank.goals import goal, inside, newest
 from stitch.retrieve.rank.hinted import SPEAKER, asking, clock, order, speaker, time
 from stitch.retrieve.rank.nearness import nearness, strength_of_hints
 from stitch.retrieve.rank.pool import Pool, Scorer
+from stitch.retrieve.rank.scope import scope
 from stitch.retrieve.rank.standing import standing
 from stitch.retrieve.rank.tasks import kind
 from stitch.retrieve.rank.verbatim import verbatim
@@ -46,6 +47,7 @@ SCORERS: Mapping[str, Scorer] = {
     SIMILARITY: similarity,
     "exchange_similarity": exchange_similarity,
     LABELS: labels,
+    "scope": scope,
     "nearness": nearness,
     SPEAKER: speaker,
     "time": time,

@@ -12,6 +12,7 @@ _PHRASES = {
     "similarity": "similarity",
     "exchange_similarity": "similarity of the other step of its exchange",
     "labels": "likely labels",
+    "scope": "the scope of most of the steps most like the question",
     "nearness": "nearness to what the question says",
     "speaker": "the speaker asked for",
     "time": "the time asked for",
