@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from doubles.scoring import pool_of
 from stitch.bench.memories import opener
 from stitch.core import ContextualIntent, FilterMaker, IntentFilter, MemorySnippet, Selection, Step
 from stitch.label.local import LocalLabeler
 from stitch.label.model.written import WrittenLabeler, WrittenStep
 from stitch.retrieve import SCORERS, Candidate
-from stitch.testing.scoring import pool_of
 
 SAID = {
     "car": ("It leaks oil.", "Fine, until Friday.", "How much?", "Two hundred."),
