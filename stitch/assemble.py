@@ -367,7 +367,6 @@ def _open(
             embedder=embedder,
             counter=counter,
             hierarchies=themes.of,
-            gate=parts.gate_of(settings, model),
         )
         retrievers: tuple[Retriever, ...] = (
             intent,

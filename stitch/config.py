@@ -87,10 +87,6 @@ class Settings(BaseModel):
     statements: Literal["local", "model"] = "local"
     """Who says what steps assert, of which themes are made: this machine alone, or a language model, which reads what
     it has not read yet with each `flush`, some 24 steps a call, and names themes."""
-    gate: Literal["off", "clues", "answers", "likelihood"] = "off"
-    """What decides whether the lens of themes shows more of what it chose first: nothing, so that it does not; what the
-    question names (`clues`); how a model's short answers agree (`answers`, three calls a look), or how likely it finds
-    its answer (`likelihood`, one call)."""
     relevance: Literal["words", "model"] = "words"
     """What leaves out hits where a search asks for a least relevance: chances told by words and vectors alone, or, of
     what these leave, a language model too (one call a search)."""

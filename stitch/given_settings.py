@@ -28,7 +28,6 @@ class GivenSettings(TypedDict, total=False):
     filter_by_kind: bool | None
     retriever: str | None
     statements: Literal["local", "model"] | None
-    gate: Literal["off", "clues", "answers", "likelihood"] | None
     relevance: Literal["words", "model"] | None
     k: int | None
     budget_tokens: int | None

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import Completion, LanguageModel, Ledger, Price, Sampling
     from stitch.retrieve.relevance import RelevanceJudge
-    from stitch.retrieve.themes.gate import Gate
     from stitch.signatures.programs import TreeProgram
     from stitch.store.connection import Server
     from stitch.themes.asking import StatementModel
@@ -94,7 +93,6 @@ def chosen_labelers(settings: Settings) -> frozenset[str]:
     """The settings by which texts are shown to a language model; none if they are not."""
     labels = settings.labels == "model"
     others = {
-        "gate": settings.gate in _GATES_OF_A_MODEL,
         "relevance": settings.relevance == "model",
         "statements": settings.statements == "model",
     }
@@ -156,7 +154,6 @@ def asks_model(settings: Settings) -> bool:
         settings.labels == "model"
         or _filter_by_model(settings)
         or settings.path_program is not None
-        or settings.gate in _GATES_OF_A_MODEL
         or settings.relevance == "model"
         or settings.statements == "model"
     )
@@ -263,20 +260,6 @@ def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelect
     if settings.filter_program is not None:
         load_program(settings.filter_program, program, target="filter")
     return ModelFilterSelector(model, program=program, one_call=not settings.filter_by_kind)
-
-
-_GATES_OF_A_MODEL = ("answers", "likelihood")
-
-
-def gate_of(settings: Settings, model: LanguageModel | None) -> Gate | None:
-    """What decides whether the lens of themes shows more; None if it does not."""
-    from stitch.retrieve.themes.gate import ClueGate, LikelihoodGate, SampledGate
-
-    if settings.gate == "clues":
-        return ClueGate()
-    if settings.gate == "off" or model is None:
-        return None
-    return SampledGate(model) if settings.gate == "answers" else LikelihoodGate(model)
 
 
 def judge_of(settings: Settings, model: LanguageModel | None) -> RelevanceJudge | None:

@@ -25,10 +25,10 @@ from stitch.retrieve.context.deep import search_deep
 from stitch.retrieve.question.form import form_of
 from stitch.retrieve.themes import THEME_CONSTANTS, ThemeConstants, ThemesRetriever
 
-_OTHERS = ("head_share", "episodes", "in_vain_at_most", "least_gain", "pool", "least_pool", "tokens_a_step",
+_OTHERS = ("pool", "least_pool", "tokens_a_step",
            "least_read_tokens")  # fmt: skip
 FITTED = tuple(field.name for field in fields(ThemeConstants) if field.name not in _OTHERS)
-"""The constants of the choice of sentences; others say how much is ranked, or are of use with a gate alone."""
+"""The constants of the choice of sentences; others say how much is ranked."""
 LEAST_GAIN = 0.0005
 
 

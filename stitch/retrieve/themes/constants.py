@@ -77,15 +77,6 @@ class ThemeConstants:
     covered_pieces: int = chosen(120, _SETS)
     """Among so many of the most relevant pieces coverage is looked at."""
 
-    head_share: float = chosen(0.2, _SETS)
-    """When the order has filled this share of the budget, more of what was chosen is looked at (Stage II)."""
-    episodes: int = chosen(4, _SETS)
-    """Of so many episodes at most, where a gate is set."""
-    in_vain_at_most: int = chosen(2, "the number of model calls; no set")
-    """After so many looks in a row that did not pay no more is looked at."""
-    least_gain: float = chosen(0.0, _SETS)
-    """By how much uncertainty has to fall (tau of the paper, which has to be 0 or more)."""
-
     def depth(self, form: QuestionForm, *, budget_tokens: int) -> int:
         """How many steps are looked at for a question of a form."""
         if form in OF_MANY_STEPS:

@@ -1,7 +1,7 @@
 """The lens of themes: it finds several pieces of evidence that lie far apart, in few tokens.
 
-Stage I chooses, of what the best steps say, the sentences that together cover what is asked (`pieces`,
-`stitch.retrieve.rank.coverage`). Stage II shows more of what was chosen, while that pays (`expansion`).
+It chooses, of what the best steps say, the sentences that together cover what is asked (`pieces`,
+`stitch.retrieve.rank.coverage`): Stage I of the paper. Its Stage II brought nothing here and is left out.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.coverage import Covering, choose_covering
 from stitch.retrieve.rank.scorers import tells_of_runs
 from stitch.retrieve.themes.constants import OF_MANY_STEPS, THEME_CONSTANTS, ThemeConstants
-from stitch.retrieve.themes.expansion import Beside, Expanded, expand
-from stitch.retrieve.themes.gate import Gate
 from stitch.retrieve.themes.page import Placed, fit_page
 from stitch.retrieve.themes.pieces import Reading, Told
 
@@ -63,7 +61,6 @@ class ThemesRetriever:
         counter: Counts tokens.
         hierarchies: Gives the hierarchy of a tenant; None reads the sentences of steps as they are (`themes-flat`).
         constants: What counts how much.
-        gate: Decides whether more is shown of what was chosen first (Stage II); None shows no more.
         mode: The name under which it is chosen.
     """
 
@@ -78,18 +75,16 @@ class ThemesRetriever:
         counter: TokenCounter,
         hierarchies: Hierarchies | None,
         constants: ThemeConstants = THEME_CONSTANTS,
-        gate: Gate | None = None,
         mode: str = "themes",
     ) -> None:
         self.mode = mode
         self._steps, self._store, self._embedder, self._counter = steps, store, embedder, counter
         self._hierarchies, self.constants = hierarchies, constants
-        self._gate = gate
 
     def with_constants(
-        self, constants: ThemeConstants, *, mode: str | None = None, flat: bool = False, gate: Gate | None = None
+        self, constants: ThemeConstants, *, mode: str | None = None, flat: bool = False
     ) -> ThemesRetriever:
-        """The same retriever with other constants, with a gate or without the hierarchy; for measuring."""
+        """The same retriever with other constants or without the hierarchy; for measuring."""
         return ThemesRetriever(
             steps=self._steps,
             store=self._store,
@@ -97,7 +92,6 @@ class ThemesRetriever:
             counter=self._counter,
             hierarchies=None if flat else self._hierarchies,
             constants=constants,
-            gate=gate or self._gate,
             mode=mode or self.mode,
         )
 
@@ -112,7 +106,6 @@ class ThemesRetriever:
             counter=self._counter,
             hierarchies=None,
             constants=self.constants,
-            gate=self._gate,
             mode=self.mode,
         )
 
@@ -153,10 +146,8 @@ class ThemesRetriever:
         )
         check_canceled()
         covering = self._cover(told, request.budget_tokens, form=form)
-        expanded = self._expanded(covering, told, request, hierarchy)
-        check_canceled()
         placed = self._placed(
-            told, expanded.order, hierarchy, known={hit.snippet.id: hit.snippet for hit in found.hits}
+            told, covering.order, hierarchy, known={hit.snippet.id: hit.snippet for hit in found.hits}
         )
         context = fit_page(
             placed, budget_tokens=request.budget_tokens, counter=counter, name_of=partial(_name, hierarchy)
@@ -185,7 +176,6 @@ class ThemesRetriever:
                     },
                     f"the question asks for {form.value}",
                 ),
-                *expanded.decisions,
             ),
         )
 
@@ -209,25 +199,6 @@ class ThemesRetriever:
             first=0 if form in OF_MANY_STEPS else known.first_steps,
             first_repeat=known.first_repeat,
             enough=enough,
-        )
-
-    def _expanded(
-        self, covering: Covering, told: Told, request: SearchRequest, hierarchy: Hierarchy | None
-    ) -> Expanded:
-        """Stage II, where a gate is set."""
-        if self._gate is None:
-            return Expanded(covering.order, (Decision("gate", {"looked_at": 0.0, "added": 0.0}, "no gate is set"),))
-        known = self.constants
-        return expand(
-            covering.order,
-            told,
-            question=request.query,
-            gate=self._gate,
-            head_tokens=int(request.budget_tokens * known.head_share),
-            episodes=known.episodes,
-            least=known.least_gain,
-            beside=_neighbors(told, hierarchy),
-            in_vain_at_most=known.in_vain_at_most,
         )
 
     def _placed(
@@ -305,28 +276,6 @@ def _name(hierarchy: Hierarchy | None, theme: str) -> str:
     """The name of a theme; empty if it is not there any more."""
     found = None if hierarchy is None else hierarchy.theme(theme)
     return "" if found is None else found.name
-
-
-def _neighbors(told: Told, hierarchy: Hierarchy | None) -> Beside:
-    """What is said in the steps right before and after, in the same episode, the best sentence of each."""
-    first: dict[tuple[str, int], int] = {}
-    for place, part in enumerate(told.sentences.parts):
-        snippet = told.statements[part.of].snippet
-        first.setdefault((snippet.trajectory, snippet.position), place)
-
-    def beside(sentence: int) -> list[int]:
-        said = told.statements[told.sentences.parts[sentence].of]
-        found = [first.get((said.snippet.trajectory, said.snippet.position + away)) for away in (-1, 1)]
-        own = _episode(told, sentence, hierarchy)
-        return [place for place in found if place is not None and _episode(told, place, hierarchy) == own]
-
-    return beside
-
-
-def _episode(told: Told, sentence: int, hierarchy: Hierarchy | None) -> str | None:
-    said = told.statements[told.sentences.parts[sentence].of].statement
-    statement = None if said is None or hierarchy is None else hierarchy.statement(said.id)
-    return None if statement is None else statement.episode
 
 
 def _says(snippet: MemorySnippet, sentence: str) -> bool:
