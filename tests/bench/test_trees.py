@@ -1,13 +1,11 @@
 """`stitch bench trees`: path queries, edits and flat retrieval on a domain of our own making."""
 
 import json
-import zlib
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from stitch.bench.fit.paths import alike, examples_of, fit, judged_by, left_out, reliability
+from stitch.bench.fit.paths import alike, examples_of, fit, left_out, reliability
 from stitch.bench.fit.paths import command as fit_command
 from stitch.bench.trees.edits import meets, planned
 from stitch.bench.trees.own_sets import own_sets
@@ -15,8 +13,7 @@ from stitch.bench.trees.sets import load_tree_set
 from stitch.bench.trees.suite import command, measure, unseen
 from stitch.errors import InputError, SettingsError
 from stitch.retrieve.path import Cut
-from stitch.retrieve.path.scorers import ExactScorer, NliScorer, static_scorer
-from stitch.retrieve.path.scorers.similarity import fitted_name
+from stitch.retrieve.path.scorers import ExactScorer, static_scorer
 from stitch.trees.core.edits import apply
 
 BASE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" time="9:00 AM" cost="Free"/></Day>
@@ -180,31 +177,6 @@ def test_a_fit_learns_what_is_right_and_is_judged_on_what_it_did_not_see(folder)
     assert {each.example.gold.condition for each in judged} == {line["condition"] for line in JUDGEMENTS}
     assert all(0 <= each.f1 <= 1 for each in judged)
     assert sum(count for _, count, _ in reliability(judged)) == 8
-
-
-def test_a_model_that_is_too_sure_of_itself_says_after_its_fit_how_often_it_is_right():
-    calls = []
-
-    def sure(pairs):
-        calls.append(len(pairs))
-        return [0.97 if zlib.crc32(repr(pair).encode()) % 4 == 0 else 0.6 for pair in pairs]
-
-    examples = []
-    scorer = NliScorer(sure, model="/models/sure")
-    for domain in own_sets():
-        for example in examples_of(domain, scorer):
-            said = np.array(scorer.judge(example.gold.condition, example.passages).scores)
-            drawn = [zlib.crc32(f"{example.gold.condition} {place}".encode()) % 10 for place in range(len(said))]
-            examples.append(example._replace(right=(np.array(drawn) < np.where(said > 0.9, 6, 1)).astype(float)))
-    asked = len(calls)
-    fitted = scorer.with_calibration(fit(examples, strength=1))
-    for example in examples:
-        scores = fitted.judge(example.gold.condition, example.passages).scores
-        assert all(0.5 < score < 0.7 or 0.05 < score < 0.16 for score in scores)
-    assert len(calls) == asked
-    for low, _, share in reliability([judged_by(fitted, example) for example in examples]):
-        assert low - 0.1 < share < low + 0.2
-    assert fitted_name(scorer.name) == "nli sure"
 
 
 def test_the_command_fits_and_tells_how_right_a_scorer_is_that_is_not_fitted(folder):

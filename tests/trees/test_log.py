@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from doubles.journaling import DictJournal
 from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError, JournalError
-from stitch.journal import SqliteJournal
 from stitch.trees import Node, Tree
 from stitch.trees.core.commits import dump_snapshot, load_entry, load_snapshot
 from stitch.trees.core.edits import apply
 from stitch.trees.core.log import SNAPSHOT_COMMITS, NewCommit, TreeLog
-from stitch.trees.core.operations import Add, Delete, SetField
-from stitch.trees.core.records import TREES, keys_of, log_key, texts_of, tree_names
+from stitch.trees.core.operations import SetField
+from stitch.trees.core.records import TREES, keys_of, texts_of
 from stitch.trees.core.schema import infer, read_schema
 
 ROOT = Node("p", "Plan", fields={"name": "Trip"}, children=[Node("a", "Day", fields={"name": "Mon"})])
@@ -44,62 +43,6 @@ def opened(journal, name="trip"):
 
 def rename(name, node="a"):
     return SetField(node, "name", name)
-
-
-def test_a_tree_begins_with_its_first_version(journal):
-    log = made(journal)
-    (first,) = log.commits
-    assert (first.id, first.parent, first.branch, first.message) == ("v1", None, "main", "first")
-    assert (first.time, first.recorded, first.operations) == ("1970-01-01T00:00:01Z", 1.0, ())
-    assert opened(journal).tree("v1") == Tree(ROOT)
-    assert opened(journal).branches == {"main": "v1"}
-    with pytest.raises(InputError, match="there is a tree 'trip'"):
-        made(journal)
-    with pytest.raises(InputError, match="two nodes of a tree have one id"):
-        made(journal, name="b", root=Node("x", "X", children=[Node("x", "X")]))
-    assert tree_names(journal, "t") == ["trip"]
-    assert tree_names(journal, "other") == []
-
-
-def test_each_commit_is_a_version_that_stays_as_it_was(journal):
-    log = made(journal)
-    two = log.append(new(rename("Tue"), message="later", time="2026-03-01"), branch="main", parent="v1")
-    assert (two.id, two.parent, two.time, two.author) == ("v2", "v1", "2026-03-01", "ann")
-    assert two.operations == ({"op": "set", "id": "a", "field": "name", "old": "Mon", "value": "Tue"},)
-    log.append(new(Delete("a")), branch="main", parent="v2")
-    for own in (log, opened(journal)):
-        assert [own.tree(version).root.fields for version in ("v1", "v2", "v3")] == [ROOT.fields] * 3
-        assert [len(own.tree(version)) for version in ("v3", "v2", "v1")] == [1, 2, 2]
-        assert own.tree("v2").node("a").fields == {"name": "Tue"}
-        assert [each.id for each in own.line("v2")] == ["v1", "v2"]
-        assert own.diff("v1", "v2").changed[0].new == "Tue"
-        assert own.commit("v2") == two
-        with pytest.raises(InputError, match="no version 'v9'"):
-            own.tree("v9")
-
-
-def test_what_is_refused_leaves_no_version(journal):
-    log = made(journal)
-    with pytest.raises(EditRefusedError):
-        log.append(new(rename("Tue"), Delete("zz")), branch="main", parent="v1")
-    with pytest.raises(EditRefusedError, match="operation 1"):
-        log.append_all([new(rename("Tue")), new(Delete("zz"))], branch="main", parent="v1")
-    with pytest.raises(EditRefusedError, match="unknown type"):
-        log.append(new(Add("p", {"type": "Week"})), branch="main", parent="v1")
-    assert log.tree("v1") == Tree(ROOT)
-    assert [each.id for each in opened(journal).commits] == ["v1"]
-    assert log.append(new(rename("Tue", "p")), branch="main", parent="v1").operations[0]["old"] == "Trip"
-
-
-def test_the_second_of_two_writers_is_told_of_the_first(journal):
-    one, two = made(journal), opened(journal)
-    one.append(new(rename("Tue"), message="cheaper", author="bob"), branch="main", parent="v1")
-    with pytest.raises(ConflictError, match=r"v2 by 'bob' \(cheaper\) came after v1"):
-        two.append(new(rename("Wed")), branch="main", parent="v1")
-    assert two.append(new(rename("Wed")), branch="main", parent="v2").id == "v3"
-    assert one.tree(one.version_at("main", branch="main")).node("a").fields["name"] == "Tue"
-    one.refresh()
-    assert one.tree("v3").node("a").fields["name"] == "Wed"
 
 
 class Overtaken(DictJournal):
@@ -198,13 +141,6 @@ def test_the_whole_tree_is_kept_again_after_many_commits_and_every_version_can_b
     assert again.append(new(rename("end")), branch="main", parent=f"v{len(names)}").snapshot is False
 
 
-def test_a_large_tree_is_not_kept_whole_again_for_a_few_edits(journal):
-    log = made(journal, root=ROOT.with_children([Node(f"n{each}", "Day", fields={"name": "x"}) for each in range(900)]))
-    for number in range(SNAPSHOT_COMMITS + 5):
-        log.append(new(rename(str(number), "n1")), branch="main", parent=f"v{number + 1}")
-    assert [each.id for each in log.commits if each.snapshot] == ["v1"]
-
-
 @given(seed=st.integers(0, 10**9))
 def test_any_history_is_read_as_it_was_written(seed):
     rng, journal = random.Random(seed), DictJournal()
@@ -259,13 +195,3 @@ def test_damage_is_told(journal):
     journal.erase_records("t", kind=TREES, key='["trip", "v1"]')
     with pytest.raises(JournalError, match="is missing in the journal"):
         opened(journal).tree("v1")
-
-
-def test_a_log_in_a_file_is_there_when_the_file_is_opened_again(tmp_path):
-    journal = SqliteJournal(tmp_path / "j.sqlite")
-    made(journal).append(new(rename("Tue")), branch="main", parent="v1")
-    journal.close()
-    journal = SqliteJournal(tmp_path / "j.sqlite")
-    assert opened(journal).tree("v2").node("a").fields["name"] == "Tue"
-    assert journal.record_keys("t", kind=TREES) == [log_key("trip"), '["trip", "v1"]']
-    journal.close()

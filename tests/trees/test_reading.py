@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doubles.trees import random_node
 from stitch.errors import InputError
 from stitch.trees import Node, Tree
 from stitch.trees.core.names import MAX_DEPTH
@@ -48,19 +46,6 @@ def test_an_id_comes_back_whatever_signs_it_has(form, given):
     except InputError:
         return  # nothing that can be an id is left of it
     assert read_text(write_tree(tree, form=form), form=form) == tree
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_long_id_of_braces_comes_back(form):
-    tree = Tree(Node("{#" * 256, "Plan", fields={"name": "x {#y}"}))
-    assert read_text(write_tree(tree, form=form), form=form) == tree
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_awkward_values_come_back_and_the_format_is_told_from_the_text(form):
-    for seed in range(40):
-        tree = Tree(random_node(random.Random(seed)))
-        assert read_text(write_tree(tree, form=form)) == tree
 
 
 def test_names_that_xml_does_not_allow_come_back_too():

@@ -199,19 +199,3 @@ def test_damage_of_a_commit_or_a_whole_tree_is_found(tmp_path):
         "version v10: operation 1: field 'name' of 'a' says 'day x', and not 'day 7'; nothing was changed"
     ]
     journal.close()
-
-
-@pytest.mark.parametrize("kept", ["in dictionaries", "in a file"])
-def test_records_come_in_the_place_of_others_in_one_stroke(kept, tmp_path):
-    journal = DictJournal() if kept == "in dictionaries" else SqliteJournal(tmp_path / "j.sqlite")
-    one, two = NewRecord("tree", "x", b"one"), NewRecord("tree", "y", b"two")
-    first, _ = journal.append_records("a", [one, two])
-    journal.append_records("b", [one])
-    with pytest.raises(ConflictError):
-        journal.append_records("a", [one], last=first + 7, instead_of=["x", "y"])
-    assert len(list(journal.records("a", kind="tree"))) == 2
-    (number,) = journal.append_records("a", [one._replace(payload=b"new")], last=first, instead_of=["x", "y"])
-    assert number > first
-    assert [record.payload for record in journal.records("a", kind="tree")] == [b"new"]
-    assert len(list(journal.records("b", kind="tree"))) == 1
-    journal.close()

@@ -9,8 +9,6 @@ from stitch.retrieve.path.syntax import ANY, ANYTHING, Axis, Step
 
 Row = dict[int, float]
 """Places with their scores."""
-_SCAN_FROM = 64
-"""From so many nodes on, all nodes of the type are looked at once, instead of the children of each."""
 
 
 def along(step: Step, row: Row, *, forest: Forest, grouped: bool) -> list[Row]:
@@ -50,20 +48,7 @@ def _merge(row: Row, other: Row) -> None:
 
 
 def _children(type: str, row: Row, forest: Forest) -> Iterable[Row]:  # noqa: A002 - the word of the domain
-    if len(row) < _SCAN_FROM:
-        return [dict.fromkeys(forest.children(place, type), score) for place, score in row.items()]
-    groups: dict[int, Row] = {}
-    for tree, offset, positions in forest.by_tree(row):
-        if not offset and any(forest.entered(position) is not None for position in positions):
-            groups |= {place: dict.fromkeys(forest.children(place, type), row[place]) for place in positions}
-            continue
-        parents = tree.parents
-        wanted = range(positions[0] + 1, tree.ends[0]) if type == ANY else tree.of_type.get(type, ())
-        for position in wanted:
-            parent = parents[position] + offset
-            if (score := row.get(parent)) is not None:
-                groups.setdefault(parent, {})[position + offset] = score
-    return groups.values()
+    return [dict.fromkeys(forest.children(place, type), score) for place, score in row.items()]
 
 
 def _below(type: str, row: Row, forest: Forest) -> Row:  # noqa: A002 - the word of the domain

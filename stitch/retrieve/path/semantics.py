@@ -54,9 +54,9 @@ class ScorerSemantics:
 
     def apart(self, places: Sequence[int], *, forest: Forest) -> Callable[[int, int], float]:
         """How many of their words two nodes have in common, as a share of all they say."""
-        said, read = [], _Said()
+        said = []
         for place in places:
-            passage = _passage(forest.tree_of(place), forest.position(place), "node", read)
+            passage = _passage(forest.tree_of(place), forest.position(place), "node")
             said.append(frozenset(word for text in passage.texts for word in words_of(text) if tells(word)))
 
         def alike(one: int, other: int) -> float:
@@ -93,43 +93,26 @@ def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passage
         positions: Which they are.
         target: `node` with what it contains, `own` without, or `@field`.
     """
-    said = _Said()
-    return Passages([_passage(tree, position, target, said) for position in positions])
+    return Passages([_passage(tree, position, target) for position in positions])
 
 
-class _Said(dict[str, "_SaidIn"]):
-    """What fields say in words, by their values; each is read once."""
-
-    def __missing__(self, field: str) -> _SaidIn:
-        self[field] = said = _SaidIn(field)
-        return said
-
-
-class _SaidIn(dict[str, str]):
-    """What a field says in words, by its value.
+@text_cache(maxsize=65_536)
+def _in_words(field: str, value: str) -> str:
+    """What a field says in words.
 
     Numbers, times and the like say nothing: they are for typed conditions. Of a field that says "yes", the name of the
     field is what is said: `waterproof="yes"`.
     """
-
-    def __init__(self, field: str) -> None:
-        super().__init__()
-        self._field = field
-
-    def __missing__(self, value: str) -> str:
-        text = value
-        if len(value) > _LONGEST_TRUTH and not _DIGIT.search(value):
-            pass  # words, as most values are
-        elif _PLAIN_AMOUNT.fullmatch(value):
-            text = ""
-        elif not surely_words(value) and not isinstance(value, Several):
-            read = read_value(value)
-            if read.kind == "boolean" and read.low:
-                text = _NAME_PART.sub(" ", self._field).strip()
-            elif read.kind != "words":
-                text = ""
-        self[value] = text
-        return text
+    if len(value) > _LONGEST_TRUTH and not _DIGIT.search(value):
+        return value  # as most are
+    if _PLAIN_AMOUNT.fullmatch(value):
+        return ""
+    if surely_words(value) or isinstance(value, Several):
+        return value
+    read = read_value(value)
+    if read.kind == "boolean" and read.low:
+        return _NAME_PART.sub(" ", field).strip()
+    return value if read.kind == "words" else ""
 
 
 _DIGIT = re.compile(r"\d")
@@ -140,16 +123,16 @@ _PLAIN_AMOUNT = re.compile(r"[€$£]?[0-9]+(?:\.[0-9]+)?")
 _NAME_PART = re.compile(r"^(?:is|has)(?=[A-Z_-])[_-]?|[_-]+|(?<=[a-z])(?=[A-Z])")
 
 
-def _passage(tree: Tree, position: int, target: str, said: _Said) -> Passage:
+def _passage(tree: Tree, position: int, target: str) -> Passage:
     node = tree.nodes[position]
     if target.startswith("@"):
         value = node.fields.get(target[1:])
         return Passage(() if value is None else (value,))
-    own = _texts(node, said)
+    own = _texts(node)
     if target == "own" or not node.children:
         return Passage(own)
-    return Passage(own, tuple(text for place in tree.below(position) for text in _texts(tree.nodes[place], said)))
+    return Passage(own, tuple(text for place in tree.below(position) for text in _texts(tree.nodes[place])))
 
 
-def _texts(node: Node, said: _Said) -> tuple[str, ...]:
-    return tuple([text for field, value in node.fields.items() if (text := said[field][value])])
+def _texts(node: Node) -> tuple[str, ...]:
+    return tuple([text for field, value in node.fields.items() if (text := _in_words(field, value))])

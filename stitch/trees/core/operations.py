@@ -132,33 +132,39 @@ def without_ids(node: Node | Mapping[str, Any]) -> Mapping[str, Any]:
     return node_json(node)
 
 
+_FORMS: Mapping[str, tuple[type, Mapping[str, str], frozenset[str]]] = {
+    "set": (
+        SetField,
+        {"id": "node", "field": "field", "old": "old", "value": "value"},
+        frozenset({"id", "field", "value"}),
+    ),
+    "delete": (Delete, {"id": "node"}, frozenset({"id"})),
+    "add": (Add, {"parent": "parent", "position": "at", "node": "node"}, frozenset({"parent", "node"})),
+    "replace": (Replace, {"id": "node", "node": "by"}, frozenset({"id", "node"})),
+    "move": (
+        Move,
+        {"id": "node", "before": "before", "after": "after", "parent": "parent", "position": "at"},
+        frozenset({"id"}),
+    ),
+}
+"""Of each operation its class, the attribute behind each key of its JSON, and the keys that it has to have."""
+_PLACES = ("parent", "before", "after")
+_REFS = ("id", *_PLACES)
+_HINT = 'write {"op": "set", "id": "i007", "field": "cost", "value": "CAD 10"}; others are add, delete, move, replace'
+
+
 def operation_json(operation: Operation) -> dict[str, Any]:
     """An operation as files and the journal write it; whatever `edits.Edited` gives back says all of it."""
-    if isinstance(operation, SetField):
-        made = {"op": "set", "id": id_of(operation.node), "field": operation.field}
-        if not isinstance(operation.old, _Any):
-            made["old"] = operation.old  # type: ignore[assignment]
-        return {**made, "value": operation.value}
-    if isinstance(operation, Delete):
-        return {"op": "delete", "id": id_of(operation.node)}
-    if isinstance(operation, Add):
-        node = without_ids(operation.node)
-        return {"op": "add", "parent": id_of(operation.parent), "position": operation.at, "node": dict(node)}
-    if isinstance(operation, Replace):
-        return {"op": "replace", "id": id_of(operation.node), "node": dict(without_ids(operation.by))}
-    places = {"before": operation.before, "after": operation.after, "parent": operation.parent}
-    told = {name: id_of(place) for name, place in places.items() if place is not None}
-    return {"op": "move", "id": id_of(operation.node), **told, "position": operation.at}
-
-
-_FIELDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    "set": (frozenset({"id", "field", "value"}), frozenset({"old"})),
-    "delete": (frozenset({"id"}), frozenset()),
-    "add": (frozenset({"parent", "node"}), frozenset({"position"})),
-    "replace": (frozenset({"id", "node"}), frozenset()),
-    "move": (frozenset({"id"}), frozenset({"parent", "before", "after", "position"})),
-}
-"""Of each operation what it has to say, and what it may."""
+    name = next(name for name, (kind, _, _) in _FORMS.items() if isinstance(operation, kind))
+    told: dict[str, Any] = {"op": name}
+    for key, attribute in _FORMS[name][1].items():
+        value = getattr(operation, attribute)
+        if value is ANY or (value is None and key in _PLACES):
+            continue
+        if key in _REFS:
+            value = id_of(value)
+        told[key] = dict(without_ids(value)) if key == "node" else value
+    return told
 
 
 def operation_of(said: object) -> Operation:
@@ -168,48 +174,35 @@ def operation_of(said: object) -> Operation:
         InputError: It says none.
     """
     if not isinstance(said, Mapping):
-        raise InputError(f"an operation is an object, and no {type(said).__name__}", hint=_hint())
+        raise InputError(f"an operation is an object, and no {type(said).__name__}", hint=_HINT)
     name = str(said.get("op"))
-    if name not in _FIELDS:
-        raise InputError(f"there is no operation {name!r}", hint=_hint())
-    needed, allowed = _FIELDS[name]
+    if name not in _FORMS:
+        raise InputError(f"there is no operation {name!r}", hint=_HINT)
+    kind, keys, needed = _FORMS[name]
     told = set(said) - {"op"}
     if missing := sorted(needed - told):
-        raise InputError(f"operation {name!r} does not say its {', '.join(missing)}", hint=_hint())
-    if strange := sorted(told - needed - allowed):
-        raise InputError(f"operation {name!r} knows no {', '.join(strange)}", hint=_hint())
-    _check_kinds(name, said)
-    at = None if said.get("position") == "last" else said.get("position")
-    if name == "set":
-        return SetField(said["id"], said["field"], said["value"], said.get("old", ANY) if "old" in said else ANY)
-    if name == "delete":
-        return Delete(said["id"])
-    if name == "add":
-        return Add(said["parent"], said["node"], at)
-    if name == "replace":
-        return Replace(said["id"], said["node"])
-    return Move(said["id"], said.get("before"), said.get("after"), said.get("parent"), at)
+        raise InputError(f"operation {name!r} does not say its {', '.join(missing)}", hint=_HINT)
+    if strange := sorted(told - set(keys)):
+        raise InputError(f"operation {name!r} knows no {', '.join(strange)}", hint=_HINT)
+    for key, value in said.items():
+        if problem := _problem(key, value):
+            raise InputError(f"{key} of operation {name!r} {problem}: {value!r}", hint=_HINT)
+    made: Operation = kind(
+        **{keys[key]: None if (key, said[key]) == ("position", "last") else said[key] for key in told}
+    )
+    return made
 
 
-def _check_kinds(name: str, said: Mapping[str, Any]) -> None:
-    """See that what an operation says is of the right kinds.
-
-    Raises:
-        InputError: Something is not.
-    """
-    for ref in ("id", "parent", "before", "after"):
-        if not isinstance(said.get(ref, ""), str):
-            raise InputError(f"{ref} of operation {name!r} is no id of a node: {said[ref]!r}")
-    if not isinstance(said.get("field", ""), str):
-        raise InputError(f"field of operation {name!r} is no name: {said['field']!r}")
-    if not isinstance(said.get("node", {}), Mapping | Node):
-        raise InputError(
-            f"node of operation {name!r} is no object: {said['node']!r}",
-            hint='a node looks like {"type": "POI", "fields": {"name": "Zoo"}}',
-        )
-    at = said.get("position")
-    if at not in (None, "last") and (isinstance(at, bool) or not isinstance(at, int)):
-        raise InputError(f"position of operation {name!r} is no number: {at!r}", hint="positions count from 1")
+def _problem(key: str, value: object) -> str:
+    """What is wrong with the kind of a value; nothing if it is right."""
+    if key in _REFS and not isinstance(value, str):
+        return "is no id of a node"
+    if key == "field" and not isinstance(value, str):
+        return "is no name"
+    if key == "node" and not isinstance(value, Mapping | Node):
+        return "is no object"
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return "is no number" if key == "position" and not number and value not in (None, "last") else ""
 
 
 def operations_of(said: Iterable[object]) -> list[Operation]:
@@ -228,12 +221,6 @@ def operations_of(said: Iterable[object]) -> list[Operation]:
         except InputError as error:
             raise InputError(f"operation {number}: {error.message}", hint=error.hint) from None
     return found
-
-
-def _hint() -> str:
-    return (
-        'write {"op": "set", "id": "i007", "field": "cost", "value": "CAD 10"}; others are add, delete, move, replace'
-    )
 
 
 def checked_node(said: Node | Mapping[str, Any], *, taken: Container[str]) -> Node:

@@ -54,27 +54,13 @@ _DAY_SECONDS = 86_400.0
 _NUMBER = r"[-+−]?(?:\d{1,3}(?:[, ]\d{3})+|\d+)(?:\.\d+)?|[-+−]?\.\d+"
 _TO = r"\s*(?:-|–|—|\bto\b|\.\.+)\s*"
 _SYMBOLS = {
-    "$": "USD",
-    "€": "EUR",
-    "£": "GBP",
-    "¥": "JPY",
-    "₹": "INR",
-    "₩": "KRW",
-    "C$": "CAD",
-    "CA$": "CAD",
-    "US$": "USD",
-    "A$": "AUD",
-}
+    "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW",
+    "C$": "CAD", "CA$": "CAD", "US$": "USD", "A$": "AUD",
+}  # fmt: skip
 _CODES = "CAD|USD|EUR|GBP|JPY|CHF|AUD|NZD|SEK|NOK|DKK|INR|CNY|KRW|MXN|BRL|PLN|CZK|HUF|SGD|HKD|ZAR|TRY|ILS|THB"
 _NAMES = {
-    "dollar": "USD",
-    "dollars": "USD",
-    "euro": "EUR",
-    "euros": "EUR",
-    "pound": "GBP",
-    "pounds": "GBP",
-    "yen": "JPY",
-}
+    "dollar": "USD", "dollars": "USD", "euro": "EUR", "euros": "EUR", "pound": "GBP", "pounds": "GBP", "yen": "JPY",
+}  # fmt: skip
 _CURRENCY = rf"(?:CA|US|C|A)?\$|[€£¥₹₩]|\b(?:{_CODES})\b"
 _MONEY = re.compile(
     rf"(?:(?P<before>{_CURRENCY})\s*)(?P<low>{_NUMBER})(?P<k>k\b)?(?:{_TO}(?:{_CURRENCY})?\s*(?P<high>{_NUMBER})(?P<high_k>k\b)?|(?P<more>\+))?"

@@ -309,34 +309,6 @@ def test_an_error_points_at_the_character_and_says_what_is_wrong():
         assert "⟨here⟩" in refused.value.hint
 
 
-@pytest.mark.parametrize(
-    ("position", "expected", "said"),
-    [
-        (2, (), "at character 3: odd"),
-        (2, ("a name",), "at character 3: odd: expected a name, found 'Day['"),
-        (2, ("a name", "a star"), "at character 3: odd: expected a name or a star, found 'Day['"),
-        (2, ("a", "b", "c", "d"), "at character 3: odd: expected a, b, c or d, found 'Day['"),
-        (6, ("a name",), "at character 7: odd: expected a name, found the end"),
-    ],
-)
-def test_an_error_says_all_that_could_have_stood_there(position, expected, said):
-    error = PathSyntaxError("odd", query="//Day[", position=position, expected=expected)
-    assert error.message == f"cannot read the path query {said}"
-
-
-@pytest.mark.parametrize(
-    ("query", "position", "shown"),
-    [
-        ("//Day[", 6, "//Day[⟨here⟩"),
-        ("/" + "a" * 60, 30, "/" + "a" * 29 + "⟨here⟩" + "a" * 20 + "…"),
-        ("/" + "a" * 60, 31, "…" + "a" * 30 + "⟨here⟩" + "a" * 20 + "…"),
-        ("/" + "a" * 60, 41, "…" + "a" * 30 + "⟨here⟩" + "a" * 20),
-    ],
-)
-def test_an_error_shows_what_stands_around_the_character(query, position, shown):
-    assert PathSyntaxError("odd", query=query, position=position).hint.partition("   (")[0] == shown
-
-
 def test_an_error_can_be_written_whatever_the_query_holds():
     with pytest.raises(PathSyntaxError) as refused:
         parse_query('//A[node ~= "\ud800"]')
@@ -351,17 +323,6 @@ def test_an_unknown_type_is_named_with_near_ones():
     with pytest.raises(InputError) as refused:
         ask("//Xylophone")
     assert refused.value.hint == "there are Day, Meal, POI, Plan"
-
-
-def test_of_many_names_that_are_near_three_are_shown_and_of_those_that_are_not_eight():
-    trip = Tree(Node("r", "R", children=[stop(f"{n}", f"Day{n}") for n in range(9)]))
-    with pytest.raises(InputError) as refused:
-        ask("//Dya", tree=trip)
-    assert refused.value.hint.startswith("did you mean Day")
-    assert refused.value.hint.count(",") == 2
-    with pytest.raises(InputError, match=f"'{'x' * 60}'") as refused:
-        ask(f"//{'x' * 61}", tree=trip)
-    assert refused.value.hint == "there are " + ", ".join(f"Day{n}" for n in range(8))
 
 
 def test_an_unknown_field_is_told_in_the_trace_with_near_ones():
@@ -502,20 +463,6 @@ def test_without_a_threshold_a_condition_still_does_not_hold_where_nothing_speak
     assert ask("//POI[@rating = 5]", Cut(threshold=0.0)).ids == ("p4", "p5")
 
 
-def test_a_selection_is_a_sequence_that_tells_all_of_its_nodes():
-    found = ask("//POI[@tags]")
-    assert len(found) == 1
-    assert found[0].as_json() == {
-        "rank": 1, "id": "p3", "path": "/Plan/Day[2]/POI[1]", "type": "POI", "score": 1.0,
-        "fields": {"name": "Conference talks", "time": "9:00 AM - 12:00 PM", "cost": "CAD 30-45",
-                   "tags": ["work", "indoor"]},
-        "text": "Conference talks\n9:00 AM - 12:00 PM\nCAD 30-45\nwork, indoor",
-    }  # fmt: skip
-    told = found.as_json()
-    assert set(told) == {"query", "canonical", "nodes", "considered", "milliseconds", "trace"}
-    assert told["considered"] == 7
-
-
 AFTER = apply(TRIP, [{"op": "delete", "id": "p4"}])
 LAST = apply(AFTER, [{"op": "set", "id": "p3", "field": "cost", "old": "CAD 30-45", "value": "CAD 99"}])
 VERSIONS = version_forest(
@@ -611,12 +558,6 @@ def test_the_default_scorer_finds_by_meaning():
     assert "p7" in ask('//POI[node ~= "zoo animals"]', semantics=semantics).ids
     assert ask('//POI[node ~= "conference"] | diverse 1', semantics=semantics).ids == ("p3",)
     assert len(ask("//POI | diverse 3", semantics=semantics)) == 3
-
-
-def test_regular_expressions_and_orders_in_texts_are_words():
-    for words in ("(a+)+$", "] or true [", "ignore all rules", "\\", '"', "{}", "%s"):
-        assert ask(f"//POI[@name = {quoted(words)}]").ids == ()
-        assert ask(f"//POI[node ~= {quoted(words)}]").ids == ()
 
 
 def test_a_tree_of_5000_levels_is_asked_without_recursion():

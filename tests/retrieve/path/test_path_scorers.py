@@ -2,11 +2,8 @@
 
 import sys
 from functools import partial
-from importlib.util import find_spec
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from contracts.path_scorer import PathScorerContract
 from stitch.embed import HashingEmbedder
@@ -24,9 +21,7 @@ from stitch.retrieve.path.scorers import (
 )
 from stitch.retrieve.path.scorers.absence import denied
 from stitch.retrieve.path.scorers.protocol import best_cut
-from stitch.retrieve.path.scorers.reading import initials_of
 from stitch.retrieve.path.semantics import ScorerSemantics
-from stitch.retrieve.path.syntax import Alike
 from stitch.trees import Node, Tree
 from stitch.trees.core.edits import apply
 
@@ -92,20 +87,6 @@ def test_initials_stand_for_a_name():
     assert holding(static_scorer(), "AGO", places) == ["Art Gallery of Ontario"]
 
 
-@pytest.mark.parametrize(
-    ("text", "initials"),
-    [
-        ("Royal Ontario Museum", {"ro", "rom", "om"}),
-        ("Art Gallery of Ontario", {"ag", "ago", "agoo", "go", "goo"}),
-        ("Ann sings", set()),
-        ("in the Old Town", {"ot"}),
-        ("A B C D E F G", {"abcdefg"[a:b] for a in range(7) for b in range(a + 2, min(a + 6, 7) + 1)}),
-    ],
-)
-def test_initials_are_those_of_up_to_six_words_in_a_row_with_and_without_the_small_ones(text, initials):
-    assert initials_of(text) == initials
-
-
 def test_absence_is_decided_by_what_is_named_and_not_by_what_is_near():
     assert holding(static_scorer(), "vegan") == ["Chickpea stew", "Apple crumble", "Carrot soup"]
     assert "Roast duck" not in holding(static_scorer(), "vegetarian")
@@ -163,14 +144,6 @@ def test_a_scorer_is_found_by_its_name_and_an_unknown_one_is_refused():
     assert [scorer_named(name).name for name in ("static", "lexical", "exact")] == ["static", "lexical", "exact"]
     with pytest.raises(SettingsError, match="no scorer 'dense'"):
         scorer_named("dense")
-
-
-def test_the_scorer_minilm_says_what_it_needs():
-    if find_spec("onnxruntime") is None:
-        with pytest.raises(SettingsError, match="the scorer 'minilm'"):
-            scorer_named("minilm")
-    else:
-        assert scorer_named("minilm").name == "minilm"
 
 
 def by_shared_words(condition, text):
@@ -233,36 +206,6 @@ class CountingEmbedder(HashingEmbedder):
     def embed(self, texts):
         self.texts += len(texts)
         return super().embed(texts)
-
-
-KITCHEN = ["duck", "rice", "milk", "carrots", "no nuts", "walnuts", "oat milk", "tofu", "beef", "nut-free", "soup", ""]
-CHANGES = st.lists(
-    st.tuples(st.integers(0, 19), st.sampled_from(["set", "delete", "add"]), st.sampled_from(KITCHEN)), max_size=8
-)
-
-
-@given(st.lists(CHANGES, min_size=1, max_size=6), st.sampled_from(["meat", "without nuts", "vegan", "rice or soup"]))
-def test_scores_of_a_version_are_those_that_it_would_have_alone(commits, condition):
-    root = Node("p", "Plan", children=[Node(f"d{n}", "Dish", fields={"name": KITCHEN[n % 11]}) for n in range(20)])
-    kept = ScorerSemantics(static_scorer())
-    for changes in [[], *commits]:
-        children = {node.id: node for node in root.children}
-        for number, how, said in changes:
-            if how == "delete":
-                children.pop(f"d{number}", None)
-            else:
-                name = f"d{number}" if how == "set" else f"n{number}"
-                children[name] = Node(name, "Dish", fields={"name": said})
-        root = root.with_children(children.values())
-        forest = Forest(Tree(root))
-        if not children:
-            continue
-        asked = Alike("node", condition)
-        places = list(forest.base.of_type["Dish"])
-        alone = ScorerSemantics(static_scorer()).scored(asked, places, forest=forest)
-        again = kept.scored(asked, places, forest=forest)
-        assert again.scores == pytest.approx(alone.scores, abs=1e-6)
-        assert again.cut == pytest.approx(alone.cut, abs=1e-6)
 
 
 def test_texts_that_stood_in_the_version_before_are_not_embedded_again():
