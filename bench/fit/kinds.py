@@ -17,14 +17,14 @@ from stitch.text import kinds
 from stitch.text.words import stem
 
 SENSES = 3
-"""How many meanings of a word are taken: rarer ones bring in more that is wrong than they find."""
+"""The most meanings of a word: rarer ones bring in more that is wrong than they find."""
 _LIVING = ("05", "20")
 """WordNet's files of animals and plants: what is written with a capital letter there is a Latin name."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Concept(NamedTuple):
-    """What some words mean.
+    """A meaning of some words.
 
     Args:
         file: The number of the file of WordNet that holds it, such as that of animals or that of foods.

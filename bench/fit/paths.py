@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Fitted = SimilarityScorer | PointwiseScorer
 
 STRENGTH = 0.003
-"""How far the data may move the weights from nothing; of .1 to .001 the best by folds and over domains."""
+"""The inverse of the ridge; of .1 to .001 the best by folds and over domains."""
 STRENGTHS = {"lexical": 0.2}
 """The same of a scorer with few features."""
 FOLDS = 8
@@ -150,7 +150,7 @@ def _folds(
 
 
 def alike(examples: Sequence[Example]) -> Callable[[Example], str]:
-    """Which conditions stay together: those that share a word, or most of their nodes."""
+    """The groups of conditions that stay together: those that share a word, or most of their nodes."""
     names: dict[int, int] = {}
     for place, example in enumerate(examples):
         same = [other for other in range(place) if _same(example.gold, examples[other].gold)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Done(NamedTuple):
-    """What became of a request."""
+    """The outcome of a request."""
 
     outcome: Outcome
     kind: bool
@@ -31,7 +31,7 @@ class Done(NamedTuple):
     calls: int
     tokens: int
     unusable: str
-    """Why the model's reply could not be used; empty if it could."""
+    """The reason why the model's reply could not be used; empty if it could."""
 
 
 def run_in_words(domain: TreeSet, model: LanguageModel, *, program: TreeProgram | None = None) -> list[Done]:

@@ -1,4 +1,4 @@
-"""What a request found, compared with gold."""
+"""Outcomes of requests, compared with gold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PARTS = ("exact", "semantic", "mixed", "version")
 
 
 class Outcome(NamedTuple):
-    """What a request found."""
+    """The outcome of a request."""
 
     request: Request
     found: frozenset[str]
@@ -20,13 +20,13 @@ class Outcome(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Which share of what was found is right."""
+        """The share of what was found that is right."""
         counted = self.found - self.request.may
         return len(counted & self.request.must) / len(counted) if counted else float(not self.request.must)
 
     @property
     def recall(self) -> float:
-        """Which share of what is right was found."""
+        """The share of what is right that was found."""
         return len(self.found & self.request.must) / len(self.request.must) if self.request.must else 1.0
 
     @property

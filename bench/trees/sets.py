@@ -17,7 +17,7 @@ Line = Mapping[str, Any]
 
 
 class Request(NamedTuple):
-    """What somebody asked for, how it is said as path queries, and which nodes are right."""
+    """A request in words and as path queries, with the right nodes."""
 
     id: str
     kind: str

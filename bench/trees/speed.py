@@ -1,4 +1,4 @@
-"""How long path queries and commits take on a tree of 10,000 nodes, for `stitch bench perf`."""
+"""Times of path queries and commits on a tree of 10,000 nodes, for `stitch bench perf`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def sample_tree(rng: random.Random) -> Tree:
 
 
 def measure_trees(seed: int = 0) -> dict[str, float]:
-    """What queries, commits and opening cost; of two conditions in words, also the first time and after a commit."""
+    """Times of queries, commits and opening; of two conditions in words, also the first time and after a commit."""
     tree = sample_tree(random.Random(seed))
     forest, semantics = Forest(tree), ScorerSemantics(static_scorer())
 

@@ -41,11 +41,11 @@ class Semantics(Protocol):
     """Whoever scores semantic conditions."""
 
     def scored(self, condition: Alike, places: Sequence[int], *, forest: Forest) -> Scored:
-        """How likely it is that the node at each place fulfils the condition."""
+        """The score of the node at each place."""
         ...
 
     def apart(self, places: Sequence[int], *, forest: Forest) -> Callable[[int, int], float]:
-        """How alike two of some nodes are, from 0 to 1, by their numbers among them."""
+        """The likeness of two of some nodes, from 0 to 1, by their numbers among them."""
         ...
 
 
@@ -151,7 +151,7 @@ class Judge:
         )
 
     def share(self, evidence: Evidence, places: list[int]) -> Row:
-        """What evidence is as a number: of `avg`, the share of nodes of which the condition holds; else the score."""
+        """Evidence as a number: of `avg`, the share of nodes of which the condition holds; else the score."""
         steps, asked = _asked(evidence.path.steps)
         if evidence.how != "avg" or asked is None:
             return self.evidence(evidence, places).scores
@@ -321,7 +321,7 @@ def _constants(condition: Compare | In) -> tuple[str, list[Value]] | None:
 
 
 def _key(values: Sequence[Value]) -> tuple[str, float] | None:
-    """What to order by: of a range its middle, of several values the first; None of words."""
+    """The key to order by: of a range its middle, of several values the first; None of words."""
     for value in values:
         if value.kind != "words":
             return ("amount" if value.kind in ("number", "money") else value.kind), (value.low + value.high) / 2

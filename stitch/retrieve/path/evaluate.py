@@ -23,7 +23,7 @@ from stitch.retrieve.path.trace import SHORT_KEPT, Short, Trace
 
 @dataclass(frozen=True)
 class Cut:
-    """What is enough.
+    """The cut of results.
 
     Args:
         threshold: From which score on a semantic condition holds; .5 is "as likely as not". None leaves it to the

@@ -1,4 +1,4 @@
-"""What a query is asked of: a tree, and trees that stand below some of its nodes, such as versions of an artifact.
+"""Forests that queries are asked of: a tree, and trees below some of its nodes, such as versions of an artifact.
 
 A *place* is a number for a node of any of these trees, in document order within a tree. Trees below nodes are asked for
 when a path enters them, so that a thousand versions cost what is read of them.

@@ -25,7 +25,7 @@ class Follows(Protocol):
         ...
 
     def share(self, evidence: Evidence, places: list[int]) -> Row:
-        """What evidence is as a number, from each place."""
+        """Evidence as a number, from each place."""
         ...
 
 
@@ -61,7 +61,7 @@ class Operands:
         return [self._total(operand.how, values) for values in found]
 
     def column(self, tree: Tree, field: str) -> Mapping[int, str]:
-        """What the nodes of a tree say in a field; `@id` is the id, unless a field has this name."""
+        """The values of a field of a tree; `@id` is the id, unless a field has this name."""
         column = tree.column(field)
         if field == ID and not column:
             return {place: node.id for place, node in enumerate(tree.nodes)}
@@ -117,7 +117,7 @@ class Operands:
 
 
 def read_all(said: str) -> Values:
-    """What a field says; of several values, each."""
+    """The values of a field; of several values, each."""
     return [read_value(each) for each in said.values] if isinstance(said, Several) else [read_value(said)]
 
 
@@ -130,7 +130,7 @@ def _number(number: float) -> Value:
 
 
 def said_value(said: float | str | bool) -> Value:
-    """What the query says, as a value. A number in quotes that is compared by `=` is compared as it is written."""
+    """A literal of the query as a value. A number in quotes that is compared by `=` is compared as it is written."""
     if isinstance(said, bool):
         return Value("boolean", float(said), float(said), "", str(said).lower())
     if isinstance(said, str):

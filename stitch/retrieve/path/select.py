@@ -65,16 +65,16 @@ class SelectedNode:
 
 @dataclass(frozen=True)
 class NodeSelection:
-    """What a query found: a sequence of nodes by rank."""
+    """The result of a query: a sequence of nodes by rank."""
 
     query: str
     canonical: str
     found: tuple[tuple[str, tuple[int, ...], float], ...]
     """By rank: the id, the places (of several versions), and the score."""
     forest: Forest | None = field(repr=False)
-    """Where it was found; None if that is elsewhere, and `told` says what was."""
+    """The forest that was asked; None if it is elsewhere, and `told` has the nodes."""
     considered: int
-    """How many nodes the last step of the query reached before its conditions."""
+    """The number of nodes that the last step of the query reached before its conditions."""
     milliseconds: float
     trace: tuple[Stage, ...]
     told: tuple[SelectedNode, ...] = field(repr=False, default=())
@@ -181,7 +181,7 @@ def _asks_in_words(query: Query) -> bool:
 def _taken_away(
     query: Query, forest: Forest, earlier: Forest, *, semantics: Semantics, cut: Cut, trace: Trace
 ) -> list[tuple[int, float]]:
-    """What the versions that a query asks for took away: `//Version[message ~= "poster"]//POI[node ~= "poster"]`.
+    """Nodes that the versions of a query took away: `//Version[message ~= "poster"]//POI[node ~= "poster"]`.
 
     Only asked where the versions themselves have nothing that fits.
     """

@@ -53,7 +53,7 @@ class ScorerSemantics:
         return Scored(scores, sum(count * cut for count, cut in cuts) / total if total else 0.5)
 
     def apart(self, places: Sequence[int], *, forest: Forest) -> Callable[[int, int], float]:
-        """How many of their words two nodes have in common, as a share of all they say."""
+        """The share of their words that two nodes have in common."""
         said = []
         for place in places:
             passage = _passage(forest.tree_of(place), forest.position(place), "node")
@@ -68,7 +68,7 @@ class ScorerSemantics:
 
 @text_cache(maxsize=64)
 def _of_types(tree: _Same, types: tuple[str, ...], target: str) -> tuple[dict[int, int], Passages]:
-    """Which passage each position of some types has, and the passages."""
+    """The passages of some types, and the number of each position among them."""
     found = sorted(position for type_ in types for position in tree.tree.of_type.get(type_, ()))
     return {position: place for place, position in enumerate(found)}, passages_of(tree.tree, found, target=target)
 
@@ -86,7 +86,7 @@ class _Same(NamedTuple):
 
 
 def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passages:
-    """What is read of nodes.
+    """The passages of nodes.
 
     Args:
         tree: Where they are.
@@ -98,7 +98,7 @@ def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passage
 
 @text_cache(maxsize=65_536)
 def _in_words(field: str, value: str) -> str:
-    """What a field says in words.
+    """The words of a field.
 
     Numbers, times and the like say nothing: they are for typed conditions. Of a field that says "yes", the name of the
     field is what is said: `waterproof="yes"`.
@@ -119,7 +119,7 @@ _DIGIT = re.compile(r"\d")
 _LONGEST_TRUTH = 20
 """Characters; "true" and its like are shorter."""
 _PLAIN_AMOUNT = re.compile(r"[€$£]?[0-9]+(?:\.[0-9]+)?")
-"""What is no words for sure, at a glance."""
+"""Values that are no words for sure, at a glance."""
 _NAME_PART = re.compile(r"^(?:is|has)(?=[A-Z_-])[_-]?|[_-]+|(?<=[a-z])(?=[A-Z])")
 
 

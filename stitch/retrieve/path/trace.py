@@ -1,4 +1,4 @@
-"""What a query did, step by step, so that an empty result explains itself."""
+"""Traces of queries, step by step, so that an empty result explains itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 TAKEN_AWAY = "taken away"
 """The stage in which nodes are looked for that versions took away."""
 SHORT_KEPT = 5
-"""How many nodes that fell short are kept of each condition, the nearest first."""
+"""Nodes that fell short, kept of each condition, the nearest first."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Stage:
     short: tuple[Short, ...] = ()
     notes: Counter[str] = field(default_factory=Counter)
     scored: dict[str, int] = field(default_factory=dict)
-    """How many nodes were scored for each semantic condition."""
+    """The number of nodes scored for each semantic condition."""
 
     def as_json(self) -> dict[str, Any]:
         """As printed by `--json`."""

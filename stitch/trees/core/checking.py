@@ -11,7 +11,7 @@ from stitch.trees.core.nodes import Node, Tree
 
 
 def faults_of(log: TreeLog) -> Iterator[str]:
-    """What is wrong with a tree: versions that do not come of those before by their operations, or break their schema.
+    """Faults of a tree: versions that do not come of those before by their operations, or break their schema.
 
     Every version is made again from the first one on; a tree that is kept whole has to be what that gives.
     """

@@ -1,4 +1,4 @@
-"""What changed a tree, when, by whom and why; and a tree as the journal keeps it."""
+"""Commits of a tree, and a tree as the journal keeps it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Commit(NamedTuple):
     time: str
     """When, as whoever committed says it in ISO 8601; else as `recorded`, in UTC."""
     recorded: float
-    """When it was committed, in Unix seconds."""
+    """The time of the commit in Unix seconds."""
     author: str
     """A person, an agent or a model."""
     message: str
     operations: tuple[Mapping[str, Any], ...]
-    """What was done, as JSON; nothing open, so that it can be done again."""
+    """The operations as JSON; nothing open, so that they can be done again."""
     schema: Mapping[str, Any] | None = None
     """The schema from here on, if it is another."""
     redacted: Mapping[str, int] = {}
-    """How many secrets of each kind were taken out of what came in with it."""
+    """The number of secrets of each kind that were taken out of what came in with it."""
     snapshot: bool = False
     """Whether the whole tree is kept beside it."""
     whole: str = ""
@@ -76,7 +76,7 @@ class Erased(NamedTuple):
 
 
 Entry: TypeAlias = Commit | Branch | Erased
-"""What the journal keeps of a tree."""
+"""An entry of a tree in the journal."""
 
 
 def dump_commit(commit: Commit) -> bytes:
@@ -88,7 +88,7 @@ def dump_commit(commit: Commit) -> bytes:
 
 
 def digest_of(payload: bytes) -> str:
-    """What shows whether bytes are as they were written."""
+    """A digest that shows whether bytes are as they were written."""
     return blake2b(payload, digest_size=8).hexdigest()
 
 
@@ -103,7 +103,7 @@ def dump_branch(branch: Branch) -> bytes:
 
 
 def load_entry(payload: bytes) -> Entry:
-    """What the journal keeps of a tree.
+    """An entry of a tree in the journal.
 
     Raises:
         JournalError: It is damaged.

@@ -1,4 +1,4 @@
-"""What is otherwise in one tree than in another, by ids; and the operations that make the one into the other."""
+"""Differences of two trees by ids, and the operations that make the one into the other."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Changed(NamedTuple):
 
 
 class TreeDiff(NamedTuple):
-    """What is otherwise in one tree than in another."""
+    """The difference of two trees."""
 
     added: tuple[Place, ...]
     """Nodes with all below them; what is below one of them is not named again."""
@@ -53,7 +53,7 @@ class TreeDiff(NamedTuple):
     moved: tuple[Moved, ...]
     changed: tuple[Changed, ...]
     operations: tuple[Operation, ...]
-    """What makes the first tree into the second."""
+    """The operations that make the first tree into the second."""
 
     def __bool__(self) -> bool:
         return bool(self.operations)
@@ -75,7 +75,7 @@ class TreeDiff(NamedTuple):
 
 
 def diff(before: Tree, after: Tree) -> TreeDiff:
-    """What is otherwise in `after`; its operations done to `before` give `after`.
+    """The difference of two trees; its operations done to `before` give `after`.
 
     Nodes are the same if their ids and types are: a node never becomes one of another type.
 

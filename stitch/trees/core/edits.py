@@ -61,7 +61,7 @@ def apply(tree: Tree, operations: Iterable[Operation | Mapping[str, Any]], *, sc
 
 
 def inverse(tree: Tree, operations: Iterable[Operation | Mapping[str, Any]]) -> tuple[Operation, ...]:
-    """What brings the tree after operations back to the tree before.
+    """The operations that bring the tree after back to the tree before.
 
     Raises:
         EditRefusedError: They cannot be done.

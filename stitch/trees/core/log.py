@@ -33,7 +33,7 @@ _SNAPSHOT_SHARE = 8
 
 
 class NewCommit(NamedTuple):
-    """What is to be committed."""
+    """A commit to be made."""
 
     operations: Sequence[Operation]
     author: str

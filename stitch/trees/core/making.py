@@ -29,7 +29,7 @@ _LABELS = ("name", "title", "label", "key", "index", "text")
 
 
 class Said:
-    """What a file says of a node; children are put in as they are read."""
+    """A node as a file says it; children are put in as they are read."""
 
     __slots__ = ("children", "fields", "id", "type")
 
@@ -142,7 +142,7 @@ def of_value(said: object, *, form: str) -> Said:
 
 
 def of_mapping(said: Mapping[str, Any], *, root_type: str = ROOT_TYPE) -> Said:
-    """What a dictionary says, such as JSON holds.
+    """The tree of a dictionary, such as JSON holds.
 
     The keys `id`, `type`, `fields` and `children` mean what they are called. Of any other a plain value is a field, a
     list of plain values a field with commas between, a dictionary is a child of that type, and a list of dictionaries
@@ -225,7 +225,7 @@ def check_depth(node: Node) -> None:
 
 
 def height(node: Node) -> int:
-    """How many levels a node has, its own included; no more than one over the limit is counted."""
+    """The levels of a node, its own included; no more than one over the limit is counted."""
     level: Collection[Node] = [node]
     depth = 0
     while level and depth <= MAX_DEPTH:
@@ -235,12 +235,12 @@ def height(node: Node) -> int:
 
 
 def too_deep() -> InputError:
-    """What is raised of a tree that is too deep."""
+    """The error of a tree that is too deep."""
     return InputError(
         f"the tree is more than {MAX_DEPTH} levels deep", hint="a structure that contains itself looks so"
     )
 
 
 def too_large() -> InputError:
-    """What is raised of a tree that is too large."""
+    """The error of a tree that is too large."""
     return InputError(f"the tree has more than {MAX_NODES} nodes", hint="make several trees of it")

@@ -1,4 +1,4 @@
-"""What types, fields, ids and texts of a tree may be: the same in every format that is read."""
+"""Rules for types, fields, ids and texts of a tree: the same in every format that is read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stitch.errors import InputError
 MAX_NODES = 500_000
 """The largest tree."""
 MAX_DEPTH = 100
-"""How deep a tree may be, its root included: whatever is deeper is no document that a person or an agent made."""
+"""The most levels of a tree, its root included: whatever is deeper is no document that a person or an agent made."""
 MAX_FIELD_CHARS = 1_000_000
 """The longest value of a field."""
 MAX_FILE_BYTES = 256 << 20
@@ -64,7 +64,7 @@ def node_id(value: str) -> str:
 
 
 def field_text(value: object, *, field: str) -> str:
-    """What a field says: texts without control characters, numbers and truth values as JSON writes them.
+    """The text of a field: without control characters, numbers and truth values as JSON writes them.
 
     Raises:
         InputError: It is neither, or too long.

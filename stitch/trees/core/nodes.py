@@ -109,12 +109,12 @@ _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
 def own_text(node: Node) -> str:
-    """What a node says itself: the values of its fields, one a line, in their order."""
+    """The text of a node itself: the values of its fields, one a line, in their order."""
     return "\n".join(value for value in node.fields.values() if value)
 
 
 def whole_text(node: Node) -> str:
-    """What a node says with all that it contains, in document order."""
+    """The text of a node with all that it contains, in document order."""
     return "\n".join(said for below in node.walk() if (said := own_text(below)))
 
 
@@ -204,7 +204,7 @@ class Tree:
         return found
 
     def column(self, field: str) -> Mapping[int, str]:
-        """What each node says in a field, by position; nodes without it are left out. Made once a field."""
+        """The values of a field by position; nodes without it are left out. Made once a field."""
         found = self._columns.get(field)
         if found is None:
             found = {
@@ -279,7 +279,7 @@ class Tree:
         return numbers
 
     def path(self, id: str) -> str:  # noqa: A002 - the word of the domain
-        """Where a node stands now: `/Plan/Day[2]/POI[1]`. Numbers count children of one type; the root has none.
+        """The path of a node now: `/Plan/Day[2]/POI[1]`. Numbers count children of one type; the root has none.
 
         Raises:
             InputError: No node has this id.

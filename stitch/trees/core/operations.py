@@ -1,4 +1,4 @@
-"""What can be done to a tree: operations on ids, and how they are written in files and in the journal."""
+"""Operations on trees by ids, and their form in files and in the journal."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def operation_of(said: object) -> Operation:
 
 
 def _problem(key: str, value: object) -> str:
-    """What is wrong with the kind of a value; nothing if it is right."""
+    """The fault of the kind of a value; empty if it is right."""
     if key in _REFS and not isinstance(value, str):
         return "is no id of a node"
     if key == "field" and not isinstance(value, str):

@@ -45,13 +45,13 @@ def keys_of(journal: Journal, tenant: str, name: str) -> list[str]:
 
 
 def no_tree(name: str, known: Sequence[str]) -> InputError:
-    """What is raised where a tree is named that is not there."""
+    """The error where a tree is named that is not there."""
     there = f"there are {some_of(known)}" if known else "`stitch tree create NAME FILE` makes one"
     return InputError(f"no tree {name!r} in this memory", hint=there)
 
 
 def texts_of(journal: Journal, tenant: str, *, keys: Collection[str] | None = None) -> Iterator[str]:
-    """What a tenant's trees say in any version: names, ids, values, messages, authors; of all, or of some records.
+    """Texts of a tenant's trees in any version: names, ids, values, messages, authors; of all, or of some records.
 
     Types and names of fields are no words of anybody, and times neither.
     """
@@ -63,7 +63,7 @@ def texts_of(journal: Journal, tenant: str, *, keys: Collection[str] | None = No
 
 
 def texts_said(said: Any) -> Iterator[str]:
-    """What a record says: a whole tree, a commit or a branch."""
+    """Texts of a record: a whole tree, a commit or a branch."""
     if isinstance(said, list):
         for name, _, fields, _ in said:
             yield name

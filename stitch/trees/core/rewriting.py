@@ -73,7 +73,7 @@ def rewritten(log: TreeLog, *, nodes: Collection[str], versions: Collection[str]
 
 
 class _Plan:
-    """What is left of a tree.
+    """The rest of a tree.
 
     Args:
         log: The tree.
@@ -128,7 +128,7 @@ class _Plan:
         return without(tree, self.nodes) if any(id_ in tree for id_ in self.nodes) else tree.root
 
     def records(self) -> Iterator[NewRecord]:
-        """What is left, in order: the log, and whole trees beside it."""
+        """Records of the rest, in order: the log, and whole trees beside it."""
         name = self._log.name
         left = {commit.id for commit in self.commits}
         for record in self._log.records():

@@ -1,4 +1,4 @@
-"""What a tree may hold: types, their children, their fields with kinds. It guards every edit.
+"""Schemas of trees: types, their children, their fields with kinds. One guards every edit.
 
 A schema is inferred from a tree, or written by a person as YAML::
 
@@ -37,11 +37,11 @@ _MOST_PROBLEMS = 5
 _ALSO = {"money": ("number",), "number": ("money",)}
 """An amount may be said without its currency."""
 _NO_VALUE = frozenset({"", "-", "–", "?", "n/a", "none", "free", "tbd", "tba", "unknown", "variable", "open"})
-"""What says that there is no value, or none yet: it may stand for one of any kind."""
+"""Words for no value, or none yet: they may stand for one of any kind."""
 
 
 class FieldSchema(BaseModel):
-    """What a field may say."""
+    """The rule for a field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,7 +62,7 @@ class FieldSchema(BaseModel):
         return tuple(str(each) for each in said) if isinstance(said, list) else said
 
     def problem(self, value: str) -> str:
-        """What is wrong with a value; nothing if it may be said."""
+        """The fault of a value; empty if it may be said."""
         if self.values and value not in self.values:
             return f"is none of {some_of(self.values)}: {_short(value)}"
         if self.kind == "words" or value.strip().lower() in _NO_VALUE:
@@ -73,7 +73,7 @@ class FieldSchema(BaseModel):
 
 
 class TypeSchema(BaseModel):
-    """What nodes of a type may hold."""
+    """The rule for nodes of a type."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -95,7 +95,7 @@ class TypeSchema(BaseModel):
 
 
 class Schema(BaseModel):
-    """What a tree may hold."""
+    """The schema of a tree."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -138,7 +138,7 @@ class Schema(BaseModel):
             )
 
     def _problems(self, node: Node) -> Iterator[str]:
-        """What is wrong with a node."""
+        """Faults of a node."""
         own = self.types.get(node.type)
         if own is None:
             if not self.new_types:

@@ -1,4 +1,4 @@
-"""What a field says: a number, an amount of money, a time, a date, a duration, a range of these, or words.
+"""Typed values of fields: numbers, amounts of money, times, dates, durations, ranges of these, or words.
 
 A value is an interval: "CAD 30-45" reaches from 30 to 45, "2026-06" from its first day to its last. An order holds of
 an interval when it holds of all of it. Whatever is not surely one of the kinds is words.
@@ -23,7 +23,7 @@ MAX_TYPED_CHARS = 80
 
 
 class Value(NamedTuple):
-    """What a field says, as an interval; `low` and `high` are equal where one value is said.
+    """A value of a field as an interval; `low` and `high` are equal where one value is said.
 
     Numbers are themselves, times seconds of a day, dates seconds since 1970, durations seconds, booleans 0 and 1. The
     unit is the currency of an amount or what a number counts ("kcal"), empty where none is said.
@@ -112,7 +112,7 @@ def surely_words(said: str) -> bool:
 
 @text_cache(maxsize=65_536)
 def read_value(text: str) -> Value:
-    """What a field or a literal says.
+    """The value of a field or a literal.
 
     Args:
         text: As written. "about" before a number is passed over.

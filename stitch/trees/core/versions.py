@@ -154,7 +154,7 @@ class TreeVersions(ABC):
             return self._keep(version, self._made(version))
 
     def diff(self, before: str, after: str) -> TreeDiff:
-        """What is otherwise in a version than in another.
+        """The difference of two versions.
 
         Raises:
             InputError: There is no such version.

@@ -24,7 +24,7 @@ KINDS = ("Memory", "Trajectory", "Scope", "Step", EPISODE, THEME, STATEMENT)
 
 
 class SelectOptions(TypedDict, total=False):
-    """How a path query is answered; see `VersionedTree.select`."""
+    """Options of a path query; see `VersionedTree.select`."""
 
     threshold: float | None
     margin: float | None
@@ -46,7 +46,7 @@ class TreeAsker:
         self._asked: dict[str, ScorerSemantics] = {}
 
     def semantics(self, scorer: str | None) -> ScorerSemantics:
-        """Who scores conditions in words: a scorer by its name, by default the one with the shipped table.
+        """The scorer of conditions in words by its name; by default the one with the shipped table.
 
         After a colon stands the model of a scorer that needs one: `nli:FOLDER`.
 

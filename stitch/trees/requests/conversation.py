@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from stitch.trees.requests.versioned import VersionedTree
 
 MOST_TRIES = 3
-"""How often a query, or operations, are written: once, and again for what was wrong with them."""
+"""Tries of a query, or of operations: once, and again for what was wrong with them."""
 SHOWN_NODES = 40
-"""How many nodes a prompt shows, the best first."""
+"""The most nodes that a prompt shows, the best first."""
 CHANGED_NODES = 200
 """The same, where each of them is to be changed."""
 DOUBTFUL = (0.4, 0.6)
 """Nodes with scores from here to there are verified before they are changed."""
 SHOWN_TURNS = 5
-"""How many lines of what was said before a prompt shows."""
+"""Lines of what was said before that a prompt shows."""
 _TURN_CHARS = 600
 _VALUE_CHARS, _VALUES_SHOWN, _BELOW_CHARS = 200, 5, 600
 _SIBLINGS_SHOWN = 10
@@ -49,7 +49,7 @@ _WRITES = ("add", "update", "delete", "move")
 
 @dataclass
 class TreeReply:
-    """What became of one task of a request."""
+    """The outcome of one task of a request."""
 
     request: str
     """As it stands by itself."""
@@ -57,19 +57,19 @@ class TreeReply:
     """`read`, `add`, `update`, `delete`, `move`, `versions`, `chat`; `unclear` if something has to be asked first."""
     query: str = ""
     selection: NodeSelection | None = None
-    """What the query found."""
+    """The nodes that the query found."""
     removed: tuple[str, ...] = ()
     """The doubtful nodes that the model took out."""
     answer: str = ""
     """In words; the question, if the request is unclear."""
     operations: tuple[Operation, ...] = ()
-    """What is proposed."""
+    """The proposed operations."""
     diff: TreeDiff | None = None
-    """What that changes."""
+    """The changes that these make."""
     commit: Commit | None = None
     """The commit, if it was confirmed."""
     troubles: tuple[str, ...] = ()
-    """What was wrong with queries and operations that were mended."""
+    """Faults of queries and operations that were mended."""
     calls: int = 0
     tokens: int = 0
     milliseconds: float = 0.0
@@ -120,12 +120,12 @@ class TreeConversation:
         self._tree, self._model, self._tenant = tree, model, tenant
         self._program = program or TreeProgram()
         self.turns: list[str] = []
-        """What was said before, each turn in a line."""
+        """The turns before, a line each."""
         self._spent = _Spent()
 
     @property
     def author(self) -> str:
-        """Who commits what is proposed: the model."""
+        """The author of proposals: the model."""
         return self._model.name
 
     def ask(self, request: str) -> TreeReply:
@@ -333,13 +333,13 @@ def first_answer(replies: Sequence[TreeReply]) -> TreeReply:
 
 
 def turns_of(request: str | None, replies: Iterable[TreeReply]) -> list[str]:
-    """What is remembered of a request, and of what became of it: a line each."""
+    """Lines that remember a request and its outcome."""
     said = [] if request is None else [f"user: {request[:_TURN_CHARS]}"]
     return said + [f"{reply.kind}: {reply.query} {_outcome(reply)}"[:_TURN_CHARS] for reply in replies]
 
 
 def tree_inputs(tree: Tree, schema: Schema) -> dict[str, str]:
-    """What prompts are told of a tree: its schema, and some values of each field, the most frequent first."""
+    """Inputs of prompts about a tree: its schema, and some values of each field, the most frequent first."""
     counts: dict[str, dict[str, int]] = {}
     for node in tree:
         for name, value in node.fields.items():
@@ -365,7 +365,7 @@ def _most_shown(reply: TreeReply) -> int:
 
 
 def _not_shown(reply: TreeReply) -> int:
-    """How many nodes were found beside those that a prompt shows."""
+    """The number of nodes found beside those that a prompt shows."""
     return 0 if reply.selection is None else max(0, len(reply.selection) - _most_shown(reply))
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection
 
 _OF_STEPS = frozenset({"Trajectory", "Scope", EPISODE, "Step"})
-"""What stands above a step, or is one: to no theme."""
+"""Types that stand above a step, or are one: to no theme."""
 
 
 class RemembersSteps(Protocol):

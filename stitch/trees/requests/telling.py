@@ -1,4 +1,4 @@
-"""What was changed in a tree, in words: for a step of a trajectory, and for a person."""
+"""Differences of trees in words: for a step of a trajectory, and for a person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_CHARS = 160
 
 
 def called(node: Node) -> str:
-    """What a person calls a node: its type with its name, or else its id."""
+    """A node as a person calls it: its type with its name, or else its id."""
     name = next((node.fields[field] for field in _NAMES if node.fields.get(field)), "")
     return f"{node.type} {short(name)!r}" if name else f"{node.type} {node.id}"
 
@@ -45,7 +45,7 @@ def _below(node: Node) -> str:
 
 
 def step_text(tree: str, *, version: str, message: str, diff: TreeDiff) -> str:
-    """What a step of a trajectory says of a commit."""
+    """The text of a step that tells of a commit."""
     lines = list(lines_of(diff))
     more = [f"and {len(lines) - _MOST_LINES} more changes"] if len(lines) > _MOST_LINES else []
     head = f"Edited the tree {tree!r} (version {version}){f': {message}' if message else ''}"

@@ -43,7 +43,7 @@ class TreeSummary(NamedTuple):
     branches: int
     nodes: int
     types: Mapping[str, int]
-    """How many nodes of each type it has."""
+    """The number of nodes of each type."""
     time: str
     """Of its last version."""
     author: str
@@ -260,5 +260,5 @@ def given_schema(given: Schema | Mapping[str, Any] | str | PathLike[str] | None)
 
 
 def nothing_to_erase() -> InputError:
-    """What is raised where neither nodes nor versions are named."""
+    """The error where neither nodes nor versions are named."""
     return InputError("nothing to erase is named", hint="name nodes or versions, or delete the whole tree")

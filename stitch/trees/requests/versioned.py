@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from stitch.trees.requests.conversation import Confirm, TreeConversation, TreeReply
 
 PERSON = "person"
-"""Who commits, if nobody says."""
+"""The author of a commit, if nobody says."""
 
 
 class TreeParts(NamedTuple):
@@ -44,7 +44,7 @@ class TreeParts(NamedTuple):
     ingestor: Ingestor
     tenant: str
     folder: Path
-    """Where the journal is."""
+    """The folder of the journal."""
     process: OwnProcess
     """The process that may use them; all others get a `ForkedProcessError`."""
     asker: TreeAsker
@@ -172,7 +172,7 @@ class VersionedTree:
         return self._log.commits
 
     def diff(self, before: str | float, after: str | float | None = None) -> TreeDiff:
-        """What is otherwise in a version (the one on which it stands, if none is named) than in an earlier one.
+        """The difference of a version (the one on which it stands, if none is named) from an earlier one.
 
         Raises:
             InputError: There is no such version.
@@ -459,12 +459,12 @@ def new_commit(
 
 
 def nothing_to_commit() -> InputError:
-    """What is said of an edit without operations."""
+    """The error of an edit without operations."""
     return InputError("there is nothing to commit: no operations", hint="SetField, Move, Delete, Add, Replace")
 
 
 _WORDS = {"message": "", "author": PERSON, "time": ""}
-"""What a commit of a file says beside its operations, and what it says if it does not."""
+"""The fields of a commit of a file beside its operations, with their defaults."""
 
 
 def _is_known(said: Mapping[str, Any], known: Mapping[str, Commit]) -> bool:
@@ -488,5 +488,5 @@ def _is_same(said: object, done: Mapping[str, Any]) -> bool:
 
 
 def two_moments() -> InputError:
-    """What is raised where both a version and a time are named."""
+    """The error where both a version and a time are named."""
     return InputError("either a version or a time says what is asked", hint="leave out one of them")

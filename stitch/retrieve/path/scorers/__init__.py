@@ -1,4 +1,4 @@
-"""Who decides how likely it is that a node fulfils a condition in words."""
+"""Scorers: the likelihood that a node fulfils a condition in words."""
 
 from __future__ import annotations
 

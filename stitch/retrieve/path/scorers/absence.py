@@ -34,7 +34,7 @@ _DIETS = {
 }
 """Conditions that rule out kinds of things which they do not name."""
 _NAMED = 0.55
-"""How common the meaning of a word has to be for its kind to count."""
+"""The least weight of a meaning of a word for its kind to count."""
 _FLESH_STEMS = frozenset(map(singular_stem, _FLESH))
 _PLANT = singular_stem("plant")
 

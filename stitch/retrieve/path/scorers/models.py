@@ -53,7 +53,7 @@ def _spaced(text: str) -> str:
 
 
 class PointwiseScorer:
-    """What a model says of each text, as a probability.
+    """A scorer by what a model says of each text, as a probability.
 
     Args:
         name: The scorer with its model; under the last part of a path it was fitted.

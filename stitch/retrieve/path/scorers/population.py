@@ -106,7 +106,7 @@ class Population:
         self._telling = np.array([not one or tells(term[0]) for one, term in zip(single, self.terms, strict=True)])
         self._telling[0] = False  # no word
         self.empty = self._terms.most((self._telling & np.array(single)).astype(np.float64)) == 0
-        """Which passages have no word that carries meaning."""
+        """Passages without a word that carries meaning."""
         lists = [words, Lists.of(list(read.parts)), Lists.of(list(read.terms))]
         if any(passage.below for passage in passages):
             lists.append(read.lists(0, [passage.own for passage in passages]))
@@ -128,7 +128,7 @@ class Population:
         return self._terms.most(np.where(self._telling, values, 0.0))
 
     def with_initials(self, initials: str) -> list[int]:
-        """Which passages have a name with these initials."""
+        """The passages that have a name with these initials."""
         return [
             place
             for place, passage in enumerate(self._passages)

@@ -33,7 +33,7 @@ WEIGHTS = Path(__file__).parent / "weights.json"
 _MOST_DEVIATIONS = 3.0
 """No feature is taken for further from its mean: other trees have other ranges."""
 _FREE, _HOLDS = 0.8, 0.03
-"""How sure it is that a thing is absent that is not named, and that it is not where it is named."""
+"""The score of absence of a thing that is not named, and of one that is."""
 
 
 class Calibration(NamedTuple):
@@ -44,7 +44,7 @@ class Calibration(NamedTuple):
     """Of each feature its name, mean, standard deviation and weight."""
 
     def probabilities(self, columns: Mapping[str, Column]) -> Column:
-        """How likely it is that each passage fulfils the condition."""
+        """The probability that each passage fulfils the condition."""
         import numpy as np
 
         said: Column | float = self.bias

@@ -18,7 +18,7 @@ from stitch.trees.core.reading.yaml_format import read_yaml, write_yaml
 
 
 class TreeFormat(NamedTuple):
-    """How trees stand in a file."""
+    """A file format of trees."""
 
     endings: tuple[str, ...]
     """Of the names of files, the usual one first."""
@@ -94,7 +94,7 @@ def form_of_name(file: str) -> str | None:
 
 
 def file_text(path: Path) -> str:
-    """What a file says.
+    """The text of a file.
 
     Raises:
         InputError: It cannot be read, is too large, or no text.

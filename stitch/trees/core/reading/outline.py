@@ -48,7 +48,7 @@ class _Line(NamedTuple):
 
 
 def read_outline(text: str) -> Said:
-    """What an outline says. If several nodes stand at its top, they are children of a node of type `Root`.
+    """The tree of an outline. If several nodes stand at its top, they are children of a node of type `Root`.
 
     Raises:
         InputError: A line cannot be read.
