@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     Nearness: TypeAlias = Callable[[str], Column]
     """The cosine of each of some texts and a condition; 0 of a text without words."""
 
-_SUMMED_AT_ONCE = 4_096
+_SUMMED_AT_ONCE = 512
+"""So many sums stay in a processor's cache."""
 _MOST_VECTORS = 100_000
 
 
@@ -166,16 +167,20 @@ class SummedSpace:
 
 
 def _lengths(vectors: NDArray[np.float32], lists: Lists) -> Column:
-    """The lengths of the sums of vectors."""
+    """The lengths of the sums of vectors; lists of one length are added up together."""
     import numpy as np
 
-    ends = np.append(lists.starts, len(lists.places))
-    found = []
-    for first in range(0, len(lists.starts), _SUMMED_AT_ONCE):
-        starts = lists.starts[first : first + _SUMMED_AT_ONCE]
-        words = vectors[lists.places[starts[0] : ends[first + len(starts)]]]
-        found.append(np.linalg.norm(np.add.reduceat(words, starts - starts[0]), axis=1))
-    return np.concatenate(found).astype(np.float64)
+    counts = np.diff(np.append(lists.starts, len(lists.places)))
+    lengths = np.zeros(len(counts))
+    for count in np.unique(counts).tolist():
+        alike = np.flatnonzero(counts == count)
+        for first in range(0, len(alike), _SUMMED_AT_ONCE):
+            some = alike[first : first + _SUMMED_AT_ONCE]
+            sums = vectors.take(lists.places[lists.starts[some]], axis=0)
+            for further in range(1, count):
+                sums += vectors.take(lists.places[lists.starts[some] + further], axis=0)
+            lengths[some] = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+    return lengths
 
 
 class EmbeddedSpace:
