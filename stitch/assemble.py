@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stitch import parts
 
@@ -63,22 +63,23 @@ def open_memory(
 
     loaded, location = parts.settings_for(memory, config=config, tenant=tenant, **settings)
     given = parts.given_settings(memory, config=config, tenant=tenant, **settings)
-    defaults = {each: getattr(loaded, each) for each in SEARCH_SETTINGS if each in given}
-    retention = loaded.retention if "retention" in given else None
+    asked: dict[str, Any] = {
+        "defaults": {each: getattr(loaded, each) for each in SEARCH_SETTINGS if each in given},
+        "retention": loaded.retention if "retention" in given else None,
+    }
+    opened_as = parts.plainly(loaded, given)
     if is_served(location):
         parts.check_served(given, observers=observers)
-        return served_memory(
-            location,
-            key=loaded.key.get_secret_value() if loaded.key else None,
-            tenant=loaded.tenant if "tenant" in given else None,
-            defaults=defaults,
-            retention=retention,
-        )
+        key, tenant = loaded.key, loaded.tenant if "tenant" in given else None
+        served = served_memory(location, key=key.get_secret_value() if key else None, tenant=tenant, **asked)
+        served.opened_as = opened_as
+        return served
     name = tenant_name(loaded.tenant)
 
     def open_here() -> Memory:
         made = _open(loaded, location, must_exist=must_exist, observers=observers, only=name)
         opened = Memory(made, tenant=name)
+        opened.opened_as = opened_as
         if loaded.share:
             _share(made, loaded, {name: opened}, only=name)
         return opened
@@ -91,9 +92,9 @@ def open_memory(
         hello=Hello(tenant=name, settings=parts.compared(loaded, given)),
         note=owner_note(location, folder),
         open_here=open_here,
-        defaults=defaults,
-        retention=retention,
+        **asked,
     )
+    opened.opened_as = opened_as
     if loaded.lm is not None and type(opened) is not Memory:
         _log.warning("another process has the memory %r open: its model is used, and not the lm given here", location)
     return opened

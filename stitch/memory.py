@@ -39,6 +39,7 @@ from stitch.lm import charged_to
 from stitch.memory_parts import (
     MemoryParts,
     MemoryStatus,
+    Reopenable,
     SearchDefaults,
     ServedStore,
     note_search,
@@ -66,10 +67,7 @@ if TYPE_CHECKING:
     from stitch.why import Why
 
 
-_ALL_RECALLS = 1_000_000
-
-
-class Memory:
+class Memory(Reopenable):
     """The memory of one tenant, open for adding and searching. Make one with `stitch.open_memory`.
 
     The tenant is fixed when the memory is opened; no call can name another. All methods may be called from several
@@ -397,7 +395,7 @@ class Memory:
         from stitch.observe.recalls import RecallLog
 
         self._parts.process.check()
-        log = self._parts.recalls or RecallLog(self.folder / RECALLS_FILE, most=_ALL_RECALLS)
+        log = self._parts.recalls or RecallLog(self.folder / RECALLS_FILE, most=1_000_000)
         return log.read(self.tenant)
 
     def _moment(self, as_of: float | str | None, trajectory: str | None) -> Moment | None:

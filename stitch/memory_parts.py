@@ -96,6 +96,13 @@ class TreeParts(TypedDict):
     program: TreeProgram | None
 
 
+class Reopenable:
+    """What can be opened again where it is."""
+
+    opened_as: dict[str, Any] | None = None
+    """What to give to `open_memory` for that, without keys; None if something else made it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemoryParts:
     """What memories are made of; put together in `stitch.assemble`, shared by the memories of all tenants."""

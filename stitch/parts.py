@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from stitch.config import Settings, load_settings
-from stitch.core import PromptModule
+from stitch.core import DspyLanguageModel, PromptModule
 from stitch.errors import SettingsError, require_extra
 from stitch.lifecycle.folder import is_url
 
@@ -43,6 +43,14 @@ def given_settings(memory: str | Path | None, *, config: str | Path | None, **se
     """The settings that somebody has set: by an argument, the environment or a file."""
     given = {"memory": None if memory is None else str(memory), **settings}
     return frozenset(name for name, origin in load_settings(config, **given).origins.items() if origin != "default")
+
+
+def plainly(settings: Settings, names: Collection[str]) -> dict[str, Any]:
+    """The values of settings as JSON has them, without secrets, and without what can be given in Python alone."""
+    told = ((name, getattr(settings, name)) for name in names)
+    objects = (SecretStr, PromptModule, DspyLanguageModel)
+    plain = {name for name, value in told if not isinstance(value, objects) and not callable(value)}
+    return settings.model_dump(mode="json", include=plain)
 
 
 _OWN = frozenset(
@@ -203,15 +211,9 @@ def language_model_of(
         return LanguageModel.of_dspy(lm, cache=settings.lm_cache, offline=settings.offline, **given)
     if settings.model is None:
         raise SettingsError("no model is named", hint="name one with --model, or give lm=dspy.LM(...)")
-    key = settings.model_key
-    return LanguageModel(
-        settings.model,
-        base_url=settings.base_url,
-        api_key=key.get_secret_value() if key else None,
-        offline=settings.offline,
-        completion=completion,
-        **given,
-    )
+    key = settings.model_key.get_secret_value() if settings.model_key else None
+    given |= {"offline": settings.offline, "completion": completion}
+    return LanguageModel(settings.model, base_url=settings.base_url, api_key=key, **given)
 
 
 def _price(settings: Settings) -> Price | None:

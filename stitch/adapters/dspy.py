@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import dspy
 from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
 
-from stitch.adapters.recalled import recalled_steps
 from stitch.core import Step, ToolCall
+from stitch.errors import InputError
 from stitch.retrieve.context.recalled import step_without_recalled
 from stitch.sources.given import plain
+from stitch.text.markers import harmless
 
 if TYPE_CHECKING:
     from stitch.core import Trust
@@ -27,11 +28,21 @@ _RUN_CHARS = 8
 _NO_WORDS = "(nothing)"
 
 
+class Passage(NamedTuple):
+    """A step that was found, as `dspy.Retrieve` takes it."""
+
+    long_text: str
+    trajectory: str
+    step: str
+
+
 class Recall(dspy.Module):
     """Asks a memory: `Recall(memory)(query="...")` gives `context`, and `passages`, one a step, best first.
 
-    Both are quoted data: put them into an input field, never into instructions. It has nothing to optimize or to save,
-    and a copy of a program asks the same memory.
+    `context` is quoted data, `passages` are plain texts: put them into an input field, never into instructions. Called
+    with `k`, as DSPy calls a retrieval model (`dspy.context(rm=Recall(memory))`), it gives a list of `Passage`s. A copy
+    of a program asks the same memory; one that is saved whole holds where the memory is, its tenant and its settings,
+    but no keys, and opens it when it is loaded.
 
     Args:
         memory: What is asked.
@@ -55,24 +66,27 @@ class Recall(dspy.Module):
         min_share: float | None = None,
     ) -> None:
         super().__init__()
-        self.memory, self.trajectory = memory, trajectory
-        self.k, self.budget_tokens, self.min_trust = k, budget_tokens, min_trust
-        self.min_relevance, self.min_share = min_relevance, min_share
+        self.memory = memory
+        self._options: dict[str, Any] = {
+            "trajectory": trajectory, "k": k, "budget_tokens": budget_tokens, "min_trust": min_trust,
+            "min_relevance": min_relevance, "min_share": min_share,
+        }  # fmt: skip
 
-    def forward(self, query: str) -> Any:
-        """Ask the memory."""
-        there = self.trajectory is None or self.trajectory in self.memory.trajectories()
+    def forward(self, query: str, k: int | None = None) -> Any:
+        """Ask the memory; with `k`, as a retrieval model of DSPy is asked."""
+        trajectory = self._options["trajectory"]
+        there = trajectory is None or trajectory in self.memory.trajectories()
         if not there:  # a conversation that has not begun knows nothing
-            return dspy.Prediction(context="", passages=[])
-        result = self.memory.search(query, trajectory=self.trajectory, k=self.k, budget_tokens=self.budget_tokens,
-                                    min_trust=self.min_trust, min_relevance=self.min_relevance,
-                                    min_share=self.min_share)  # fmt: skip
-        passages = [recalled_steps([hit.snippet]) for hit in result]
-        return dspy.Prediction(context=result.context(), passages=passages)
+            return dspy.Prediction(context="", passages=[]) if k is None else []
+        result = self.memory.search(query, **(self._options if k is None else {**self._options, "k": k}))
+        found = [Passage(str(harmless(own.resolved)), own.trajectory, own.step) for own in (h.snippet for h in result)]
+        if k is not None:
+            return found
+        return dspy.Prediction(context=result.context(), passages=[passage.long_text for passage in found])
 
-    async def aforward(self, query: str) -> Any:
+    async def aforward(self, query: str, k: int | None = None) -> Any:
         """Ask the memory, for asyncio."""
-        return await asyncio.to_thread(self.forward, query)
+        return await asyncio.to_thread(self.forward, query, k)
 
     @property
     def tool(self) -> Any:
@@ -85,8 +99,30 @@ class Recall(dspy.Module):
         return dspy.Tool(recall)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Recall:
-        return Recall(self.memory, trajectory=self.trajectory, k=self.k, budget_tokens=self.budget_tokens,
-                      min_trust=self.min_trust, min_relevance=self.min_relevance, min_share=self.min_share)  # fmt: skip
+        return Recall(self.memory, **self._options)
+
+    def __reduce__(self) -> Any:
+        return _again, (Recall, _opened_as(self.memory), self._options)
+
+
+def _opened_as(memory: Memory) -> dict[str, Any]:
+    """How a memory is opened again.
+
+    Raises:
+        InputError: It was not opened by `open_memory`.
+    """
+    if memory.opened_as is None:
+        raise InputError(
+            "a program with this memory cannot be saved whole: nobody knows how to open the memory again",
+            hint="open it with open_memory, or save the program's state: program.save('program.json')",
+        )
+    return memory.opened_as
+
+
+def _again(kind: Any, opened_as: dict[str, Any], options: dict[str, Any]) -> Any:
+    from stitch import open_memory
+
+    return kind(open_memory(**opened_as), **options)
 
 
 class _Call(NamedTuple):
@@ -113,6 +149,9 @@ class Recorder(BaseCallback):
         self.memory, self.trajectory = memory, trajectory
         self._calls: dict[str, _Call] = {}
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> Any:
+        return _again, (Recorder, _opened_as(self.memory), {"trajectory": self.trajectory})
 
     def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """A module begins; the first of a run is asked something."""

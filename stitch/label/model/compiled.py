@@ -134,9 +134,15 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     states: dict[str, PredictorState] = {}
     for name, predictor in plain.named_predictors():
         instructions = without_markers(str(made[name].signature.instructions))
-        demos = [demo for demo in (_as_json(dict(each)) for each in made[name].demos) if breaks_out(demo) is None]
+        examples = (_as_json(_shown_of(dict(each), predictor)) for each in made[name].demos)
+        demos = [demo for demo in examples if breaks_out(demo) is None]
         states[name] = _guarded(predictor, instructions, demos)
     return states
+
+
+def _shown_of(demo: Mapping[str, Any], predictor: Any) -> dict[str, Any]:
+    """Of an example what its prompt shows: optimizers write further fields into theirs."""
+    return {name: value for name, value in demo.items() if name in predictor.signature.fields or name == "augmented"}
 
 
 def guard_of(instructions: str) -> str:
@@ -189,18 +195,15 @@ def _put_saved(saved: Mapping[str, tuple[str, list[dict[str, Any]]]], program: A
             f"the program {source!r} does not fit {type(program).__name__}: it differs in {_shown(odd[0])}",
             hint=f"save a {type(program).__name__} of stitch.signatures.programs",
         )
-    for name, (instructions, demos) in saved.items():
+    states: dict[str, PredictorState] = {}
+    for name, (instructions, said) in saved.items():
+        demos = [_shown_of(demo, plain[name]) for demo in said]
         if reason := reason_to_refuse(instructions, demos):
             raise InputError(
                 f"the program {source!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
             )
-        known = {*plain[name].signature.fields, "augmented"}
-        if unknown := {field for demo in demos for field in demo} - known:
-            raise InputError(
-                f"an example in {source!r} has an unknown field {_shown(min(unknown))}",
-                hint=f"compile a {type(program).__name__} of this version",
-            )
-    put_into(program, {name: _guarded(plain[name], *state) for name, state in saved.items()})
+        states[name] = _guarded(plain[name], instructions, demos)
+    put_into(program, states)
 
 
 def _saved_by_dspy(path: str | Path) -> dict[str, tuple[str, list[dict[str, Any]]]] | None:
