@@ -120,6 +120,7 @@ else \
   { [ -x $(BIN)/pip ] || $(PYTHON) -m venv .venv; } && \
   $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '$(1)'; \
 fi
+@$(BIN)/python -c "import pathlib, sysconfig; pathlib.Path(sysconfig.get_path('purelib'), 'stitch_checkout.pth').write_text('$(CURDIR)')"
 endef
 
 # Type checkers and import linters read files, not pyproject.toml: show them the packages as they are installed.

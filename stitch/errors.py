@@ -31,6 +31,7 @@ Every error says in one line what happened and where; `hint` names the next comm
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -58,6 +59,16 @@ class StitchError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:  # a traceback prints it below the message, from Python 3.11 on
+            self.__notes__ = [f"hint: {_in_python(hint)}"]
+
+
+def _in_python(hint: str) -> str:
+    """A hint with the arguments of Python in the place of options: `model=` for `--model`."""
+    return _OPTION.sub(lambda option: option[1].replace("-", "_") + "=", hint)
+
+
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 
 
 class InputError(StitchError):
@@ -237,6 +248,17 @@ def require_extra(extra: str, *, package: str, needed_by: str) -> None:
             f"{needed_by} needs the package {package!r} of the extra {extra!r}",
             hint=install_command(f"stitch-memory[{extra}]"),
         )
+
+
+def missing_extra(extra: str, *, needed_by: str) -> ImportError:
+    """The error of a module that is imported without the package it is for, with the command that installs that.
+
+    Args:
+        extra: The extra of `stitch-memory` that brings the package; `google-adk` is a package of its own.
+        needed_by: The module.
+    """
+    name = extra if extra == "google-adk" else f"stitch-memory[{extra}]"
+    return ImportError(f"{needed_by} needs a package that is not installed: {install_command(name)}", name=needed_by)
 
 
 def some_of(names: Sequence[str]) -> str:

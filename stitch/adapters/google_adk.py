@@ -7,9 +7,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
-from google.adk.memory.memory_entry import MemoryEntry
-from google.genai import types
+from stitch.errors import missing_extra
+
+try:
+    from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.genai import types
+except ImportError as error:
+    raise missing_extra("google-adk", needed_by=__name__) from error
 
 from stitch.adapters.recalled import recalled_steps
 from stitch.lifecycle.selection import Selector

@@ -16,21 +16,26 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote, unquote
 
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-    TTLConfig,
-    validate_op_namespace,
-)
-from langgraph.store.base.embed import get_text_at_path
+from stitch.errors import missing_extra
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+        validate_op_namespace,
+    )
+    from langgraph.store.base.embed import get_text_at_path
+except ImportError as error:
+    raise missing_extra("langgraph", needed_by=__name__) from error
 
 from stitch.core import Step, StepState, clean_name
 from stitch.lifecycle.selection import Selector

@@ -20,11 +20,18 @@ from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from anyio import to_thread
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
-from mcp.server.mcpserver.tools import Tool
-from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import CallToolResult, ListToolsResult, TextContent, ToolAnnotations
+
+from stitch.errors import missing_extra
+
+try:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+    from mcp.server.mcpserver.tools import Tool
+    from mcp.server.transport_security import TransportSecuritySettings
+    from mcp_types import CallToolResult, ListToolsResult, TextContent, ToolAnnotations
+except ImportError as error:
+    raise missing_extra("mcp", needed_by=__name__) from error
+
 from pydantic import BaseModel, Field
 
 from stitch import __version__

@@ -9,7 +9,12 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from agents import FunctionTool, function_tool
+from stitch.errors import missing_extra
+
+try:
+    from agents import FunctionTool, function_tool
+except ImportError as error:
+    raise missing_extra("openai-agents", needed_by=__name__) from error
 
 from stitch.core import StepState
 from stitch.lifecycle.selection import Selector

@@ -11,7 +11,12 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry import trace
+from stitch.errors import missing_extra
+
+try:
+    from opentelemetry import trace
+except ImportError as error:
+    raise missing_extra("otel", needed_by=__name__) from error
 
 from stitch import __version__
 from stitch.core import InputRejected, Searched, StepCorrected, StepsAccepted, StepsErased, StepsFailed, StepsRetired

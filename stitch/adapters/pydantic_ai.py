@@ -9,9 +9,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelMessagesTypeAdapter
-from pydantic_ai.toolsets import FunctionToolset
+from stitch.errors import missing_extra
+
+try:
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import ModelMessagesTypeAdapter
+    from pydantic_ai.toolsets import FunctionToolset
+except ImportError as error:
+    raise missing_extra("pydantic-ai", needed_by=__name__) from error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -98,6 +98,12 @@ def test_importing_stitch_is_light_and_a_users_own_files_of_such_names_do_no_har
     assert run_python(code, cwd=tmp_path).split() == ["[]", "[]", "stored"]
 
 
+def test_a_script_beside_the_checkout_is_not_misled_by_the_folder_of_its_name(tmp_path):
+    (tmp_path / "stitch").symlink_to(ROOT, target_is_directory=True)
+    code = "import stitch.signatures, stitch.bench; from stitch import Step; print(Step(role='user', content='h').role)"
+    assert run_python(code, cwd=tmp_path).split() == ["user"]
+
+
 def test_the_public_names_are_these():
     assert stitch.__all__ == [
         "ContextualIntent", "IntentFilter", "LabelKind", "Memory", "MemorySnippet", "Receipt", "RetrievalResult",
