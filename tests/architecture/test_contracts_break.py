@@ -96,6 +96,7 @@ def broken_contracts(folder: Path) -> dict[str, str]:
     return {name: said.get(name, "") for name in re.findall(r"^(.+) BROKEN(?: \(.*\))?$", done.stdout, re.MULTILINE)}
 
 
+@pytest.mark.slow  # `make check` asks the same
 def test_the_contracts_hold(checkout):
     assert broken_contracts(checkout) == {}
 

@@ -151,7 +151,9 @@ def test_what_the_store_would_not_delete_is_deleted_by_repeating(tmp_path: Path,
 
 
 def test_a_corrupt_page_of_the_journal_is_named_and_a_backup_brings_all_back(memory: Path, tmp_path: Path) -> None:
-    write(memory, start=10, stop=60)
+    with open_memory(memory) as opened:
+        for number in range(10, 60):
+            opened.add(Step(role="user", content=f"Word{number} " + "x" * 2000, id=str(number)), trajectory="t")
     backup_memory(memory, to=tmp_path / "b")
     journal = memory / "journal.sqlite"
     data = bytearray(journal.read_bytes())

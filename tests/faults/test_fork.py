@@ -150,7 +150,7 @@ def test_a_fork_that_closes_or_ends_takes_nothing_from_its_parent(tmp_path: Path
     ("forked", "told"),
     [
         pytest.param("while it is open", "ForkedProcessError, then ForkedProcessError", marks=pytest.mark.slow),
-        ("before", "then 21"),
+        pytest.param("before", "then 21", marks=pytest.mark.slow),
     ],
 )
 def test_a_worker_opens_the_memory_itself_if_it_was_forked_before_its_parent_did(
