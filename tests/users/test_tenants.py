@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from typing import Any
 
 import pytest
 
@@ -87,8 +88,9 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
 
 
 def test_a_setting_that_there_is_not_is_refused_by_name(tmp_path):
+    settings: dict[str, Any] = {"colour": "red"}
     with pytest.raises((StitchError, TypeError), match="colour"):
-        open_memory(tmp_path / "m", colour="red")
+        open_memory(tmp_path / "m", **settings)
 
 
 def test_settings_come_from_a_file_and_the_environment(tmp_path, monkeypatch):
