@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from doubles.journaling import DictJournal
+from doubles.journaling import MemoryJournal
 from stitch.core import Hierarchy, Moment, Step, Trust
 from stitch.journal import Journal
 
@@ -25,16 +25,16 @@ class HierarchyContract:
     """The tests every hierarchy passes. A subclass gives a fixture `read`."""
 
     @pytest.fixture
-    def journal(self) -> DictJournal:
+    def journal(self) -> MemoryJournal:
         """A journal of two trajectories."""
-        journal = DictJournal()
+        journal = MemoryJournal()
         for trajectory in "tu":
             for number, (role, text) in enumerate(SAID):
                 step = Step(role=role, content=text, id=f"s{number}", timestamp=1_000.0 + number)
                 journal.append_many([step], tenant="a", trajectory=trajectory, recorded=100.0 + number)
         return journal
 
-    def test_every_statement_is_in_one_theme_and_one_episode(self, read: Read, journal: DictJournal) -> None:
+    def test_every_statement_is_in_one_theme_and_one_episode(self, read: Read, journal: MemoryJournal) -> None:
         hierarchy = read(journal)
         placed = [name for theme in hierarchy.themes() for name in theme.statements]
         assert len(placed) == len(set(placed)) == 2 * len(SAID)
@@ -52,18 +52,18 @@ class HierarchyContract:
             own = hierarchy.statements_of_step(statement.trajectory, statement.steps[-1])
             assert statement in own
 
-    def test_what_steps_say_is_told_of_many_at_once(self, read: Read, journal: DictJournal) -> None:
+    def test_what_steps_say_is_told_of_many_at_once(self, read: Read, journal: MemoryJournal) -> None:
         hierarchy = read(journal)
         steps = [("t", f"s{number}") for number in range(len(SAID))] + [("t", "x"), ("u", "s0")]
         for (trajectory, step), said in zip(steps, hierarchy.said_in(steps), strict=True):
             own = [each for each in hierarchy.statements_of_step(trajectory, step) if each.steps[-1] == step]
             assert [(each.id, each.text) for each in said] == [(each.id, each.text) for each in own]
 
-    def test_episodes_have_all_steps_of_a_trajectory_in_order(self, read: Read, journal: DictJournal) -> None:
+    def test_episodes_have_all_steps_of_a_trajectory_in_order(self, read: Read, journal: MemoryJournal) -> None:
         steps = [step for episode in read(journal).episodes("t") for step in episode.steps]
         assert steps == [f"s{number}" for number in range(len(SAID))]
 
-    def test_what_is_nearest_comes_first_and_only_what_is_asked_for(self, read: Read, journal: DictJournal) -> None:
+    def test_what_is_nearest_comes_first_and_only_what_is_asked_for(self, read: Read, journal: MemoryJournal) -> None:
         hierarchy = read(journal)
         names, vectors = hierarchy.statement_vectors()
         for name, vector in zip(names, vectors, strict=True):
@@ -78,7 +78,7 @@ class HierarchyContract:
         assert {each.statement.speaker for each in there} == {"user", "assistant"}
         assert len(hierarchy.nearest(vectors[0], limit=100, as_of=Moment(100.5))) == 2
 
-    def test_neighbors_are_there_and_those_of_themes_on_both_sides(self, read: Read, journal: DictJournal) -> None:
+    def test_neighbors_are_there_and_those_of_themes_on_both_sides(self, read: Read, journal: MemoryJournal) -> None:
         hierarchy = read(journal)
         ids = {theme.id for theme in hierarchy.themes()}
         assert set(hierarchy.theme_vectors()[0]) == ids
@@ -91,7 +91,7 @@ class HierarchyContract:
             assert all(hierarchy.statement(near.id) is not None for near in hierarchy.neighbors(name))
 
     def test_what_is_not_there_is_nothing_and_no_error(self, read: Read) -> None:
-        hierarchy = read(DictJournal())
+        hierarchy = read(MemoryJournal())
         assert list(hierarchy.themes()) == []
         assert list(hierarchy.episodes("t")) == []
         assert hierarchy.statements_of_step("t", "s") == []

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from doubles.journal_lives import live
-from doubles.journaling import DictJournal
+from doubles.journaling import MemoryJournal
 from stitch.core import Projection
 from stitch.journal import Journal
 from stitch.journal.projections import catch_up, follow
@@ -33,7 +33,7 @@ class ProjectionContract:
 
     def test_what_has_followed_equals_what_is_rebuilt(self, derive: Derive) -> None:
         for seed in range(6):
-            journal = DictJournal()
+            journal = MemoryJournal()
             projection, derived = derive(journal)
             assert isinstance(projection, Projection)
             for part in range(3):
@@ -46,7 +46,7 @@ class ProjectionContract:
 
     def test_an_interruption_at_any_point_changes_nothing_of_what_is_derived(self, derive: Derive) -> None:
         for seed in range(6):
-            journal, chance = DictJournal(), random.Random(seed)
+            journal, chance = MemoryJournal(), random.Random(seed)
             projection, _ = derive(journal)
             live_and_erase(journal, projection, seed=seed)
             changes = list(journal.changes())
@@ -61,7 +61,7 @@ class ProjectionContract:
             assert derived() == followed, f"seed {seed}"
 
     def test_who_holds_everything_has_nothing_to_follow(self, derive: Derive) -> None:
-        journal = DictJournal()
+        journal = MemoryJournal()
         projection, _ = derive(journal)
         assert follow(projection, journal) == 0
         live_and_erase(journal, projection, seed=1)

@@ -34,22 +34,6 @@ def nested(depth: int) -> Any:
     return value
 
 
-def everything(journal: Journal, *tenants: str) -> list[Any]:
-    """All that a journal holds, as far as it tells."""
-    return [
-        (
-            list(journal.kept(tenant)),
-            journal.trajectories(tenant),
-            journal.counts(tenant),
-            list(journal.changes(tenant=tenant)),
-            [journal.checkpoint(tenant, name) for name in journal.trajectories(tenant)],
-            journal.redactions(tenant),
-            journal.makers(tenant),
-        )
-        for tenant in tenants
-    ]
-
-
 class _Now(NamedTuple):
     """A journal at one moment of its life, with what something may be done to."""
 

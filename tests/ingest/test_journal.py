@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from contracts.journal import JournalContract, MakeJournal
 from doubles.journal_lives import append, say
-from doubles.journaling import DictJournal
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
 from stitch.journal import SqliteJournal
 
@@ -23,12 +22,6 @@ class TestSqliteJournal(JournalContract):
     def make_journal(self, tmp_path: Path) -> MakeJournal:
         names = (f"journal-{number}.sqlite" for number in count())
         return lambda: SqliteJournal(tmp_path / next(names))
-
-
-class TestDictJournal(JournalContract):
-    @pytest.fixture
-    def make_journal(self) -> MakeJournal:
-        return DictJournal
 
 
 @pytest.fixture

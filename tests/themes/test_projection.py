@@ -9,7 +9,7 @@ import pytest
 
 from contracts.hierarchy import HierarchyContract, Read
 from contracts.projection import Derive, ProjectionContract
-from doubles.journaling import DictJournal
+from doubles.journaling import MemoryJournal
 from stitch.core import Hierarchy, Moment, Step
 from stitch.embed.hashing import HashingEmbedder
 from stitch.journal import Journal
@@ -58,8 +58,8 @@ SAID = [
 
 
 @pytest.fixture
-def journal() -> DictJournal:
-    journal = DictJournal()
+def journal() -> MemoryJournal:
+    journal = MemoryJournal()
     for number, text in enumerate(SAID):
         step = Step(role="user", content=text, id=f"s{number}")
         journal.append_many([step], tenant="a", trajectory="t", recorded=100.0 + number)
@@ -67,7 +67,7 @@ def journal() -> DictJournal:
 
 
 @pytest.fixture
-def themes(journal: DictJournal) -> Callable[[], Any]:
+def themes(journal: MemoryJournal) -> Callable[[], Any]:
     held = TenantThemes(journal=journal, embedder=HashingEmbedder(64))
 
     def of(tenant: str = "a") -> Hierarchy:
@@ -85,7 +85,9 @@ def test_every_step_that_asserts_something_is_found_in_a_theme(themes: Callable[
     assert texts(themes()) == set(SAID)
 
 
-def test_what_comes_later_is_there_when_it_is_asked_for_again(journal: DictJournal, themes: Callable[[], Any]) -> None:
+def test_what_comes_later_is_there_when_it_is_asked_for_again(
+    journal: MemoryJournal, themes: Callable[[], Any]
+) -> None:
     before = themes()
     step = Step(role="user", content="A cat sleeps on the warm roof.", id="later")
     journal.append_many([step], tenant="a", trajectory="u", recorded=200.0)
@@ -94,7 +96,7 @@ def test_what_comes_later_is_there_when_it_is_asked_for_again(journal: DictJourn
 
 
 def test_a_moment_of_the_past_shows_what_was_there_and_how_it_was_said(
-    journal: DictJournal, themes: Callable[[], Any]
+    journal: MemoryJournal, themes: Callable[[], Any]
 ) -> None:
     themes()
     [entry] = journal.entries("a", "t", start=4)
@@ -112,12 +114,12 @@ def test_a_moment_of_the_past_shows_what_was_there_and_how_it_was_said(
     assert [each.text for each, _ in now.nearest(vector, limit=9, as_of=Moment(100.5))] == [SAID[0]]
 
 
-def test_tenants_see_nothing_of_each_other(journal: DictJournal, themes: Callable[..., Any]) -> None:
+def test_tenants_see_nothing_of_each_other(journal: MemoryJournal, themes: Callable[..., Any]) -> None:
     assert themes("b").themes() == []
     assert len(themes("a").themes()) > 0
 
 
-def test_what_another_process_derives_is_the_same(journal: DictJournal) -> None:
+def test_what_another_process_derives_is_the_same(journal: MemoryJournal) -> None:
     made = ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(64))
     assert follow(made, journal) == len(SAID)
     again = ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(64))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doubles.journaling import DictJournal
+from doubles.journaling import MemoryJournal
 from stitch.core import Step
 from stitch.embed.hashing import HashingEmbedder
 from stitch.themes import ThemeProjection
@@ -42,7 +42,7 @@ def told(count: int, *, seed: int) -> list[Step]:
     return steps
 
 
-def add(journal: DictJournal, steps: list[Step]) -> None:
+def add(journal: MemoryJournal, steps: list[Step]) -> None:
     for step in steps:
         journal.append_many([step], tenant="a", trajectory=f"t{int(step.id or 0) % 3}", recorded=100.0)
 
@@ -65,7 +65,7 @@ def _little_is_saved_too(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_the_hierarchy_does_not_depend_on_how_its_steps_were_read(seed: int, parts: list[tuple[int, str]]) -> None:
     steps = told(150, seed=seed)
-    at_once = DictJournal()
+    at_once = MemoryJournal()
     add(at_once, steps)
     expected = ThemeProjection(journal=at_once, tenant="a", embedder=HashingEmbedder(32))
     expected.bring_up()
@@ -73,7 +73,7 @@ def test_the_hierarchy_does_not_depend_on_how_its_steps_were_read(seed: int, par
     assert {"split", "merged"} <= kinds, "these steps try all that can happen to themes"
 
     with tempfile.TemporaryDirectory() as folder:
-        journal, read = DictJournal(), 0
+        journal, read = MemoryJournal(), 0
 
         def process() -> ThemeProjection:
             return ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(32), folder=Path(folder))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contracts.projection import Derive, ProjectionContract, live_and_erase
-from doubles.journaling import DictJournal
+from doubles.journaling import MemoryJournal
 from stitch.core import Step
 from stitch.embed.hashing import HashingEmbedder
 from stitch.journal import Journal
@@ -51,13 +51,13 @@ class TestSavedThemes(ProjectionContract):
 
 
 @pytest.fixture
-def journal() -> DictJournal:
-    journal = DictJournal()
+def journal() -> MemoryJournal:
+    journal = MemoryJournal()
     add(journal, SAID)
     return journal
 
 
-def add(journal: DictJournal, texts: list[str], *, trajectory: str = "t") -> None:
+def add(journal: MemoryJournal, texts: list[str], *, trajectory: str = "t") -> None:
     for number, text in enumerate(texts):
         step = Step(role="user", content=text, id=f"{trajectory}{number}")
         journal.append_many([step], tenant="a", trajectory=trajectory, recorded=100.0 + number)
@@ -80,7 +80,7 @@ def links(projection: ThemeProjection) -> Any:
     )
 
 
-def test_what_was_saved_is_not_derived_again(journal: DictJournal, tmp_path: Path) -> None:
+def test_what_was_saved_is_not_derived_again(journal: MemoryJournal, tmp_path: Path) -> None:
     first = opened(journal, tmp_path)
     first.bring_up()
     first.save()
@@ -90,7 +90,7 @@ def test_what_was_saved_is_not_derived_again(journal: DictJournal, tmp_path: Pat
     assert links(again) == links(first)
 
 
-def test_only_what_came_since_is_derived(journal: DictJournal, tmp_path: Path) -> None:
+def test_only_what_came_since_is_derived(journal: MemoryJournal, tmp_path: Path) -> None:
     first = opened(journal, tmp_path)
     first.bring_up()
     first.save()
@@ -105,7 +105,7 @@ def test_only_what_came_since_is_derived(journal: DictJournal, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("what", ["embedder", "tending", "journal", "bytes"])
-def test_what_was_saved_of_something_else_is_derived_anew(journal: DictJournal, tmp_path: Path, what: str) -> None:
+def test_what_was_saved_of_something_else_is_derived_anew(journal: MemoryJournal, tmp_path: Path, what: str) -> None:
     first = opened(journal, tmp_path)
     first.bring_up()
     first.save()
@@ -116,7 +116,7 @@ def test_what_was_saved_of_something_else_is_derived_anew(journal: DictJournal, 
     elif what == "tending":
         tends = False
     elif what == "journal":
-        now = DictJournal()
+        now = MemoryJournal()
         add(now, list(reversed(SAID)) * 2)
     else:
         held = bytearray(file.read_bytes())
@@ -130,7 +130,9 @@ def test_what_was_saved_of_something_else_is_derived_anew(journal: DictJournal, 
     assert again.upkeep.vectors.matrix.shape[1] == embedder.dimension
 
 
-def test_a_step_is_gone_from_the_file_before_it_is_gone_from_the_journal(journal: DictJournal, tmp_path: Path) -> None:
+def test_a_step_is_gone_from_the_file_before_it_is_gone_from_the_journal(
+    journal: MemoryJournal, tmp_path: Path
+) -> None:
     first = opened(journal, tmp_path)
     first.bring_up()
     first.save()
@@ -149,7 +151,7 @@ def test_a_step_is_gone_from_the_file_before_it_is_gone_from_the_journal(journal
     assert b"mountain" in file.read_bytes()
 
 
-def test_what_is_saved_after_an_erasure_is_not_derived_again(journal: DictJournal, tmp_path: Path) -> None:
+def test_what_is_saved_after_an_erasure_is_not_derived_again(journal: MemoryJournal, tmp_path: Path) -> None:
     first = opened(journal, tmp_path)
     for number, text in enumerate(
         ("A cat sleeps on the warm roof.", "The cat eats fish at noon.", "Rain fell in May.")
@@ -169,7 +171,7 @@ def test_what_is_saved_after_an_erasure_is_not_derived_again(journal: DictJourna
     assert everything(after) == everything(again)
 
 
-def test_what_is_rebuilt_for_all_tenants_is_not_taken_from_files(journal: DictJournal, tmp_path: Path) -> None:
+def test_what_is_rebuilt_for_all_tenants_is_not_taken_from_files(journal: MemoryJournal, tmp_path: Path) -> None:
     held = TenantThemes(journal=journal, embedder=HashingEmbedder(32), folder=tmp_path)
     assert held.of("a").themes()
     held.save()
@@ -180,7 +182,7 @@ def test_what_is_rebuilt_for_all_tenants_is_not_taken_from_files(journal: DictJo
 
 def test_random_histories_go_on_from_what_was_saved_at_any_point(tmp_path: Path) -> None:
     for seed in range(4):
-        journal, folder = DictJournal(), tmp_path / str(seed)
+        journal, folder = MemoryJournal(), tmp_path / str(seed)
         for part in range(3):
             projection = opened(journal, folder)
             live_and_erase(journal, projection, seed=10 * seed + part)

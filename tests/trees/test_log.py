@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doubles.journaling import DictJournal
+from doubles.journaling import MemoryJournal
 from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError, JournalError
 from stitch.trees import Node, Tree
@@ -24,7 +24,7 @@ ROOT = Node("p", "Plan", fields={"name": "Trip"}, children=[Node("a", "Day", fie
 
 @pytest.fixture
 def journal():
-    return DictJournal()
+    return MemoryJournal()
 
 
 def new(*operations, at=2.0, message="", author="ann", **more):
@@ -45,7 +45,7 @@ def rename(name, node="a"):
     return SetField(node, "name", name)
 
 
-class Overtaken(DictJournal):
+class Overtaken(MemoryJournal):
     """A journal in which somebody else commits between the look and the writing."""
 
     def __init__(self):
@@ -143,7 +143,7 @@ def test_the_whole_tree_is_kept_again_after_many_commits_and_every_version_can_b
 
 @given(seed=st.integers(0, 10**9))
 def test_any_history_is_read_as_it_was_written(seed):
-    rng, journal = random.Random(seed), DictJournal()
+    rng, journal = random.Random(seed), MemoryJournal()
     root = random_node(rng, depth=3)
     anything = ", ".join(f"{each}: {{children: any}}" for each in ("Day", "POI", "Restaurant", "Option"))
     schema = read_schema(f"{{root: {root.type}, open: true, types: {{{anything}}}}}")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doubles.journaling import DictJournal
+from doubles.journaling import MemoryJournal
 from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError
 from stitch.journal import NewRecord, SqliteJournal
@@ -28,7 +28,7 @@ ROOT = Node("p", "Plan", children=[
 
 @pytest.fixture
 def journal():
-    return DictJournal()
+    return MemoryJournal()
 
 
 def made(journal, root=ROOT, schema=None):
@@ -142,7 +142,7 @@ def test_whoever_has_the_tree_open_sees_what_is_left(journal):
 @given(seed=st.integers(0, 10**9))
 def test_any_history_without_a_node_is_that_of_trees_without_it(seed):
     rng = random.Random(seed)
-    journal = DictJournal()
+    journal = MemoryJournal()
     root = random_node(rng, depth=3)
     anything = ", ".join(f"{each}: {{children: any}}" for each in ("Day", "POI", "Restaurant", "Option"))
     log = made(journal, root, read_schema(f"{{root: {root.type}, open: true, types: {{{anything}}}}}"))
