@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from stitch.bench.fit import scopes as fit_local
 from stitch.bench.fit.__main__ import group
+from stitch.bench.fit.labeled import read_chats, read_set
 from stitch.bench.fit.narrow import directions, narrowed
 from stitch.bench.fit.weave import KINDS, chain, chat, room, stretches, weave
 from stitch.core import Step
@@ -77,28 +78,26 @@ def test_fitted_weights_follow_what_they_were_fitted_on(data, tmp_path):
     pairs = json.loads((tmp_path / "scope_weights.json").read_bytes())["weights"]
     weights, chats = ({name: pair[place] for name, pair in pairs.items()} for place in range(2))
     replies = replies_from(json.loads((tmp_path / "reply_weights.json").read_bytes()))
-    trajectories = fit_local.read_set(data / fit_local.SETS["star"].path)
+    trajectories = read_set(data / fit_local.SETS["star"].path)
     assert ScopeTracker(weights).scopes == []
     score, switch = fit_local.measure(trajectories, weights, replies)
     untrained, _ = fit_local.measure(trajectories, {})
     assert score > untrained
     assert switch > 0
-    woven = fit_local.woven_chats(
-        fit_local.read_chats(data / fit_local.CHATS_FROM, most=800), keep=lambda *_: True, count=8
-    )
+    woven = fit_local.woven_chats(read_chats(data / fit_local.CHATS_FROM, most=800), keep=lambda *_: True, count=8)
     as_talk, _ = fit_local.measure(woven, weights, replies)
     as_chats, _ = fit_local.measure(woven, weights, replies, chats)
     assert as_chats > as_talk
 
 
 def test_of_chats_each_session_of_two_in_turn_is_read_once(data):
-    chats = fit_local.read_chats(data / fit_local.CHATS_FROM, most=800)
+    chats = read_chats(data / fit_local.CHATS_FROM, most=800)
     assert [len(chat.gold) for chat in chats] == [6] * 6
-    assert len(fit_local.read_chats(data / fit_local.CHATS_FROM, most=2)) == 2
+    assert len(read_chats(data / fit_local.CHATS_FROM, most=2)) == 2
 
 
 def test_steps_that_open_something_inside_a_goal_are_not_learned_from(data):
-    trajectory = fit_local.read_set(data / fit_local.SETS["star"].path)[0]
+    trajectory = read_set(data / fit_local.SETS["star"].path)[0]
     assert trajectory.coarse == {5}
 
 

@@ -14,13 +14,15 @@ from click.testing import CliRunner
 from stitch.bench.suites.retrieval import command
 
 SAID = ("Could we have it by then?", "Yes, that works.", "It rained all day.", "The soup was cold.")
-LABELS = [
+LABELS: list[dict[str, Any]] = [
     {"id": "0", "scope": "car repair", "event_types": ["ask"], "entity_types": ["deadline"],
      "references": [{"phrase": "it", "means": "the green Octavia"}], "summary": "Ida asks for the Octavia by Friday."},
     {"id": "1", "scope": "car repair", "event_types": ["promise"], "summary": "The garage promises the car by Friday."},
     {"id": "2", "scope": "holiday", "event_types": ["tell"], "summary": "The weather was bad."},
 ]  # fmt: skip
-ASKS = [{"id": "1", "asks": ["when will the mechanic hand the vehicle back?"], "words": ["pick-up"]}]
+ASKS: list[dict[str, Any]] = [
+    {"id": "1", "asks": ["when will the mechanic hand the vehicle back?"], "words": ["pick-up"]}
+]
 QUESTIONS = {"q1": ("What did the garage promise?", "1"), "q1p": ("When does the mechanic hand over the vehicle?", "1")}
 
 

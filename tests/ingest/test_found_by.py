@@ -15,7 +15,7 @@ LOCAL_SUMMARY = "user: ask and state (day 1): Could we have the other one?"
 
 def snippet(**fields: object) -> MemorySnippet:
     given = {"text": "Could we have the other one?", "resolved": "Could we have the other one?", "role": "user"}
-    return MemorySnippet(tenant="t", trajectory="trip", step="1", position=0, recorded=1.0, **{**given, **fields})  # type: ignore[arg-type]
+    return MemorySnippet(tenant="t", trajectory="trip", step="1", position=0, recorded=1.0, **{**given, **fields})
 
 
 def likeness(question: str, made: MemorySnippet) -> tuple[float, float]:

@@ -559,7 +559,7 @@ def test_a_step_has_what_it_is_found_by_in_other_words_where_that_is_wanted(way:
         return reply
 
     model, completion = model_of(script)
-    more = {"embedder": HashingEmbedder()} if way is stepwise else {}
+    more: dict[str, Any] = {"embedder": HashingEmbedder()} if way is stepwise else {}
     kind = StepwiseLabeler if way is stepwise else WindowedLabeler
     labeler = kind(model, fallback=LocalLabeler(), asks=wanted, **more)
     (made,) = labeler.begin("t").label(talk(1))
@@ -570,6 +570,9 @@ def test_a_step_has_what_it_is_found_by_in_other_words_where_that_is_wanted(way:
 
 
 def test_references_are_read_as_texts_and_as_objects() -> None:
-    said = [{"references": ["it = Halcyon Loft", "nothing", "Is = "]}, {"references": [{"phrase": "it", "means": "x"}]}]
+    said: list[dict[str, Any]] = [
+        {"references": ["it = Halcyon Loft", "nothing", "Is = "]},
+        {"references": [{"phrase": "it", "means": "x"}]},
+    ]
     labels = label(readings({}, *said), "The Halcyon Loft is near x.", "Is it open?", "Is it open?")
     assert [[own.replacement for own in made.references] for made in labels] == [[], ["Halcyon Loft"], ["x"]]

@@ -151,7 +151,7 @@ def test_a_long_step_has_to_be_worth_its_length() -> None:
 def test_another_session_and_what_is_not_trusted_are_not_let_in() -> None:
     assert "12" not in found(dense(s12={"session": "next day"}))[:8]
     assert beside(apart(s9={"session": "next day"}))[:4] == ["10", "50", "11", "8"]
-    low = {"trust": Trust.LOW}
+    low: dict[str, object] = {"trust": Trust.LOW}
     assert "12" in found(dense(s12=low))[:5]
     assert "12" not in found(dense(s12=low), min_trust=Trust.MEDIUM)
     assert "9" in beside(apart(s9=low))[:5]
