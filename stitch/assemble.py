@@ -67,7 +67,7 @@ def open_memory(
         "defaults": {each: getattr(loaded, each) for each in SEARCH_SETTINGS if each in given},
         "retention": loaded.retention if "retention" in given else None,
     }
-    opened_as = parts.plainly(loaded, given)
+    opened_as = parts.opened_as(loaded, given, location)
     if is_served(location):
         parts.check_served(given, observers=observers)
         key, tenant = loaded.key, loaded.tenant if "tenant" in given else None

@@ -45,12 +45,13 @@ def given_settings(memory: str | Path | None, *, config: str | Path | None, **se
     return frozenset(name for name, origin in load_settings(config, **given).origins.items() if origin != "default")
 
 
-def plainly(settings: Settings, names: Collection[str]) -> dict[str, Any]:
-    """The values of settings as JSON has them, without secrets, and without what can be given in Python alone."""
+def opened_as(settings: Settings, names: Collection[str], location: str) -> dict[str, Any]:
+    """The arguments that open a memory again from any folder, as JSON has them: no secrets, nothing of Python alone."""
     told = ((name, getattr(settings, name)) for name in names)
     objects = (SecretStr, PromptModule, DspyLanguageModel)
     plain = {name for name, value in told if not isinstance(value, objects) and not callable(value)}
-    return settings.model_dump(mode="json", include=plain)
+    place = location if "://" in location else str(Path(location).absolute())
+    return {**settings.model_dump(mode="json", include=plain), "memory": place}
 
 
 _OWN = frozenset(

@@ -122,7 +122,7 @@ def _opened_as(memory: Memory) -> dict[str, Any]:
 def _again(kind: Any, opened_as: dict[str, Any], options: dict[str, Any]) -> Any:
     from stitch import open_memory
 
-    return kind(open_memory(**opened_as), **options)
+    return kind(open_memory(**opened_as, must_exist=True), **options)
 
 
 class _Call(NamedTuple):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import dspy
+import pytest
 from dspy.utils import DummyLM
 
 from stitch import Step, open_memory
 from stitch.adapters.dspy import Recall, Remembering
+from stitch.errors import InputError
 
 LOOK = {"next_thought": "look", "next_tool_name": "recall", "next_tool_args": {"query": "hotel in Porto"}}
 DONE = {"next_thought": "enough", "next_tool_name": "finish", "next_tool_args": {}}
@@ -42,3 +45,21 @@ def test_a_program_that_is_saved_whole_opens_its_memory_again_and_holds_no_key(t
         memory.flush()
         assert memory.tenant == "ann"
         assert [entry.step.role for entry in memory.steps("run")][:2] == ["user", "assistant"]
+
+
+def test_a_saved_program_finds_its_memory_from_any_folder_and_makes_none_where_it_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with open_memory("m") as memory:
+        memory.add(Step(role="user", content="The hotel in Porto is Casa Azul."), trajectory="old")
+        saved = pickle.dumps(Recall(memory))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = pickle.loads(saved)
+    with again.memory:
+        assert [found.long_text for found in again("hotel", k=1)] == ["The hotel in Porto is Casa Azul."]
+    (tmp_path / "m").rename(tmp_path / "moved")
+    with pytest.raises(InputError, match="no memory"):
+        pickle.loads(saved)
+    assert not (tmp_path / "m").exists()

@@ -146,3 +146,16 @@ def test_a_context_that_is_too_long_halves_the_window_and_why_labels_are_local_s
     assert sizes == [5, 3, 2, 1, 2, 1, 1]
     assert [receipt.reason for receipt in receipts[:4]] == [""] * 4
     assert "has local labels: the prompt is too long for model 'm': too many tokens" in receipts[4].reason
+
+
+def test_a_key_that_a_server_quotes_is_not_kept_with_the_reason(tmp_path: Path) -> None:
+    key = "sk-live-" + "Q7rT2mXw9ZpL4vBn"
+    with (
+        LoopbackServer(lambda request: refused(f"Incorrect API key provided: {key}", status=401)) as server,
+        open_memory(tmp_path / "m", labels="model", model="m", base_url=f"{server.url}/v1") as memory,
+    ):
+        memory.add(Step(role="user", content="Is day 1 free?"), trajectory="t")
+        memory.flush()
+        [receipt] = memory.receipts()
+    assert "Incorrect API key provided: [redacted:" in receipt.reason
+    assert all(key.encode() not in file.read_bytes() for file in (tmp_path / "m").rglob("*") if file.is_file())
