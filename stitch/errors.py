@@ -64,8 +64,12 @@ class StitchError(Exception):
 
 
 def _in_python(hint: str) -> str:
-    """A hint with the arguments of Python in the place of options: `model=` for `--model`."""
-    return _OPTION.sub(lambda option: option[1].replace("-", "_") + "=", hint)
+    """A hint with the arguments of Python in the place of options: `model=` for `--model`; commands stay."""
+    parts = hint.split("`")
+    for place, said in enumerate(parts):
+        if place % 2 == 0 and "stitch " not in said:
+            parts[place] = _OPTION.sub(lambda option: option[1].replace("-", "_") + "=", said)
+    return "`".join(parts)
 
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")

@@ -14,10 +14,10 @@ from stitch.errors import InputError, SettingsError
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="tracebacks have notes from 3.11 on")
 def test_a_traceback_tells_the_hint_with_arguments_of_python() -> None:
-    error = SettingsError("no model is named", hint="name one with --model, or a server with --base-url")
+    error = SettingsError("no model is named", hint="name one with --model, or `stitch x --base-url U`")
     told = "".join(traceback.format_exception(error))
-    assert told.endswith("no model is named\nhint: name one with model=, or a server with base_url=\n")
-    assert error.hint == "name one with --model, or a server with --base-url"
+    assert told.endswith("no model is named\nhint: name one with model=, or `stitch x --base-url U`\n")
+    assert error.hint == "name one with --model, or `stitch x --base-url U`"
     assert "hint" not in "".join(traceback.format_exception(InputError("it is empty")))
 
 
