@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-ABILITIES = ("recall", "cause", "state update", "abstraction")
 _PEOPLE = (
     "Ada Berg", "Ben Okafor", "Cleo Marsh", "Dario Lund", "Edith Novak", "Farid Haas", "Greta Solis", "Hugo Tanaka",
     "Ines Calder", "Jonas Weir", "Kira Dahl", "Leo Amsel", "Mona Fisk", "Nils Corde", "Olga Reyes", "Pavel Stone",
@@ -108,7 +107,6 @@ class State:
 
     rng: random.Random
     orders: dict[str, dict[str, Any]] = field(default_factory=dict)
-    tickets: dict[str, dict[str, Any]] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
     def fresh(self, prefix: str) -> str:

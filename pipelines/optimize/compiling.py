@@ -151,7 +151,7 @@ def _keep_replies(models: Sequence[LanguageModel], log: Path | None) -> None:
         log.mkdir(parents=True, exist_ok=True)
         kept = Repeatable(KeptReplies(log / "replies.jsonl"))
         for each in models:
-            each.replies = kept
+            each.keep_replies(kept)
 
 
 def _write_marks(log: Path, held_back: Sequence[Lesson], before: Sequence[float], after: Sequence[float]) -> None:

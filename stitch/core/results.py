@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from html import escape
 from typing import NamedTuple, overload
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -54,6 +55,8 @@ LEAST_TOKENS = 30
 """A step takes about so many tokens of a context, with its line, or more; chats have 30 to 50."""
 MOST_FILLING = 400
 """To fill a budget no more snippets are ranked, however large it is."""
+_TEXT_CHARS = 300
+_HEADS = ("", "step", "who", "what was said or done", "scope", "labels that match", "similarity")
 
 
 class SearchRequest(BaseModel):
@@ -188,9 +191,7 @@ class RetrievalResult(Sequence[ScoredSnippet]):
         )
 
     def _repr_html_(self) -> str:
-        from stitch.core.notebook import table_of
-
-        return table_of(self)
+        return _table_of(self)
 
     @property
     def nothing_relevant(self) -> bool:
@@ -224,3 +225,26 @@ class RetrievalResult(Sequence[ScoredSnippet]):
         a system message.
         """
         return self.context_text
+
+
+def _table_of(result: RetrievalResult) -> str:
+    """The hits of an answer as an HTML table, under the labels that were looked for."""
+    labels = ", ".join(f"{kind.value} <b>{escape(value)}</b>" for kind, value in sorted(result.intent_filter.labels()))
+    heads = "".join(f"<th>{head}</th>" for head in _HEADS)
+    rows = "".join(_row(rank, hit) for rank, hit in enumerate(result.hits, start=1))
+    about = f"{len(result.hits)} hits by {result.decided_by.value}, {result.milliseconds:.1f} ms"
+    return (
+        f"<p><b>{escape(result.request.query)}</b><br>looking for {labels or 'similar text only'}: {about}</p>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _row(rank: int, hit: ScoredSnippet) -> str:
+    snippet = hit.snippet
+    text = snippet.resolved if len(snippet.resolved) <= _TEXT_CHARS else snippet.resolved[: _TEXT_CHARS - 1] + "…"
+    matched = ", ".join(value for _, value in sorted(hit.matched))
+    cells = (
+        str(rank), f"{snippet.trajectory} {snippet.step}", snippet.role, text, snippet.intent.scope or "", matched,
+        f"{hit.similarity:.3f}",
+    )  # fmt: skip
+    return "<tr>" + "".join(f'<td style="text-align:left">{escape(cell)}</td>' for cell in cells) + "</tr>"

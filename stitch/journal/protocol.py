@@ -362,9 +362,10 @@ class Journal(Protocol):
         trajectory: str,
         labels: Sequence[tuple[int, bytes]] = (),
         revisions: Sequence[tuple[int, bytes]] = (),
-        checkpoint: Checkpoint | None = None,
     ) -> None:
         """Erase steps of a trajectory and all that is kept of them; a trajectory without steps goes too.
+
+        What its labeling remembers goes: it is learnt again from the journal.
 
         Their bytes are overwritten, except in a log that `record_purged` empties; until then `owes_purge`. What stays
         is a digest of trajectory and id, by a key of the tenant, so that a step that was erased is known when it is
@@ -376,7 +377,6 @@ class Journal(Protocol):
             trajectory: Where.
             labels: Of other steps of the trajectory, those that take the place of what they have: clean of the erased.
             revisions: The same for labels of revisions, by their numbers (`Encoded.number`).
-            checkpoint: What the labeling remembers without them; None if it has to be learnt again from the journal.
         """
         ...
 

@@ -14,13 +14,14 @@ from stitch.lm.ledger import (
     read_ledger,
     sum_up,
 )
-from stitch.lm.model import LanguageModel, Limits
+from stitch.lm.limits import Limits
+from stitch.lm.model import LanguageModel
 from stitch.lm.providers import Completion
 from stitch.lm.replies import ReplyKeeper, asking_again, keeping_replies
-from stitch.lm.sampling import Sample, Sampling
+from stitch.lm.sampling import Sampling
 
 __all__ = [
     "CHARS_PER_TOKEN", "Charge", "Completion", "LABELING_STAGES", "LanguageModel", "Ledger", "Limits", "Price",
-    "Purpose", "ReplyKeeper", "Sample", "Sampling", "Totals", "asking_again", "charged_key", "charged_to",
+    "Purpose", "ReplyKeeper", "Sampling", "Totals", "asking_again", "charged_key", "charged_to",
     "keeping_replies", "led_by", "read_ledger", "sum_up",
 ]  # fmt: skip

@@ -10,16 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stitch.errors import BudgetSpentError, CutReplyError, ModelError, ModelUnavailableError, ReplyError
-from stitch.lm.ledger import Charge, Price, charged_key, charged_tenant, current_purpose
-from stitch.lm.limits import PendingCalls, Places
+from stitch.lm.ledger import Charge, Ledger, Price, charged_key, charged_tenant, current_purpose
+from stitch.lm.limits import Limits, PendingCalls, Places
 from stitch.lm.providers import Completion
-from stitch.lm.replies import chars_of, decode_reply, digest_of, encode_reply, reply_keeper, text_of
-from stitch.lm.sampling import Sample
+from stitch.lm.replies import ReplyKeeper, chars_of, decode_reply, digest_of, encode_reply, reply_keeper, text_of
+from stitch.lm.sampling import Sampling
 
 if TYPE_CHECKING:
     from dspy import lm15
-
-    from stitch.lm.model import LanguageModel
 
 CHARS_PER_TOKEN = 4
 """For estimates: where a provider does not count, and before a call."""
@@ -44,23 +42,28 @@ class Engine:
 
     def __init__(
         self,
-        model: LanguageModel,
+        name: str,
         completion: Completion | None,
         *,
+        limits: Limits,
+        sampling: Sampling,
+        ledger: Ledger,
         price: Price | None,
         pause: Callable[[float], None] | None,
     ) -> None:
-        self._model = model
-        self._completion = completion
+        self.limits = limits
+        self.replies: ReplyKeeper | None = None
+        """Where replies are kept that nobody else keeps (`keeping_replies`)."""
+        self.held = False
+        """Whether no call is made after one that ended in a failure."""
+        self.failure: ModelError | None = None
+        self.calls = PendingCalls(name)
+        self._name, self._target = name, name
+        self._completion, self._sampling, self._ledger, self._price = completion, sampling, ledger, price
         self._form = 0
         """Which of `_FORMS` the model takes, as far as it has said."""
-        self._tells = True
-        """Whether the provider has not refused to tell log-probabilities."""
-        self._target = model.name
-        self._price = price
-        self.calls = PendingCalls(model.name)
         self._pause = pause or self.calls.pause
-        self._places = Places(model.limits.concurrency)
+        self._places = Places(limits.concurrency)
 
     def open(self, completion: Completion, target: str) -> None:
         """Ask `completion` from now on, for the model that it knows as `target`."""
@@ -68,50 +71,29 @@ class Engine:
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """The reply to a request, if it is whole; counted, and tried again where that may help."""
-        if self._model._held and self._model._failure is not None:
-            raise self._model._failure
+        if self.held and self.failure is not None:
+            raise self.failure
         try:
             return self._complete(request)
         except (ModelUnavailableError, BudgetSpentError) as error:
-            self._model._failure = error
+            self.failure = error
             raise
 
-    def sample(self, prompt: str, *, system: str, temperature: float | None, told: bool) -> Sample:
-        """One answer as it was said; with the log-probabilities of its tokens if `told`, and the provider tells."""
+    def _complete(self, request: lm15.Request) -> lm15.Response:
+        """The reply to a request; one that is kept is not asked for again."""
         from dspy import lm15
 
-        told = told and self._tells
-        request = lm15.Request(
-            model=self._target,
-            messages=(lm15.Message.user(prompt),),
-            system=system or None,
-            config=lm15.Config(temperature=temperature, logprobs=0 if told else None),
-        )
-        try:
-            response = self._complete(request, kept=False)
-        except ModelUnavailableError as error:
-            if not told or not isinstance(error.__cause__, lm15.InvalidRequestError):
-                raise
-            self._tells = False  # some models take no such request
-            return self.sample(prompt, system=system, temperature=temperature, told=False)
-        tokens = response.logprobs
-        return Sample(text_of(response), tuple(token.logprob for token in tokens) if told and tokens else None)
-
-    def _complete(self, request: lm15.Request, *, kept: bool = True) -> lm15.Response:
-        """The reply to a request; one that is `kept` is asked for once."""
-        from dspy import lm15
-
-        limits = self._model.limits
+        limits = self.limits
         prompt_chars = chars_of(request)
-        config = self._model.sampling.put_into(request.config)
+        config = self._sampling.put_into(request.config)
         config = config if limits.reply_tokens is None else replace(config, max_tokens=limits.reply_tokens)
         sent = replace(request, model=self._target, config=config)
         assert self._completion is not None
-        keeper = (reply_keeper.get() or self._model.replies) if kept else None
-        digest = digest_of(replace(sent, model=self._model.name)) if keeper is not None else b""
+        keeper = reply_keeper.get() or self.replies
+        digest = digest_of(replace(sent, model=self._name)) if keeper is not None else b""
         if keeper is not None and (said := keeper.get(digest)) is not None:
             known = decode_reply(said, model=sent.model)
-            self._model.ledger.recall(self._charge_of(known, prompt_chars))
+            self._ledger.recall(self._charge_of(known, prompt_chars))
             return self._whole(known)
         tries = 0
         while True:
@@ -127,7 +109,7 @@ class Engine:
             else:
                 if keeper is not None:
                     keeper.keep(digest, encode_reply(response))
-                self._model.ledger.charge(self._charge_of(response, prompt_chars))
+                self._ledger.charge(self._charge_of(response, prompt_chars))
                 return self._whole(response)
 
     def _sent(self, request: lm15.Request) -> lm15.Response:
@@ -152,7 +134,7 @@ class Engine:
             close()
 
     def _check_budget(self, prompt_tokens: int) -> None:
-        limits, spent = self._model.limits, self._model.ledger.total()
+        limits, spent = self.limits, self._ledger.total()
         if limits.budget_tokens is not None and spent.tokens + prompt_tokens > limits.budget_tokens:
             raise BudgetSpentError(
                 f"the budget of {limits.budget_tokens} tokens is spent: {spent.tokens} used, {prompt_tokens} asked",
@@ -173,7 +155,7 @@ class Engine:
         prompt_tokens = prompt_chars // CHARS_PER_TOKEN if usage.input_tokens is None else usage.input_tokens
         reply_tokens = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
         return Charge(
-            model=self._model.name,
+            model=self._name,
             **purpose._asdict(),
             tenant=charged_tenant.get(),
             key=charged_key.get(),
@@ -189,13 +171,13 @@ class Engine:
 
         text = text_of(response)
         if response.finish_reason not in ("stop", "tool_call") or not text.strip():
-            raise CutReplyError(f"the reply of {self._model.name!r} {_trouble(response, text)}", said=text)
+            raise CutReplyError(f"the reply of {self._name!r} {_trouble(response, text)}", said=text)
         return replace(response, message=lm15.Message.assistant([lm15.TextPart(text)]))
 
     def _mapped(self, error: lm15.LM15Error) -> ModelError:
         from dspy import lm15
 
-        name, reason = self._model.name, first_line(error)
+        name, reason = self._name, first_line(error)
         if isinstance(error, lm15.InvalidRequestError):
             if isinstance(error, lm15.ContextLengthError) or _TOO_LONG.search(reason):
                 return ReplyError(f"the prompt is too long for model {name!r}: {reason}")

@@ -1,4 +1,4 @@
-"""Who goes next where only so many calls may be under way at once, and how calls are given up."""
+"""Limits of a model: who goes next where only so many calls may be under way at once, and how calls are given up."""
 
 from __future__ import annotations
 
@@ -8,11 +8,35 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from stitch.errors import CallInterruptedError
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a model.
+
+    Attributes:
+        timeout_s: How long to wait for a reply.
+        retries: How often what is transient is tried again, with growing pauses or those the provider asks for.
+        concurrency: How many calls may be under way at once.
+        budget_tokens: Tokens that may be spent, prompts and replies together; calls under way may go over it.
+        budget_usd: Money that may be spent; needs a price.
+        budget_calls: Calls that may be made.
+        reply_tokens: The longest reply to ask for; the provider's own limit if None.
+    """
+
+    timeout_s: float = 120.0
+    retries: int = 3
+    concurrency: int = 8
+    budget_tokens: int | None = None
+    budget_usd: float | None = None
+    budget_calls: int | None = None
+    reply_tokens: int | None = None
 
 
 class _Call(Generic[T]):

@@ -11,14 +11,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
 from stitch.errors import (
     CutReplyError,
-    ModelError,
     ModelUnavailableError,
     ReplyError,
     SettingsError,
@@ -26,36 +24,14 @@ from stitch.errors import (
 )
 from stitch.lm.engine import AsyncEngine, Engine, first_line
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_key, charged_tenant, purposed
+from stitch.lm.limits import Limits
 from stitch.lm.providers import Completion, DspyModel, find_provider
 from stitch.lm.reading import json_in
-from stitch.lm.replies import ReplyKeeper
-from stitch.lm.sampling import Sample, Sampling
+from stitch.lm.replies import ReplyKeeper, text_of
+from stitch.lm.sampling import Sampling
 from stitch.text.markers import harmless
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How far a model may go.
-
-    Attributes:
-        timeout_s: How long to wait for a reply.
-        retries: How often what is transient is tried again, with growing pauses or those the provider asks for.
-        concurrency: How many calls may be under way at once.
-        budget_tokens: Tokens that may be spent, prompts and replies together; calls under way may go over it.
-        budget_usd: Money that may be spent; needs a price.
-        budget_calls: Calls that may be made.
-        reply_tokens: The longest reply to ask for; the provider's own limit if None.
-    """
-
-    timeout_s: float = 120.0
-    retries: int = 3
-    concurrency: int = 8
-    budget_tokens: int | None = None
-    budget_usd: float | None = None
-    budget_calls: int | None = None
-    reply_tokens: int | None = None
 
 
 class LanguageModel:
@@ -100,19 +76,15 @@ class LanguageModel:
                 hint="name a server on this machine with --base-url, or set offline: false",
             )
         self.name = name
-        self.limits = limits
         self.price = price
         self.sampling = sampling or Sampling()
-        self.replies: ReplyKeeper | None = None
-        """Where replies are kept that nobody else keeps (`keeping_replies`)."""
         self.ledger = ledger or Ledger()
         self._base_url, self._api_key = base_url, api_key
         self._named = completion is None
-        self._engine = Engine(self, completion, price=price, pause=pause)
+        self._engine = Engine(
+            name, completion, limits=limits, sampling=self.sampling, ledger=self.ledger, price=price, pause=pause
+        )
         self._bound: dict[str, Any] = {}
-        self._held = False
-        self._failure: ModelError | None = None
-        """What ended the block of `held`; no call is made after it."""
         self._lock = threading.Lock()
 
     @classmethod
@@ -141,6 +113,19 @@ class LanguageModel:
         made = DspyModel(lm, cache=cache, timeout_s=limits.timeout_s)
         return cls(lm.model, limits=limits, completion=made, **options)
 
+    @property
+    def limits(self) -> Limits:
+        """Limits of what follows."""
+        return self._engine.limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        self._engine.limits = limits
+
+    def keep_replies(self, keeper: ReplyKeeper) -> None:
+        """Keep replies that nobody else keeps (`keeping_replies`)."""
+        self._engine.replies = keeper
+
     def run(self, predictor: Any, *, purpose: Purpose, **inputs: Any) -> Any:
         """Return the prediction of a DSPy predictor for `inputs`, none of which can begin or end what stands around it.
 
@@ -156,7 +141,7 @@ class LanguageModel:
         with purposed(purpose):
             try:
                 # While it is held, the optimizer around has bound it, with a trace, and perhaps another temperature.
-                with context() if self._held else context(**self._binding()):
+                with context() if self._engine.held else context(**self._binding()):
                     return predictor(**{name: harmless(given) for name, given in inputs.items()})
             except AdapterParseError as error:
                 self.note_use(purpose, steps=-purpose.steps, used=False)
@@ -169,38 +154,32 @@ class LanguageModel:
                     raise error.__cause__ from None
                 raise ModelUnavailableError(f"model {self.name!r} cannot be called: {first_line(error)}") from error
 
-    def sample(
-        self,
-        prompt: str,
-        *,
-        purpose: Purpose,
-        system: str = "",
-        count: int = 1,
-        temperature: float | None = None,
-        log_probabilities: bool = False,
-    ) -> list[Sample]:
-        """Answers to a text as they were said, one call each, with how sure the model was of each token if asked.
+    def complete(self, prompt: str, *, purpose: Purpose, system: str = "", temperature: float | None = None) -> str:
+        """The answer to a text, as it was said.
 
         Args:
             prompt: What the user says.
             purpose: For the ledger.
             system: What stands before it.
-            count: How many answers.
             temperature: The one the model was made with if None.
-            log_probabilities: Whether to ask for them; a provider that has none, or refuses them, answers without.
 
         Raises:
             ModelUnavailableError: The provider is down after all retries, refuses, or is not configured.
-            ReplyError: A reply is cut or empty.
+            ReplyError: The reply is cut or empty.
             BudgetSpentError: The budget is spent; nothing was sent.
             CallInterruptedError: `interrupt` was called.
         """
+        from dspy import lm15
+
         self._binding()
+        request = lm15.Request(
+            model=self.name,
+            messages=(lm15.Message.user(prompt),),
+            system=system or None,
+            config=lm15.Config(temperature=temperature),
+        )
         with purposed(purpose):
-            return [
-                self._engine.sample(prompt, system=system, temperature=temperature, told=log_probabilities)
-                for _ in range(count)
-            ]
+            return text_of(self._engine.complete(request))
 
     def note_use(
         self, purpose: Purpose, *, steps: int = 0, used: bool = True, rejected: Mapping[str, int] | None = None
@@ -239,18 +218,19 @@ class LanguageModel:
         """
         from dspy import context
 
-        self._held, self._failure = True, None
+        engine = self._engine
+        engine.held, engine.failure = True, None
         try:
             with purposed(purpose), context(**{**self._binding(), "trace": [], "max_trace_size": 10_000}):
                 yield self._bound["lm"]
         except Exception:
-            if self._failure is not None:
-                raise self._failure from None
+            if engine.failure is not None:
+                raise engine.failure from None
             raise
         finally:
-            self._held = False
-        if self._failure is not None:
-            raise self._failure
+            engine.held = False
+        if engine.failure is not None:
+            raise engine.failure
 
     def interrupt(self) -> None:
         """Give up the calls that are under way, at once, and make no more; may be called from any thread."""

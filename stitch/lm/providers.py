@@ -12,7 +12,7 @@ from stitch.errors import ModelUnavailableError, SettingsError
 if TYPE_CHECKING:
     from dspy import lm15
 
-    from stitch.lm.model import Limits
+    from stitch.lm.limits import Limits
 
 _ENDPOINT = "stitch-endpoint"
 _OF_REQUESTS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "frequency_penalty",

@@ -1,9 +1,9 @@
-"""How a model is to answer, and answers as they were said, with how sure it was of them where its provider tells."""
+"""Settings of sampling."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from stitch.errors import SettingsError
 
@@ -58,17 +58,3 @@ class Sampling:
             for name, value in said.items()
             if value is not None
         )
-
-
-class Sample(NamedTuple):
-    """One answer, as it was said."""
-
-    text: str
-    log_probabilities: tuple[float, ...] | None = None
-    """The natural logarithm of the probability of each token; None if the provider does not tell."""
-
-    @property
-    def mean_log_probability(self) -> float | None:
-        """Of its tokens: nearer to 0, the surer the model was of what it said. None if nobody tells."""
-        told = self.log_probabilities
-        return sum(told) / len(told) if told else None

@@ -211,14 +211,9 @@ class RelevanceJudge:
         from stitch.signatures.relevance import NAME_RELEVANT
 
         lines = "\n".join(f'<step number="{number}">{quote(text)}</step>' for number, text in enumerate(texts, start=1))
-        [sample] = self._model.sample(
-            f"{lines}\n\nQuestion: {quote(question)}\nNumbers:",
-            purpose=Purpose("relevance"),
-            system=NAME_RELEVANT,
-            count=1,
-            temperature=0.0,
-        )
-        reply = said_in(sample.text)
+        asked = f"{lines}\n\nQuestion: {quote(question)}\nNumbers:"
+        said = self._model.complete(asked, purpose=Purpose("relevance"), system=NAME_RELEVANT, temperature=0.0)
+        reply = said_in(said)
         named = {int(number) - 1 for number in _NUMBER.findall(reply)}
         if not named and not _NONE.search(reply):
             raise ModelError(f"the reply on what is relevant names no line: {reply[:80]!r}")

@@ -23,13 +23,8 @@ from stitch.sources.parts import text_of
 from stitch.sources.runs import arguments_in
 from stitch.text.dates import read_timestamp
 
-CONVENTION = "1.37"
-"""The version of the semantic conventions for generative AI whose attribute names are read first.
-
-The forms before it are read as well: messages as events of a span (1.28 to 1.36), and the numbered attributes of
-OpenLLMetry and OpenInference.
-"""
-
+# Attribute names of the semantic conventions for generative AI 1.37 are read first; the forms before it are read as
+# well: messages as events of a span (1.28 to 1.36), and the numbered attributes of OpenLLMetry and OpenInference.
 _NESTED = ("messages", "generations", "message", "choices", "output")
 """Where the messages of what a run is given, or gives, stand."""
 _DEEPEST = 12

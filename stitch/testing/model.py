@@ -100,24 +100,16 @@ class LoopbackProvider(LoopbackServer):
         user = "".join(_content(m["content"]) for m in messages if m["role"] in ("user", "assistant"))
         said = self.script(system, user)
         text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-        told = -0.25 if request.body.get("logprobs") else None
         form = request.body.get("response_format") or {}
         schema = json.dumps(form["json_schema"]) if "json_schema" in form else ""
-        return completion(text, prompt_tokens=len(system + user + schema) // 4, log_probability=told)
+        return completion(text, prompt_tokens=len(system + user + schema) // 4)
 
 
-def completion(
-    text: str | None, *, finish_reason: str = "stop", prompt_tokens: int = 10, log_probability: float | None = None
-) -> Reply:
-    """A reply of the protocol with `text` in it, and the log-probability that each of its words had, if any."""
+def completion(text: str | None, *, finish_reason: str = "stop", prompt_tokens: int = 10) -> Reply:
+    """A reply of the protocol with `text` in it."""
     replied = len(text or "") // 4
     usage = {"prompt_tokens": prompt_tokens, "completion_tokens": replied, "total_tokens": prompt_tokens + replied}
-    choice: dict[str, Any] = {
-        "index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", "content": text}
-    }  # fmt: skip
-    if log_probability is not None:
-        tokens = [{"token": word, "logprob": log_probability, "top_logprobs": []} for word in (text or "").split()]
-        choice["logprobs"] = {"content": tokens}
+    choice = {"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", "content": text}}
     body = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
     return Reply(body)
 

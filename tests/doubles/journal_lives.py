@@ -99,11 +99,7 @@ def _erase(now: _Now) -> None:
     seqs = now.seqs
     kept = [(seq, encode_labels(OTHERS, step="")) for seq in now.labeled(True) if seq not in seqs][:1]
     now.journal.record_removed(seqs)
-    saved = Checkpoint("local", now.number, b"saved", LabelInventory(merges=(MERGE,)))
-    saves = now.chance.random() < 0.5 and len(seqs) < len(now.entries)
-    now.journal.erase(
-        seqs, tenant=now.tenant, trajectory=now.trajectory, labels=kept, checkpoint=saved if saves else None
-    )
+    now.journal.erase(seqs, tenant=now.tenant, trajectory=now.trajectory, labels=kept)
 
 
 def _save(now: _Now) -> None:

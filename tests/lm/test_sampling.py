@@ -1,4 +1,4 @@
-"""How a model is to answer reaches its provider, and answers come back with how sure it was of them."""
+"""Settings of sampling reach the provider."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import dspy
 import pytest
 
-from stitch.errors import ModelUnavailableError, SettingsError
-from stitch.lm import LanguageModel, Limits, Purpose, Sample, Sampling
+from stitch.errors import SettingsError
+from stitch.lm import LanguageModel, Purpose, Sampling
 from stitch.signatures import AnswerQuestion
-from stitch.testing.model import LoopbackProvider, failure
+from stitch.testing.model import LoopbackProvider
 
 PURPOSE = Purpose("test")
 
@@ -39,34 +39,12 @@ def test_sampling_says_what_is_set() -> None:
     assert str(Sampling()) == ""
 
 
-def test_samples_come_with_log_probabilities_where_a_provider_has_them() -> None:
+def test_a_text_is_answered_as_it_was_said() -> None:
     with LoopbackProvider(lambda system, user: f"{user} indeed") as provider:
-        model = LanguageModel("m", base_url=provider.base_url)
-        first, second = model.sample(
-            "yes", purpose=PURPOSE, system="be brief", count=2, temperature=1.0, log_probabilities=True
-        )
-        plain = model.sample("no", purpose=PURPOSE)[0]
+        model = LanguageModel("m", base_url=provider.base_url, sampling=Sampling(temperature=0.5))
+        said = model.complete("yes", purpose=PURPOSE, system="be brief", temperature=1.0)
+        model.complete("no", purpose=PURPOSE)
         model.close()
-    assert first == second == Sample("yes indeed", (-0.25, -0.25))
-    assert first.mean_log_probability == -0.25
-    assert (plain.log_probabilities, plain.mean_log_probability) == (None, None)
-    assert provider.requests[0].body["temperature"] == 1.0
-    assert "logprobs" not in provider.requests[2].body
-    assert model.ledger.stages()["test"].calls == 3
-
-
-def test_a_provider_that_refuses_log_probabilities_is_asked_without_from_then_on() -> None:
-    with LoopbackProvider(lambda system, user: "text", faults=[failure(400)]) as provider:
-        model = LanguageModel("m", base_url=provider.base_url)
-        samples = model.sample("x", purpose=PURPOSE, count=2, log_probabilities=True)
-        model.close()
-    assert [sample.log_probabilities for sample in samples] == [None, None]
-    assert ["logprobs" in request.body for request in provider.requests] == [True, False, False]
-
-
-def test_a_provider_that_is_down_is_no_provider_that_refuses() -> None:
-    with LoopbackProvider(lambda system, user: "text", faults=[failure(500)]) as provider:
-        model = LanguageModel("m", base_url=provider.base_url, limits=Limits(retries=0))
-        with pytest.raises(ModelUnavailableError):
-            model.sample("x", purpose=PURPOSE, log_probabilities=True)
-        model.close()
+    assert said == "yes indeed"
+    assert [request.body["temperature"] for request in provider.requests] == [1.0, 0.5]
+    assert model.ledger.stages()["test"].calls == 2

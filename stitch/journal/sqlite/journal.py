@@ -457,20 +457,11 @@ class SqliteJournal(SqliteHistory):
         trajectory: str,
         labels: Sequence[tuple[int, bytes]] = (),
         revisions: Sequence[tuple[int, bytes]] = (),
-        checkpoint: Checkpoint | None = None,
     ) -> None:
         after = self.take_seqs(0)
         with self._file.transaction() as db:
             db.execute("UPDATE next_seq SET seq = max(seq, ?)", (after,))
-            writing.erase(
-                db,
-                seqs,
-                tenant=tenant,
-                trajectory=trajectory,
-                labels=labels,
-                revisions=revisions,
-                checkpoint=checkpoint,
-            )
+            writing.erase(db, seqs, tenant=tenant, trajectory=trajectory, labels=labels, revisions=revisions)
 
     @override
     def forget_tenant(self, tenant: str) -> None:

@@ -267,11 +267,6 @@ def forget_checkpoint(db: sqlite3.Connection, number: int | None) -> None:
     """Forget what the labeling of a trajectory remembered, and what it was about to write down."""
     db.execute("DELETE FROM checkpoints WHERE trajectory = ?", (number,))
     db.execute("UPDATE trajectories SET learned = 0 WHERE number = ?", (number,))
-    forget_intentions(db, number)
-
-
-def forget_intentions(db: sqlite3.Connection, number: int | None) -> None:
-    """Forget what the labeling of a trajectory was about to write down."""
     for table in ("cuts", "replies"):
         db.execute(f"DELETE FROM {table} WHERE trajectory = ?", (number,))
 
@@ -358,7 +353,6 @@ def erase(
     trajectory: str,
     labels: Sequence[tuple[int, bytes]],
     revisions: Sequence[tuple[int, bytes]],
-    checkpoint: Checkpoint | None,
 ) -> None:
     """Erase steps of a trajectory and all that is kept of them; a trajectory without steps goes too."""
     given = json.dumps(list(seqs))
@@ -367,11 +361,7 @@ def erase(
     ErasedSteps(db, tenant).note(trajectory, there.values())
     for table in _OF_A_STEP:
         db.execute(f"DELETE FROM {table} WHERE seq IN {GIVEN}", (given,))
-    if checkpoint is None:
-        forget_checkpoint(db, number)
-    else:
-        forget_intentions(db, number)
-        save_checkpoint(db, number, checkpoint, tenant=tenant)
+    forget_checkpoint(db, number)
     replace_labels(db, labels)
     _clean_revisions(db, revisions)
     db.executemany(

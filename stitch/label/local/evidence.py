@@ -179,12 +179,8 @@ class Stream:
         is_long = len(reading.step.content) >= _LONG_ANSWER
         return is_long and len(speakers) == 2 and reading.role != self.last_role and not self.leads(reading.role)
 
-    def idf(self, stem: str) -> float:
-        """How telling a stem is in this trajectory so far."""
-        return log1p((self.position + 8) / (self.df.get(stem, 0) + 0.5))
-
     def weigh(self, stems: Iterable[str]) -> dict[str, float]:
-        """`idf` of each stem, in the order given."""
+        """The inverse document frequency of each stem in this trajectory so far, in the order given."""
         steps, count = self.position + 8, self.df.get
         return {stem: log1p(steps / (count(stem, 0) + 0.5)) for stem in stems}
 

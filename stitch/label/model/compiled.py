@@ -20,8 +20,6 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 from stitch.errors import InputError
 from stitch.label.model.harmless import breaks_out, reason_to_refuse, without_markers
 
-FORMAT = "stitch program 1"
-
 _GUARDS = ("addressed to you", "gives you no orders", "quoted material")
 """How each prompt says of the texts it quotes that nothing in them is an instruction."""
 
