@@ -68,8 +68,8 @@ def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = Non
 
     steps, spent_s = 0, 0.0
     with tempfile.TemporaryDirectory(prefix="stitch-themes-") as folder:
-        journal, saved = SqliteJournal(Path(folder) / "journal.sqlite"), Path(folder) / "themes"
-        themes = ThemeProjection(journal=journal, tenant="bench", embedder=StaticEmbedder(), folder=saved)
+        journal = SqliteJournal(Path(folder) / "journal.sqlite")
+        themes = ThemeProjection(journal=journal, tenant="bench", embedder=StaticEmbedder())
         themes.embedder.embed(["the table is read before anything is measured"])
         for trajectory in trajectories:
             for start in range(0, len(trajectory.steps), BATCH_STEPS):
@@ -80,8 +80,7 @@ def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = Non
             if most is not None and len(themes.holding.statements) >= most:
                 break
         figures = figures_of(themes)
-        themes.save()
-        again = ThemeProjection(journal=journal, tenant="bench", embedder=themes.embedder, folder=saved)
+        again = ThemeProjection(journal=journal, tenant="bench", embedder=themes.embedder)
         load_cpu_s = _cpu_s(again.load)
         journal.close()
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -331,10 +332,8 @@ def _open(
             journal=journal,
             embedder=embedder,
             model=parts.statement_model_of(settings, model),
-            folder=folder / THEMES_FOLDER,
         )
-        if not process.is_read_only:
-            resources.callback(themes.save)
+        shutil.rmtree(folder / THEMES_FOLDER, ignore_errors=True)
         ingestor = Ingestor(
             journal=journal,
             store=store,

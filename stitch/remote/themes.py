@@ -13,7 +13,7 @@ from stitch.api.theme_models import EpisodesRequest, PlacedStatementRow, Stateme
 from stitch.core import Episode, Moment, Near, NearStatement, Statement, Theme, Trust
 from stitch.errors import InputError
 from stitch.themes import Themes
-from stitch.themes.graph import number_of
+from stitch.themes.grouping import number_of
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors

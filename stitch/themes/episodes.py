@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from stitch.core import Episode
@@ -76,11 +76,6 @@ class Line:
 
     def __len__(self) -> int:
         return len(self._marks)
-
-    @property
-    def marks(self) -> Sequence[Mark]:
-        """What is known of the steps, in order."""
-        return self._marks
 
     def put(self, mark: Mark) -> None:
         """Take in a step, or what is known of it now."""

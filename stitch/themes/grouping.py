@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from stitch.errors import InputError
 from stitch.journal import DamagedRecordError
 
 KIND = "themes"
@@ -149,3 +150,19 @@ def without(events: Iterable[Event], gone: frozenset[str]) -> list[Event]:
         else:
             left.append(event)
     return left
+
+
+def name_of(theme: int) -> str:
+    """The id of a theme, by its number."""
+    return f"t{theme}"
+
+
+def number_of(name: str) -> int | None:
+    """The number of a theme, by its id; None if this is no such id.
+
+    Raises:
+        InputError: It is no text.
+    """
+    if not isinstance(name, str):
+        raise InputError(f"{name!r} is no id of a theme", hint="`themes()` lists those there are")
+    return int(name[1:]) if name[:1] == "t" and name[1:].isascii() and name[1:].isdecimal() else None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from stitch.core import Episode, Statement, StepState, Trust
+from stitch.core import Episode, Statement, StepState
 from stitch.journal import Entry, Journal
 from stitch.themes.episodes import Line, Mark, mark_of
 from stitch.themes.naming import words_counted
@@ -82,38 +82,6 @@ class Holding:
         """The episodes of a trajectory, in order; none of one that is not there."""
         line = self.lines.get(trajectory)
         return iter(()) if line is None else line.episodes()
-
-    def dump(self) -> dict[str, Any]:
-        """All of it, as JSON can say it, for `load`."""
-        names = {name: place for place, name in enumerate(self.lines)}
-        return {
-            "lines": [[name, _columns(line.marks)] for name, line in self.lines.items()],
-            "statements": _columns(
-                each._replace(trajectory=str(names[each.trajectory])) for each in self.statements.values()
-            ),
-            "usual": self.usual,
-        }
-
-    def load(self, named: Mapping[str, Any]) -> None:
-        """Be as one that was dumped."""
-        names = [name for name, _ in named["lines"]]
-        for name, columns in named["lines"]:
-            line = self._line(name)
-            for mark in map(Mark, *columns):
-                line.put(mark)
-        said: dict[str, str] = {}
-        for fields in zip(*named["statements"], strict=True):
-            read = Statement(*fields)
-            self._link(
-                read._replace(
-                    trajectory=names[int(read.trajectory)],
-                    speaker=said.setdefault(read.speaker, read.speaker),
-                    steps=tuple(read.steps),
-                    trust=Trust(str(read.trust)),
-                    supersedes=tuple(read.supersedes),
-                )
-            )
-        self.usual.update(named["usual"])
 
     def read_all(self) -> Iterator[Derived]:
         """Derive everything, where nothing is held yet."""
@@ -231,8 +199,3 @@ class Holding:
                 if not self.usual[word]:
                     del self.usual[word]
         return list(names)
-
-
-def _columns(rows: Iterable[NamedTuple]) -> list[list[Any]]:
-    """The fields of rows of one type: all firsts, all seconds, and so on."""
-    return [list(column) for column in zip(*rows, strict=True)]

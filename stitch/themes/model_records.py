@@ -32,21 +32,15 @@ class ModelRecords(Generic[T]):
         self._journal, self._tenant, self._kind = journal, tenant, kind
         self._plain, self._read = plain, read
         self._held: dict[str, T] | None = None
-        self._numbers: dict[str, int] = {}
 
     def all(self) -> Mapping[str, T]:
         """All that is kept, by key, as it came."""
         return self._all()
 
-    def number(self, key: str) -> int:
-        """The number of the record of a key."""
-        self._all()
-        return self._numbers[key]
-
     def put(self, key: str, kept: T) -> None:
         """Keep something, in the place of what its key had."""
         held = self._all()
-        [self._numbers[key]] = self._journal.append_records(
+        self._journal.append_records(
             self._tenant,
             [NewRecord(self._kind, key, orjson.dumps(self._plain(kept)))],
             instead_of=[key] if key in held else (),
@@ -66,7 +60,6 @@ class ModelRecords(Generic[T]):
             try:
                 for record in list(self._journal.records(self._tenant, kind=self._kind)):
                     self._held[record.key] = self._read(orjson.loads(record.payload))
-                    self._numbers[record.key] = record.number
             except DamagedRecordError as error:
                 _log.warning("%s; what a model said is asked of again", error.message)
                 self._journal.erase_records(self._tenant, kind=self._kind)

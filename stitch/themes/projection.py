@@ -12,16 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stitch.core import Change, Embedder, Moment, Statement
 from stitch.journal import DamagedRecordError, Entry, Journal, NewRecord, Record
 from stitch.text.sentences import sentence_spans
-from stitch.themes.grouping import ATTACHED, KIND, LEFT, Event, Kept, decode, encode, without
+from stitch.themes.grouping import ATTACHED, KIND, Event, Kept, decode, encode, without
 from stitch.themes.holding import Derived, Holding
 from stitch.themes.named import Named, ThemeNames
-from stitch.themes.saved import SavedState, mark_of_record
 from stitch.themes.statements import READ_CHARS, statement_id
 from stitch.themes.told import Reading, Told, told_id
 from stitch.themes.upkeep import Upkeep
@@ -34,10 +32,6 @@ _KEY = re.compile("[0-9]{12}")
 _BATCH = 1_024
 """So many statements are embedded at a time."""
 _ATTACHED = f'"{ATTACHED}"'.encode()
-_SAVED_FROM = 1_000
-"""Of fewer statements nothing is saved: to derive them takes less than a second."""
-_GROWN = 1.25
-"""What is derived is saved when there are so many times as many statements as there were when it was saved last."""
 
 
 class ThemeProjection:
@@ -50,23 +44,14 @@ class ThemeProjection:
         tenant: Whose steps.
         embedder: Makes the vectors of statements.
         tends: Whether themes are split and merged.
-        folder: Where what is derived is saved, so that another process need not derive it; None saves nothing.
     """
 
-    def __init__(
-        self, *, journal: Journal, tenant: str, embedder: Embedder, tends: bool = True, folder: Path | None = None
-    ) -> None:
+    def __init__(self, *, journal: Journal, tenant: str, embedder: Embedder, tends: bool = True) -> None:
         self.name = f"themes {hashlib.blake2b(tenant.encode(), digest_size=8).hexdigest()}"
         self.tenant, self.embedder = tenant, embedder
         self._journal, self._tends = journal, tends
         self._applied = self.position()
         self._records = 0
-        self._last: Record | None = None
-        self._saved = SavedState(None if folder is None else folder / f"{self.name.split()[-1]}.bin")
-        self._saved_at = (0, 0)
-        """How many statements there were when they were saved, and what had been applied."""
-        self._erasing = False
-        """Whether words of what was erased may still be in what is derived from other steps."""
         self.loaded = False
         """Whether anything has been read."""
         self.version = 0
@@ -93,67 +78,12 @@ class ThemeProjection:
             while batch := list(islice(changes, _BATCH)):
                 self.apply(batch)
                 self.checkpoint()
-        self._erasing = False
-        if len(self.holding.statements) > _GROWN * max(_SAVED_FROM, self._saved_at[0]):
-            self.save()
 
     def load(self) -> None:
         """Read everything, if nothing has been read yet."""
         if not self.loaded:
-            if not self._resume():
-                self.rebuild()
+            self.rebuild()
             self.checkpoint()
-
-    def save(self) -> None:
-        """Save what is derived, unless it is little, or saved already, or words of erased steps may be in it."""
-        count = len(self.holding.statements)
-        if self._erasing or count < _SAVED_FROM or self._saved_at == (count, self._applied):
-            return
-        self._write()
-        named, arrays = self.upkeep.dump()
-        vectors = self.upkeep.vectors.names
-        self._saved.write(
-            {
-                "embedder": self.embedder.name,
-                "tends": self._tends,
-                "applied": self._applied,
-                "records": self._records,
-                "last": mark_of_record(self._last),
-                "told": self.told.newest(),
-                "holding": self.holding.dump(),
-                "order": vectors,
-                "upkeep": named,
-            },
-            arrays,
-        )
-        self._saved_at = (count, self._applied)
-
-    def _resume(self) -> bool:
-        """Go on from what was saved, if that belongs to this journal; return whether it did."""
-        state = self._saved.read()
-        if state is None:
-            return False
-        saved, reached = state.named, self._journal.last_change()
-        number = saved["last"][0] if saved["last"] else 0
-        kept = self._kept(after=max(0, number - 1))
-        last = next((record for record, _ in kept if record.number == number), None)
-        made_with = saved["embedder"], saved["tends"], saved["last"]
-        if saved["applied"] > reached or made_with != (self.embedder.name, self._tends, mark_of_record(last)):
-            return False
-        self._clear()
-        self.loaded = True
-        self.holding.load(saved["holding"])
-        there = {name: name for name in self.holding.statements}
-        self.upkeep.load(saved["upkeep"], state.arrays, statements=[there[name] for name in saved["order"]])
-        self._saved_at, self._records = (len(there), saved["applied"]), saved["records"]
-        self._last = last
-        later = [each for each in kept if each[0].number > number]
-        derived, changed_at = self._taken(self._journal.changes(after=saved["applied"]))
-        for reading in self.told.since(saved["told"]):
-            derived += self.holding.take(self._found((reading.trajectory, step) for step in reading.read))
-        self._place(derived, events=self._recalled(later), changed_at=changed_at)
-        self._applied = reached
-        return True
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Take in what the steps of changes say now, and place it among themes."""
@@ -175,11 +105,6 @@ class ThemeProjection:
         """Remove all that was made from steps, from the events too; called before the journal forgets them."""
         if tenant != self.tenant:
             return
-        if self._saved.is_there():
-            self.load()  # what is saved goes, and is saved anew without these steps
-            self._saved.remove()
-            self._saved_at = (0, 0)
-        self._erasing = True
         gone = frozenset([*self._said_by(trajectory, steps), *self.told.ids_of(trajectory, steps)])
         dropped = self.told.drop(trajectory, steps)
         others = {(each.trajectory, step) for each in dropped for step in each.read if step not in steps}
@@ -231,7 +156,7 @@ class ThemeProjection:
         reached = self._journal.last_change()
         self._clear()
         self.loaded = True
-        self._place(self.holding.read_all(), events=self._events())
+        self._place(self.holding.read_all(), events=self._recall())
         self._applied = reached
         self.version += 1
         return len(self.holding.statements)
@@ -268,15 +193,13 @@ class ThemeProjection:
             events: What is written down of what happened since these statements were placed last.
             changed_at: When steps were corrected, by their numbers.
         """
-        came, left = (
-            {name for event in events if event.kind == kind for name in event.statements} for kind in (ATTACHED, LEFT)
-        )
         new, gone = _new_and_gone(derived, changed_at=changed_at or {})
-        vectors = self._embedded(one for one, _ in new if one.id in came)
-        self.upkeep.settle(events, {one.id: vector for one, vector in vectors})
+        if events:
+            came = {name for event in events if event.kind == ATTACHED for name in event.statements}
+            vectors = self._embedded(one for one, _ in new if one.id in came)
+            self.upkeep.settle(events, {one.id: vector for one, vector in vectors})
         for name, at in gone:
-            if name not in left:  # else it is written down when it left
-                self.upkeep.detach(name, at=at)
+            self.upkeep.detach(name, at=at)
         self._attach([(one, at) for one, at in new if one.id not in self.upkeep.grouping.theme_of])
         self.version += 1
 
@@ -298,9 +221,9 @@ class ThemeProjection:
         """All that happened to themes so far, in order."""
         return [event for _, read in self._kept() for event in read.events] + self.upkeep.events
 
-    def _kept(self, *, after: int = 0) -> list[tuple[Record, Kept]]:
+    def _kept(self) -> list[tuple[Record, Kept]]:
         try:
-            found = self._journal.records(self.tenant, kind=KIND, after=after)
+            found = self._journal.records(self.tenant, kind=KIND)
             records = sorted(found, key=lambda record: record.key)
             if not all(_KEY.fullmatch(record.key) for record in records):
                 raise DamagedRecordError("a record of themes has another's name")
@@ -310,19 +233,14 @@ class ThemeProjection:
             self._journal.erase_records(self.tenant, kind=KIND)
             return []
 
-    def _events(self) -> list[Event]:
+    def _recall(self) -> list[Event]:
         """All events that are written down; the upkeep goes on with the measures that were written with them."""
-        self._records, self._last = 0, None
-        return self._recalled(self._kept())
-
-    def _recalled(self, kept: Sequence[tuple[Record, Kept]]) -> list[Event]:
+        self._records = 0
         events: list[Event] = []
-        for record, read in kept:
+        for record, read in self._kept():
             events += read.events
             self.upkeep.recall(read.measures, next_theme=read.next_theme)
             self._records = int(record.key) + 1
-            if self._last is None or record.number > self._last.number:
-                self._last = record
         return events
 
     def _write(self) -> None:
@@ -330,8 +248,7 @@ class ThemeProjection:
         if self.upkeep.events:
             payload = encode(self.upkeep.events, next_theme=self.upkeep.grouping.next, measures=self.upkeep.measures())
             key = f"{self._records:012d}"
-            number = self._journal.append_record(self.tenant, kind=KIND, key=key, payload=payload)
-            self._last = Record(number, KIND, key, payload)
+            self._journal.append_record(self.tenant, kind=KIND, key=key, payload=payload)
             self._records += 1
             self.upkeep.events = []
 
@@ -347,13 +264,11 @@ class ThemeProjection:
                 )
         if not any(_ATTACHED in changed.get(record.key, record.payload) for record, _ in kept):
             self._journal.erase_records(self.tenant, kind=KIND)
-            self._last = None
         elif changed:
             # Interrupted between the two, the statements of these events are without a theme until all is read again.
             self._journal.erase_records(self.tenant, kind=KIND, key=list(changed))
             records = [NewRecord(KIND, key, payload) for key, payload in changed.items()]
-            numbers = self._journal.append_records(self.tenant, records)
-            self._last = Record(numbers[-1], *records[-1])
+            self._journal.append_records(self.tenant, records)
 
     def _said_by(self, trajectory: str, steps: Iterable[str]) -> Iterator[str]:
         """The ids of all statements that steps say, or said before they were corrected."""

@@ -11,15 +11,22 @@ from stitch.core import Episode, Moment, Near, NearStatement, Statement, Theme, 
 from stitch.core.hierarchy import check_limit
 from stitch.core.process import ProcessLock
 from stitch.errors import InputError
-from stitch.themes.graph import name_of, number_of
+from stitch.themes.grouping import name_of, number_of
 from stitch.themes.holding import Holding
 from stitch.themes.named import ThemeNames
 from stitch.themes.naming import medoid_of, name_of_terms, terms_of
 from stitch.themes.projection import ThemeProjection
+from stitch.themes.rows import best_places
 from stitch.themes.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
+
+
+LINKS = 20
+"""So many themes may be neighbors of one."""
+STATEMENT_LINKS = 10
+"""The same of statements."""
 
 
 class Themes:
@@ -151,16 +158,25 @@ class Themes:
             return [holding.said_by(trajectory, step) for trajectory, step in steps]
 
     def neighbors(self, statement_id: str) -> list[Near]:
-        """The statements most like one, the best first. Whoever is a neighbor of another has it as a neighbor too."""
+        """The statements most like one, the best first."""
         with self._lock:
-            return self._view().neighbors(statement_id)
+            rows = self._view().upkeep.vectors
+            if statement_id not in rows:
+                return []
+            near = rows.nearest(rows[statement_id], limit=STATEMENT_LINKS, but=statement_id)
+            return [Near(other, similarity) for similarity, other in near]
 
     def theme_neighbors(self, theme_id: str) -> list[Near]:
         """The themes most like one, the best first. Whoever is a neighbor of another has it as a neighbor too."""
         number = number_of(theme_id)
         with self._lock:
-            near = [] if number is None else self._view().upkeep.graph.neighbors(number)
-            return [Near(name_of(other), similarity) for similarity, other in near]
+            upkeep = self._view().upkeep
+            near = upkeep.neighbors(number, limit=LINKS) if number in upkeep.grouping.members else []
+            return [
+                Near(name_of(other), similarity)
+                for similarity, other in near
+                if any(each == number for _, each in upkeep.neighbors(other, limit=LINKS))
+            ]
 
     def statement_vectors(self) -> tuple[Sequence[str], Vectors]:
         """The ids of all statements, and their unit vectors; a copy."""
@@ -243,11 +259,7 @@ class _View:
         if min_trust is not None:
             kept = [place for place, name in enumerate(names) if self.holding.statements[name].trust >= min_trust]
             names, similarities = [names[place] for place in kept], similarities[kept]
-        if limit < len(names):
-            least = np.partition(similarities, len(names) - limit)[len(names) - limit]
-            places = np.flatnonzero(similarities >= least).tolist()  # equals of the last one, too: the older are first
-        else:
-            places = list(range(len(names)))
+        places = best_places(similarities, limit)  # equals of the last one, too: the older are first
         found = [(float(similarities[place]), self.holding.statements[names[place]]) for place in places]
         found.sort(key=lambda each: (-each[0], _age(each[1])))
         return [NearStatement(self.holding.with_episode(each), near) for near, each in found[:limit]]
@@ -273,9 +285,6 @@ class _View:
         for place, number in enumerate(numbers):
             centroids[place] = self.upkeep.group(number).centroid
         return [name_of(number) for number in numbers], centroids
-
-    def neighbors(self, name: str) -> list[Near]:
-        return [Near(other, similarity) for similarity, other in self.upkeep.beside.neighbors(name)]
 
 
 def _age(statement: Statement) -> tuple[float, str, int, str]:

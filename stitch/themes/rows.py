@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -10,7 +10,10 @@ import numpy as np
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
-Name = TypeVar("Name", bound=Hashable)
+_ROUNDING = 1e-5
+"""Equal vectors may differ by less than this in their similarity."""
+
+Name = TypeVar("Name", int, str)
 
 
 class Rows(Generic[Name]):
@@ -35,13 +38,6 @@ class Rows(Generic[Name]):
     def __getitem__(self, name: Name) -> Vectors:
         row: Vectors = self._matrix[self._places[name]]
         return row
-
-    def fill(self, names: Sequence[Name], vectors: Vectors) -> None:
-        """Begin with these, and with room for an eighth more."""
-        self._matrix = np.zeros((8 + len(names) * 9 // 8, vectors.shape[1]), np.float32)
-        self._matrix[: len(names)] = vectors
-        self.names = list(names)
-        self._places = {name: place for place, name in enumerate(self.names)}
 
     def put(self, name: Name, vector: Vectors) -> None:
         """Add a vector, or change it."""
@@ -78,5 +74,27 @@ class Rows(Generic[Name]):
 
     def similarities(self, vector: Vectors) -> Vectors:
         """The similarity of each to a vector, in the order of `names`."""
-        found: Vectors = self._matrix[: len(self.names)].dot(vector)  # with less around it than `@`: rows are few
+        found: Vectors = self._matrix[: len(self.names)].dot(vector)
         return found
+
+    def nearest(self, vector: Vectors, *, limit: int, but: Name | None = None) -> list[tuple[float, Name]]:
+        """The most similar ones with their similarities, the nearest first; of equals the lower name.
+
+        Args:
+            vector: What they are compared with.
+            limit: How many at most.
+            but: This one is left out.
+        """
+        names = [self.names[place] for place in best_places(self.similarities(vector), limit + 1)]
+        # Row by row, for those of a product of all rows depend on their order in the last digit.
+        found = [(float(self[name].dot(vector)), name) for name in names if name != but]
+        return sorted(found, key=lambda each: (-each[0], each[1]))[:limit]
+
+
+def best_places(similarities: Vectors, limit: int) -> list[int]:
+    """The places of the highest similarities, in their order, with all that are as good as the last one."""
+    if limit >= len(similarities):
+        return list(range(len(similarities)))
+    least = np.partition(similarities, len(similarities) - limit)[len(similarities) - limit]
+    places: list[int] = np.flatnonzero(similarities >= least - _ROUNDING).tolist()
+    return places

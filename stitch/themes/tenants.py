@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from stitch.core import Change, Embedder
 from stitch.core.process import ProcessLock
 from stitch.journal import Journal
-from stitch.store.array_file import remove_for_good
 from stitch.themes.asking import StatementModel
 from stitch.themes.extraction import Extracted, Extraction
 from stitch.themes.projection import ThemeProjection
@@ -29,7 +27,6 @@ class TenantThemes:
         embedder: Makes the vectors of statements.
         tends: Whether themes are split and merged.
         model: Says what steps assert, when it is told to (`extract`); without one they speak for themselves.
-        folder: Where what is derived is saved, so that the next process need not derive it; None saves nothing.
     """
 
     name = "themes"
@@ -41,10 +38,8 @@ class TenantThemes:
         embedder: Embedder,
         tends: bool = True,
         model: StatementModel | None = None,
-        folder: Path | None = None,
     ) -> None:
         self._journal, self._embedder, self._tends, self._model = journal, embedder, tends, model
-        self._folder = folder
         self._asking = ProcessLock("what a model says of steps")
         self._lock = ProcessLock("the hierarchies of a memory")
         self._held: dict[str, tuple[ThemeProjection, Themes, ProcessLock]] = {}
@@ -73,7 +68,6 @@ class TenantThemes:
                     tenant=tenant,
                     embedder=self._embedder,
                     tends=self._tends,
-                    folder=self._folder,
                 )
                 lock = ProcessLock("the hierarchy of a tenant")
                 held = projection, Themes(projection, lock=lock), lock
@@ -103,15 +97,4 @@ class TenantThemes:
         """Let go of all that is derived: it is derived anew when it is asked for."""
         with self._lock:
             count, self._held = len(self._held), {}
-        if self._folder is not None:
-            for file in self._folder.glob("*"):
-                remove_for_good(file)
         return count
-
-    def save(self) -> None:
-        """Save what is derived, for the next process."""
-        with self._lock:
-            held = list(self._held.values())
-        for projection, _, lock in held:
-            with lock:
-                projection.save()

@@ -77,14 +77,6 @@ class Told:
         said = [each for each in reading.said if each.steps[-1] == entry.id]
         return [self._statement(entry, each, number=number, trust=trust) for number, each in enumerate(said)]
 
-    def newest(self) -> int:
-        """The number of the last record; 0 if there is none."""
-        return max(map(self._kept.number, self._kept.all()), default=0)
-
-    def since(self, number: int) -> list[Reading]:
-        """What was said after the record of a number."""
-        return [each for key, each in self._kept.all().items() if self._kept.number(key) > number]
-
     def take(self, reading: Reading) -> None:
         """Keep what was said, in the place of what was said of the same window before."""
         key, places = _key(reading), self._places()

@@ -4,28 +4,23 @@
     a theme is too large, or loose ─▶ split, the way the objective likes best
     a theme moved ─▶ merged with a neighbor that is as near as neighbors seldom are, if the objective gains
 
-What is near is a percentile of what was near in this collection. All that is looked at lies around the theme that
-changed, so that a step costs the same among a thousand statements and a hundred thousand.
+What is near is a percentile of what was near in this collection. A statement is compared with all themes, which at a
+hundred thousand statements takes a few milliseconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stitch.themes.cells import Cells
-from stitch.themes.graph import LINKS, STATEMENT_LINKS, Graph
 from stitch.themes.grouping import ATTACHED, LEFT, MERGED, SPLIT, Event, Grouping
 from stitch.themes.objective import Group, group_of, objective
-from stitch.themes.percentiles import Percentiles
 from stitch.themes.rows import Rows
 from stitch.themes.splits import Parts, candidates
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from stitch.core.protocols import Vectors
 
 MOST = 12
@@ -46,16 +41,51 @@ MERGES = 0.7
 """Neighbors are merged that are nearer than this share of themes are to their nearest neighbor."""
 FLOOR = 0.1
 """A single statement is merged with a neighbor unless it is farther than all but this share were."""
-MOVED = 0.97
-"""A theme is linked anew when its centroid is less similar than this to where it was when it was linked last."""
 ASKED = 2
 """With so many of its neighbors a theme may be merged."""
-AROUND = 4
-"""Neighbors of a statement that comes are looked for in so many of the themes that are nearest to it."""
+AROUND = 10
+"""So many themes that are nearest to one are looked at when it changes."""
+
+_BINS = 400
+_FADES_AT = 8192
+"""When so many similarities are counted, all counts are halved: what is near changes as a collection grows."""
+_BEFORE = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+"""Counted before anything is known, and never taken back: among dozens of others they are nothing."""
 
 
-Near = Sequence[tuple[float, int]]
-"""Themes with their similarities, the nearest first."""
+class Percentiles:
+    """Counts of similarities, from which their percentiles are read: what counts as near is a share of all."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(_BINS, np.int64)
+        for similarity in _BEFORE:
+            self.add(similarity)
+
+    def add(self, similarity: float) -> None:
+        """Count a similarity."""
+        self._counts[min(_BINS - 1, max(0, int((similarity + 1) / 2 * _BINS)))] += 1
+        if self._counts.sum() >= _FADES_AT:
+            self._counts //= 2
+
+    def at(self, share: float) -> float:
+        """The similarity below which this share of all lies."""
+        up_to = self._counts.cumsum()
+        wanted = share * int(up_to[-1])
+        place = int(up_to.searchsorted(wanted, side="right"))
+        if place == _BINS:
+            return 1.0
+        count = int(self._counts[place])
+        return (place + (wanted - int(up_to[place]) + count) / count) / _BINS * 2 - 1
+
+    def counts(self) -> dict[str, int]:
+        """The counts, as JSON keeps them."""
+        return {str(place): count for place, count in enumerate(self._counts.tolist()) if count}
+
+    def recall(self, counts: Mapping[str, int]) -> None:
+        """Go on with counts as they were kept."""
+        self._counts[:] = 0
+        for place, count in counts.items():
+            self._counts[min(_BINS - 1, int(place))] = count
 
 
 class Upkeep:
@@ -71,11 +101,8 @@ class Upkeep:
         self.grouping = Grouping()
         self.vectors: Rows[str] = Rows(dimension)
         """Of the statements."""
-        self.cells = Cells(dimension)
-        self.graph: Graph[int] = Graph()
+        self.centroids: Rows[int] = Rows(dimension)
         """Of the themes."""
-        self.beside: Graph[str] = Graph(STATEMENT_LINKS)
-        """Of the statements."""
         self.to_theme = Percentiles()
         """How near statements were to their nearest theme when they came."""
         self.to_neighbor = Percentiles()
@@ -83,8 +110,6 @@ class Upkeep:
         self.events: list[Event] = []
         """What has happened since they were taken from here."""
         self._groups: dict[int, Group] = {}
-        self._linked: dict[int, Vectors] = {}
-        """Where each theme was when it was linked."""
 
     def measures(self) -> dict[str, dict[str, int]]:
         """What was near in this collection, as it is kept."""
@@ -101,146 +126,66 @@ class Upkeep:
         return self._groups[theme]
 
     def settle(self, events: Iterable[Event], vectors: Mapping[str, Vectors]) -> None:
-        """Let events happen that happened before, one after the other, so that all is as it was when they had happened.
+        """Let events happen that happened before.
 
         Args:
             events: In their order.
             vectors: Of the statements that came, as far as these are still there; others are passed over.
         """
+        for name, vector in vectors.items():
+            self.vectors.put(name, vector)
         for event in events:
             if event.kind == ATTACHED:
-                for name in event.statements:
-                    if name in vectors:
-                        self._drop(name)
-                        near = self._meet(name, vectors[name])
-                        self._let(event._replace(statements=(name,)), near=near)
-            else:
-                self._let(event)
-
-    def _meet(self, name: str, vector: Vectors) -> list[tuple[float, int]]:
-        """Link a statement that comes with those that are nearest around it; the themes that are near."""
-        self.vectors.put(name, vector)
-        near = self.cells.near(vector, limit=LINKS)
-        among = [each for _, one in near[:AROUND] for each in self.grouping.members[one]]
-        self._join_to(name, among, self.vectors.take(among) @ vector if among else vector[:0])
-        return near
-
-    def _join_to(self, name: str, among: Sequence[str], similar: Vectors) -> None:
-        """Link a statement with the nearest of some, of which it may be one."""
-        apart = max(0, len(among) - STATEMENT_LINKS - 1)
-        places = similar.argpartition(apart)[apart:] if apart else np.arange(len(among))
-        near = sorted(zip((-similar[places]).tolist(), places.tolist(), strict=True))
-        self.beside.put(name, [(-away, among[place]) for away, place in near])
-
-    def dump(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-        """All of it, as names and arrays, for `load`; no event waits. Statements are told by their places among all."""
-        places = {name: place for place, name in enumerate(self.vectors.names)}
-        members, (cells, anchors) = self.grouping.members, self.cells.dump()
-        graph, beside = self.graph.dump(), self.beside.dump()
-        named = {
-            "themes": {str(theme): [places[name] for name in names] for theme, names in members.items()},
-            "merged": list(self.grouping.merged_into.items()),
-            "next": self.grouping.next,
-            "measures": self.measures(),
-            "cells": cells,
-            "linked": list(self._linked),
-            "graph": graph[0],
-            "beside": [places[name] for name in beside[0]],
-        }
-        linked = np.array(list(self._linked.values()), np.float32).reshape(-1, self.vectors.matrix.shape[1])
-        arrays: list[NDArray[Any]] = [self.vectors.matrix, anchors, linked]
-        for counts, others, near in (graph[1:], beside[1:]):
-            arrays += [np.array(counts, np.int32), np.array(others, np.int32), np.array(near, np.float64)]
-        return named, arrays
-
-    def load(self, named: Mapping[str, Any], arrays: Iterator[NDArray[Any]], *, statements: Sequence[str]) -> None:
-        """Be as one that was dumped, with these statements."""
-        self.vectors.fill(statements, next(arrays))
-        anchors, linked = next(arrays), next(arrays)
-        for theme, places in named["themes"].items():
-            self.grouping.members[int(theme)] = dict.fromkeys(map(statements.__getitem__, places))
-            self.grouping.theme_of.update(dict.fromkeys(self.grouping.members[int(theme)], int(theme)))
-            self._groups[int(theme)] = group_of(self.vectors.matrix[places])
-        self.grouping.merged_into.update(map(tuple, named["merged"]))
-        self.recall(named["measures"], next_theme=named["next"])
-        self.cells.load(named["cells"], anchors, centroid=lambda theme: self._groups[theme].centroid)
-        self._linked = dict(zip(named["linked"], linked, strict=True))
-        self.graph.load(named["graph"], *(next(arrays).tolist() for _ in range(3)))
-        beside = [statements[place] for place in named["beside"]]
-        self.beside.load(beside, *(next(arrays).tolist() for _ in range(3)))
+                event = event._replace(statements=tuple(name for name in event.statements if name in vectors))
+            self.grouping.take(event)
+        for theme in self.grouping.members:
+            self._place(theme)
 
     def attach(self, name: str, vector: Vectors, *, at: float) -> None:
         """Find the theme of a statement that is new."""
-        near = self._meet(name, vector)
         theme = self.grouping.next
-        if near:
-            similarity, nearest = near[0]
+        for similarity, nearest in self.centroids.nearest(vector, limit=1):
             share = JOINS_SMALL if self._groups[nearest].size < SMALL else JOINS
             if similarity >= self.to_theme.at(share):
                 theme = nearest
             self.to_theme.add(similarity)
-        self._happen(Event(at, ATTACHED, theme, (name,)), near=near)
+        self.vectors.put(name, vector)
+        self._happen(Event(at, ATTACHED, theme, (name,)))
         self._tend(theme, at=at)
 
     def detach(self, name: str, *, at: float) -> None:
         """Let a statement leave its theme; what is left of it stays together."""
-        self._happen(Event(at, LEFT, 0, (name,)))
+        self.forget([name])
+        self.events.append(Event(at, LEFT, 0, (name,)))
 
     def forget(self, names: Sequence[str]) -> None:
         """Forget statements as if they had never been; no event tells of it."""
         for name in names:
-            self._drop(name)
+            theme = self.grouping.theme_of.get(name)
+            self.grouping.take(Event(0.0, LEFT, 0, (name,)))
+            if theme is not None:
+                self.vectors.remove(name)
+                self._place(theme)
 
-    def _happen(self, event: Event, *, near: Near = ()) -> None:
+    def _happen(self, event: Event) -> None:
         self.events.append(event)
-        self._let(event, near=near)
-
-    def _let(self, event: Event, *, near: Near = ()) -> None:
-        """Let an event happen, and find where the themes are that it changed: told later, it does the same again.
-
-        Args:
-            event: What happens.
-            near: The themes that are near a statement that comes: if it begins a theme, near that one.
-        """
-        if event.kind == LEFT:
-            for name in event.statements:
-                self._drop(name)
-            return
         self.grouping.take(event)
-        if event.kind == ATTACHED:
-            self._place(event.theme, near=near)
-            return
-        for theme in (event.into, event.theme) if event.kind == SPLIT else (event.theme, event.into):
-            self._place(theme)
+        self._place(event.theme)
+        if event.into:
+            self._place(event.into)
 
-    def _drop(self, name: str) -> None:
-        theme = self.grouping.theme_of.get(name)
-        self.grouping.take(Event(0.0, LEFT, 0, (name,)))
-        if name in self.vectors:
-            self.vectors.remove(name)
-        self.beside.remove(name)
-        if theme is not None:
-            self._place(theme)
-
-    def _place(self, theme: int, *, near: Near = ()) -> None:
-        """Find where a theme is now, and link it with those that are near: if it is new, with those that are given."""
+    def _place(self, theme: int) -> None:
+        """Find where a theme is now."""
         names = self.grouping.members.get(theme)
-        if names is None:
-            if self._groups.pop(theme, None) is not None:
-                self._linked.pop(theme)
-                self.cells.remove(theme)
-                self.graph.remove(theme)
-            return
-        is_new = theme not in self._linked
-        self._groups[theme] = group_of(self.vectors.take(names))
-        centroid = self._groups[theme].centroid
-        if not is_new and float(centroid @ self._linked[theme]) >= MOVED:
-            self.cells.shift(theme, centroid)
-            return
-        self.cells.put(theme, centroid)
-        self._linked[theme] = centroid
-        known = near if is_new and near else self.cells.near(centroid, limit=LINKS + 1)
-        self.graph.put(theme, known)
+        if names is not None:
+            self._groups[theme] = group_of(self.vectors.take(names))
+            self.centroids.put(theme, self._groups[theme].centroid)
+        elif self._groups.pop(theme, None) is not None:
+            self.centroids.remove(theme)
+
+    def neighbors(self, theme: int, *, limit: int) -> list[tuple[float, int]]:
+        """The themes that are nearest to one, the nearest first."""
+        return self.centroids.nearest(self._groups[theme].centroid, limit=limit, but=theme)
 
     def _tend(self, theme: int, *, at: float) -> None:
         """Split or merge a theme that has changed, if that is better."""
@@ -253,7 +198,7 @@ class Upkeep:
 
     def _around(self, themes: Sequence[int]) -> list[Group]:
         """The themes around some, which do not change."""
-        found = {each: None for theme in themes for each in self.graph.nearest(theme, limit=LINKS)}
+        found = {each: None for theme in themes for _, each in self.neighbors(theme, limit=AROUND)}
         return [self._groups[each] for each in found if each not in themes]
 
     def _split(self, theme: int, *, at: float) -> bool:
@@ -282,10 +227,8 @@ class Upkeep:
     def _merge(self, theme: int, *, at: float) -> None:
         """Merge a theme with one of its neighbors, if they are near and the objective gains."""
         group = self._groups[theme]
-        near = self.graph.nearest(theme, limit=ASKED)
-        for place, other in enumerate(near):
+        for place, (similarity, other) in enumerate(self.neighbors(theme, limit=ASKED)):
             beside = self._groups[other]
-            similarity = float(group.centroid @ beside.centroid)
             usual = self.to_neighbor.at(MERGES)
             if place == 0:
                 self.to_neighbor.add(similarity)

@@ -27,8 +27,7 @@ def everything(projection: ThemeProjection) -> Any:
         {name: list(line.episodes()) for name, line in sorted(holding.lines.items()) if len(line)},
         sorted(holding.usual.items()),
         sorted(upkeep.vectors.names) == sorted(holding.statements),
-        sorted(upkeep.graph) == sorted(upkeep.grouping.members),
-        len(upkeep.cells) == len(upkeep.grouping.members),
+        sorted(upkeep.centroids.names) == sorted(upkeep.grouping.members),
     )
 
 

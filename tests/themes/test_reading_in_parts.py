@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import random
-import tempfile
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,9 +12,7 @@ from doubles.journaling import MemoryJournal
 from stitch.core import Step
 from stitch.embed.hashing import HashingEmbedder
 from stitch.themes import ThemeProjection
-from stitch.themes import projection as projecting
 from themes.test_projection import everything
-from themes.test_saved import links
 
 MATTERS = [
     "tent mountain hike trail summit camp",
@@ -48,20 +43,15 @@ def add(journal: MemoryJournal, steps: list[Step]) -> None:
 
 
 def whole(projection: ThemeProjection) -> Any:
-    return everything(projection), links(projection), projection.upkeep.grouping.merged_into
-
-
-@pytest.fixture(autouse=True)
-def _little_is_saved_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projecting, "_SAVED_FROM", 0)
+    upkeep = projection.upkeep
+    near = {theme: upkeep.neighbors(theme, limit=5) for theme in sorted(upkeep.grouping.members)}
+    return everything(projection), near, upkeep.measures(), upkeep.grouping.next, upkeep.grouping.merged_into
 
 
 @settings(max_examples=12)
 @given(
     seed=st.integers(0, 1_000),
-    parts=st.lists(
-        st.tuples(st.integers(1, 40), st.sampled_from(["goes on", "ends", "saves and ends", "is killed"])), max_size=12
-    ),
+    parts=st.lists(st.tuples(st.integers(1, 40), st.sampled_from(["goes on", "ends", "is killed"])), max_size=12),
 )
 def test_the_hierarchy_does_not_depend_on_how_its_steps_were_read(seed: int, parts: list[tuple[int, str]]) -> None:
     steps = told(150, seed=seed)
@@ -72,26 +62,23 @@ def test_the_hierarchy_does_not_depend_on_how_its_steps_were_read(seed: int, par
     kinds = {event.kind for event in expected.events()}
     assert {"split", "merged"} <= kinds, "these steps try all that can happen to themes"
 
-    with tempfile.TemporaryDirectory() as folder:
-        journal, read = MemoryJournal(), 0
+    journal, read = MemoryJournal(), 0
 
-        def process() -> ThemeProjection:
-            return ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(32), folder=Path(folder))
+    def process() -> ThemeProjection:
+        return ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(32))
 
-        projection = process()
-        for size, then in [*parts, (len(steps), "goes on")]:
-            add(journal, steps[read : read + size])
-            read += size
-            if then == "is killed":
-                changes = list(journal.changes(after=projection.position()))
-                projection.apply(changes[: len(changes) // 2 + 1]) if changes else None
-            else:
-                projection.bring_up()
-            if then == "saves and ends":
-                projection.save()
-            if then != "goes on":
-                projection = process()
-        projection.bring_up()
-        assert whole(projection) == whole(expected)
-        projection.rebuild()
-        assert whole(projection) == whole(expected)
+    projection = process()
+    for size, then in [*parts, (len(steps), "goes on")]:
+        add(journal, steps[read : read + size])
+        read += size
+        if then == "is killed":
+            changes = list(journal.changes(after=projection.position()))
+            projection.apply(changes[: len(changes) // 2 + 1]) if changes else None
+        else:
+            projection.bring_up()
+        if then != "goes on":
+            projection = process()
+    projection.bring_up()
+    assert whole(projection) == whole(expected)
+    projection.rebuild()
+    assert whole(projection) == whole(expected)

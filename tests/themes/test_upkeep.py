@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.themes.cells import Cells
-from stitch.themes.graph import LINKS, STATEMENT_LINKS, Graph
 from stitch.themes.grouping import Event, Grouping, decode, encode, without
 from stitch.themes.objective import Group, group_of, median, objective, sparsity, typical
-from stitch.themes.percentiles import Percentiles
+from stitch.themes.rows import Rows
 from stitch.themes.splits import candidates
-from stitch.themes.upkeep import MOST, Upkeep
+from stitch.themes.upkeep import MOST, Percentiles, Upkeep
 
 DIMENSION = 8
 
@@ -38,29 +36,12 @@ def check(upkeep: Upkeep, there: set[str]) -> None:
     assert sorted(placed) == sorted(there), "every statement is in one theme"
     assert {name: theme for theme, names in members.items() for name in names} == upkeep.grouping.theme_of
     assert all(1 <= len(names) <= MOST for names in members.values())
-    assert set(upkeep.graph) == set(members)
-    assert len(upkeep.cells) == len(members)
+    assert set(upkeep.centroids.names) == set(members)
     assert set(upkeep.vectors.names) == there
-    assert set(upkeep.beside) == there
-    for name in there:
-        beside = upkeep.beside.neighbors(name)
-        assert len(beside) <= 2 * STATEMENT_LINKS
-        assert [each for each, _ in beside] == sorted((each for each, _ in beside), reverse=True)
-        for similarity, other in beside:
-            assert other != name
-            assert (similarity, name) in upkeep.beside.neighbors(other), "links have no direction"
-            assert similarity == pytest.approx(float(upkeep.vectors[name] @ upkeep.vectors[other]), abs=1e-5)
-    for theme in members:
-        near = upkeep.graph.nearest(theme, limit=20 * LINKS)
-        assert theme not in near
-        assert len(near) <= 2 * LINKS
-        assert all(theme in upkeep.graph.nearest(other, limit=20 * LINKS) for other in near)
 
 
 @given(seed=st.integers(0, 10_000), leaves=st.lists(st.integers(0, 119), max_size=40), count=st.integers(1, 120))
-def test_every_statement_is_in_one_theme_of_bounded_size_and_every_link_lives(
-    seed: int, leaves: list[int], count: int
-) -> None:
+def test_every_statement_is_in_one_theme_of_bounded_size(seed: int, leaves: list[int], count: int) -> None:
     upkeep, there = Upkeep(DIMENSION), set[str]()
     vectors = some(count, seed=seed)
     for number, vector in enumerate(vectors):
@@ -79,11 +60,9 @@ def test_every_statement_is_in_one_theme_of_bounded_size_and_every_link_lives(
     assert again.grouping.members == upkeep.grouping.members
     assert again.grouping.next == upkeep.grouping.next
     assert again.measures() == upkeep.measures()
-    if len(there) == count:  # none has left
-        assert [again.graph.neighbors(theme) for theme in again.graph] == [
-            upkeep.graph.neighbors(theme) for theme in upkeep.graph
-        ]
-        assert again.cells.dump()[0] == upkeep.cells.dump()[0]
+    for theme in upkeep.grouping.members:
+        near, wanted = (each.neighbors(theme, limit=3) for each in (again, upkeep))
+        assert [similarity for similarity, _ in near] == pytest.approx([similarity for similarity, _ in wanted])
 
 
 def test_what_is_alike_comes_together_and_what_is_not_stays_apart() -> None:
@@ -196,41 +175,18 @@ def test_old_similarities_fade() -> None:
     assert counted.at(0.4) > 0.7
 
 
-def test_cells_find_most_of_what_is_nearest() -> None:
-    vectors = some(600, seed=7, topics=40)
-    cells = Cells(DIMENSION)
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 60), limit=st.integers(1, 80), gone=st.integers(0, 59))
+def test_what_is_nearest_is_found_whatever_was_removed(seed: int, count: int, limit: int, gone: int) -> None:
+    vectors, rows = some(count, seed=seed), Rows[int](DIMENSION)
     for number, vector in enumerate(vectors):
-        cells.put(number, vector)
-    for number in range(0, 600, 3):
-        cells.remove(number)
-    left = np.array([number for number in range(600) if number % 3])
-    found = 0
-    for question in some(50, seed=7, topics=40):
-        exact = left[np.argsort(-(vectors[left] @ question))[:10]]
-        found += len({number for _, number in cells.near(question, limit=10)} & set(exact.tolist()))
-    assert found >= 400
-    assert Cells(DIMENSION).near(vectors[0], limit=3) == []
-
-
-def test_a_theme_that_many_link_to_keeps_the_strongest_links() -> None:
-    graph: Graph[int] = Graph()
-    graph.put(0, [])
-    for number in range(1, 4 * LINKS):
-        graph.put(number, [(number / 100, 0)])
-    kept = graph.nearest(0, limit=100)
-    assert kept == list(range(4 * LINKS - 1, 2 * LINKS - 1, -1))
-    assert graph.nearest(1, limit=3) == []
-    assert graph.neighbors(2 * LINKS) == [(2 * LINKS / 100, 0)]
-
-
-def test_ten_times_as_many_themes_are_not_ten_times_as_much_to_look_at() -> None:
-    def looked_at(count: int) -> float:
-        cells = Cells(DIMENSION)
-        for number, vector in enumerate(some(count, seed=9, topics=count // 10)):
-            cells.put(number, vector)
-        return sum(len(cells.near(each, limit=count)) for each in some(50, seed=9, topics=count // 10)) / 50
-
-    assert looked_at(4_000) < 5 * looked_at(400)
+        rows.put(number, vector)
+    for number in range(0, count, 1 + gone):
+        rows.remove(number)
+    left = [number for number in range(count) if number % (1 + gone)]
+    found = rows.nearest(vectors[0], limit=limit, but=1)
+    exact = sorted(-float(vectors[each] @ vectors[0]) for each in left if each != 1)[:limit]
+    assert [-similarity for similarity, _ in found] == pytest.approx(exact, abs=1e-6)
+    assert len({name for _, name in found}) == len(found)
 
 
 def quality(vectors: Any, topics: Any, order: Any) -> tuple[float, float]:
