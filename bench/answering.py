@@ -9,10 +9,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
-from stitch.bench.kept import AwaitedError
 from stitch.bench.metrics.answers import AnswerForm, AnswerSetScore, Judge, form_of, judge_by, score_by, settled
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Answered, Record
+from stitch.lm.batch import AwaitedError
 
 AWAITED = "its reply is awaited from elsewhere"
 NO_MODEL = "no model answered: see --answers"

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from stitch.bench.answering import AWAITED, Answerer, Diagnostician, answer_and_judge, is_unscored
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.kept import FOLDER, AwaitedError, replies_of
+from stitch.bench.kept import FOLDER, replies_of
 from stitch.bench.memories import MemoryMethod
 from stitch.bench.methods import Found, Method
 from stitch.bench.metrics.answers import Judge
@@ -39,6 +39,7 @@ from stitch.console.progress import progress_drawn
 from stitch.core import Trajectory
 from stitch.core.progress import Progress
 from stitch.lm import Totals, asking_again, keeping_replies
+from stitch.lm.batch import AwaitedError
 from stitch.lm.kept import KeptReplies
 
 DEPTH = 200
@@ -92,7 +93,7 @@ def run(job: Job) -> None:
     """Answer every question that has no record yet, or could not be scored, and write its record at once.
 
     Progress goes to standard error. When this returns, every method has a record for every question, but for those
-    whose requests lie on a desk. Replies of models are kept as they come; memories that a model labeled stay there.
+    whose replies are awaited. Replies of models are kept as they come; memories that a model labeled stay there.
     """
     for method in job.methods:
         mend(record_file(job.folder, method))

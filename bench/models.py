@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stitch.bench.answering import spend
-from stitch.bench.kept import AwaitedError
 from stitch.bench.metrics.answers import Verdict, candidates
 from stitch.bench.metrics.scores import Unscored
 from stitch.config import load_settings
@@ -22,6 +21,7 @@ from stitch.lm import (
     Sampling,
     asking_again,
 )
+from stitch.lm.batch import AwaitedError
 from stitch.parts import language_model_of
 from stitch.text.markers import Quoted
 

@@ -60,7 +60,7 @@ def export_command(*, form: Any, out: Path | None, as_json: bool, **settings: An
     Example:
       stitch label export --memory trip.memory --model ann --out requests.jsonl
     """
-    from stitch.label.model.batches import write_window
+    from stitch.lm.batch import write_request
     from stitch.parts import offline_labeler
 
     labeler = offline_labeler(**_of_labeler(settings))
@@ -68,7 +68,7 @@ def export_command(*, form: Any, out: Path | None, as_json: bool, **settings: An
         handover = memory.lifecycle.handover(labeler)
         windows = steps = 0
         for window in handover.windows():
-            file.write(write_window(window, form=form) + b"\n")
+            file.write(write_request(window, form=form) + b"\n")
             windows, steps = windows + 1, steps + len(window.steps)
         waiting = handover.waiting()[1]
     if as_json and out is not None:

@@ -17,7 +17,7 @@ import click
 from stitch.bench.answering import Answerer, Diagnostician, is_unscored
 from stitch.bench.data.types import DataSet
 from stitch.bench.harness import DEPTH, Job, run
-from stitch.bench.kept import Desk, take_in
+from stitch.bench.kept import RequestFile, take_in
 from stitch.bench.labelers import labeler_named
 from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
 from stitch.bench.metrics.answers import ContainmentJudge, Judge
@@ -29,7 +29,7 @@ from stitch.errors import SettingsError
 from stitch.lm.sampling import EFFORTS, Sampling
 
 if TYPE_CHECKING:
-    from stitch.label.model.batches import BatchFormat
+    from stitch.lm.batch import BatchFormat
 
 BUDGET_TOKENS = 4096
 PAPER_JUDGE = Sampling(temperature=0.0, top_p=0.9)
@@ -151,8 +151,8 @@ def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> 
     with _folder(options.out) as folder:
         manifest = claim(folder, new_manifest(settings, command=_command(), notes=data.notes))
         _take_in(folder, options.replies)
-        if asked is not None and asked.desk is not None:
-            asked.desk.clear()
+        if asked is not None and asked.requests is not None:
+            asked.requests.clear()
         run(_job(data, chosen, folder=folder, options=options, contexts=contexts, asked=asked))
         records = {name: _in_order(read_records(folder, name), data) for name in chosen}
         awaited = _tell_awaited(asked, unscored=sum(is_unscored(r) for own in records.values() for r in own))
@@ -214,26 +214,26 @@ class _Asked(NamedTuple):
     diagnostician: Diagnostician | None
     threads: int
     prompts_sha256: str
-    desk: Desk | None
+    requests: RequestFile | None
 
 
 def _asked(options: Options) -> _Asked:
     from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
     from stitch.lm import Price
 
-    desk = None
+    requests = None
     if options.batch is not None and options.out is not None:
-        desk = Desk(options.batch, folder=options.out, form=options.batch_format)
+        requests = RequestFile(options.batch, folder=options.out, form=options.batch_format)
     answering = Sampling(options.answer_temperature, options.answer_top_p, options.answer_effort, options.seed)
-    model = configured_model(sampling=answering, completion=desk)
+    model = configured_model(sampling=answering, completion=requests)
     judging = Sampling(options.judge_temperature, options.judge_top_p, options.judge_effort, options.seed)
     price = Price(*options.judge_price) if options.judge_price else None
-    other = configured_model(options.judge_model, sampling=judging, completion=desk, price=price)
+    other = configured_model(options.judge_model, sampling=judging, completion=requests, price=price)
     if model is None or other is None:
         raise SettingsError("answers need a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
     judge = ModelJudge(other) if options.judge == "model" else None
     return _Asked(
-        ModelAnswerer(model), judge or ContainmentJudge(), judge, model.limits.concurrency, prompts_sha256(), desk
+        ModelAnswerer(model), judge or ContainmentJudge(), judge, model.limits.concurrency, prompts_sha256(), requests
     )
 
 
@@ -277,17 +277,17 @@ def _take_in(folder: Path, files: Iterable[Path]) -> None:
 
 def _tell_awaited(asked: _Asked | None, *, unscored: int) -> int | None:
     """How many replies are awaited from elsewhere, said on standard error; None if the model itself was asked."""
-    if asked is None or asked.desk is None:
+    if asked is None or asked.requests is None:
         return None
-    desk = asked.desk
-    if desk.asked:
-        told = f"{desk.asked} requests lie in {desk.file}; the same command takes their replies by --replies FILE"
+    count, file = asked.requests.asked, asked.requests.file
+    if count:
+        told = f"{count} requests lie in {file}; the same command takes their replies by --replies FILE"
     elif unscored:
         told = f"{unscored} answers or verdicts came to nothing twice; the same command asks for them again"
     else:
-        told = f"nothing is left to ask: {desk.file} is empty"
+        told = f"nothing is left to ask: {file} is empty"
     click.echo(f"stitch: {told}", err=True)
-    return desk.asked
+    return count
 
 
 def awaited_by(done: Finished) -> dict[str, int]:

@@ -20,9 +20,9 @@ from stitch.api.labeling_models import (
 if TYPE_CHECKING:
     from typing import Any
 
-    from stitch.label.model.batches import SentWindow
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lifecycle.handover import Handover
+    from stitch.lm.batch import BatchRequest
     from stitch.memory import Memory
 
 
@@ -63,10 +63,9 @@ def about_labeler(labeler: OfflineLabeler) -> dict[str, Any]:
     }
 
 
-def window_of(window: SentWindow) -> LabelWindow:
+def window_of(window: BatchRequest) -> LabelWindow:
     """What is told of a window."""
-    asked = window.request
-    return LabelWindow.made_of(window, system=asked.system, user=asked.user, reply_schema=asked.schema)
+    return LabelWindow.made_of(window, reply_schema=window.schema)
 
 
 def _handover(memory: Memory, request: ElsewhereRequest) -> Handover:

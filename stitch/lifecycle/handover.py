@@ -24,10 +24,10 @@ from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal.entries import Checkpoint, Entry, encode_labels
 
 if TYPE_CHECKING:
-    from stitch.label.model.batches import ReturnedWindow, SentWindow
-    from stitch.label.model.offline import OfflineLabeler, WindowReply
+    from stitch.label.model.offline import OfflineLabeler
     from stitch.label.model.written import WrittenSteps
     from stitch.lm import Ledger
+    from stitch.lm.batch import BatchReply, BatchRequest
 
 _ID = re.compile(r"stitch-([0-9a-f]{12})-(\d{1,18})-(\d{1,4})-([0-9a-f]{16})")
 
@@ -71,17 +71,15 @@ class Handover:
         self._names: dict[str, str] = {}
         """Trajectories by the digest that stands in the ids of their windows."""
 
-    def windows(self) -> Iterator[SentWindow]:
+    def windows(self) -> Iterator[BatchRequest]:
         """The window that is next in each trajectory that has one."""
-        from stitch.label.model.batches import SentWindow
-
         for trajectory in self._journal.trajectories(self._tenant):
             window = self._next(trajectory)
             if window:
                 session = self._session(trajectory, window[0].position)
                 request = self._labeler.request(session, [entry.step for entry in window])
                 ids = tuple(entry.id for entry in window)
-                yield SentWindow(self._id(window), self._labeler.model.name, trajectory, ids, request)
+                yield request._replace(id=self._id(window), trajectory=trajectory, steps=ids)
 
     def waiting(self) -> tuple[int, int]:
         """How many trajectories, and how many steps of them, wait for labels of this labeler."""
@@ -97,8 +95,8 @@ class Handover:
         Run again, or after an interruption, it changes nothing of what is in. Labels that a person corrected stay. A
         line may also be the labels of a step (`stitch.label.model.written`): those of a trajectory count as one window.
         """
-        from stitch.label.model.batches import read_window
         from stitch.label.model.written import WrittenLines
+        from stitch.lm.batch import read_reply
 
         windows = steps = repeated = 0
         rejections: list[Rejection] = []
@@ -112,7 +110,7 @@ class Handover:
                         raise ReplyError(f"no step {said.id!r} in trajectory {said.trajectory!r}")
                     written.take(said)
                     continue
-                count = self._take_in(read_window(content))
+                count = self._take_in(read_reply(content))
             except ReplyError as error:
                 rejections.append(Rejection(source=source, line=number, reason=error.message))
                 continue
@@ -163,7 +161,7 @@ class Handover:
             session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
         return session
 
-    def _take_in(self, returned: ReturnedWindow) -> int:
+    def _take_in(self, returned: BatchReply) -> int:
         """Store the labels of a window; return how many steps have them now, 0 if they had them already."""
         window = self._found(returned.id)
         if not any(map(self._waits, window)):
@@ -200,7 +198,7 @@ class Handover:
             raise ReplyError(f"the steps of window {name!r} are not as they were, or another model was asked")
         return window
 
-    def _store(self, returned: ReturnedWindow) -> int:
+    def _store(self, returned: BatchReply) -> int:
         """As `_take_in`, while nobody else changes the trajectory: a person may have corrected steps meanwhile."""
         self._corrected = self._journal.correctors(self._tenant)
         window = self._found(returned.id)
@@ -254,7 +252,24 @@ class Handover:
         self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
         return len(rows)
 
-    def _charge(self, window: Sequence[Entry], reply: WindowReply) -> None:
-        charge = self._labeler.charge(reply)
-        if charge is not None:
-            self._ledger.charge(charge.model_copy(update={"tenant": self._tenant, "steps": len(window)}))
+    def _charge(self, window: Sequence[Entry], reply: bytes) -> None:
+        """Book what a reply cost; nothing, if nobody counted its tokens."""
+        from stitch.lm import Charge, Purpose
+        from stitch.lm.replies import decode_reply
+
+        purpose = Purpose("window", window[0].trajectory, window[0].position, len(window))
+        name, price = self._labeler.model.name, self._labeler.price
+        usage = decode_reply(reply, model=name).usage
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return
+        self._ledger.charge(
+            Charge(
+                model=name,
+                **purpose._asdict(),
+                tenant=self._tenant,
+                prompt_tokens=usage.input_tokens,
+                reply_tokens=usage.output_tokens,
+                cost_usd=price.of(usage.input_tokens, usage.output_tokens) if price else None,
+                rejected=self._labeler.model.ledger.total().rejected,
+            )
+        )

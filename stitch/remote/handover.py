@@ -14,8 +14,8 @@ from stitch.core import Rejection
 from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
 
 if TYPE_CHECKING:
-    from stitch.label.model.batches import SentWindow
     from stitch.label.model.offline import OfflineLabeler
+    from stitch.lm.batch import BatchRequest
     from stitch.remote.memory import RemoteMemory
 
 _TOGETHER, _TOGETHER_CHARS = 500, 4_000_000
@@ -37,14 +37,13 @@ class RemoteHandover(Handover):
         self._memory, self._about = memory, about_labeler(labeler)
 
     @override
-    def windows(self) -> Iterator[SentWindow]:
-        from stitch.label.model.batches import SentWindow
-        from stitch.label.model.offline import WindowRequest
+    def windows(self) -> Iterator[BatchRequest]:
+        from stitch.lm.batch import BatchRequest
 
         told: Iterator[models.LabelWindow] = self._memory.ask("label_windows", self._made(models.LabelWindowsRequest))
         for each in told:
-            asked = WindowRequest(each.system, each.user, each.reply_schema)
-            yield SentWindow(each.id, each.model, each.trajectory, each.steps, asked)
+            asked = BatchRequest(each.id, each.model, each.system, each.user, each.reply_schema)
+            yield asked._replace(trajectory=each.trajectory, steps=each.steps)
 
     @override
     def waiting(self) -> tuple[int, int]:

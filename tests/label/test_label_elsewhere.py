@@ -22,11 +22,12 @@ from stitch.errors import InputError, ReplyError, SettingsError
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
 from stitch.label.local import LocalLabeler
-from stitch.label.model.batches import read_window, write_window
-from stitch.label.model.offline import OfflineLabeler, WindowReply
+from stitch.label.model.offline import OfflineLabeler
 from stitch.lifecycle.handover import Handover, NumberedLine
 from stitch.lifecycle.selection import Selector
 from stitch.lm import Ledger
+from stitch.lm.batch import read_reply, write_request
+from stitch.lm.replies import pack_reply
 from stitch.memory import Memory
 from stitch.parts import offline_labeler
 from stitch.testing.model import LoopbackProvider, fields_of, label_by_rules
@@ -62,7 +63,7 @@ def labeler_of(name: str = "hand", **options: Any) -> OfflineLabeler:
 
 def exported(memory: Memory, name: str = "hand", **options: Any) -> list[dict[str, Any]]:
     handover = memory.lifecycle.handover(labeler_of(name, **options))
-    return [json.loads(write_window(window)) for window in handover.windows()]
+    return [json.loads(write_request(window)) for window in handover.windows()]
 
 
 def imported(memory: Memory, replies: Sequence[Any], name: str = "hand", **options: Any) -> Any:
@@ -254,7 +255,7 @@ def test_steps_without_labels_get_them(tmp_path: Path) -> None:
     )
     assert handover.waiting() == (1, 30)
     for _ in range(2):
-        requests = [json.loads(write_window(window)) for window in handover.windows()]
+        requests = [json.loads(write_request(window)) for window in handover.windows()]
         lines = [NumberedLine("-", 1, json.dumps(replied(request)).encode()) for request in requests]
         assert handover.take_in(lines).windows == 1
     assert handover.waiting() == (0, 0)
@@ -338,6 +339,21 @@ def test_labeling_by_hand_through_the_commands(tmp_path: Path) -> None:
     assert json.loads(run("ledger", "--memory", folder, "--json").stdout)["total"]["calls"] == 0
 
 
+def test_a_reply_costs_what_it_says_whatever_of_it_is_left_out(tmp_path: Path) -> None:
+    folder, replies = str(tmp_path / "m"), tmp_path / "replies.jsonl"
+    filled(Path(folder), trajectories=1, number=2).close()
+    options = ("--memory", folder, "--model", "ann")
+    request = json.loads(run("label", "export", *options).stdout)
+    said = answer(request)
+    said["readings"][0]["references"] = [{"phrase": "what nobody said", "means": "nothing"}]
+    usage = {"prompt_tokens": 300, "reply_tokens": 40}
+    replies.write_text(json.dumps({"id": request["id"], "reply": said, "usage": usage}))
+    run("label", "import", str(replies), *options)
+    spent = json.loads(run("ledger", "--memory", folder, "--json").stdout)["total"]
+    assert (spent["calls"], spent["prompt_tokens"], spent["reply_tokens"]) == (1, 300, 40)
+    assert sum(spent["rejected"].values()) == 1
+
+
 def test_files_that_cannot_be_read_or_written_are_errors(tmp_path: Path) -> None:
     folder = str(tmp_path / "m")
     filled(Path(folder), trajectories=1, number=2).close()
@@ -362,15 +378,22 @@ OPENAI_BAD: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 }
 
 
+def test_a_batch_line_says_its_reply_among_its_thoughts_too() -> None:
+    message = {"content": None, "reasoning_content": '{"readings": []}'}
+    body = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    line = json.dumps({"custom_id": "x", "response": {"status_code": 200, "body": body}}).encode()
+    assert read_reply(line).reply == pack_reply('{"readings": []}', "stop")
+
+
 @pytest.mark.parametrize("kind", OPENAI_BAD)
 def test_a_batch_line_without_a_message_is_refused_with_the_reason(kind: str) -> None:
     change, reason = OPENAI_BAD[kind]
     reply = openai({"custom_id": "x", "body": {"messages": [{"content": "`readings`"},
                     {"content": '[[ ## known_scopes ## ]]\n\n[[ ## steps ## ]]\n{"n": 1, "text": "a"}'}]}})  # fmt: skip
-    assert read_window(json.dumps(reply).encode()).id == "x"
+    assert read_reply(json.dumps(reply).encode()).id == "x"
     change(reply)
     with pytest.raises(ReplyError, match=reason):
-        read_window(json.dumps(reply).encode())
+        read_reply(json.dumps(reply).encode())
 
 
 def test_tokens_that_are_not_counted_right_are_not_charged() -> None:
@@ -383,4 +406,4 @@ def test_tokens_that_are_not_counted_right_are_not_charged() -> None:
     ]
     for usage in usages:
         line = json.dumps({"id": "x", "reply": {}, "usage": usage}).encode()
-        assert read_window(line).reply == WindowReply("{}")
+        assert read_reply(line).reply == pack_reply("{}", "stop")

@@ -7,9 +7,9 @@ from typing import Any
 
 from stitch import Step, open_memory, open_tenants
 from stitch.label.local import LocalLabeler
-from stitch.label.model.batches import write_window
 from stitch.label.model.offline import OfflineLabeler
 from stitch.lifecycle.selection import Selector
+from stitch.lm.batch import write_request
 from stitch.memory import Memory
 
 SAID = ("For day {n}, the hotel costs {n}1 dollars.", "Book the train of day {n}.", "The museum is open, seat {n}.")
@@ -23,7 +23,7 @@ def read_of(memory: Memory) -> dict[str, Any]:
     return {
         "entries": [entry and entry._replace(recorded=0.0) for entry in [*memory.steps("t"), memory.get("t", "s2")]],
         "receipts": list(memory.receipts()),
-        "windows": [write_window(window) for window in elsewhere.windows()],
+        "windows": [write_request(window) for window in elsewhere.windows()],
         "hits": [(hit.snippet.step, hit.score, hit.similarity, hit.parts) for hit in found.hits],
         "counts": (lifecycle.count(Selector(trajectory="t")), memory.status().snippets, memory.inventory()),
         "proof": lifecycle.erase(Selector(trajectory="t", step="s5")).proof,

@@ -11,10 +11,10 @@ import pytest
 
 from stitch import Memory, open_memory
 from stitch.label.local import LocalLabeler
-from stitch.label.model.batches import write_window
 from stitch.label.model.offline import OfflineLabeler
 from stitch.lifecycle.handover import Handover, NumberedLine
 from stitch.lm import Price
+from stitch.lm.batch import write_request
 from stitch.testing.model import label_by_rules
 
 
@@ -23,7 +23,7 @@ def by_hand(memory: Memory, **options: Any) -> Handover:
 
 
 def requests(handover: Handover) -> list[dict[str, Any]]:
-    return [json.loads(write_window(window)) for window in handover.windows()]
+    return [json.loads(write_request(window)) for window in handover.windows()]
 
 
 def reply(request: dict[str, Any], **more: Any) -> dict[str, Any]:

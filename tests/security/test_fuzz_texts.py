@@ -15,8 +15,8 @@ from stitch.core import ContextualIntent, StepLabels
 from stitch.errors import StitchError
 from stitch.ingest.redact import redact_text
 from stitch.journal.entries import encode_labels
-from stitch.label.model.batches import read_window
 from stitch.label.model.matching import clean_name_of, match_name
+from stitch.lm.batch import read_reply
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
@@ -35,7 +35,7 @@ def check_one_line(error: StitchError) -> None:
 @given(st.binary(max_size=80) | _JSON.map(lambda value: json.dumps(value).encode()))
 def test_a_reply_is_read_or_refused(line: bytes) -> None:
     try:
-        read_window(line)
+        read_reply(line)
     except StitchError as error:
         check_one_line(error)
 
