@@ -21,7 +21,8 @@ from stitch.core import Trajectory
 from stitch.core.progress import Progress
 from stitch.errors import InputError
 from stitch.themes import ThemeProjection
-from stitch.themes.figures import ThemeFigures, figures_of
+from stitch.themes.grouping import MERGED, SPLIT
+from stitch.themes.objective import sparsity
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -51,6 +52,48 @@ class Size(NamedTuple):
     intent_p50_cpu_ms: float | None
     """The same questions, answered by the steps that `intent` ranks."""
     rss_mb: float
+
+
+class ThemeFigures(NamedTuple):
+    """Of all themes of a tenant."""
+
+    statements: int
+    themes: int
+    mean_size: float
+    largest: int
+    singles: float
+    """Which share of the themes has one statement."""
+    sparsity: float
+    """How equal their sizes are: 1 if they are (`objective.sparsity`)."""
+    cohesion: float
+    """How similar a statement is to the centroid of its theme, on average."""
+    reassigned: float
+    """Which share of the statements is in another theme than the one to which it came, by splits and merges."""
+    splits: int
+    merges: int
+
+
+def figures_of(projection: ThemeProjection) -> ThemeFigures:
+    """The figures of a hierarchy, with all that happened to it so far."""
+    upkeep = projection.upkeep
+    members, statements = upkeep.grouping.members, len(upkeep.grouping.theme_of)
+    sizes = [len(names) for names in members.values()]
+    kinds = [event.kind for event in projection.events()]
+    placed, came = upkeep.grouping.theme_of, projection.came_to()
+    moved = sum(placed[name] != theme for name, theme in came.items() if name in placed)
+    alike = sum(upkeep.group(theme).cohesion * len(names) for theme, names in members.items())
+    return ThemeFigures(
+        statements=statements,
+        themes=len(members),
+        mean_size=statements / max(1, len(members)),
+        largest=max(sizes, default=0),
+        singles=sizes.count(1) / max(1, len(members)),
+        sparsity=sparsity(sizes) if sizes else 1.0,
+        cohesion=alike / max(1, statements),
+        reassigned=moved / max(1, statements),
+        splits=kinds.count(SPLIT),
+        merges=kinds.count(MERGED),
+    )
 
 
 def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = None) -> dict[str, Any]:

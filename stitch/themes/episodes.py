@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from stitch.core import Episode
@@ -67,40 +68,24 @@ class Line:
 
     def __init__(self, tenant: str, trajectory: str) -> None:
         self._tenant, self._trajectory = tenant, trajectory
-        self._positions: list[int] = []
         self._marks: list[Mark] = []
-        self._starts: list[int] | None = []
+        self._starts: list[int] | None = None
         """Places at which episodes begin; None if they are to be found again."""
-        self._ids: dict[str, str] = {}
-        """Of episodes, by the steps with which they begin."""
 
     def __len__(self) -> int:
         return len(self._marks)
 
     def put(self, mark: Mark) -> None:
         """Take in a step, or what is known of it now."""
-        place = bisect_left(self._positions, mark.position)
-        if place == len(self._marks):
-            self._positions.append(mark.position)
-            self._marks.append(mark)
-            if self._starts is not None and self._begins(place):
-                self._starts.append(place)
-            return
-        if self._positions[place] != mark.position:
-            self._positions.insert(place, mark.position)
-            self._marks.insert(place, mark)
-        elif self._marks[place] == mark:
-            return
-        else:
-            self._marks[place] = mark
-        self._starts = None
+        self.remove(mark.position)
+        self._marks.insert(self._place(mark.position), mark)
 
     def remove(self, position: int) -> None:
         """Leave out a step; one that is not there makes no difference."""
-        place = bisect_left(self._positions, position)
-        if place < len(self._positions) and self._positions[place] == position:
-            del self._positions[place], self._marks[place]
-            self._starts = None
+        place = self._place(position)
+        if place < len(self._marks) and self._marks[place].position == position:
+            del self._marks[place]
+        self._starts = None
 
     def marks_of(self, steps: Collection[str]) -> list[Mark]:
         """What is known of steps, by their ids, in order; those that are there."""
@@ -109,18 +94,18 @@ class Line:
 
     def before(self, position: int) -> Mark | None:
         """The step before a position."""
-        place = bisect_left(self._positions, position)
+        place = self._place(position)
         return self._marks[place - 1] if place else None
 
     def after(self, position: int) -> Mark | None:
         """The step after a position."""
-        place = bisect_right(self._positions, position)
+        place = self._place(position + 1)
         return self._marks[place] if place < len(self._marks) else None
 
     def episode_at(self, position: int) -> str:
         """The id of the episode of the step at a position, which is there."""
-        starts, place = self._episodes_begin(), bisect_left(self._positions, position)
-        return self._id(starts[bisect_right(starts, place) - 1])
+        starts = self._episodes_begin()
+        return self._id(starts[bisect_right(starts, self._place(position)) - 1])
 
     def episodes(self) -> Iterator[Episode]:
         """The episodes, in order."""
@@ -137,25 +122,23 @@ class Line:
                 ended_at=times[-1] if times else None,
             )
 
+    def _place(self, position: int) -> int:
+        return bisect_left(self._marks, position, key=_position)
+
     def _episodes_begin(self) -> list[int]:
         if self._starts is None:
             self._starts = []
-            for place in range(len(self._marks)):
-                if self._begins(place):
+            for place, mark in enumerate(self._marks):
+                grown = not self._starts or place - self._starts[-1] >= MOST_STEPS
+                if grown or parts(self._marks[place - 1], mark):
                     self._starts.append(place)
         return self._starts
 
-    def _begins(self, place: int) -> bool:
-        assert self._starts is not None
-        if not self._starts or place - self._starts[-1] >= MOST_STEPS:
-            return True
-        return parts(self._marks[place - 1], self._marks[place])
-
     def _id(self, start: int) -> str:
-        first = self._marks[start].step
-        if first not in self._ids:
-            self._ids[first] = episode_id(self._tenant, self._trajectory, first)
-        return self._ids[first]
+        return episode_id(self._tenant, self._trajectory, self._marks[start].step)
+
+
+_position = attrgetter("position")
 
 
 def episode_id(tenant: str, trajectory: str, first: str) -> str:

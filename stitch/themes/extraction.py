@@ -11,9 +11,8 @@ from stitch.core import Statement, StepState
 from stitch.core.process import ProcessLock
 from stitch.errors import ModelError, ReplyError
 from stitch.themes.asking import EARLIER, NAMED_FROM, THEMES_A_CALL, StatementModel, Window, windows
-from stitch.themes.named import Named
 from stitch.themes.statements import trust_of
-from stitch.themes.told import read_without_a_model
+from stitch.themes.told import Named, read_without_a_model
 
 if TYPE_CHECKING:
     from stitch.journal import Entry, Journal

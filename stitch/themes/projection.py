@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -19,9 +18,8 @@ from stitch.journal import DamagedRecordError, Entry, Journal, NewRecord, Record
 from stitch.text.sentences import sentence_spans
 from stitch.themes.grouping import ATTACHED, KIND, Event, Kept, decode, encode, without
 from stitch.themes.holding import Derived, Holding
-from stitch.themes.named import Named, ThemeNames
 from stitch.themes.statements import READ_CHARS, statement_id
-from stitch.themes.told import Reading, Told, told_id
+from stitch.themes.told import Named, Reading, ThemeNames, Told
 from stitch.themes.upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -108,7 +106,7 @@ class ThemeProjection:
         gone = frozenset([*self._said_by(trajectory, steps), *self.told.ids_of(trajectory, steps)])
         dropped = self.told.drop(trajectory, steps)
         others = {(each.trajectory, step) for each in dropped for step in each.read if step not in steps}
-        unsaid = {each for one in dropped for each in self.told_ids(one)}
+        unsaid = {each for one in dropped for step in one.read for each in self.told.ids_in(one, step)}
         self.names.drop(gone | unsaid)
         again: list[Derived] = []
         if self.loaded:
@@ -119,15 +117,6 @@ class ThemeProjection:
         self._erase_events(gone)
         self._place(again)
         self._write()
-
-    def told_ids(self, reading: Reading) -> list[str]:
-        """The ids of the statements that a model made of a window."""
-        counts = Counter(each.steps[-1] for each in reading.said)
-        return [
-            told_id(self.tenant, reading.trajectory, step, number=number)
-            for step, count in counts.items()
-            for number in range(count)
-        ]
 
     def tell(self, reading: Reading) -> None:
         """Keep what a model said of steps: it stands in the place of what they say without one."""

@@ -1,4 +1,4 @@
-"""What a model said that steps assert: records of the journal, one a window of steps that it was shown.
+"""What a model said that steps assert, and what it called themes: records of the journal, one a window or a theme.
 
 A record holds words, so whatever the model was shown when it was made goes along with it: if one of these steps is
 erased, the whole record is, and the other steps of the window say what they say without a model until they are read
@@ -8,20 +8,80 @@ again. A step that was corrected since is not the one that was read, and says wh
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import orjson
 
 from stitch.core import Statement, Trust
-from stitch.journal import Entry, Journal
+from stitch.journal import DamagedRecordError, Entry, Journal, NewRecord
 from stitch.text.dates import day_meant
-from stitch.themes.model_records import ModelRecords
 from stitch.themes.statements import statement_id, trust_of
 
 KIND = "statements"
-"""The kind of the records."""
+"""The kind of the records of windows."""
+NAMES_KIND = "theme names"
+"""The kind of the records of names."""
+_STILL = 0.5
+"""A name stands while this share of the statements that it was given for, and of those that are there, is the same."""
 
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
 Place = tuple[str, str]
 """A trajectory and a step of it."""
+
+
+class ModelRecords(Generic[T]):
+    """The records of one kind of a tenant; if one is damaged there are none, for a model can be asked again.
+
+    Args:
+        journal: Where they are kept.
+        tenant: Whose they are.
+        kind: Of the records.
+        plain: What is kept as it is written, in types of JSON.
+        read: The same as it is used.
+    """
+
+    def __init__(
+        self, journal: Journal, *, tenant: str, kind: str, plain: Callable[[T], Any], read: Callable[[Any], T]
+    ) -> None:
+        self._journal, self._tenant, self._kind = journal, tenant, kind
+        self._plain, self._read = plain, read
+        self._held: dict[str, T] | None = None
+
+    def all(self) -> Mapping[str, T]:
+        """All that is kept, by key, as it came."""
+        return self._all()
+
+    def put(self, key: str, kept: T) -> None:
+        """Keep something, in the place of what its key had."""
+        held = self._all()
+        self._journal.append_records(
+            self._tenant,
+            [NewRecord(self._kind, key, orjson.dumps(self._plain(kept)))],
+            instead_of=[key] if key in held else (),
+        )
+        held.pop(key, None)  # what is kept stands in the order of the records, as whoever reads them has it
+        held[key] = kept
+
+    def drop(self, keys: Collection[str]) -> list[T]:
+        """Erase what keys have, and return it."""
+        if keys:
+            self._journal.erase_records(self._tenant, kind=self._kind, key=list(keys))
+        return [self._all().pop(key) for key in keys]
+
+    def _all(self) -> dict[str, T]:
+        if self._held is None:
+            self._held = {}
+            try:
+                for record in list(self._journal.records(self._tenant, kind=self._kind)):
+                    self._held[record.key] = self._read(orjson.loads(record.payload))
+            except DamagedRecordError as error:
+                _log.warning("%s; what a model said is asked of again", error.message)
+                self._journal.erase_records(self._tenant, kind=self._kind)
+                self._held = {}
+        return self._held
 
 
 class Said(NamedTuple):
@@ -61,7 +121,7 @@ class Told:
 
     def __init__(self, journal: Journal, *, tenant: str) -> None:
         self._tenant = tenant
-        self._kept = ModelRecords(journal, tenant=tenant, kind=KIND, plain=_plain, read=_read)
+        self._kept = ModelRecords(journal, tenant=tenant, kind=KIND, plain=_plain_reading, read=_read_reading)
         self._of: dict[Place, str] | None = None
 
     def covers(self, entry: Entry) -> bool:
@@ -93,12 +153,13 @@ class Told:
 
     def ids_of(self, trajectory: str, steps: Iterable[str]) -> list[str]:
         """The ids of all statements of which these steps are the last, as they are told now."""
-        found = []
-        for step in steps:
-            reading = self._at(trajectory, step)
-            count = sum(each.steps[-1] == step for each in reading.said) if reading else 0
-            found += [told_id(self._tenant, trajectory, step, number=number) for number in range(count)]
-        return found
+        readings = ((step, self._at(trajectory, step)) for step in steps)
+        return [name for step, reading in readings if reading for name in self.ids_in(reading, step)]
+
+    def ids_in(self, reading: Reading, step: str) -> list[str]:
+        """The ids of the statements that a model made of a step of a window."""
+        count = sum(each.steps[-1] == step for each in reading.said)
+        return [told_id(self._tenant, reading.trajectory, step, number=number) for number in range(count)]
 
     def _at(self, trajectory: str, step: str) -> Reading | None:
         return self._kept.all().get(self._places().get((trajectory, step), ""))
@@ -152,11 +213,11 @@ def _key(reading: Reading) -> str:
     return hashlib.blake2b(named.encode(), digest_size=12).hexdigest()
 
 
-def _plain(reading: Reading) -> dict[str, Any]:
+def _plain_reading(reading: Reading) -> dict[str, Any]:
     return {**reading._asdict(), "said": [each._asdict() for each in reading.said]}
 
 
-def _read(plain: Any) -> Reading:
+def _read_reading(plain: Any) -> Reading:
     said = tuple(
         Said(each["text"], tuple(each["steps"]), each["date"], tuple(each["corrects"])) for each in plain["said"]
     )
@@ -167,3 +228,47 @@ def read_without_a_model(entries: Sequence[Entry]) -> Reading:
     """What is kept of steps of which no reply could be used: they speak for themselves, and are not asked of again."""
     read = {entry.id: digest_of(entry) for entry in entries}
     return Reading(entries[0].trajectory, read, (), Trust.LOW.value, (), "")
+
+
+class Named(NamedTuple):
+    """A name, and what it was given for."""
+
+    name: str
+    statements: frozenset[str]
+
+
+class ThemeNames:
+    """The names that a model gave to the themes of a tenant.
+
+    Args:
+        journal: Where they are kept.
+        tenant: Whose themes.
+    """
+
+    def __init__(self, journal: Journal, *, tenant: str) -> None:
+        self._kept = ModelRecords(journal, tenant=tenant, kind=NAMES_KIND, plain=_plain_name, read=_read_name)
+
+    def of(self, theme: int, statements: Collection[str]) -> str:
+        """The name of a theme; empty if it has none, or has become another one."""
+        named = self._kept.all().get(str(theme))
+        if named is None:
+            return ""
+        same = len(named.statements.intersection(statements))
+        return named.name if same >= _STILL * max(len(named.statements), len(statements)) else ""
+
+    def take(self, names: Iterable[tuple[int, Named]]) -> None:
+        """Keep names, in the place of those that these themes had."""
+        for theme, named in names:
+            self._kept.put(str(theme), named)
+
+    def drop(self, statements: Collection[str]) -> None:
+        """Erase the names that were given for one of these statements: they may have its words."""
+        self._kept.drop([key for key, named in self._kept.all().items() if not named.statements.isdisjoint(statements)])
+
+
+def _plain_name(named: Named) -> dict[str, Any]:
+    return {"name": named.name, "statements": sorted(named.statements)}
+
+
+def _read_name(plain: Any) -> Named:
+    return Named(plain["name"], frozenset(plain["statements"]))
