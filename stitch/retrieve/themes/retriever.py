@@ -81,18 +81,16 @@ class ThemesRetriever:
         self._steps, self._store, self._embedder, self._counter = steps, store, embedder, counter
         self._hierarchies, self.constants = hierarchies, constants
 
-    def with_constants(
-        self, constants: ThemeConstants, *, mode: str | None = None, flat: bool = False
-    ) -> ThemesRetriever:
-        """The same retriever with other constants or without the hierarchy; for measuring."""
+    def with_constants(self, constants: ThemeConstants) -> ThemesRetriever:
+        """The same retriever with other constants; for measuring."""
         return ThemesRetriever(
             steps=self._steps,
             store=self._store,
             embedder=self._embedder,
             counter=self._counter,
-            hierarchies=None if flat else self._hierarchies,
+            hierarchies=self._hierarchies,
             constants=constants,
-            mode=mode or self.mode,
+            mode=self.mode,
         )
 
     def over(self, store: SnippetStore, *, inventories: Callable[[str, str | None], LabelInventory]) -> ThemesRetriever:

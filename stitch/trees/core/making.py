@@ -141,7 +141,7 @@ def of_value(said: object, *, form: str) -> Said:
     return of_mapping(said)
 
 
-def of_mapping(said: Mapping[str, Any], *, root_type: str = ROOT_TYPE) -> Said:
+def of_mapping(said: Mapping[str, Any]) -> Said:
     """The tree of a dictionary, such as JSON holds.
 
     The keys `id`, `type`, `fields` and `children` mean what they are called. Of any other a plain value is a field, a
@@ -149,13 +149,12 @@ def of_mapping(said: Mapping[str, Any], *, root_type: str = ROOT_TYPE) -> Said:
     are children of that type. None says nothing.
 
     Args:
-        said: The dictionary.
-        root_type: The type, if it says none.
+        said: The dictionary; of type `Root`, if it says none.
 
     Raises:
         InputError: Something in it is none of these, or it is too deep: it may contain itself.
     """
-    root = Said(root_type)
+    root = Said(ROOT_TYPE)
     waiting: list[tuple[Said, Mapping[str, Any], int]] = [(root, said, 1)]
     count = 0
     while waiting:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from typing_extensions import Unpack
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from stitch.lm import LanguageModel
     from stitch.retrieve.path import Forest, NodeSelection
     from stitch.retrieve.path.semantics import ScorerSemantics
+    from stitch.trees.core.operations import Operation
+    from stitch.trees.core.schema import Schema
 
 EPISODE, THEME, STATEMENT = "Episode", "Theme", "Statement"
 KINDS = ("Memory", "Trajectory", "Scope", "Step", EPISODE, THEME, STATEMENT)
@@ -30,6 +32,28 @@ class SelectOptions(TypedDict, total=False):
     margin: float | None
     k: int | None
     scorer: str | None
+
+
+class EditableTree(Protocol):
+    """A tree of which a conversation is, as `VersionedTree`."""
+
+    @property
+    def tree(self) -> Tree:
+        """Its nodes."""
+        ...
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of its nodes."""
+        ...
+
+    def select(self, query: str) -> NodeSelection:
+        """Find nodes by a path query."""
+        ...
+
+    def edit(self, operations: Iterable[Operation | Mapping[str, Any]], *, message: str, author: str) -> Commit:
+        """Commit operations."""
+        ...
 
 
 class TreeAsker:
