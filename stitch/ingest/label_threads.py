@@ -48,14 +48,14 @@ class LabelThreads:
         self._threads: list[threading.Thread] = []
         self._closed = False
 
-    def announce(self, tenant: str, trajectory: str, *, after_s: float = SETTLE_S) -> None:
+    def announce(self, tenant: str, trajectory: str) -> None:
         """Say that steps of a trajectory wait."""
         key, now = (tenant, trajectory), time.monotonic()
         with self._changed:
             if self._closed:
                 return
             since = self._since.setdefault(key, now)
-            self._put(key, min(now + after_s, max(now, since + _PATIENCE_S)))
+            self._put(key, min(now + SETTLE_S, max(now, since + _PATIENCE_S)))
             while len(self._threads) < self.count:
                 name = f"stitch-labels-{len(self._threads)}"
                 self._threads.append(threading.Thread(target=self._run, name=name, daemon=True))

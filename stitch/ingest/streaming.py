@@ -51,10 +51,10 @@ class _Buffer(Generic[T]):
             self._ended, self._error = True, error
             self._changed.notify_all()
 
-    def take(self, tick_s: float | None) -> list[T] | None:
-        """All items that are there, at least one; none after `tick_s` seconds without any; None after the last."""
+    def take(self) -> list[T] | None:
+        """All items that are there, at least one; None after the last."""
         with self._changed:
-            self._changed.wait_for(lambda: self._items or self._ended, tick_s)
+            self._changed.wait_for(lambda: self._items or self._ended)
             batch = list(self._items)
             self._items.clear()
             self._changed.notify_all()
@@ -71,9 +71,7 @@ class _Buffer(Generic[T]):
             self._changed.notify_all()
 
 
-def batches(
-    items: Iterable[T], *, bound: int = BUFFER_STEPS, tick_s: float | None = None
-) -> Generator[list[T], None, None]:
+def batches(items: Iterable[T], *, bound: int = BUFFER_STEPS) -> Generator[list[T], None, None]:
     """Yield lists of what has come since the last one, in order; what comes is waited for in a thread of its own.
 
     An item that comes alone is yielded alone and at once; what comes faster than it is taken comes in larger lists.
@@ -81,12 +79,11 @@ def batches(
     Args:
         items: The iterator; an error that it raises is raised here, after all that came before.
         bound: How many items wait at most.
-        tick_s: Yield an empty list when nothing has come for so long.
     """
     buffer = _Buffer[T](bound)
     threading.Thread(target=buffer.fill, args=(items,), name="stitch-stream", daemon=True).start()
     try:
-        while (batch := buffer.take(tick_s)) is not None:
+        while (batch := buffer.take()) is not None:
             yield batch
     finally:
         buffer.end()
