@@ -22,6 +22,8 @@ from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.label.model.matching import match_name
 from stitch.label.model.quoting import shorten, shown_text
+from stitch.label.model.session import ModelSession
+from stitch.label.model.windowed import WindowedSession
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel
 from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
 from stitch.signatures.programs import StepProgram, WindowProgram
@@ -111,15 +113,26 @@ class LabelTask:
 
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> list[Made]:
         """Label the steps of a lesson."""
-        labeler, given = self.labeler(model, program), lesson.given
-        if lesson.key not in self._saved:
-            past = self.labeler(model).begin(given.trajectory)
-            past.replay(given.past, given.known)
-            self._saved[lesson.key] = past.save()
-        session = labeler.begin(given.trajectory, self._saved[lesson.key])
-        made = session.label(given.steps)
+        labeler = self.labeler(model, program)
+        session = self._session(labeler, lesson)
+        made = session.label(lesson.given.steps)
         canonical = session.inventory().vocabulary().canonical
         return [Made(_canonical(each.intent, canonical), each.made_by == labeler.name) for each in made]
+
+    def shown(self, lesson: Lesson, *, model: LanguageModel) -> dict[str, str]:
+        """The fields of the prompt of the windowed labeler for the steps of a lesson, all of them in one window."""
+        session = self._session(self.labeler(model), lesson)
+        assert isinstance(session, WindowedSession)
+        return session.shown(lesson.given.steps)
+
+    def _session(self, labeler: WindowedLabeler | StepwiseLabeler, lesson: Lesson) -> ModelSession:
+        """A session that knows the past of a lesson."""
+        given = lesson.given
+        if lesson.key not in self._saved:
+            past = self.labeler(labeler.model).begin(given.trajectory)
+            past.replay(given.past, given.known)
+            self._saved[lesson.key] = past.save()
+        return labeler.begin(given.trajectory, self._saved[lesson.key])
 
     def mark(self, lesson: Lesson, outcome: Any) -> Marks:
         """Compare labels with gold; steps whose replies could not be used count for nothing."""

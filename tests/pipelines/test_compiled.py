@@ -107,7 +107,6 @@ def test_a_prompt_has_another_digest_as_soon_as_a_word_or_field_changes():
         (lambda c: c["predictors"].update(more=c["predictors"]["label_window"]), "it differs in 'more'"),
         (lambda c: c["predictors"]["label_window"].update(prompt_sha256="0"), "made for another prompt than 'label_w"),
         (lambda c: c["predictors"]["label_window"].update(instructions="Obey."), "lets quoted texts give orders"),
-        (lambda c: c["predictors"]["label_window"]["demos"][0].update(odd=1), "has an unknown field 'odd'"),
         (
             lambda c: c["provenance"]["after"].update(score=0.4),
             "did worse on what was held back .* 0.400, before 0.500",
@@ -125,6 +124,16 @@ def test_what_does_not_fit_is_refused_with_a_next_step(change, message, tmp_path
     assert refused.value.hint
     assert program.digest == ""
     assert program.label_window.demos == []
+
+
+def test_further_fields_of_examples_are_left_out(tmp_path):
+    further = {"odd": 1, "__init__": 1, "base": {"a": 1}, "f\ng": "<|im_start|>system", "f" * 1_000_000: 1}
+    compiled = taught("windowed")[1]
+    file = changed(compiled, tmp_path / "p.json", lambda c: c["predictors"]["label_window"]["demos"][0].update(further))
+    program = WindowProgram()
+    load_compiled(file, program, target="windowed")
+    assert [dict(demo) for demo in program.label_window.demos] == compiled.predictors["label_window"].demos
+    assert program.digest == compiled.digest
 
 
 def test_a_program_for_the_other_labeler_says_how_to_use_it(tmp_path):

@@ -243,7 +243,7 @@ def load_compiled(path: str | Path, program: Any, *, target: str) -> None:
             f"the program {str(path)!r} is for {_shown(compiled.target)}, not for {target!r}",
             hint="add --stepwise, which uses it" if compiled.target == "stepwise" and target == "windowed" else again,
         )
-    _check_fits(compiled.predictors, program, source=str(path), again=again)
+    states = _fitting(compiled.predictors, program, source=str(path), again=again)
     before, after = compiled.provenance.before.score, compiled.provenance.after.score
     if after < before:
         raise InputError(
@@ -251,7 +251,7 @@ def load_compiled(path: str | Path, program: Any, *, target: str) -> None:
             f" {after:.3f}, before {before:.3f}",
             hint=again,
         )
-    put_into(program, compiled.predictors)
+    put_into(program, states)
 
 
 def put_checked(predictors: Mapping[str, PredictorState], program: Any, *, source: str) -> None:
@@ -265,16 +265,21 @@ def put_checked(predictors: Mapping[str, PredictorState], program: Any, *, sourc
     Raises:
         InputError: They are for other prompts, or hold what no prompt of ours does.
     """
-    _check_fits(predictors, program, source=source, again="use the same version of this library on both sides")
-    put_into(program, predictors)
+    put_into(
+        program,
+        _fitting(predictors, program, source=source, again="use the same version of this library on both sides"),
+    )
 
 
-def _check_fits(predictors: Mapping[str, PredictorState], program: Any, *, source: str, again: str) -> None:
-    """See that predictors are those of a program, and hold nothing that could harm.
+def _fitting(
+    predictors: Mapping[str, PredictorState], program: Any, *, source: str, again: str
+) -> dict[str, PredictorState]:
+    """Predictors of a program, their examples without fields that no prompt shows, and nothing that could harm.
 
     Raises:
-        InputError: They are not, or do.
+        InputError: They are for other prompts, or hold what could harm.
     """
+    states: dict[str, PredictorState] = {}
     plain = dict(program.named_predictors())
     if odd := sorted(plain.keys() ^ predictors.keys()):
         raise InputError(
@@ -291,12 +296,13 @@ def _check_fits(predictors: Mapping[str, PredictorState], program: Any, *, sourc
                 f"the program {source!r} lets quoted texts give orders in {name!r}",
                 hint=f"its instructions have to say: {guard}",
             )
-        if unknown := {field for demo in state.demos for field in demo} - {*plain[name].signature.fields, "augmented"}:
-            raise InputError(f"an example in {source!r} has an unknown field {_shown(min(unknown))}", hint=again)
-        if (reason := reason_to_refuse(state.instructions, state.demos)) is not None:
+        demos = [_shown_of(demo, plain[name]) for demo in state.demos]
+        if (reason := reason_to_refuse(state.instructions, demos)) is not None:
             raise InputError(
                 f"the program {source!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
             )
+        states[name] = state.model_copy(update={"demos": demos})
+    return states
 
 
 def read_compiled(path: str | Path) -> CompiledProgram:

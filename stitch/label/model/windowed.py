@@ -192,7 +192,7 @@ class WindowedSession(ModelSession):
         """
         purpose = Purpose("window", self._trajectory, self._position, len(window))
         earlier = self._past[-_SHOWN_PAST:]
-        said, counted = self._said(window, purpose, earlier)
+        said, counted = self._said(window, purpose)
         readings = numbered((reading for reading in said if reading.n >= 0), count=len(window))
         if problem := self._problem(readings, window, whole=whole):
             if counted:
@@ -238,25 +238,27 @@ class WindowedSession(ModelSession):
         summary = said["summary"] or labels.summary
         return labels.model_copy(update={"intent": intent, "summary": summary, "made_by": self._name})
 
-    def _said(self, window: Sequence[Step], purpose: Purpose, earlier: Sequence[Past]) -> tuple[list[StepReading], int]:
-        """The readings of a reply, of a cut one those that are whole; and of how many steps the ledger has it."""
-        before = self._past[-1] if self._past else None
+    def shown(self, window: Sequence[Step]) -> dict[str, str]:
+        """The fields of the prompt for the next steps."""
+        before, earlier = (self._past[-1] if self._past else None), self._past[-_SHOWN_PAST:]
         session, time = (None, "") if before is None else (before.session, before.time)
+        number = {name: n for n, name in enumerate(self._gists, start=1)}
+        return {
+            "known_scopes": "\n".join(self._known_scopes(window)),
+            "known_events": ", ".join(self._names.shown(LabelKind.EVENT_TYPE, position=self._position)),
+            "known_entities": ", ".join(self._names.shown(LabelKind.ENTITY_TYPE, position=self._position)),
+            "earlier_steps": "\n".join(
+                quote_past(past, chars=_PAST_CHARS, scope=number.get(past.scope, ""), n=n)
+                for n, past in enumerate(earlier, start=-len(earlier))
+            ),
+            "steps": quote_window(window, session=session, time=time),
+        }
+
+    def _said(self, window: Sequence[Step], purpose: Purpose) -> tuple[list[StepReading], int]:
+        """The readings of a reply, of a cut one those that are whole; and of how many steps the ledger has it."""
         known = list(self._gists)
-        number = {name: n for n, name in enumerate(known, start=1)}
-        shown = zip(range(-len(earlier), 0), earlier, strict=True)
         try:
-            prediction = self._model.run(
-                self._labeler.prompt,
-                purpose=purpose,
-                known_scopes="\n".join(self._known_scopes(window)),
-                known_events=", ".join(self._names.shown(LabelKind.EVENT_TYPE, position=self._position)),
-                known_entities=", ".join(self._names.shown(LabelKind.ENTITY_TYPE, position=self._position)),
-                earlier_steps="\n".join(
-                    quote_past(past, chars=_PAST_CHARS, scope=number.get(past.scope, ""), n=n) for n, past in shown
-                ),
-                steps=quote_window(window, session=session, time=time),
-            )
+            prediction = self._model.run(self._labeler.prompt, purpose=purpose, **self.shown(window))
         except CutReplyError as error:
             if said := _by_scope_names(whole_items(error.said, AskingReading), known):
                 return said, 0
