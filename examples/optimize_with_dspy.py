@@ -1,4 +1,4 @@
-"""Compiles the prompt that labels: `OPENAI_API_KEY=... python examples/optimize_with_dspy.py days.jsonl window.json`."""
+"""Compiles the prompt that labels: `OPENAI_API_KEY=... python examples/optimize_with_dspy.py days.jsonl out.json`."""
 
 import sys
 

@@ -81,7 +81,7 @@ class AnswerTask:
     def cost(self, lesson: Lesson) -> Cost:
         """One call, which shows the context."""
         shown = len(self._context(lesson)) // CHARS_PER_TOKEN
-        return Cost(1, 350 + shown, shown + 50)
+        return Cost(1, 270 + shown, shown + 50)
 
     def _context(self, lesson: Lesson) -> str:
         if lesson.key not in self._contexts:

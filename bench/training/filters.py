@@ -95,7 +95,7 @@ class FilterTask:
         inventory = self._inventory(lesson.given.trajectory)
         shown = sum(len(scope.name) + 60 for scope in inventory.scopes[:80])
         tokens = (shown + 20 * (len(inventory.event_types) + len(inventory.entity_types))) // CHARS_PER_TOKEN
-        return Cost(1, 450 + tokens, tokens + 50)
+        return Cost(1, 390 + tokens, tokens + 50)
 
     def _inventory(self, trajectory: str) -> LabelInventory:
         if trajectory not in self._inventories:
