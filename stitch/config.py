@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_origin
 import yaml
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     InstanceOf,
@@ -53,7 +54,18 @@ GivenModule = Annotated[InstanceOf[PromptModule], PlainSerializer(lambda module:
 """A module of DSPy; it can be given in Python alone."""
 
 
-GivenModel = Annotated[InstanceOf[DspyLanguageModel], PlainSerializer(lambda lm: f"a {type(lm).__name__}")]
+def _model_of_dspy(given: Any) -> Any:
+    if isinstance(given, str):
+        # A ValueError is what pydantic tells of.
+        raise ValueError("it is a model object of DSPy; a name goes into model=")  # noqa: TRY004
+    return given
+
+
+GivenModel = Annotated[
+    InstanceOf[DspyLanguageModel],
+    BeforeValidator(_model_of_dspy),
+    PlainSerializer(lambda lm: f"a {type(lm).__name__}"),
+]
 """A model of DSPy; it can be given in Python alone."""
 
 

@@ -208,10 +208,18 @@ def language_model_of(
     bounds = ("timeout_s", "retries", "concurrency", "budget_tokens", "budget_usd")
     limits = Limits(**{name: getattr(settings, f"model_{name}") for name in bounds})
     given: dict[str, Any] = {"limits": limits, "price": _price(settings), "ledger": ledger, "sampling": sampling}
+    if settings.lm is not None and (settings.base_url or settings.model_key):
+        raise SettingsError(
+            "base_url and model_key are of no use beside lm",
+            hint="give them to the model: lm=dspy.LM(..., api_base=...)",
+        )
     if (lm := chosen_lm(settings.lm, named=settings.model, cache=settings.lm_cache)) is not None:
         return LanguageModel.of_dspy(lm, cache=settings.lm_cache, offline=settings.offline, **given)
     if settings.model is None:
-        raise SettingsError("no model is named", hint="name one with --model, or give lm=dspy.LM(...)")
+        raise SettingsError(
+            "no model is named",
+            hint="name one with --model, give lm=dspy.LM(...), or call dspy.configure(lm=...) first",
+        )
     key = settings.model_key.get_secret_value() if settings.model_key else None
     given |= {"offline": settings.offline, "completion": completion}
     return LanguageModel(settings.model, base_url=settings.base_url, api_key=key, **given)

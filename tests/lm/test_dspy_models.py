@@ -199,3 +199,11 @@ def test_a_second_process_uses_the_owners_model_and_says_so(tmp_path: Path, capl
         second.flush()
     assert (len(asked.prompts), len(unasked.prompts)) == (1, 0)
     assert "its model is used, and not the lm given here" in caplog.text
+
+
+def test_what_belongs_to_a_model_is_not_given_beside_it(tmp_path: Path) -> None:
+    lm, _ = scripted()
+    with pytest.raises(SettingsError, match="base_url and model_key are of no use beside lm"):
+        open_memory(tmp_path, labels="model", lm=lm, base_url="http://localhost:1/v1")
+    with pytest.raises(SettingsError, match="a name goes into model="):
+        open_memory(tmp_path, labels="model", lm="openai/small")  # type: ignore[arg-type]
