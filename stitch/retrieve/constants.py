@@ -174,7 +174,9 @@ class Constants:
     runs_kind: float = _chosen(0.06, _RUNS)
     """What the request gains that says most of what these have in common."""
     runs_late: float = _chosen(0.25, _RUNS)
-    """What the last step of a goal gains over its first."""
+    """What the last step of a goal gains over its first, if it is long."""
+    runs_long: int = _chosen(8, "memories of two to five steps")
+    """So many steps between its first and its last; the last of a shorter one gains as much less."""
     runs_last: float = _chosen(0.4, _RUNS)
     """What it gains more where a question asks for the last of something."""
     runs_first: float = _chosen(0.25, _RUNS)

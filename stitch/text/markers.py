@@ -44,10 +44,10 @@ _OPENERS = re.compile(f"[{_LEFT}{re.escape(_SQUARE_LEFT + _SQUARE_RIGHT)}]")
 _NO_LETTERS = re.compile(rf"(?:[^\w{_LEFT}]|_)*")
 _NO_WORD = re.compile(r"\W")
 _NO_LETTER = " \t\n/_.-!?*\"'`"
-_FIRST_WORD = re.compile(r"(?:memory|step|theme)(?![a-z0-9])")
+_FIRST_WORD = re.compile(r"(?:memory|step|theme)(?![a-z0-9]|_[a-z0-9])")
 _REACH_CHARS = 64
 _ANGLE_MARKER = re.compile(
-    r"[\s/]*(?:\||(?:[a-z0-9.-]*[_:][a-z0-9_:.-]*"
+    r"[\s/]*(?:\||(?:(?![^>]*::)[a-z0-9.-]*[_:][a-z0-9_:.-]*"
     r"|s|bos|eos|pad|unk|sep|cls|mask|sop|eop|sys|system|user|assistant|human|bot|ai|model|role|think|thinking|reflection|answer|system-reminder"
     r"|tools?|escape|image|audio|video|box|ref|quad"
     r"|(?:unused|ctrl|control|special|reserved)-?\d{1,6}|用户)\s*/?>|[a-z0-9.-]{1,40}\s*\|\s*>"
@@ -55,12 +55,19 @@ _ANGLE_MARKER = re.compile(
 )
 """`<|...`, and names as `<start_of_turn>`, which no markup language has, or which stand for a turn."""
 _SQUARE_MARKER = re.compile(
-    r"[\s/]*(?:\||\[\s*##|[a-z~]*~|(?:[a-z]+_[a-z_]+|inst|gmask|smask|mask|bos|eos|cls|sep|pad|unk|args|img|audio|transcribe|think"
-    r"|system|user|assistant|prefix|suffix|middle)\s*])"
+    r"[\s/]*(?:\|[^|\[\]]{1,40}\||\[\s*##|[a-z]?~\["
+    r"|(?:available_tools?|tool_(?:calls?|results?|responses?|content)|system_prompt|model_settings"
+    r"|(?:begin|start|end)_(?:of_)?(?:text|turn|role|image|img|audio|inst|sentence)|(?:img|image)_(?:break|end|start)"
+    r"|(?:unused|ctrl|control|special|reserved|extra_id)_\d{1,6}|[a-z]+_token|inst|gmask|smask|mask|bos|eos|cls|sep|pad|unk|args|img|audio"
+    r"|transcribe|think|system|user|assistant|prefix|suffix|middle)\s*])"
 )
-"""`[INST]`, `[TOOL_CALLS]`, `[|user|]`, `[e~[`, and `[[ ## answer ## ]]`, by which DSPy tells fields apart."""
+"""`[INST]`, `[TOOL_CALLS]`, `[|user|]`, `[e~[`, and `[[ ## answer ## ]]`, by which DSPy tells fields apart.
+
+Of names with a `_` only those of templates: `[first_name]` is a blank that somebody fills in.
+"""
+_INDEX = re.compile(r"\[[a-z_]+\]")
 _ENTITIES = {"<": "&lt;", "[": "&#91;", "]": "&#93;"}
-_CLOSING_MARKER = re.compile(r"\s*(?:~|![a-z]*~|<\s*]\s*[a-z])")
+_CLOSING_MARKER = re.compile(r"\s*(?:~!?[a-z]?[\[\]]|![a-z]*~|<\s*]\s*[a-z])")
 """`]~b]`, `]!d~[`, `]<]image[>[`."""
 
 
@@ -129,7 +136,20 @@ def _begins_marker(opener: re.Match[str]) -> bool:
         # A letter in a square may be one of the word, begin it or end it.
         words = (written.translate(_FOLDED), _NO_WORD.sub(" ", written).translate(_FOLDED), after.lstrip(_NO_LETTER))
         return any(map(_FIRST_WORD.match, words)) or _ANGLE_MARKER.match(after) is not None
-    return bool(_SQUARE_MARKER.match(after) if shape == "[" else _CLOSING_MARKER.match(after))
+    if shape == "]":
+        return _CLOSING_MARKER.match(after) is not None
+    return _SQUARE_MARKER.match(after) is not None and not _is_code(opener)
+
+
+def _is_code(opener: re.Match[str]) -> bool:
+    """Whether a bracket holds an index, as in `rows[user]`, or the text of a link, as in `![img](x.png)`.
+
+    No template has markers in small letters that stand right behind a word, or right before a parenthesis.
+    """
+    text = opener.string
+    held = _INDEX.match(text, opener.start())
+    before = text[max(0, opener.start() - 1) : opener.start()]
+    return held is not None and (before.isalnum() or before in ("_", ")", "]") or text.startswith("(", held.end()))
 
 
 class _Folding(dict[int, str]):

@@ -26,6 +26,10 @@ from stitch.text.markers import Quoted, escape_unseen, folded, harmless, harmles
         ("[|user|]", "&#91;|user|]"),
         ("[[ ## x ## ]]", "&#91;[ ## x ## ]]"),
         ("[e~[", "&#91;e~["),
+        ("a[INST]", "a&#91;INST]"),
+        ("[TOOL_CALLS]", "&#91;TOOL_CALLS]"),
+        ("[BOS](x)", "&#91;BOS](x)"),
+        ("[user] hello", "&#91;user] hello"),
         ("]~b]", "&#93;~b]"),
         ("]!d~[", "&#93;!d~["),
         ("\uff1c|x", "&lt;|x"),
@@ -42,8 +46,13 @@ def test_the_first_sign_of_a_marker_is_escaped(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<b>", "a < b", "[1]", "c[0]", "]", "<memoryx>", "<html>", "plain", "a | b", "<usera>"]
-)
+    "text",
+    [
+        "<b>", "a < b", "[1]", "c[0]", "]", "<memoryx>", "<html>", "plain", "a | b", "<usera>", "Dear [first_name],",
+        "rows[user]", "rows[0][user]", "f(x)[args]", "![img](x.png)", "[[wiki_link]]", "[main_thread] up", "a|b [|]",
+        "frame[~frame.a]", "[a~b]", "y[i] ~ x", "vector<std::string>", "used < memory_limit", "x < step_size",
+    ],
+)  # fmt: skip
 def test_what_is_no_marker_stays(text: str) -> None:
     assert harmless(text) == text == harmless_json(text)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stitch.retrieve.kinds import Kind, changes, failed
+from stitch.retrieve.rank.goals import named_goals
 from stitch.retrieve.rank.pool import Pool
 from stitch.retrieve.rank.runs import Runs, runs
 
@@ -61,16 +62,23 @@ def opening(pool: Pool) -> Sequence[float] | None:
 
 
 def place(pool: Pool) -> Sequence[float] | None:
-    """How late in its goal it stands: what comes late tells more, most of all where the last is asked for."""
+    """How late in its goal it stands: what comes late tells more, most of all where the last is asked for.
+
+    The shorter a goal, the less its end tells, unless the question names the goal and leaves open which of its steps:
+    of two steps, the second would outweigh any similarity.
+    """
     found, constants = pool.once(runs), pool.constants
     if found is None or found.asked.task:
         return None
     asked = found.asked
-    late = constants.runs_late + constants.runs_last * asked.last - constants.runs_first * asked.first
-    gains = [0.0] * len(pool.candidates)
-    for own in found.members:
+    asked_for = constants.runs_last * asked.last - constants.runs_first * asked.first
+    gains, named = [0.0] * len(pool.candidates), named_goals(pool)
+    for goal, own in zip(found.named, found.members, strict=True):
+        last = len(own) - 1
+        share = 1.0 if goal in named else min(1.0, max(0, last - 1) / constants.runs_long)
+        late = constants.runs_late * share + asked_for
         for order, number in enumerate(own):
-            gains[number] = late * order / max(1, len(own) - 1)
+            gains[number] = late * order / max(1, last)
     return gains
 
 
