@@ -83,8 +83,9 @@ def _retrieval(name: str, *, written: bool = False) -> Callable[[Path], Figures]
 
         folder, options = _there(data / "memory_qa" / name), _options()
         if written:
-            labels, filters = (_there(data / "model_labels" / f"{own}.jsonl") for own in ("model_labels", "filters"))
-            options = replace(options, labels=str(labels), filters=filters)
+            names = ("model_labels", "asks", "filters")
+            labels, asks, filters = (_there(data / "model_labels" / f"{own}.jsonl") for own in names)
+            options = replace(options, labels=f"{labels},{asks}", filters=filters)
         row = measure_retrieval(load_questions(folder), options)["methods"]["stitch"]
         return {
             "recall@5": row["recall@5"],
