@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from doubles.lessons import days, labeling_pupil, write_lines
 from stitch.testing.model import LoopbackProvider
@@ -19,7 +20,9 @@ TRAJECTORIES = (12, 30, 60)
 """Of one example each; a third is held back."""
 
 
-def measured(optimizer: str, folder: Path, *, trajectories: int, base_url: str) -> tuple[dict, dict]:
+def measured(
+    optimizer: str, folder: Path, *, trajectories: int, base_url: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """What was foretold, and what was done."""
     data = write_lines(folder / "days.jsonl", (days(n) for n in range(trajectories)))
     command = [sys.executable, "-m", "stitch", "optimize", "windowed", "--train", str(data), "--optimizer", optimizer,
