@@ -25,7 +25,7 @@ test: $(STAMP)
 coverage:
 	$(MAKE) test COVERAGE=1
 
-# Figures of the development sets beside the floors that they may not fall under: ten minutes, QUICK=1 one; ONLY=a,b some.
+# Figures of the development sets beside the floors that they may not fall under: three minutes, QUICK=1 one half; ONLY=a,b some.
 gates: $(STAMP)
 	$(BIN)/python -m stitch.bench.gates $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)')
 

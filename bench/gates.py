@@ -3,7 +3,7 @@
 `FLOORS` is the table; each line names a source of `SOURCES`, which is run once and tells all its figures. Nothing needs
 a model or the network. A set that is not there is skipped and named.
 
-    make gates                 everything: ten minutes on two quiet cores
+    make gates                 everything: three minutes on two quiet cores
     make gates QUICK=1         four sets: a minute
     make gates ONLY=qmsum,perf
 
