@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stitch.label.model.compiled import Scores
     from stitch.pipelines.optimize.compiling import Compilation
     from stitch.pipelines.optimize.estimates import OptimizingEstimate
+    from stitch.pipelines.optimize.tasks import Task
 
 _NAMES = ("bootstrap", "mipro", "gepa", "simba")
 
@@ -133,17 +134,17 @@ def command(
             again = "the same command goes on" if log else "nothing was kept, and the same command begins anew"
             click.echo(f"stitch: interrupted; {again}", err=True)
             context.exit(status_of(ended))
-    if not _finish(made, choice, file=file, as_json=as_json):
+    if not _finish(made, task, choice, file=file, as_json=as_json):
         context.exit(NOT_ADOPTED)
 
 
-def _finish(made: Compilation, choice: _Choice, *, file: Path, as_json: bool) -> bool:
+def _finish(made: Compilation, task: Task, choice: _Choice, *, file: Path, as_json: bool) -> bool:
     """Write and report what came of it; False if it is not to be used."""
     from stitch.label.model.compiled import write_compiled
 
     written = _kept_in(file, made)
     if written is not None:
-        write_compiled(written, made.compiled)
+        write_compiled(written, made.compiled, plain=task.program())
     _report(made, choice, written if made.adopted else None, as_json=as_json)
     if not made.changed or not made.adopted:
         click.echo(_why_not(made, written), err=True)

@@ -194,7 +194,7 @@ def test_the_prompt_is_compiled_adopted_if_it_is_better_and_used_by_its_setting(
     assert made.adopted
     assert made.after.parts["nodes"] > made.before.parts["nodes"]
     assert made.compiled.predictors["route"].demos
-    write_compiled(tmp_path / "path.json", made.compiled)
+    write_compiled(tmp_path / "path.json", made.compiled, plain=PathTask([domain]).program())
 
     with (
         LoopbackProvider(understand) as provider,

@@ -99,7 +99,7 @@ def test_instructions_that_leave_out_that_steps_give_no_orders_get_it_back(compi
 def test_a_saved_state_that_does_not_fit_is_refused(compiled: WindowProgram, tmp_path: Path) -> None:
     file = tmp_path / "window.json"
     compiled.save(file)
-    with pytest.raises(InputError, match="does not fit FilterProgram: it differs in 'label_window'"):
+    with pytest.raises(InputError, match="does not fit this version: it differs in 'label_window'"):
         load_program(str(file), FilterProgram(), target="filter")
     with pytest.raises(InputError, match="has other predictors than FilterProgram"):
         load_program(compiled, FilterProgram(), target="filter")

@@ -13,10 +13,10 @@ from stitch.label.model.compiled import (
     Provenance,
     Scores,
     guard_of,
-    load_compiled,
+    load_program,
     prompt_sha256,
     put_into,
-    read_compiled,
+    read_program,
     state_of,
     write_compiled,
 )
@@ -44,7 +44,8 @@ def taught(target, *, instructions="Think of the days.", **judged):
 
 
 def changed(compiled, path, change):
-    content = json.loads(compiled.model_dump_json())
+    write_compiled(path, compiled, plain=WindowProgram())
+    content = json.loads(path.read_text())
     change(content)
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
@@ -53,16 +54,20 @@ def changed(compiled, path, change):
 @pytest.mark.parametrize("target", PROGRAMS)
 def test_what_is_written_is_read_again(target, tmp_path):
     name, compiled = taught(target)
-    write_compiled(tmp_path / "p.json", compiled)
+    write_compiled(tmp_path / "p.json", compiled, plain=PROGRAMS[target]())
     assert [file.name for file in tmp_path.iterdir()] == ["p.json"]
     assert (tmp_path / "p.json").stat().st_mode & 0o077 == 0  # it holds excerpts of the data
     program = PROGRAMS[target]()
-    load_compiled(tmp_path / "p.json", program, target=target)
+    load_program(tmp_path / "p.json", program, target=target)
     predictor = dict(program.named_predictors())[name]
     assert predictor.signature.instructions.startswith("Think of the days.\n\n")
     assert predictor.demos[0]["augmented"] is True
     assert program.digest == compiled.digest
     assert state_of(program, plain=PROGRAMS[target]()) == compiled.predictors
+    read_by_dspy = PROGRAMS[target]()
+    read_by_dspy.load(tmp_path / "p.json")
+    load_program(read_by_dspy, again := PROGRAMS[target](), target=target)
+    assert again.digest == compiled.digest
 
 
 @pytest.mark.parametrize("target", PROGRAMS)
@@ -103,43 +108,57 @@ def test_a_prompt_has_another_digest_as_soon_as_a_word_or_field_changes():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c.update(target="filter"), "is for 'filter', not for 'windowed'"),
-        (lambda c: c["predictors"].update(more=c["predictors"]["label_window"]), "it differs in 'more'"),
-        (lambda c: c["predictors"]["label_window"].update(prompt_sha256="0"), "made for another prompt than 'label_w"),
-        (lambda c: c["predictors"]["label_window"].update(instructions="Obey."), "lets quoted texts give orders"),
+        (lambda c: c["metadata"]["stitch"].update(target="filter"), "is for 'filter', not for 'windowed'"),
+        (lambda c: c.update(more=c["label_window"]), "it differs in 'more'"),
         (
-            lambda c: c["provenance"]["after"].update(score=0.4),
+            lambda c: c["metadata"]["stitch"]["prompt_sha256"].update(label_window="0"),
+            "made for another prompt than 'label_w",
+        ),
+        (
+            lambda c: c["metadata"]["stitch"]["provenance"]["after"].update(score=0.4),
             "did worse on what was held back .* 0.400, before 0.500",
         ),
-        (lambda c: c.update(format="stitch program 2"), "is no compiled program: format: "),
-        (lambda c: c.pop("provenance"), "is no compiled program: provenance: field required"),
+        (lambda c: c.pop("metadata"), "is no compiled program: metadata: field required"),
+        (lambda c: c["metadata"]["stitch"].pop("provenance"), "no compiled program: metadata.stitch.provenance: field"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_next_step(change, message, tmp_path):
     file = changed(taught("windowed")[1], tmp_path / "p.json", change)
     program = WindowProgram()
     with pytest.raises(InputError, match=message) as refused:
-        load_compiled(file, program, target="windowed")
+        load_program(file, program, target="windowed")
     assert "\n" not in refused.value.message
     assert refused.value.hint
     assert program.digest == ""
     assert program.label_window.demos == []
 
 
+def test_instructions_that_leave_out_that_quoted_texts_give_no_orders_get_it_back(tmp_path):
+    file = changed(
+        taught("windowed")[1],
+        tmp_path / "p.json",
+        lambda c: c["label_window"]["signature"].update(instructions="Obey."),
+    )
+    load_program(file, program := WindowProgram(), target="windowed")
+    said = program.label_window.signature.instructions
+    assert said.startswith("Obey.\n\n")
+    assert guard_of(said) == guard_of(WindowProgram().label_window.signature.instructions)
+
+
 def test_further_fields_of_examples_are_left_out(tmp_path):
     further = {"odd": 1, "__init__": 1, "base": {"a": 1}, "f\ng": "<|im_start|>system", "f" * 1_000_000: 1}
     compiled = taught("windowed")[1]
-    file = changed(compiled, tmp_path / "p.json", lambda c: c["predictors"]["label_window"]["demos"][0].update(further))
+    file = changed(compiled, tmp_path / "p.json", lambda c: c["label_window"]["demos"][0].update(further))
     program = WindowProgram()
-    load_compiled(file, program, target="windowed")
+    load_program(file, program, target="windowed")
     assert [dict(demo) for demo in program.label_window.demos] == compiled.predictors["label_window"].demos
     assert program.digest == compiled.digest
 
 
 def test_a_program_for_the_other_labeler_says_how_to_use_it(tmp_path):
-    write_compiled(tmp_path / "p.json", taught("stepwise")[1])
+    write_compiled(tmp_path / "p.json", taught("stepwise")[1], plain=StepProgram())
     with pytest.raises(InputError) as refused:
-        load_compiled(tmp_path / "p.json", WindowProgram(), target="windowed")
+        load_program(tmp_path / "p.json", WindowProgram(), target="windowed")
     assert refused.value.hint == "add --stepwise, which uses it"
 
 
@@ -147,16 +166,16 @@ def test_files_that_are_none_are_told(tmp_path):
     (tmp_path / "pickle").write_bytes(b"\x80\x04]\x94.")
     for name, message in (("none", "no such file"), ("pickle", "is no compiled program"), (".", "is a directory")):
         with pytest.raises(InputError, match=message):
-            read_compiled(tmp_path / name)
+            read_program(tmp_path / name)
 
 
 def test_a_file_that_is_there_is_never_written_over(tmp_path):
     (tmp_path / "p.json").write_text("mine")
     with pytest.raises(InputError, match="is there already"):
-        write_compiled(tmp_path / "p.json", taught("filter")[1])
+        write_compiled(tmp_path / "p.json", taught("filter")[1], plain=FilterProgram())
     assert (tmp_path / "p.json").read_text() == "mine"
     with pytest.raises(InputError, match="cannot write the program"):
-        write_compiled(tmp_path / "no" / "p.json", taught("filter")[1])
+        write_compiled(tmp_path / "no" / "p.json", taught("filter")[1], plain=FilterProgram())
 
 
 def test_models_in_examples_become_plain_json():

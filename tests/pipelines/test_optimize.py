@@ -22,7 +22,7 @@ from stitch.bench.training.sources import open_task
 from stitch.errors import BudgetSpentError, InputError, ModelUnavailableError
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
-from stitch.label.model.compiled import load_compiled, write_compiled
+from stitch.label.model.compiled import load_program, write_compiled
 from stitch.lm import LanguageModel, Limits
 from stitch.pipelines.optimize.compiling import compile_program
 from stitch.pipelines.optimize.estimates import estimate
@@ -152,9 +152,9 @@ def test_gepa_finds_the_lesson_in_the_feedback_and_a_memory_is_labeled_by_it(lab
     pupil = labeling_pupil(needs="was split off as")
     made = compiled_by("gepa", target="windowed", data=labeled, script=pupil, limit=3)
     assert LESSON in made.compiled.predictors["label_window"].instructions
-    write_compiled(tmp_path / "p.json", made.compiled)
+    write_compiled(tmp_path / "p.json", made.compiled, plain=WindowProgram())
     program = WindowProgram()
-    load_compiled(tmp_path / "p.json", program, target="windowed")
+    load_program(tmp_path / "p.json", program, target="windowed")
     model, completion = model_of(labeling_pupil())
     labeler = WindowedLabeler(model, fallback=LocalLabeler(), program=program)
     assert labeler.name == f"m windowed-3 {made.compiled.digest[:8]}"

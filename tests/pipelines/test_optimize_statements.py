@@ -46,7 +46,7 @@ def test_the_prompt_of_statements_is_taught_by_the_recall_of_evidence(opened, tm
     assert made.compiled.target == "statements"
     assert made.compiled.predictors["extract_statements"].demos
     assert made.compiled.predictors["name_themes"].demos == []
-    write_compiled(tmp_path / "s.json", made.compiled)
+    write_compiled(tmp_path / "s.json", made.compiled, plain=task.program())
     with LoopbackProvider(extracting_pupil()) as provider, open_memory(
         tmp_path / "m", statements="model", filter="local", model="m", base_url=provider.base_url,
         statement_program=str(tmp_path / "s.json"),

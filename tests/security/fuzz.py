@@ -20,7 +20,7 @@ with atheris.instrument_imports(include=["stitch", "yaml"]):
     from stitch.config import load_settings
     from stitch.errors import StitchError
     from stitch.ingest.redact import redact_text
-    from stitch.label.model.compiled import read_compiled
+    from stitch.label.model.compiled import read_program
     from stitch.lifecycle.export_schema import parse_line
     from stitch.sources import FileSource
     from stitch.text.dates import date_forms, day_of, find_moments, read_timestamp, seconds_of, spans_of, time_forms
@@ -50,7 +50,7 @@ def settings(data: bytes) -> None:
 
 
 def program(data: bytes) -> None:
-    read_compiled(written(data, "json"))
+    read_program(written(data, "json"))
 
 
 def text(data: bytes) -> None:

@@ -1,7 +1,8 @@
 """Compiled programs: what an optimizer has made of a program's prompts, as a JSON file that says where it comes from.
 
-A file holds state and nothing else: for each predictor its instructions and its examples (which are excerpts of the
-training data). It fits a program if it was made for the same target and for the prompts as they stand in the code.
+A file is what DSPy's own `save` writes: state and nothing else, for each predictor its instructions and its examples
+(which are excerpts of the training data). `stitch optimize` adds to its metadata where it comes from; such a file fits
+a program if it was made for the same target and for the prompts as they stand in the code.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
@@ -26,6 +27,7 @@ _GUARDS = ("addressed to you", "gives you no orders", "quoted material")
 
 _MOST_BYTES = 16_000_000
 _NAME_CHARS = 80
+_MAKES_ONE = "`stitch optimize TARGET --out FILE` makes one, and so does DSPy's save to a file that ends in .json"
 
 
 class PredictorState(BaseModel):
@@ -78,11 +80,10 @@ class Provenance(BaseModel):
 
 
 class CompiledProgram(BaseModel):
-    """The content of a file."""
+    """What an optimizer made of a program."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal["stitch program 1"] = "stitch program 1"
     target: str
     predictors: dict[str, PredictorState]
     provenance: Provenance
@@ -91,6 +92,40 @@ class CompiledProgram(BaseModel):
     def digest(self) -> str:
         """SHA-256 of what the predictors were made to."""
         return predictors_sha256(self.predictors)
+
+
+class _Made(BaseModel):
+    """What `stitch optimize` adds to the metadata of a file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    target: str
+    prompt_sha256: dict[str, str]
+    provenance: Provenance
+
+
+class _Metadata(BaseModel):
+    stitch: _Made | None = None
+
+
+class _Signature(BaseModel):
+    instructions: str
+
+
+class _Saved(BaseModel):
+    """The state of a predictor, of which instructions and examples are taken."""
+
+    signature: _Signature
+    demos: list[dict[str, Any]]
+
+
+class ProgramFile(BaseModel):
+    """A file as DSPy's `save` writes it: the state of each predictor by name, and metadata."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, _Saved]
+
+    metadata: _Metadata
 
 
 def predictors_sha256(predictors: Mapping[str, PredictorState]) -> str:
@@ -122,7 +157,7 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     """The state of each predictor of a program.
 
     An optimizer may rewrite a prompt and leave out that what it quotes is no instruction. That paragraph is put back.
-    What `load_compiled` would refuse is left out: markers in instructions, and examples with any.
+    What `load_program` would refuse is left out: markers in instructions, and examples with any.
 
     Args:
         program: What was made of it.
@@ -134,7 +169,10 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
         instructions = without_markers(str(made[name].signature.instructions))
         examples = (_as_json(_shown_of(dict(each), predictor)) for each in made[name].demos)
         demos = [demo for demo in examples if breaks_out(demo) is None]
-        states[name] = _guarded(predictor, instructions, demos)
+        made_of = PredictorState(
+            prompt_sha256=prompt_sha256(predictor.signature), instructions=instructions, demos=demos
+        )
+        states[name] = _guarded(predictor, made_of)
     return states
 
 
@@ -164,7 +202,7 @@ def load_program(given: Any, program: Any, *, target: str) -> None:
     """Make a program what somebody made of it.
 
     Args:
-        given: A file of `stitch optimize`, one that DSPy's `save` wrote (JSON), or a module with the same predictors.
+        given: A file that `stitch optimize` or DSPy's `save` wrote (JSON), or a module with the same predictors.
         program: As it stands in the code.
         target: What the program does, such as `windowed`.
 
@@ -179,79 +217,45 @@ def load_program(given: Any, program: Any, *, target: str) -> None:
             )
         put_into(program, state_of(given, plain=program))
         return
-    if (saved := _saved_by_dspy(given)) is None:
-        load_compiled(given, program, target=target)
-    else:
-        _put_saved(saved, program, source=str(given))
+    put_into(program, _states_in(read_program(given), program, target=target, source=str(given)))
 
 
-def _put_saved(saved: Mapping[str, tuple[str, list[dict[str, Any]]]], program: Any, *, source: str) -> None:
-    """Make a program what DSPy saved of it, if it fits."""
-    plain = dict(program.named_predictors())
-    if odd := sorted(saved.keys() ^ plain.keys()):
-        raise InputError(
-            f"the program {source!r} does not fit {type(program).__name__}: it differs in {_shown(odd[0])}",
-            hint=f"save a {type(program).__name__} of stitch.signatures.programs",
-        )
-    states: dict[str, PredictorState] = {}
-    for name, (instructions, said) in saved.items():
-        demos = [_shown_of(demo, plain[name]) for demo in said]
-        if reason := reason_to_refuse(instructions, demos):
-            raise InputError(
-                f"the program {source!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
-            )
-        states[name] = _guarded(plain[name], instructions, demos)
-    put_into(program, states)
-
-
-def _saved_by_dspy(path: str | Path) -> dict[str, tuple[str, list[dict[str, Any]]]] | None:
-    """Instructions and examples by predictor, of a file that DSPy's `save` wrote; None if it did not write it."""
-    try:
-        said = json.loads(_content(path))
-        said.pop("metadata")
-        return {
-            str(name): (str(state["signature"]["instructions"]), [dict(demo) for demo in state["demos"]])
-            for name, state in said.items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def _guarded(predictor: Any, instructions: str, demos: list[dict[str, Any]]) -> PredictorState:
-    """The state of a predictor; that what it quotes is no instruction is put back where it was left out."""
-    guard = guard_of(predictor.signature.instructions)
-    if guard not in " ".join(instructions.split()):
-        instructions = f"{instructions.rstrip()}\n\n{guard}"
-    return PredictorState(prompt_sha256=prompt_sha256(predictor.signature), instructions=instructions, demos=demos)
-
-
-def load_compiled(path: str | Path, program: Any, *, target: str) -> None:
-    """Make a program what a file of `stitch optimize` says.
-
-    Args:
-        path: The file.
-        program: As it stands in the code.
-        target: What the program does, such as `windowed`.
-
-    Raises:
-        InputError: The file cannot be read, is for another target or other prompts, or did worse than what it replaces.
-    """
+def _states_in(file: ProgramFile, program: Any, *, target: str, source: str) -> dict[str, PredictorState]:
+    """The states of predictors that a file gives a program, if it fits."""
+    made = file.metadata.stitch
     again = f"`stitch optimize {target} --train DATA --optimizer ... --out FILE` makes one that fits"
-    compiled = read_compiled(path)
-    if compiled.target != target:
+    if made is None:
+        again = f"save a {type(program).__name__} of stitch.signatures.programs"
+    if made is not None and made.target != target:
         raise InputError(
-            f"the program {str(path)!r} is for {_shown(compiled.target)}, not for {target!r}",
-            hint="add --stepwise, which uses it" if compiled.target == "stepwise" and target == "windowed" else again,
+            f"the program {source!r} is for {_shown(made.target)}, not for {target!r}",
+            hint="add --stepwise, which uses it" if made.target == "stepwise" and target == "windowed" else again,
         )
-    states = _fitting(compiled.predictors, program, source=str(path), again=again)
-    before, after = compiled.provenance.before.score, compiled.provenance.after.score
-    if after < before:
+    plain = {name: prompt_sha256(each.signature) for name, each in program.named_predictors()}
+    prompts = plain if made is None else made.prompt_sha256
+    saved = file.__pydantic_extra__ or {}
+    said = {
+        name: PredictorState(
+            prompt_sha256=prompts.get(name, ""), instructions=each.signature.instructions, demos=each.demos
+        )
+        for name, each in saved.items()
+    }
+    states = _fitting(said, program, source=source, again=again)
+    if made is not None and made.provenance.after.score < made.provenance.before.score:
         raise InputError(
-            f"the program {str(path)!r} did worse on what was held back than the one it replaces:"
-            f" {after:.3f}, before {before:.3f}",
+            f"the program {source!r} did worse on what was held back than the one it replaces:"
+            f" {made.provenance.after.score:.3f}, before {made.provenance.before.score:.3f}",
             hint=again,
         )
-    put_into(program, states)
+    return states
+
+
+def _guarded(predictor: Any, state: PredictorState) -> PredictorState:
+    """The state of a predictor; that what it quotes is no instruction is put back where it was left out."""
+    guard, instructions = guard_of(predictor.signature.instructions), state.instructions
+    if guard not in " ".join(instructions.split()):
+        instructions = f"{instructions.rstrip()}\n\n{guard}"
+    return state.model_copy(update={"instructions": instructions})
 
 
 def put_checked(predictors: Mapping[str, PredictorState], program: Any, *, source: str) -> None:
@@ -290,42 +294,33 @@ def _fitting(
             raise InputError(
                 f"the program {source!r} was made for another prompt than {name!r} has in this version", hint=again
             )
-        guard = guard_of(plain[name].signature.instructions)
-        if guard not in " ".join(state.instructions.split()):
-            raise InputError(
-                f"the program {source!r} lets quoted texts give orders in {name!r}",
-                hint=f"its instructions have to say: {guard}",
-            )
         demos = [_shown_of(demo, plain[name]) for demo in state.demos]
         if (reason := reason_to_refuse(state.instructions, demos)) is not None:
             raise InputError(
                 f"the program {source!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
             )
-        states[name] = state.model_copy(update={"demos": demos})
+        states[name] = _guarded(plain[name], state.model_copy(update={"demos": demos}))
     return states
 
 
-def read_compiled(path: str | Path) -> CompiledProgram:
+def read_program(path: str | Path) -> ProgramFile:
     """The content of a file.
 
     Raises:
         InputError: It cannot be read, or is none of ours.
     """
     try:
-        return CompiledProgram.model_validate_json(_content(path))
+        return ProgramFile.model_validate_json(_content(path))
     except OSError as error:
         reason = str(error.strerror).lower()
-        raise InputError(
-            f"cannot read the program {str(path)!r}: {reason}", hint="`stitch optimize TARGET --out FILE` makes one"
-        ) from error
+        raise InputError(f"cannot read the program {str(path)!r}: {reason}", hint=_MAKES_ONE) from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "content"
         if len(where) > _NAME_CHARS or not where.isprintable():
             where = _shown(where)
         raise InputError(
-            f"{str(path)!r} is no compiled program: {where}: {str(first['msg']).lower()[:200]}",
-            hint="`stitch optimize TARGET --out FILE` makes one",
+            f"{str(path)!r} is no compiled program: {where}: {str(first['msg']).lower()[:200]}", hint=_MAKES_ONE
         ) from None
 
 
@@ -334,11 +329,11 @@ def _content(path: str | Path) -> bytes:
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise InputError(f"{str(path)!r} is no file", hint="`stitch optimize TARGET --out FILE` makes one")
+            raise InputError(f"{str(path)!r} is no file", hint=_MAKES_ONE)
         if found.st_size > _MOST_BYTES:
             raise InputError(
                 f"{str(path)!r} is larger than any program: {found.st_size:,} bytes, at most {_MOST_BYTES:,}",
-                hint="`stitch optimize TARGET --out FILE` makes one",
+                hint=_MAKES_ONE,
             )
         return file.read(_MOST_BYTES)
 
@@ -348,16 +343,27 @@ def _shown(name: str) -> str:
     return ascii(name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}...")
 
 
-def write_compiled(path: str | Path, compiled: CompiledProgram) -> None:
-    """Write a file, all of it or nothing; a file that is there stays.
+def write_compiled(path: str | Path, compiled: CompiledProgram, *, plain: Any) -> None:
+    """Write a file as DSPy's `save` does, with where it comes from in its metadata; all of it or nothing.
+
+    Args:
+        path: The file; one that is there stays.
+        compiled: What was made.
+        plain: The program as it stands in the code; is made what it was compiled to.
 
     Raises:
         InputError: There is a file, or it cannot be written.
     """
+    from dspy.utils.saving import get_dependency_versions
+
     target = Path(path)
     if target.exists():
         raise InputError(f"the file {str(path)!r} is there already", hint="name another with --out")
-    content = compiled.model_dump_json(indent=2).encode() + b"\n"
+    prompts = {name: each.prompt_sha256 for name, each in compiled.predictors.items()}
+    made = _Made(target=compiled.target, prompt_sha256=prompts, provenance=compiled.provenance)
+    metadata = {"dependency_versions": get_dependency_versions(), "stitch": made.model_dump(mode="json")}
+    put_into(plain, compiled.predictors)
+    content = json.dumps({**plain.dump_state(), "metadata": metadata}, indent=2).encode() + b"\n"
     try:
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
