@@ -26,10 +26,11 @@ from stitch.signatures.programs import StatementProgram
 from stitch.themes.asking import StatementModel, Window, windows
 
 if TYPE_CHECKING:
-    from stitch.core import Embedder, Hierarchy
+    from stitch.core import Embedder
     from stitch.core.protocols import Vectors
     from stitch.journal import Entry
     from stitch.memory import Memory
+    from stitch.themes.reading import Themes
     from stitch.themes.told import Reading
 
 BUDGET_TOKENS = 256
@@ -70,7 +71,7 @@ class StatementTask:
     demos = 2
 
     def __init__(self, memory: Memory, *, embedder: Embedder) -> None:
-        self._hierarchy: Hierarchy = memory.hierarchy
+        self._hierarchy: Themes = memory.hierarchy
         self._embedder, self._counter = embedder, PieceCounter()
         self._said: dict[str, tuple[list[Line], Vectors]] = {}
 
@@ -166,7 +167,7 @@ def statement_lessons(data: DataSet, memory: Memory) -> Iterator[Lesson]:
                 yield _lesson(window, wanted)
 
 
-def _asserts(hierarchy: Hierarchy, entry: Entry) -> bool:
+def _asserts(hierarchy: Themes, entry: Entry) -> bool:
     said = hierarchy.statements_of_step(entry.trajectory, entry.id)
     return any(each.steps[-1] == entry.id for each in said)
 

@@ -4,7 +4,7 @@ Knows pydantic and nothing else.
 """
 
 from stitch.core.changes import Change, ChangeKind, Projection
-from stitch.core.hierarchy import Episode, Hierarchy, Near, NearStatement, Statement, Theme
+from stitch.core.hierarchy import Episode, Near, NearStatement, Statement, Theme
 from stitch.core.intent import (
     GOAL_OPENED,
     INSTRUCTS,
@@ -20,7 +20,6 @@ from stitch.core.intent import (
     goal_of,
     is_setup,
 )
-from stitch.core.moment import Moment
 from stitch.core.protocols import (
     CorrectableSession,
     DensityQuery,
@@ -92,9 +91,9 @@ from stitch.core.snippets import (
     EntityTypeSummary,
     LabelInventory,
     MemorySnippet,
+    Moment,
     ReferenceRewrite,
     ScopeSummary,
-    StepKey,
     StepLabels,
     UnitedScopes,
     annotate_rewrites,
@@ -102,6 +101,7 @@ from stitch.core.snippets import (
     snippet_id,
 )
 from stitch.core.steps import (
+    KeptTrajectory,
     Step,
     ToolCall,
     Trajectory,
@@ -111,20 +111,19 @@ from stitch.core.steps import (
     trajectory_name,
     with_calls,
 )
-from stitch.core.trajectories import KeptTrajectory
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
     "Cause", "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "Decision",
     "DensityCount", "DensityQuery", "DspyLanguageModel", "Embedder", "EntityMention", "EntityTypeSummary", "Episode",
-    "FilterMaker", "FilterSelector", "GOAL_OPENED", "Hierarchy", "INSTRUCTS", "InputRejected", "IntentFilter",
+    "FilterMaker", "FilterSelector", "GOAL_OPENED", "INSTRUCTS", "InputRejected", "IntentFilter",
     "KeptTrajectory", "LABELS", "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession",
     "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Near", "NearStatement",
     "Observer", "Origin", "PHASE_MARK", "PatientLabeler", "Piece", "Position", "Projection", "PromptModule", "Ranking",
     "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult", "Retriever",
     "RevisingSession", "SCHEMA_VERSION", "SETUP_SCOPE", "SIMILARITY", "ScopeSummary", "ScoredSnippet", "SearchRequest",
     "Searched", "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Statement", "Step",
-    "StepCorrected", "StepKey", "StepLabels", "StepSource", "StepState", "StepsAccepted", "StepsErased", "StepsFailed",
+    "StepCorrected", "StepLabels", "StepSource", "StepState", "StepsAccepted", "StepsErased", "StepsFailed",
     "StepsRetired", "StepsStored", "StoreAway", "StoreBack", "StoreHit", "SupersededValue", "Theme", "ToolCall",
     "Trajectory", "Trust", "UnitedScopes", "WordCounts", "annotate_rewrites", "apply_rewrites", "clean_label",
     "clean_name", "clean_text", "density", "goal_of", "is_setup", "match", "matched_by_kind", "origin_of",

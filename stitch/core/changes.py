@@ -48,24 +48,18 @@ class Projection(Protocol):
     @property
     def name(self) -> str:
         """Under which its position is kept."""
-        ...
 
     def position(self) -> int:
         """The number of the last change that it holds durably; 0 for none."""
-        ...
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Take in the next changes, in order; steps are read as the journal has them now. Repeating it is harmless."""
-        ...
 
     def erase(self, tenant: str, *, trajectory: str, steps: Sequence[str]) -> None:
         """Remove all that is derived from these steps, named by their ids; called before the journal forgets them."""
-        ...
 
     def checkpoint(self) -> None:
         """Make what was applied durable, and move `position` to it."""
-        ...
 
     def rebuild(self) -> int:
         """Make everything as it is derived from the journal; return how much had to be derived."""
-        ...

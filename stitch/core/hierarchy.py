@@ -6,15 +6,10 @@ these belongs to one theme. Whatever is made from a step names it, so that it ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
-from stitch.core.moment import Moment
 from stitch.core.trust import Trust
 from stitch.errors import InputError
-
-if TYPE_CHECKING:
-    from stitch.core.protocols import Vectors
 
 
 class Episode(NamedTuple):
@@ -94,87 +89,3 @@ class Near(NamedTuple):
 
     id: str
     similarity: float
-
-
-@runtime_checkable
-class Hierarchy(Protocol):
-    """The episodes, statements and themes of one tenant, to be read.
-
-    What is retired, erased, or replaced by a correction is not there. All methods may be called from several threads.
-    """
-
-    @property
-    def embedder(self) -> str:
-        """The name of the embedding space of its vectors (`Embedder.name`)."""
-        ...
-
-    def nearest(
-        self,
-        vector: Vectors,
-        *,
-        limit: int,
-        trajectory: str | None = None,
-        min_trust: Trust | None = None,
-        as_of: Moment | None = None,
-    ) -> list[NearStatement]:
-        """The statements most similar to a vector, exactly, the best first; of equals the older first."""
-        ...
-
-    def statement(self, id: str) -> Statement | None:  # noqa: A002 - the word of the domain
-        """A statement by its id; None if it is not there."""
-        ...
-
-    def episode(self, id: str) -> Episode | None:  # noqa: A002 - the word of the domain
-        """An episode by its id; None if it is not there."""
-        ...
-
-    def theme(self, id: str) -> Theme | None:  # noqa: A002 - the word of the domain
-        """A theme by its id, or the one that took its place when it was split or merged; None if there is none."""
-        ...
-
-    def theme_of(self, statement_id: str) -> Theme | None:
-        """The theme of a statement; None if there is no such statement."""
-        ...
-
-    def theme_ids(self, statement_ids: Sequence[str]) -> Sequence[str | None]:
-        """The ids of the themes of statements, which costs less than their names; None of one that is not there."""
-        ...
-
-    def themes(self, *, as_of: Moment | None = None) -> Sequence[Theme]:
-        """All themes, or those of a moment; the oldest first."""
-        ...
-
-    def episodes(self, trajectory: str) -> Sequence[Episode]:
-        """The episodes of a trajectory, in order; together they have all its steps that can be found."""
-        ...
-
-    def statements_of_step(self, trajectory: str, step: str) -> list[Statement]:
-        """The statements that a step went into, in order."""
-        ...
-
-    def said_in(self, steps: Sequence[tuple[str, str]]) -> Sequence[Sequence[Statement]]:
-        """Of each step, by its trajectory and id, the statements that it says; of these no episode is told.
-
-        For whoever reads hundreds of steps at once: without episodes, and asked of together, they cost a third.
-        """
-        ...
-
-    def neighbors(self, statement_id: str) -> list[Near]:
-        """The statements most like one, the best first."""
-        ...
-
-    def theme_neighbors(self, theme_id: str) -> list[Near]:
-        """The themes most like one, the best first. Whoever is a neighbor of another has it as a neighbor too."""
-        ...
-
-    def statement_vectors(self) -> tuple[Sequence[str], Vectors]:
-        """The ids of all statements, and their unit vectors, shape `(len(ids), dimension)`; not to be written to."""
-        ...
-
-    def vectors_of(self, statement_ids: Sequence[str]) -> Vectors:
-        """The unit vectors of some statements, shape `(len(statement_ids), dimension)`; zeros of what is not there."""
-        ...
-
-    def theme_vectors(self) -> tuple[Sequence[str], Vectors]:
-        """The ids of all themes, and the unit vectors of their centroids; not to be written to."""
-        ...

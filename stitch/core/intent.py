@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel
 
 MAX_LABEL_CHARS = 120
 """The longest label; what is longer is cut at a word."""
@@ -103,10 +103,8 @@ StepLabelValues = Annotated[tuple[str, ...], AfterValidator(_bounded)]
 FilterLabelValues = Annotated[tuple[str, ...], AfterValidator(_distinct)]
 
 
-class ContextualIntent(BaseModel):
+class ContextualIntent(BaseModel, frozen=True):
     """The intent tuple ι_t = (σ_t, ε_t, κ_t) of one step (§2.1)."""
-
-    model_config = ConfigDict(frozen=True)
 
     scope: Annotated[str | None, AfterValidator(_clean_scope)] = None
     """Thematic scope σ_t; None until the step is labeled, and if nothing of the name is left when it is cleaned."""
@@ -131,14 +129,12 @@ class ContextualIntent(BaseModel):
         return self.entity_types if kind is LabelKind.ENTITY_TYPE else self.targets
 
 
-class IntentFilter(BaseModel):
+class IntentFilter(BaseModel, frozen=True, extra="forbid"):
     """The filter configuration F_q = (S_q, E_q, K_q) of a question (§2.3).
 
     Values are canonical labels of the memory that is asked. An empty filter leaves the ranking to similarity; a kind of
     labels that there is not is an error, for it would be an empty filter.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     scopes: FilterLabelValues = ()
     event_types: FilterLabelValues = ()
@@ -159,10 +155,8 @@ class IntentFilter(BaseModel):
         return bool(self.scopes or self.event_types or self.entity_types or self.targets)
 
 
-class LabelMerge(BaseModel):
+class LabelMerge(BaseModel, frozen=True):
     """One recorded merge: from now on `alias` reads as `into`."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: LabelKind
     alias: str

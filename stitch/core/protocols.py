@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from stitch.core.intent import Label
-from stitch.core.moment import Moment
 from stitch.core.ranking import DensityCount
 from stitch.core.receipts import MemoryEvent, Rejection
 from stitch.core.results import RetrievalResult, SearchRequest, Selection
-from stitch.core.snippets import LabelInventory, MemorySnippet, StepLabels
+from stitch.core.snippets import LabelInventory, MemorySnippet, Moment, StepLabels
 from stitch.core.steps import Step
 from stitch.core.trust import Trust
 
@@ -37,12 +36,10 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Identifies the embedding space, version included. A store refuses vectors of another one."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Length of a vector."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape `(len(texts), dimension)`; of a text without words, zeros.
@@ -50,7 +47,6 @@ class Embedder(Protocol):
         Raises:
             EmbedderError: The texts could not be embedded; none of them was.
         """
-        ...
 
 
 @runtime_checkable
@@ -63,7 +59,6 @@ class SummingEmbedder(Embedder, Protocol):
         Raises:
             EmbedderError: The texts could not be embedded; none of them was.
         """
-        ...
 
 
 class SnippetRecord(NamedTuple):
@@ -142,7 +137,6 @@ class SnippetStore(Protocol):
         Raises:
             StoreError: Nothing or only a part was written; putting again is safe.
         """
-        ...
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Return the `k` first snippets by (density, similarity, trajectory, position), exactly.
@@ -153,11 +147,9 @@ class SnippetStore(Protocol):
         words asked for, of both weights times ln(1 + (N - n + .5) / (n + .5)) ** 1.3: N snippets *of the tenant* have
         any word, n of them this one. Nothing that another tenant holds changes a number.
         """
-        ...
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return the snippets with these ids, in the order of `ids`; unknown ones and other tenants' are left out."""
-        ...
 
     def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
         """Return the snippets that stand up to `reach` positions before or after these in their trajectories.
@@ -165,7 +157,6 @@ class SnippetStore(Protocol):
         Each once, these themselves left out, by trajectory, position and step. Only what the query sees is returned
         (`DensityQuery.sees`); what else it asks for says nothing here.
         """
-        ...
 
     def word_counts(
         self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
@@ -178,27 +169,21 @@ class SnippetStore(Protocol):
             trajectory: Count only its snippets.
             ids: Of these snippets it is told which of the words they have.
         """
-        ...
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
         """Iterate over all snippets, by trajectory and position."""
-        ...
 
     def delete(self, tenant: str, ids: Sequence[str]) -> int:
         """Delete snippets and return how many there were."""
-        ...
 
     def count(self, tenant: str | None = None) -> int:
         """The number of snippets of a tenant, or of all."""
-        ...
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
-        ...
 
     def close(self) -> None:
         """Flush and let go of the store; closing twice is harmless."""
-        ...
 
 
 class LabelSession(Protocol):
@@ -210,19 +195,15 @@ class LabelSession(Protocol):
         Raises:
             ModelError: No step of the batch was labeled and the session is as before; asking again is safe.
         """
-        ...
 
     def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
         """Take in steps whose labels are known already, as if `label` had just returned them."""
-        ...
 
     def inventory(self) -> LabelInventory:
         """The label space so far."""
-        ...
 
     def save(self) -> bytes:
         """Everything this session remembers; `Labeler.begin(trajectory, saved)` continues from it."""
-        ...
 
 
 @runtime_checkable
@@ -242,7 +223,6 @@ class CorrectableSession(LabelSession, Protocol):
         Returns:
             Whether it could. If not, nothing has changed, and a new session has to `replay` the trajectory.
         """
-        ...
 
 
 @runtime_checkable
@@ -255,7 +235,6 @@ class RevisingSession(LabelSession, Protocol):
 
     def unsettled(self) -> list[str]:
         """The ids of the earlier steps that it misread, as it knows now."""
-        ...
 
     def settle(self, step: str, labels: StepLabels | None) -> StepLabels | None:
         """The labels that an earlier step is to have; None if those that it has stay.
@@ -266,7 +245,6 @@ class RevisingSession(LabelSession, Protocol):
             step: Its id.
             labels: Those that it has; None if it is not to be corrected.
         """
-        ...
 
 
 @runtime_checkable
@@ -276,11 +254,9 @@ class Labeler(Protocol):
     @property
     def name(self) -> str:
         """Who makes the labels: goes into `StepLabels.made_by` and is compared before a saved session is used."""
-        ...
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
         """Start labeling a trajectory, or continue from a saved session."""
-        ...
 
 
 @runtime_checkable
@@ -301,7 +277,6 @@ class PatientLabeler(Labeler, Protocol):
             steps: In order; none before the first waits.
             waited_s: How long the first of them has waited.
         """
-        ...
 
 
 @runtime_checkable
@@ -310,7 +285,6 @@ class FilterSelector(Protocol):
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         """Return the labels that the question licenses; an empty filter if it licenses none."""
-        ...
 
 
 @runtime_checkable
@@ -320,11 +294,9 @@ class Retriever(Protocol):
     @property
     def mode(self) -> str:
         """The name under which it is chosen."""
-        ...
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question."""
-        ...
 
 
 class SourcedStep(NamedTuple):
@@ -354,7 +326,6 @@ class StepSource(Protocol):
     @property
     def name(self) -> str:
         """What is read: the path of a file, `-` for standard input, a topic."""
-        ...
 
     def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
         """Yield what stands behind what was read last, in order, and rejections where they stand.
@@ -365,11 +336,9 @@ class StepSource(Protocol):
         Raises:
             InputError: The source is there and cannot be read.
         """
-        ...
 
     def snapshot(self) -> Position:
         """Where reading stands: behind the last batch that `read` has yielded."""
-        ...
 
     def commit(self, position: Position) -> None:
         """Take note that everything before a position is accepted: a later process begins there.
@@ -380,11 +349,9 @@ class StepSource(Protocol):
         Raises:
             InputError: It cannot be written down.
         """
-        ...
 
     def close(self) -> None:
         """Let go of what is open; nothing is committed. Closing twice is harmless."""
-        ...
 
 
 @runtime_checkable
@@ -393,7 +360,6 @@ class Observer(Protocol):
 
     def notice(self, event: MemoryEvent) -> None:
         """Take note of an event. Must be quick and must not raise."""
-        ...
 
 
 @runtime_checkable
@@ -406,7 +372,6 @@ class DspyLanguageModel(Protocol):
 
     def inspect_history(self, n: int = 1) -> None:
         """Show the last calls."""
-        ...
 
 
 @runtime_checkable
@@ -415,4 +380,3 @@ class PromptModule(Protocol):
 
     def named_predictors(self) -> list[tuple[str, Any]]:
         """Its predictors, by the names of their attributes."""
-        ...

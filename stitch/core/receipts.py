@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from stitch.core.intent import IntentFilter, LabelMerge
 
@@ -28,10 +28,8 @@ class StepState(str, Enum):
     """Given again after it was erased, and not accepted: the journal has nothing of it. Only receipts say this."""
 
 
-class Redaction(BaseModel):
+class Redaction(BaseModel, frozen=True):
     """Secrets of one kind that were taken out of one place of a step before it was written; never their values."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: str
     """Such as `password` or `github-token`."""
@@ -40,10 +38,8 @@ class Redaction(BaseModel):
     """The field of the step: `content`, `tool_calls`, `metadata`, or a name."""
 
 
-class Receipt(BaseModel):
+class Receipt(BaseModel, frozen=True):
     """What the memory promises about one step."""
-
-    model_config = ConfigDict(frozen=True)
 
     tenant: str
     trajectory: str
@@ -59,10 +55,8 @@ class Receipt(BaseModel):
     """The secrets that were taken out of it."""
 
 
-class Rejection(BaseModel):
+class Rejection(BaseModel, frozen=True):
     """Input that was not accepted, and where it stands."""
-
-    model_config = ConfigDict(frozen=True)
 
     source: str
     """File name, or `-` for standard input."""
@@ -72,80 +66,36 @@ class Rejection(BaseModel):
     """The beginning of the rejected input."""
 
 
-class StepsAccepted(BaseModel):
+class _OfSteps(BaseModel, frozen=True):
+    tenant: str
+    trajectory: str
+    steps: tuple[str, ...]
+
+
+class StepsAccepted(_OfSteps):
     """Steps became durable."""
 
-    model_config = ConfigDict(frozen=True)
 
-    tenant: str
-    trajectory: str
-    steps: tuple[str, ...]
-
-
-class StepsStored(BaseModel):
+class StepsStored(_OfSteps):
     """Steps can be found by their labels."""
 
-    model_config = ConfigDict(frozen=True)
-
-    tenant: str
-    trajectory: str
-    steps: tuple[str, ...]
     made_by: str
 
 
-class StepsFailed(BaseModel):
+class StepsFailed(_OfSteps):
     """Steps could not be labeled or stored; they stay accepted and can be retried."""
 
-    model_config = ConfigDict(frozen=True)
-
-    tenant: str
-    trajectory: str
-    steps: tuple[str, ...]
     reason: str
 
 
-class StoreAway(BaseModel):
-    """The store cannot be reached; steps are accepted and labeled, and wait."""
-
-    model_config = ConfigDict(frozen=True)
+class StepsRetired(_OfSteps):
+    """Steps were taken out of retrieval."""
 
     reason: str
 
 
-class StoreBack(BaseModel):
-    """The store is reached again; what waits for it is put."""
-
-    model_config = ConfigDict(frozen=True)
-
-    away_s: float
-    """How many seconds it was away."""
-    waiting: int
-    """How many steps are not stored yet, those that wait for labels included."""
-
-
-class InputRejected(BaseModel):
-    """Input was not accepted."""
-
-    model_config = ConfigDict(frozen=True)
-
-    tenant: str
-    rejection: Rejection
-
-
-class LabelsMerged(BaseModel):
-    """Two labels were found to mean the same."""
-
-    model_config = ConfigDict(frozen=True)
-
-    tenant: str
-    trajectory: str
-    merge: LabelMerge
-
-
-class StepCorrected(BaseModel):
+class StepCorrected(BaseModel, frozen=True):
     """The text, the labels or the references of a step were put right."""
-
-    model_config = ConfigDict(frozen=True)
 
     tenant: str
     trajectory: str
@@ -153,31 +103,45 @@ class StepCorrected(BaseModel):
     by: str
 
 
-class StepsRetired(BaseModel):
-    """Steps were taken out of retrieval."""
-
-    model_config = ConfigDict(frozen=True)
-
-    tenant: str
-    trajectory: str
-    steps: tuple[str, ...]
-    reason: str
-
-
-class StepsErased(BaseModel):
+class StepsErased(BaseModel, frozen=True):
     """Steps were erased everywhere; only how many is told, for nothing of them may be left in what is told."""
-
-    model_config = ConfigDict(frozen=True)
 
     tenant: str
     steps: int
     trajectories: int
 
 
-class Searched(BaseModel):
-    """A question was answered."""
+class StoreAway(BaseModel, frozen=True):
+    """The store cannot be reached; steps are accepted and labeled, and wait."""
 
-    model_config = ConfigDict(frozen=True)
+    reason: str
+
+
+class StoreBack(BaseModel, frozen=True):
+    """The store is reached again; waiting steps are put."""
+
+    away_s: float
+    waiting: int
+    """Steps not stored yet, those that wait for labels included."""
+
+
+class InputRejected(BaseModel, frozen=True):
+    """Input was not accepted."""
+
+    tenant: str
+    rejection: Rejection
+
+
+class LabelsMerged(BaseModel, frozen=True):
+    """Two labels were found to mean the same."""
+
+    tenant: str
+    trajectory: str
+    merge: LabelMerge
+
+
+class Searched(BaseModel, frozen=True):
+    """A question was answered."""
 
     tenant: str
     trajectory: str | None
@@ -188,20 +152,11 @@ class Searched(BaseModel):
     parts: tuple[dict[str, float], ...] = ()
     """The parts of their scores, in the same order."""
     decided_by: str = ""
-    """What part labels had in the order."""
+    """Part that labels had in the order."""
     milliseconds: float
 
 
 MemoryEvent: TypeAlias = (
-    StepsAccepted
-    | StepsStored
-    | StepsFailed
-    | StepCorrected
-    | StepsRetired
-    | StepsErased
-    | StoreAway
-    | StoreBack
-    | InputRejected
-    | LabelsMerged
-    | Searched
-)
+    StepsAccepted | StepsStored | StepsFailed | StepCorrected | StepsRetired | StepsErased
+    | StoreAway | StoreBack | InputRejected | LabelsMerged | Searched
+)  # fmt: skip

@@ -8,11 +8,11 @@ from enum import Enum
 from html import escape
 from typing import NamedTuple, overload
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from stitch.core.intent import IntentFilter
-from stitch.core.moment import Moment
 from stitch.core.ranking import DENSITY, GOAL, LABELS, RankingRule, ScoredSnippet
+from stitch.core.snippets import Moment
 from stitch.core.trust import Trust
 
 WITHOUT_MODEL = "chosen without the model: "
@@ -59,10 +59,8 @@ _TEXT_CHARS = 300
 _HEADS = ("", "step", "who", "what was said or done", "scope", "labels that match", "similarity")
 
 
-class SearchRequest(BaseModel):
+class SearchRequest(BaseModel, frozen=True):
     """A question to a memory."""
-
-    model_config = ConfigDict(frozen=True)
 
     query: str
     tenant: str

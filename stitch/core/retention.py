@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 SECONDS_PER_DAY = 86_400
 
 
-class RetentionRule(BaseModel):
+class RetentionRule(BaseModel, frozen=True, extra="forbid"):
     """What becomes of steps when they are older than so many days.
 
     The age counts from when the memory *accepted* a step, by its own clock. When a step *happened* is said by its
     source, in any form or not at all, and must not decide over what is kept.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     older_than_days: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     action: Literal["retire", "erase"]

@@ -12,7 +12,6 @@ from typing import Annotated, Any, NamedTuple, overload
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     JsonValue,
     SerializerFunctionWrapHandler,
@@ -46,10 +45,8 @@ def snippet_id(tenant: str, trajectory: str, step: str) -> str:
     return f"{made[:8]}-{made[8:12]}-5{made[13:16]}-{_VARIANT[made[16]]}{made[17:20]}-{made[20:32]}"
 
 
-class ReferenceRewrite(BaseModel):
+class ReferenceRewrite(BaseModel, frozen=True):
     """One entry of the ledger of resolved references (§2.2.3, "Coreference Resolution")."""
-
-    model_config = ConfigDict(frozen=True)
 
     start: int
     """Where the reference begins in the original text, in characters."""
@@ -77,10 +74,8 @@ def annotate_rewrites(text: str, rewrites: tuple[ReferenceRewrite, ...]) -> str:
     return text
 
 
-class EntityMention(BaseModel):
+class EntityMention(BaseModel, frozen=True):
     """A value with its class: *price* with "$76.22"."""
-
-    model_config = ConfigDict(frozen=True)
 
     entity_type: str
     value: str
@@ -97,10 +92,8 @@ def _bounded(asks: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(each for each in said if 0 < len(each) <= MAX_ASK_CHARS)[:MAX_ASKS]
 
 
-class StepLabels(BaseModel):
+class StepLabels(BaseModel, frozen=True):
     """What a labeler says of one step."""
-
-    model_config = ConfigDict(frozen=True)
 
     intent: ContextualIntent
     made_by: str
@@ -130,10 +123,8 @@ class StepLabels(BaseModel):
     """
 
 
-class MemorySnippet(BaseModel):
+class MemorySnippet(BaseModel, frozen=True):
     """The memory snippet m_t = (s_t, ι_t, c_t) (§2.2.4). Immutable: merges of labels are applied when it is read."""
-
-    model_config = ConfigDict(frozen=True)
 
     tenant: str
     trajectory: str
@@ -180,10 +171,25 @@ class MemorySnippet(BaseModel):
         return copied
 
 
-class ScopeSummary(BaseModel):
-    """What is known of one scope: its name, where it runs, and what tells it from the others (Σ_σ of §2.2.1)."""
+class Moment(NamedTuple):
+    """When something was known: by the clock of the memory and, where a step is meant, up to this step."""
 
-    model_config = ConfigDict(frozen=True)
+    recorded: float
+    """Unix seconds: what was accepted later was not known."""
+    trajectory: str | None = None
+    """The trajectory in which a step is meant; None if only the clock counts."""
+    position: int = 0
+    """Of that step: what comes after it in this trajectory was not known."""
+
+    def knows(self, snippet: MemorySnippet) -> bool:
+        """Whether a snippet was there."""
+        if snippet.trajectory == self.trajectory and snippet.position > self.position:
+            return False
+        return snippet.recorded <= self.recorded
+
+
+class ScopeSummary(BaseModel, frozen=True):
+    """What is known of one scope: its name, where it runs, and what tells it from the others (Σ_σ of §2.2.1)."""
 
     name: str
     trajectory: str
@@ -228,10 +234,8 @@ class UnitedScopes(Sequence[ScopeSummary]):
     __hash__ = None  # type: ignore[assignment]
 
 
-class EntityTypeSummary(BaseModel):
+class EntityTypeSummary(BaseModel, frozen=True):
     """What is known of one key entity type."""
-
-    model_config = ConfigDict(frozen=True)
 
     steps: int
     values: tuple[str, ...] = ()
@@ -243,10 +247,8 @@ def _listed(scopes: Sequence[ScopeSummary], write: SerializerFunctionWrapHandler
     return write(tuple(scopes))
 
 
-class LabelInventory(BaseModel):
+class LabelInventory(BaseModel, frozen=True):
     """Everything a question can be matched against: the label space of one trajectory, or of several."""
-
-    model_config = ConfigDict(frozen=True)
 
     scopes: Annotated[Sequence[ScopeSummary], AfterValidator(tuple), WrapSerializer(_listed)] = ()
     event_types: Mapping[str, int] = Field(default_factory=dict)
@@ -274,11 +276,3 @@ class LabelInventory(BaseModel):
             return self.event_types.get(label.value, 0)
         summary = self.entity_types.get(label.value)
         return summary.steps if summary else 0
-
-
-class StepKey(NamedTuple):
-    """What names a step: tenant, trajectory, step id."""
-
-    tenant: str
-    trajectory: str
-    step: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, field_validator, model_validator
 
 from stitch.core.trust import Origin, origin_of
 from stitch.errors import InputError, ScopeError
@@ -83,10 +83,8 @@ Name = Annotated[str, AfterValidator(clean_name)]
 Text = Annotated[str, AfterValidator(clean_text)]
 
 
-class ToolCall(BaseModel):
+class ToolCall(BaseModel, frozen=True):
     """One call of a tool, as the agent made it."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: Name
     arguments: Mapping[str, JsonValue] = Field(default_factory=dict)
@@ -94,13 +92,11 @@ class ToolCall(BaseModel):
     """The provider's id of the call, by which a result names it."""
 
 
-class Step(BaseModel):
+class Step(BaseModel, frozen=True, extra="forbid"):
     """One step of a trajectory: s_t = (role, action, timestamp) (§2.1), with what tools add to it.
 
     A step has no field for gold labels: what a benchmark knows cannot be handed to a memory.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     role: Name
     """Who acts: `user`, `assistant`, `tool`, a speaker's name."""
@@ -156,10 +152,30 @@ def _arguments(arguments: Mapping[str, JsonValue]) -> str:
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
 
 
-class Trajectory(BaseModel):
+class Trajectory(BaseModel, frozen=True):
     """A named sequence of steps; list order is the order in which they happened."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: Name
     steps: tuple[Step, ...]
+
+
+class KeptTrajectory(str):
+    """The name of a trajectory that a memory has: a text, which also says how long it is and when it was taken in."""
+
+    __slots__ = ("began", "ended", "steps")
+
+    steps: int
+    """How many steps it has."""
+    began: float
+    """When its first step was accepted, in Unix seconds; 0 if it has none."""
+    ended: float
+    """When its last step was accepted."""
+
+    def __new__(cls, name: str, *, steps: int, began: float, ended: float) -> KeptTrajectory:
+        """Make one of its name and of what is known of it."""
+        made = super().__new__(cls, name)
+        made.steps, made.began, made.ended = steps, began, ended
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        return (str(self),), {"steps": self.steps, "began": self.began, "ended": self.ended}

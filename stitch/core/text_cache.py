@@ -19,7 +19,6 @@ class RemembersTrajectories(Protocol):
 
     def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
         """Forget what a trajectory says, until it is told again."""
-        ...
 
 
 class RemembersTexts(Protocol):
@@ -27,7 +26,6 @@ class RemembersTexts(Protocol):
 
     def clear_texts(self) -> None:
         """Forget all of it; what is asked next is made again."""
-        ...
 
 
 _HOLDING: WeakSet[RemembersTexts] = WeakSet()

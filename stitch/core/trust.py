@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from enum import Enum
+from pathlib import Path
 
-from stitch.core.role_words import (
-    COMMANDS,
-    DOCUMENT_WORDS,
-    DOCUMENTS,
-    RECORDS,
-    SPEAKERS,
-    TOOL_WORDS,
-    TOOLS,
-    TRADES,
-    USERS,
-    WITH_DIGITS,
-)
 from stitch.core.text_cache import text_cache
 
 
@@ -65,10 +55,31 @@ class Trust(Enum):
     def __ge__(self, other: Trust) -> bool:
         return self.level >= other.level
 
-    def and_above(self) -> tuple[Trust, ...]:
-        """The classes that meet this one as a minimum."""
-        return tuple(trust for trust in Trust if trust >= self)
 
+_LISTS = json.loads((Path(__file__).parent / "role_words.json").read_text(encoding="utf-8"))
+"""Words by which a role, a name or a type of message says that a tool or a text speaks, and not somebody."""
+
+
+def _listed(*names: str) -> frozenset[str]:
+    return frozenset(word for name in names for line in _LISTS[name] for word in line.split())
+
+
+USERS = _listed("users")
+TOOLS, DOCUMENTS = _listed("tools"), _listed("documents")
+"""Mean a tool or a text beside any other word, unless the last word is somebody who speaks."""
+RECORDS = _listed("records")
+"""Mean a tool alone, and nothing beside other words or as the type of a message."""
+TOOL_WORDS = _listed("tools", "records", "programs", "products", "other languages")
+DOCUMENT_WORDS = _listed("documents", "texts")
+"""Mean a tool or a text where nothing says that somebody of that trade speaks."""
+WITH_DIGITS = _listed("with digits")
+"""Names of tools that a digit parts: their letters alone mean nothing, or somebody."""
+SPEAKERS = _listed("speakers")
+"""Mean somebody who speaks: an expert of Python is no Python."""
+COMMANDS = _listed("commands")
+"""Begin the name of a function, and no name of somebody: `get_weather`, `list_users`."""
+TRADES = _listed("trades")
+"""Begin the name of a function or of somebody: `call_center_agent`."""
 
 _TOKENS = re.compile(r"[^\W_]+")
 _RUNS = re.compile(r"[^\W\d_]+")

@@ -9,17 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from stitch.core import IntentFilter, RetrievalResult, matched_by_kind
 from stitch.core.files import private
 from stitch.errors import SettingsError
 
 
-class RecalledStep(BaseModel):
+class RecalledStep(BaseModel, frozen=True):
     """A step that came back."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     """Of its snippet: by it the line is found when the step is erased."""
@@ -34,10 +32,8 @@ class RecalledStep(BaseModel):
     in_context: bool
 
 
-class Recall(BaseModel):
+class Recall(BaseModel, frozen=True):
     """One question, and what became of it."""
-
-    model_config = ConfigDict(frozen=True)
 
     at: float
     """When it was asked, in Unix seconds."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from stitch.core.intent import Label, LabelKind
-from stitch.core.moment import Moment
 from stitch.core.protocols import DensityQuery
 from stitch.core.ranking import DensityCount
+from stitch.core.snippets import Moment
 from stitch.core.trust import Trust
 from stitch.store.columns import Column, Ids, Texts, narrowed, with_gaps, without_gaps
 from stitch.store.words import PackedWords, TenantWords

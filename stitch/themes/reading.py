@@ -1,4 +1,4 @@
-"""The hierarchy of one tenant, to be read; a `Hierarchy`."""
+"""The hierarchy of one tenant, to be read."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ STATEMENT_LINKS = 10
 
 class Themes:
     """The episodes, statements and themes of a tenant, as the journal had them when they were last brought up.
+
+    Without what is retired, erased, or replaced by a correction. All methods may be called from several threads.
 
     Args:
         projection: Derives them.

@@ -1,4 +1,4 @@
-"""What every `Hierarchy` must do: subclass `HierarchyContract`, give it a `read` fixture, run pytest."""
+"""What every hierarchy of themes must do: subclass `HierarchyContract`, give it a `read` fixture, run pytest."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from doubles.journaling import MemoryJournal
-from stitch.core import Hierarchy, Moment, Step, Trust
+from stitch.core import Moment, Step, Trust
 from stitch.journal import Journal
+from stitch.themes.reading import Themes
 
-Read = Callable[[Journal], Hierarchy]
+Read = Callable[[Journal], Themes]
 """From a journal to the hierarchy of its tenant `a`, as it is now."""
 
 SAID = (

@@ -8,7 +8,7 @@ import pytest
 
 from doubles.journaling import MemoryJournal
 from stitch.core import Step
-from stitch.core.moment import Moment
+from stitch.core.snippets import Moment
 from stitch.errors import InputError
 from stitch.lifecycle.as_of import moment_of
 from stitch.lifecycle.transfer import export_lines

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from stitch.core import Hierarchy, MemorySnippet, ScoredSnippet, Statement, Trust
+from stitch.core import MemorySnippet, ScoredSnippet, Statement, Trust
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.rank.hinted import SPEAKER
@@ -23,6 +23,7 @@ from stitch.text.sentences import sentences
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
+    from stitch.themes.reading import Themes
 
 _ALIKE_SENTENCES = 0.6
 """How alike two sentences of one statement are taken to be, which have one vector."""
@@ -161,7 +162,7 @@ class Reading:
         *,
         question: str,
         vector: Vectors,
-        hierarchy: Hierarchy | None,
+        hierarchy: Themes | None,
         tokens: int,
     ) -> Told:
         """What the steps say, down to about so many tokens.
@@ -312,7 +313,7 @@ def _apart(text: str) -> list[str]:
 
 
 def _said(
-    hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Hierarchy | None, *, least: Trust | None
+    hits: Sequence[ScoredSnippet], ranks: Mapping[str, float], hierarchy: Themes | None, *, least: Trust | None
 ) -> list[Said]:
     made: list[Said] = []
     steps = [(hit.snippet.trajectory, hit.snippet.step) for hit in hits]
@@ -326,7 +327,7 @@ def _said(
     return made
 
 
-def _vectors(made: Sequence[Said], hierarchy: Hierarchy | None, *, dimension: int) -> Vectors:
+def _vectors(made: Sequence[Said], hierarchy: Themes | None, *, dimension: int) -> Vectors:
     vectors = np.zeros((len(made), dimension), np.float32)
     places = [place for place, each in enumerate(made) if each.statement is not None]
     if hierarchy is not None and places:

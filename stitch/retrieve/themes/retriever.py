@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from stitch.core import (
     Decision,
     Embedder,
-    Hierarchy,
     MemorySnippet,
     Piece,
     RankingRule,
@@ -41,8 +40,9 @@ from stitch.retrieve.themes.pieces import Reading, Told
 
 if TYPE_CHECKING:
     from stitch.core import LabelInventory
+    from stitch.themes.reading import Themes
 
-Hierarchies = Callable[[str], Hierarchy]
+Hierarchies: TypeAlias = "Callable[[str], Themes]"
 """The hierarchy of a tenant, as the memory is now."""
 CHOSEN = "chosen"
 """The part of a hit's score that says how early something of it was chosen: from 1 for the first down to 0."""
@@ -203,7 +203,7 @@ class ThemesRetriever:
         self,
         told: Told,
         order: Sequence[int],
-        hierarchy: Hierarchy | None,
+        hierarchy: Themes | None,
         *,
         known: Mapping[str, MemorySnippet],
     ) -> list[Placed]:
@@ -263,14 +263,14 @@ def _asks_for_calls(question: str) -> bool:
     return read.calls and not read.state
 
 
-def _theme_ids(told: Told, order: Sequence[int], hierarchy: Hierarchy | None) -> dict[str, str | None]:
+def _theme_ids(told: Told, order: Sequence[int], hierarchy: Themes | None) -> dict[str, str | None]:
     """The ids of the themes of what is in an order, by the ids of the statements."""
     said = (told.statements[told.sentences.parts[each].of].statement for each in order)
     ids = list(dict.fromkeys(each.id for each in said if each is not None))
     return dict(zip(ids, [None] * len(ids) if hierarchy is None else hierarchy.theme_ids(ids), strict=True))
 
 
-def _name(hierarchy: Hierarchy | None, theme: str) -> str:
+def _name(hierarchy: Themes | None, theme: str) -> str:
     """The name of a theme; empty if it is not there any more."""
     found = None if hierarchy is None else hierarchy.theme(theme)
     return "" if found is None else found.name

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from typing_extensions import Unpack
 
-from stitch.core import Episode, Hierarchy, LabelInventory, LabelKind, LabelVocabulary, Statement, StepState
+from stitch.core import Episode, LabelInventory, LabelKind, LabelVocabulary, Statement, StepState
 from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError
 from stitch.trees.core.nodes import Node, Several, Tree
@@ -28,6 +28,7 @@ from stitch.trees.requests.asking import EPISODE, KINDS, STATEMENT, THEME, Selec
 if TYPE_CHECKING:
     from stitch.journal import Entry
     from stitch.retrieve.path import NodeSelection
+    from stitch.themes.reading import Themes
 
 _OF_STEPS = frozenset({"Trajectory", "Scope", EPISODE, "Step"})
 """Types that stand above a step, or are one: to no theme."""
@@ -49,7 +50,7 @@ class RemembersSteps(Protocol):
         ...
 
     @property
-    def hierarchy(self) -> Hierarchy:
+    def hierarchy(self) -> Themes:
         """Episodes, statements and themes."""
         ...
 
@@ -93,7 +94,7 @@ def steps_tree(memory: RemembersSteps, *, trajectory: str | None = None, derived
     return Tree(Node("memory", "Memory", children=children))
 
 
-def _themes(hierarchy: Hierarchy, *, trajectory: str | None) -> Iterator[Node]:
+def _themes(hierarchy: Themes, *, trajectory: str | None) -> Iterator[Node]:
     """The themes that have statements of the trajectory, or of any, with these statements."""
     for theme in hierarchy.themes():
         found = (hierarchy.statement(name) for name in theme.statements)
@@ -114,7 +115,7 @@ def _statement(said: Statement) -> Node:
     return Node(said.id, STATEMENT, fields=fields)
 
 
-def _trajectory(memory: RemembersSteps, name: str, *, episodes_of: Hierarchy | None, said_of: Hierarchy | None) -> Node:
+def _trajectory(memory: RemembersSteps, name: str, *, episodes_of: Themes | None, said_of: Themes | None) -> Node:
     found = episodes_of.episodes(name) if episodes_of else ()
     episodes = {f"{name}/{step}": each for each in found for step in each.steps}
 
