@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +30,6 @@ from stitch.retrieve.question.plan_parts import is_plan_in_parts
 )
 def test_the_form_of_a_question_tells_what_kind_of_answer_it_wants(question: str, form: QuestionForm) -> None:
     assert form_of(question) is form
-
-
-def test_a_long_question_is_read_at_both_ends() -> None:
-    assert form_of(f"{'Here is a story. ' * 500} Please summarize it.") is QuestionForm.SUMMARY
 
 
 def test_hits_are_those_of_intent_and_the_context_is_that_of_themes(tmp_path: Path) -> None:
@@ -95,44 +90,6 @@ def test_of_what_somebody_wanted_whole_goals_answer_and_a_task_is_covered(tmp_pa
         assert auto.trace[0].figures == {"intent": 1.0, "themes": 0.0}
         task = memory.search("I want to return a broken lamp and get a refund for order B-77.", retriever="auto")
         assert task.trace[0].figures == {"intent": 1.0, "themes": 1.0}
-
-
-def test_how_one_thing_was_left_is_answered_by_whole_steps_and_how_a_kind_of_thing_was_done_is_covered(
-    tmp_path: Path,
-) -> None:
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many([{**step, "id": f"a{place}"} for place, step in enumerate(RUN)], trajectory="x")
-        left = memory.search("How was A-1001 left in the end?", retriever="auto")
-        assert left.trace[0].reason == "what became of one thing is asked for"
-        assert left.context() == memory.search("How was A-1001 left in the end?").context()
-        done = memory.search("By which calls did we give money back before?", retriever="auto")
-        assert done.trace[0].figures == {"intent": 1.0, "themes": 1.0}
-
-
-def test_a_call_counts_by_its_rank_where_calls_are_asked_for(tmp_path: Path) -> None:
-    from stitch.core import SearchRequest
-    from stitch.retrieve.themes.constants import THEME_CONSTANTS, ThemeConstants
-
-    talk = [
-        {**step, "id": f"{run}{place}", "content": step["content"].replace("A-1001", f"A-{run}001")}
-        for run in range(6)
-        for place, step in enumerate(RUN)
-    ]
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many(talk, trajectory="x")
-        lens: Any = memory._parts.retrievers["themes"]
-
-        def first_call(question: str, table: ThemeConstants) -> int:
-            request = SearchRequest(tenant="t", query=question, trajectory="x", budget_tokens=4096)
-            pieces = lens.with_constants(table).search(request).pieces
-            return next(place for place, piece in enumerate(pieces) if piece.statement is None)
-
-        lifted, plain = replace(THEME_CONSTANTS, calls_share=1.0), replace(THEME_CONSTANTS, calls_share=0.0)
-        asked = "By which calls did we give money back before?"
-        assert first_call(asked, lifted) < first_call(asked, plain)
-        assert first_call("Why did the parcel arrive broken?", lifted) == first_call(
-            "Why did the parcel arrive broken?", plain
-        )
 
 
 def _inventory(scopes: dict[str, int], *, steps: int | None = None) -> LabelInventory:

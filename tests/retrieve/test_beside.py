@@ -82,41 +82,10 @@ def test_what_stands_among_many_hits_comes_before_a_hit_that_stands_alone() -> N
     assert fact.index("40") < fact.index("12")
 
 
-@pytest.mark.parametrize(
-    ("names", "among_many"),
-    [
-        (("Ann", "Ben", "Cem", "Ann"), True),
-        (("Ann", "Ben"), False),
-        (("user", "assistant", "tool", "system"), False),
-    ],
-)
-def test_where_three_or_more_talk_a_fact_is_asked_of_a_stretch_too(names: tuple[str, ...], among_many: bool) -> None:
-    steps = [each.model_copy(update={"role": names[each.position % len(names)]}) for each in dense()]
-    order = found(steps, FACT)
-    assert (order.index("12") < order.index("40")) == among_many
-
-
-def test_those_of_another_talk_do_not_make_it_one_of_many() -> None:
-    def of(position: int) -> dict[str, object]:
-        later = position >= 20
-        return {"role": "Cem", "session": f"{position}"} if later else {"role": ("Ann", "Ann", "Ben")[position % 3]}
-
-    order = found([each.model_copy(update=of(each.position)) for each in dense()], FACT)
-    assert order.index("40") < order.index("12")
-
-
 def test_the_very_first_hits_stay_where_they_are() -> None:
     first = found(dense(), k=4, constants=dataclasses.replace(DENSE, stretch_first=4))
     for kept in (1, 2, 3):
         assert found(dense(), constants=dataclasses.replace(DENSE, stretch_first=kept))[:kept] == first[:kept]
-
-
-@pytest.mark.parametrize(("query", "k"), [(SUMMARY, 10), (FACT, 20)])
-def test_who_asks_for_no_more_than_the_very_first_hits_gets_these(query: str, k: int) -> None:
-    result = search(dense(), query, k=k, constants=CONSTANTS)
-    assert len(result.hits) == k
-    assert BESIDE not in result.rule.parts
-    assert all(BESIDE not in hit.parts for hit in result.hits)
 
 
 def test_a_shorter_list_of_hits_is_the_beginning_of_the_longer_one() -> None:

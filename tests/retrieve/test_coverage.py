@@ -22,32 +22,10 @@ def test_what_says_the_same_as_the_first_comes_after_what_says_something_new() -
     assert chosen.by_coverage > 0
 
 
-def test_coverage_has_a_say_among_many_candidates_where_it_counts_a_third() -> None:
-    """With the sum over all edges below the line, as in the paper's code, relevance would decide alone."""
-    count = 60
-    likeness = np.kron(np.eye(6), np.ones((10, 10))).astype(np.float32)  # six groups of ten that say the same
-    relevance = [1.0 - place / 100 for place in range(count)]
-    chosen = choose_covering(relevance, likeness, share=0.34)
-    assert {place // 10 for place in chosen.order[:6]} == set(range(6))
-
-
 def test_a_further_one_of_a_group_loses_by_how_many_there_are() -> None:
     likeness = np.zeros((0, 0), np.float32)
     chosen = choose_covering([1.0, 0.95, 0.9, 0.85], likeness, share=0.5, groups=[0, 0, 0, 1], repeat=0.12)
     assert chosen.order == (0, 3, 1, 2)
-
-
-def test_of_the_groups_that_come_first_a_further_one_loses_less() -> None:
-    likeness = np.zeros((0, 0), np.float32)
-    relevance, groups = [1.0, 0.95, 0.9, 0.89, 0.85], [0, 1, 0, 1, 2]
-    chosen = choose_covering(relevance, likeness, share=0.5, groups=groups, repeat=0.3, first=1, first_repeat=0.02)
-    assert chosen.order == (0, 1, 2, 4, 3)
-    assert choose_covering(relevance, likeness, share=0.5, groups=groups, repeat=0.3).order == (0, 1, 4, 2, 3)
-
-
-def test_it_ends_when_there_is_enough() -> None:
-    chosen = choose_covering([0.3, 0.2, 0.1], np.eye(3, dtype=np.float32), share=0.1, enough=lambda chosen: chosen == 1)
-    assert chosen.order == (0, 1)
 
 
 def test_of_nothing_nothing_is_chosen() -> None:

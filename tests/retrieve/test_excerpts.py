@@ -36,12 +36,6 @@ def test_who_asks_for_names_gets_the_sentences_that_name() -> None:
     assert shown("What is the plan? Stay at [hotel]; Lunch at [lunch]", text) == named
 
 
-def test_who_lists_what_goes_by_names_gets_the_sentences_that_name_whatever_the_words() -> None:
-    text = "It rained all day. We had lunch at the Blue Door Inn. It was fine."
-    assert shown("Which places came up on day 1?", text) == text
-    assert shown("Which places came up on day 1?", text, lists_names=True) == text.removesuffix(" It was fine.")
-
-
 WORDS = st.sampled_from(
     ["I", "We", "the", "met", "Anna's", "Blue Inn", "(2009)", "Lee", "$5", "4 stars", "Émile", "it", "٣", "of"]
 )
@@ -58,19 +52,6 @@ def test_no_sentence_that_bears_what_is_asked_for_is_left_out(text: str) -> None
         assert all(sentence in told for sentence in bearing)
         assert bearing or told == text
         assert told.startswith(sentences(text)[0])
-
-
-def test_of_a_speech_its_opening_says_what_it_does_to_whom() -> None:
-    speech = "I cannot accept the second reason you gave. It looks fine. It is not. Miller (2009) found the contrary."
-    told = shown("List the evidence used to attack the opponent.", speech)
-    assert told == "I cannot accept the second reason you gave. … Miller (2009) found the contrary."
-
-
-def test_a_long_opening_is_cut_at_a_word_and_says_so() -> None:
-    told = shown("List the evidence of the pro side.", f"{'Long ' * 60}it is. So says Lindley (2002).")
-    assert told.startswith("Long Long")
-    assert told.endswith("Long … So says Lindley (2002).")
-    assert len(told) < 200
 
 
 @pytest.mark.parametrize(

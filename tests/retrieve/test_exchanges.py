@@ -1,6 +1,5 @@
 """A question and its answer, taken as one where a fact is asked of something that is named."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,15 +42,6 @@ def test_the_answer_to_a_question_that_names_the_thing_stands_beside_it() -> Non
     assert order(OTHER, named, hit(4, "user", "How is it rated?")) == ["4", "5", "9"]
 
 
-def test_both_steps_of_an_exchange_count_the_name_and_the_best_of_both_and_keep_their_own_labels() -> None:
-    asked = ASKED._replace(density=1.0, matched=frozenset([PRICE]))
-    told = TOLD._replace(density=1.0, matched=frozenset([RATING]), similarity=0.6)
-    by_step = {own.snippet.step: own for own in ranked(told, asked)}
-    assert [by_step[step].score for step in ("4", "5")] == [2.6, 2.6]
-    assert [by_step[step].matched for step in ("4", "5")] == [frozenset([PRICE]), frozenset([RATING])]
-    assert [by_step[step].similarity for step in ("4", "5")] == [0.5, 0.6]
-
-
 def test_a_step_takes_on_the_labels_that_the_other_of_its_exchange_has_more() -> None:
     asked = ASKED._replace(density=2.0, matched=frozenset([PRICE, RATING]))
     told = next(own for own in ranked(TOLD, asked) if own.snippet.step == "5")
@@ -66,11 +56,6 @@ def test_a_call_and_its_result_belong_together() -> None:
     assert order(OTHER, call, hit(5, "tool", '{"rating": 4.0}')) == ["4", "5", "9"]
 
 
-def test_what_names_the_thing_is_as_good_as_what_has_the_class() -> None:
-    assert order(OTHER, hit(4, "user", "We saw the Blue Door Inn.", similarity=0.5)) == ["4", "9"]
-    assert order(OTHER, hit(4, "user", "We saw the Blue Door Inn.", similarity=0.3)) == ["9", "4"]
-
-
 def test_what_is_no_exchange_about_the_thing_stays_where_it_is() -> None:
     assert order(OTHER, hit(4, "user", "Is the Green Door Inn good?", similarity=0.5), TOLD) == ["9", "4", "5"]
     assert order(OTHER, hit(4, "user", "Is the Inn of the Blue Door good?", similarity=0.5), TOLD) == ["9", "4", "5"]
@@ -81,11 +66,6 @@ def test_what_is_no_exchange_about_the_thing_stays_where_it_is() -> None:
         hit(6, "agent", "It has 4.0."),
     ):
         assert order(OTHER, ASKED, told) == ["4", "9", told.snippet.step]
-
-
-@pytest.mark.parametrize("asked", ["What was the check-in time of the Blue Door Inn?", "How old is Blue Door Inn?"])
-def test_so_it_is_for_facts_that_no_form_tells(asked: str) -> None:
-    assert order(OTHER, ASKED, TOLD, asked=asked)[:2] == ["4", "5"]
 
 
 def test_other_questions_are_left_alone() -> None:

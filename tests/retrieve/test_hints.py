@@ -4,11 +4,9 @@ import pytest
 
 from doubles import scoring
 from doubles.scoring import pool_of
-from stitch.core import Label, LabelKind, MemorySnippet, Origin, SearchRequest
+from stitch.core import Label, LabelKind, MemorySnippet, SearchRequest
 from stitch.retrieve.question.hints import asks_of_own_matters, named_speakers, read_hints
-from stitch.retrieve.rank.hinted import asking, speaker
 from stitch.retrieve.rank.pool import Candidate
-from stitch.retrieve.rank.scorers import STRICT, similarity
 
 DEBATE = ("pro-side-debater", "con-side-debater", "judge")
 
@@ -39,18 +37,6 @@ def test_what_was_said_at_the_time_asked_for_comes_before_what_is_hardly_nearer(
     hits = (hit("1", 0.55, happened="2023-05-09"), hit("2", 0.50, happened="2023-04-26"))
     assert order("What did I plant two weeks ago?", *hits, asked_at="2023-05-10") == "21"
     assert order("What did I plant?", *hits, asked_at="2023-05-10") == "12"
-
-
-def test_what_tells_of_the_very_day_comes_before_all_else_that_was_said_on_it() -> None:
-    def found(text: str, *, role: str = "user") -> str:
-        near, told = hit("1", 0.55, happened="2023-04-26"), hit("2", 0.48, role=role, happened="2023-04-26")
-        told = told._replace(snippet=told.snippet.model_copy(update={"text": text}))
-        return order("What did I plant two weeks ago?", near, told, asked_at="2023-05-10")
-
-    assert found("I just planted twelve tomatoes today.") == "21"
-    assert found("Heute habe ich Tomaten gepflanzt.") == "21"
-    assert found("Tomatoes need sun.") == "12"
-    assert found("Great that you planted tomatoes today!", role="assistant") == "12"
 
 
 def test_last_saturday_asks_for_a_day_and_not_for_the_last_of_something() -> None:
@@ -90,39 +76,10 @@ def test_a_question_for_what_holds_now_came_last_or_first_is_one_of_order(query:
     assert read_hints(SearchRequest(query=query, tenant="a")).order == order
 
 
-def test_where_density_decides_the_clock_speaks_among_equals_and_no_more_than_what_is_much_nearer() -> None:
-    hits = [hit("1", 0.5), hit("2", 0.46), hit("3", 0.2), hit("4", 0.1, density=1.0), hit("5", 0.9, density=1.0)]
-
-    def found(query: str) -> str:
-        pool = pool_of(query, hits, labels=LABELS, sure=True)
-        return "".join(own.snippet.step for own in scoring.ranked(pool, rule=STRICT))
-
-    assert found("Where does she live?") == "54123"
-    assert found("Where does she live now?") == "54213"
-    assert found("Where did she live at first?") == "54123"
-
-
 def test_what_the_named_speaker_said_comes_first_among_equals() -> None:
     hits = (hit("1", 0.5, role="Ann"), hit("2", 0.5, role="Bo"))
     assert order("What did Bo buy?", *hits) == "21"
     assert order("What did they buy?", *hits) == "12"
-
-
-def test_a_short_step_that_only_asks_comes_after_one_that_tells_as_much() -> None:
-    def found(query: str, first: str) -> list[str]:
-        texts = (first, "The ferry sails at noon.")
-        hits = [
-            one._replace(snippet=one.snippet.model_copy(update={"text": text}))
-            for one, text in zip((hit("1", 0.5), hit("2", 0.48)), texts, strict=True)
-        ]
-        pool = pool_of(query, hits, labels=LABELS)
-        return [own.snippet.step for own in scoring.ranked(pool, scorers={"similarity": similarity, "asking": asking})]
-
-    assert found("When does the ferry sail?", "When does the ferry sail again?") == ["2", "1"]
-    assert found("When does the ferry sail?", "什么时候开船？") == ["2", "1"]
-    assert found("When does the ferry sail?", "The ferry is red.") == ["1", "2"]
-    assert found("When does the ferry sail?", f"{'It is late. ' * 12}Shall we?") == ["1", "2"]
-    assert found("Who asked for the ferry?", "When does the ferry sail again?") == ["1", "2"]
 
 
 def test_a_speaker_is_named_by_what_tells_him_from_the_others_and_as_who_acts() -> None:
@@ -162,40 +119,3 @@ def test_who_asks_of_their_own_matters_asks_neither_what_they_were_told_nor_for_
     query: str, of_the_user: bool
 ) -> None:
     assert asks_of_own_matters(query) is of_the_user
-
-
-def test_among_long_replies_what_the_user_said_answers_a_question_of_their_own_matters() -> None:
-    def parts(
-        query: str, *, reply: str, roles: tuple[str, str] = ("user", "assistant"), **of_reply: object
-    ) -> list[float]:
-        told = {"role": roles[0], "text": "I parked at the mill, by the way."}
-        said = {"role": roles[1], "text": reply, **of_reply}
-        hits = [
-            one._replace(snippet=one.snippet.model_copy(update=update))
-            for one, update in ((hit("1", 0.5), told), (hit("2", 0.5), said))
-        ]
-        return list(speaker(pool_of(query, hits, labels=LABELS)) or ())
-
-    long = "Parking is a matter of habit. " * 30
-    assert parts("Where did I park?", reply=long) == [pytest.approx(0.06 * (1 - 180 / 900)), 0.0]
-    assert parts("Where did I park?", reply=long, roles=("Human", "AI"))[0] > 0.04
-    assert parts("Where did I park?", reply="You parked at the mill.") == []
-    assert parts("Where did I park?", reply=long, origin=Origin.TOOL) == []
-    assert parts("Where did I park?", reply=long, roles=("ann", "bo")) == []
-    assert parts("Where did I park?", reply=long, roles=("user", "user")) == []
-    assert parts("Where is the car?", reply=long) == []
-
-
-def test_a_question_hints_at_something_by_time_or_by_order() -> None:
-    asked = (
-        "What did we book last?",
-        "What happened on 3 May 2023?",
-        "What did we book last on 3 May 2023?",
-        "What is it?",
-    )
-    assert [bool(read_hints(SearchRequest(query=query, tenant="a"))) for query in asked] == [True, True, True, False]
-    orders = {
-        word: read_hints(SearchRequest(query=f"What did we {word} book?", tenant="a")).order
-        for word in ("first", "last", "not")
-    }
-    assert orders == {"first": -1, "last": 1, "not": 0}

@@ -120,15 +120,6 @@ def test_a_value_is_superseded(said: tuple[Exchange, ...], expected: list[object
     assert told(steps, len(steps) - 1) == []
 
 
-@pytest.mark.parametrize("arguments", ['order_id="W26"', 'order_id="W26", day="May 19"', 'day="May 19"', ""])
-def test_a_thing_is_called_by_its_names_and_not_by_how_it_was_looked_for(arguments: str) -> None:
-    steps = run_of(*((f"find_order({arguments})", "read", order(status)) for status in ("pending", "sent")))
-    [value] = superseded(steps)[steps[1].id]
-    assert (value.thing, value.now) == ("w26", "sent")
-    part = run_of(*(('set_line(cart_id="C1")', "write", {"line_id": "1", "price": price}) for price in (9, 5)))
-    assert [value.thing for value in superseded(part)[part[1].id]] == ["c1 / 1"]
-
-
 def test_results_of_calls_made_at_once_go_with_their_own_and_without_a_call_with_none() -> None:
     both = 'get_order(order_id="W26")\nget_order(order_id="W27")'
     answers = [("", "", {"status": status}) for status in ("pending", "held", "one too many")]
@@ -138,14 +129,6 @@ def test_results_of_calls_made_at_once_go_with_their_own_and_without_a_call_with
     assert told(steps, 2) == [("status", "held", "sent", "s5")]
     looked = run_of(PENDING, SENT)
     assert superseded([looked[1], looked[3]]) == {}
-
-
-def test_of_many_steps_only_those_are_told_that_are_asked_about() -> None:
-    steps = run_of(PENDING, (W26, "read", order("packed")), SENT)
-    first, second = steps[1].id, steps[3].id
-    assert list(superseded(steps, of={second})) == [second]
-    assert superseded(steps, of={first})[first][0].now == "sent"
-    assert superseded(steps, of=set()) == {}
 
 
 def cause(*said: Exchange | str) -> Cause | None:

@@ -7,7 +7,7 @@ from typing import Any
 from stitch.core import EntityTypeSummary, IntentFilter, LabelInventory, ScopeSummary, SearchRequest, Selection
 from stitch.lm import LanguageModel
 from stitch.retrieve.question.hints import called_roles
-from stitch.retrieve.question.model_filter import MANY_NAMES, SHOWN_NAMES, SHOWN_SCOPES, ModelFilterSelector
+from stitch.retrieve.question.model_filter import SHOWN_NAMES, SHOWN_SCOPES, ModelFilterSelector
 from stitch.testing.model import ScriptedCompletion, fields_of
 
 
@@ -57,27 +57,6 @@ def test_the_most_frequent_names_are_shown_and_only_known_ones_are_taken() -> No
         scopes=("day 1",), event_types=("event 003",), entity_types=("type 001",)
     )
     assert selection.reasons == ("because",)
-
-
-def test_of_many_names_those_that_one_step_alone_carries_are_not_shown() -> None:
-    events = {f"event {number:03}": 1 + (number < MANY_NAMES + 4) for number in range(90)}
-    known = LabelInventory(scopes=(scope("day 1"),), event_types=events, steps=9)
-    _, shown = choose(known)
-    assert shown["known_event_types"].split(", ") == [f"event {n:03} (2)" for n in range(MANY_NAMES + 4)]
-    few = dict.fromkeys(list(events)[:MANY_NAMES], 1)
-    _, shown = choose(LabelInventory(scopes=(scope("day 1"),), event_types=few, steps=9))
-    assert shown["known_event_types"].split(", ") == [f"{name} (1)" for name in few]
-
-
-def test_a_gist_does_not_say_the_name_of_its_scope_again() -> None:
-    scopes = (scope("day 1 touched", summary="day 1 touched: day 1 touched"), scope("tram", summary="tram: 7 o'clock"))
-    _, shown = choose(LabelInventory(scopes=scopes, steps=9))
-    assert shown["known_scopes"].splitlines() == ["day 1 touched (2)", "tram (2): 7 o'clock"]
-
-
-def test_the_question_stands_last_so_that_what_is_before_it_is_a_prefix_of_all_questions() -> None:
-    _, shown = choose(LabelInventory(scopes=(scope("day 1"),), steps=9))
-    assert list(shown) == ["known_scopes", "known_event_types", "known_entity_types", "question"]
 
 
 def test_whose_words_are_asked_for_is_told() -> None:

@@ -69,37 +69,6 @@ def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
         assert len(context.ids) == 3
 
 
-def test_of_a_talk_the_later_hits_are_shown_shorter_and_of_more_of_them_all_where_there_is_more_room() -> None:
-    talk = [hit(n, LOG, tool=False, trajectory="talk") for n in range(20)]
-    for budget, first in ((512, 3), (1024, 4), (4096, 13)):
-        lengths = [len(each.snippet.resolved) for each in shorten(talk, "the part 3 or 4?", budget_tokens=budget)]
-        assert len(set(lengths[:first])) == len(set(lengths[first:])) == 1
-        assert lengths[first] < 0.8 * lengths[0]
-
-
-def test_no_step_of_a_run_takes_more_than_its_share_of_a_small_budget() -> None:
-    small, large = (shorten([hit(1, LOG)], "the part 3 or 4?", budget_tokens=budget) for budget in (600, 4096))
-    assert len(small[0].snippet.resolved) < most_chars(600) * 1.3 < len(large[0].snippet.resolved)
-
-
-def test_steps_of_a_run_are_shown_the_shorter_the_later_they_rank_and_by_the_root_of_a_budget() -> None:
-    run = [hit(n, LOG) for n in range(20)]
-
-    def lengths(budget: int) -> list[int]:
-        shown = [len(each.snippet.resolved) for each in shorten(run, "the part 3 or 4?", budget_tokens=budget)]
-        return [shown[0], shown[5], shown[15]]
-
-    for budget, root in ((10_000, 1.0), (2_500, 1.0), (1_600, 0.8), (900, 0.6)):
-        most = [min(chars * root, most_chars(budget)) for _, chars in SHOWN_CHARS]
-        assert all(
-            0.7 * at_most < length < 1.3 * at_most for length, at_most in zip(lengths(budget), most, strict=True)
-        )
-
-
-def test_of_a_large_budget_four_times_as_large_a_step_takes_half_the_share_and_of_a_small_one_a_sixth() -> None:
-    assert [most_chars(budget) for budget in (30, 600, 1_024, 4_096, 16_384)] == [20, 400, 640, 1_280, 2_560]
-
-
 def test_what_is_left_out_is_left_out_between_words_and_sentences_of_any_script() -> None:
     words = "incomprehensibilities " * 12 + "end. "
     text = what_matters(words * 20, ("end",), chars=600)
@@ -117,21 +86,6 @@ def test_a_record_in_one_line_is_taken_apart_between_its_fields() -> None:
     text = what_matters(record.replace('7, "color": "gray"', '7, "color": "violet"'), ("violet",), chars=300)
     assert "violet" in text
     assert len(text) < 700
-
-
-def test_of_a_long_step_that_says_nothing_of_the_question_the_beginning_is_shown() -> None:
-    advice = " ".join(f"Sentence number {n} says something about paint, wood and the weather." for n in range(60))
-    text = what_matters(advice, ("train",), chars=400)
-    assert advice.startswith(text.rstrip(" …"))
-    assert 200 < len(text) <= 420
-
-
-def test_no_fence_rule_or_ellipsis_is_shown_alone() -> None:
-    code = "\n".join(["---", "Mend it like this:", "```python", "seal(valve)", "```", "…", *LOG.split("\n")[1:], "```"])
-    shown = what_matters(code, ("valve",), chars=300, tail=2)
-    assert "seal(valve)" in shown
-    assert not any(line.strip() in ("```", "---", "…", "") for line in shown.split("\n"))
-    assert "…  …" not in shown
 
 
 @given(st.text(alphabet="ab \n.,;{}[]\"'1", max_size=3_000), st.integers(10, 400))

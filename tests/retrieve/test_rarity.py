@@ -1,7 +1,6 @@
 """The vector of a question: what all steps say counts little in it, counted where is searched."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,23 +39,6 @@ def found(store, query, *, embedder=EMBEDDER, trajectory=None):
 def test_a_word_weighs_the_more_the_fewer_steps_have_it():
     name, hobby = weights(["caroline", "pottery"], count=counting(100, caroline=90, pottery=2))
     assert 0 < name < hobby
-
-
-def test_a_word_that_no_step_has_weighs_as_the_others_on_average():
-    name, hobby, unknown = weights(["caroline", "pottery", "kiln"], count=counting(100, caroline=90, pottery=2))
-    assert unknown == pytest.approx((name + hobby) / 2)
-    assert weights(["kiln", "glaze"], count=counting(100)) == [1.0, 1.0]
-
-
-@pytest.mark.parametrize(("snippets", "having"), [(1, 1), (10, 1), (10, 9), (10, 10), (1_000, 3)])
-def test_a_word_weighs_a_power_of_its_inverse_document_frequency(snippets, having):
-    frequency = (having + 0.5) / (snippets - having + 0.5)
-    assert weights(["clay"], count=counting(snippets, clay=having)) == [pytest.approx(np.log(1 + 1 / frequency) ** 0.3)]
-
-
-def test_where_all_words_are_as_rare_the_vector_is_that_of_the_text():
-    vector = rare_words_first("pottery kiln", embedder=EMBEDDER, count=counting(10, pottery=1, kiln=1))
-    assert vector == pytest.approx(EMBEDDER.embed(["pottery kiln"])[0], abs=1e-6)
 
 
 @given(text=st.text(max_size=40))

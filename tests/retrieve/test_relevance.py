@@ -16,7 +16,7 @@ from stitch.core.ranking import SIMILARITY
 from stitch.errors import InputError, ModelError, SettingsError
 from stitch.lifecycle.selection import Selector
 from stitch.lm import LanguageModel
-from stitch.retrieve.relevance import ANSWERED, MEANT, RelevanceJudge, evidence_of, relevance
+from stitch.retrieve.relevance import RelevanceJudge, evidence_of, relevance
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion
 
 TEXTS = [
@@ -92,11 +92,6 @@ def test_a_chance_is_from_0_to_1(memory: Memory) -> None:
         memory.search(ANSWERABLE, min_relevance=1.5)
 
 
-def test_diverse_hits_have_their_chances(memory: Memory) -> None:
-    result = memory.search(ANSWERABLE, k=3, diverse=True)
-    assert all(hit.relevance is not None for hit in result)
-
-
 def test_the_past_is_judged_by_what_was_said_then(tmp_path: Path) -> None:
     with open_memory(tmp_path / "m", tenant="t") as memory:
         memory.add_many([{"role": "user", "content": text} for text in TEXTS], trajectory="x")
@@ -106,12 +101,6 @@ def test_the_past_is_judged_by_what_was_said_then(tmp_path: Path) -> None:
         past = memory.search(ANSWERABLE, trajectory="x", as_of="5")
     assert past[0].snippet.step == then[0].snippet.step == "0"
     assert (past.relevance or 0) > (now.relevance or 0)
-
-
-def test_an_empty_memory_holds_nothing_relevant(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        assert memory.search("anything").relevance == 0.0
-        assert memory.search("anything", min_relevance=0.0).nothing_relevant
 
 
 def hit(number: int, similarity: float) -> ScoredSnippet:
@@ -218,9 +207,3 @@ def test_what_is_more_alike_is_no_less_likely(
     closer = [each._replace(parts={SIMILARITY: each.similarity + more}) for each in hits]
     plain, nearer = (relevance(evidence_of(each, words, counts, near=0.5)) for each in (hits, closer))
     assert nearer.result >= plain.result
-
-
-def test_the_weights_are_those_of_features_that_are_there() -> None:
-    evidence = evidence_of([hit(0, 0.5)], [1], WordCounts(3, {1: 1}, {}), near=0.5)
-    assert ANSWERED.keys() == evidence.question_features.keys()
-    assert MEANT.keys() == evidence.hit_features.keys()

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from contracts.retriever import (
@@ -27,7 +26,6 @@ from stitch.core import (
     LabelInventory,
     LabelKind,
     LabelMerge,
-    LabelVocabulary,
     MemorySnippet,
     Ranking,
     Retriever,
@@ -35,7 +33,6 @@ from stitch.core import (
     SearchRequest,
     Selection,
 )
-from stitch.core.text_cache import forget_trajectory
 from stitch.errors import InputError
 from stitch.retrieve import (
     DenseRetriever,
@@ -45,7 +42,6 @@ from stitch.retrieve import (
     LocalFilterSelector,
     PieceCounter,
 )
-from stitch.retrieve.rank.similarity import Similarity
 
 COUNTER = PieceCounter()
 INVENTORY = LabelInventory(
@@ -91,26 +87,6 @@ def intent_retriever(
         inventories=lambda tenant, trajectory: inventory,
         counter=COUNTER,
     )
-
-
-def test_merges_are_applied_once_for_many_questions_until_something_is_erased() -> None:
-    applied = 0
-
-    class Watched(LabelInventory):
-        def vocabulary(self) -> LabelVocabulary:
-            nonlocal applied
-            applied += 1
-            return super().vocabulary()
-
-    merges = (LabelMerge(kind=LabelKind.EVENT_TYPE, alias="query", into="ask"),)
-    retriever = intent_retriever(choosing=IntentFilter(), inventory=Watched(merges=merges))
-    request = SearchRequest(query="What was the price?", tenant="a")
-    for _ in range(3):
-        retriever.search(request)
-    assert applied == 1
-    forget_trajectory("t", tenant="a")
-    retriever.search(request)
-    assert applied == 2
 
 
 class TestIntentRetriever(RetrieverContract, DensityContract):
@@ -223,25 +199,6 @@ def test_similarity_reads_what_the_filter_leaves_over() -> None:
     assert steps(rest, request)[0] == "1"
 
 
-def test_what_is_asked_for_counts_beside_the_whole_question_by_its_share_in_vectors_and_words() -> None:
-    request = SearchRequest(query="in the storm, where is the boat?", tenant="a")
-    ways = [
-        Similarity(embedder=EMBEDDER, lexical=LEXICAL, asked_share=share).query(request, asked="where is the boat?")
-        for share in (0.0, 0.5, 1.0)
-    ]
-    whole, both, asked = (way.vector for way in ways)
-    assert whole is not None
-    assert both is not None
-    assert asked is not None
-    assert both == pytest.approx((whole + asked) / np.linalg.norm(whole + asked), abs=1e-6)
-    assert not np.allclose(whole, both)
-    words = [way.words or {} for way in ways]
-    assert words[1] == pytest.approx({n: (words[0].get(n, 0) + words[2].get(n, 0)) / 2 for n in words[0]})
-    plain = Similarity(embedder=EMBEDDER).query(request)
-    assert plain.words is None
-    assert plain.vector == pytest.approx(whole)
-
-
 def test_why_not_names_the_lacking_label_and_the_change_that_admits_the_step() -> None:
     request = ASKED.model_copy(update={"k": 1})
     why = intent_retriever().why_not(request, step="4")
@@ -269,40 +226,6 @@ def test_why_not_of_an_unknown_step_is_an_error(trajectory: str | None) -> None:
     assert caught.value.hint
 
 
-class GrowingStore(ListStore):
-    """One in which another step comes right after the steps were counted for the first time."""
-
-    def count(self, tenant: str | None = None) -> int:
-        counted = super().count(tenant)
-        if tenant and not super().get(tenant, [snippet("the price", step="8").id]):
-            self.put([record(snippet(QUERY, step="8"))])
-        return counted
-
-
-def test_why_not_finds_a_step_although_others_come_meanwhile() -> None:
-    store = GrowingStore()
-    store.put([record(snippet(QUERY, step=str(n))) for n in range(3)] + [record(snippet("unlike", step="9"))])
-    why = intent_retriever(store, choosing=IntentFilter()).why_not(ASKED, step="9")
-    assert why.rank == 5
-
-
-def test_in_a_list_of_names_the_classes_of_names_count_once() -> None:
-    known = INVENTORY.model_copy(
-        update={"entity_types": {name: EntityTypeSummary(steps=2) for name in ("name", "place", "person")}}
-    )
-    kinds = (("name", "place", "person"), ("name",), ())
-    kept = [
-        snippet(f"The Blue Inn, {n}", step=str(n), intent=ContextualIntent(scope="day 1 itinerary", entity_types=own))
-        for n, own in enumerate(kinds)
-    ]
-    retriever = intent_retriever(stored(kept), inventory=known)
-    request = SearchRequest(query="Which inns came up for day 1?", tenant="a")
-    assert [hit.density for hit in retriever.search(request).hits] == [2.0, 2.0, 1.0]
-    trajectory = kept[0].trajectory
-    why = retriever.why_not(request.model_copy(update={"k": 1}), step="2", trajectory=trajectory)
-    assert why.lost_by == "density"
-
-
 def test_likely_labels_help_and_do_not_decide() -> None:
     intent = ContextualIntent(scope="day 1 itinerary")
     texts = ("Something for Oslo.", "It is $7.", "It is $7.", "In the order the city: what was the price, what was it?")
@@ -326,18 +249,6 @@ def test_likely_labels_help_and_do_not_decide() -> None:
     assert {hit.snippet.step for hit in counted[:2]} == {"2", "90"}
     why = likely.why_not(request.model_copy(update={"k": 1}), step="90", trajectory=hits[0].snippet.trajectory)
     assert (why.lost_by, why.lacking) == ("similarity", ())
-
-
-def test_a_fact_is_found_in_the_answer_to_the_question_that_names_the_thing() -> None:
-    kept = [
-        snippet("Is the Blue Door Inn well reviewed?", step="1").model_copy(update={"role": "user"}),
-        snippet("Most people leave it four of five.", step="2").model_copy(update={"role": "agent"}),
-        *(snippet(f"How rated is inn {n}?", step=str(n)).model_copy(update={"role": "user"}) for n in range(3, 9)),
-    ]
-    rated = intent_retriever(stored(kept), choosing=IntentFilter(entity_types=("rating",)))
-    assert steps(rated, SearchRequest(query="How is Blue Door Inn rated?", tenant="a", k=2)) == ["1", "2"]
-    plain = intent_retriever(stored(kept), choosing=IntentFilter())
-    assert steps(plain, SearchRequest(query="How old is Blue Door Inn?", tenant="a", k=9))[:2] == ["1", "2"]
 
 
 DAY_2 = IntentFilter(scopes=("day 2 itinerary",))
@@ -381,34 +292,3 @@ def test_where_density_stands_first_a_context_ends_with_it_unless_it_shall_be_fi
     assert len(ended.hits) > len(ended.context_hits)
     for filling in ({"min_share": 0.0}, {"ranking": Ranking.STRICT}):
         assert len(retriever.search(ASKED.model_copy(update=filling)).context_hits) == len(ended.hits)
-
-
-def test_why_not_says_of_no_label_that_a_step_carries_and_lacks_it() -> None:
-    kept = [
-        snippet("Is the Blue Door Inn well reviewed?", step="1").model_copy(
-            update={"role": "user", "intent": ContextualIntent(entity_types=("rating",))}
-        ),
-        snippet("Most people leave it four of five.", step="2").model_copy(update={"role": "agent"}),
-        *(snippet(f"How rated is inn {n}?", step=str(n)).model_copy(update={"role": "user"}) for n in range(3, 9)),
-    ]
-    rated = intent_retriever(stored(kept), choosing=IntentFilter(entity_types=("rating",)))
-    asked = SearchRequest(query="How is Blue Door Inn rated?", tenant="a", trajectory="trip", k=1)
-    why = rated.why_not(asked, step="2")
-    rating = Label(LabelKind.ENTITY_TYPE, "rating")
-    assert (why.rank, why.hit.matched, why.lacking) == (2, frozenset(), (rating,))
-    assert why.hit.parts["exchange_labels"] == 1.0
-    assert "labels of the other step of its exchange 1" in str(why)
-
-
-def test_a_speaker_who_is_named_is_found_among_steps_that_are_hardly_less_alike_than_the_first_ones() -> None:
-    said = "a boat was bought there on monday morning early"
-    ann = [snippet(said, step=str(n)).model_copy(update={"role": "ann"}) for n in range(1, 5)]
-    bo = [
-        snippet(text, step=step).model_copy(update={"role": "bo"})
-        for text, step in ((said, "0"), (f"{said} then", "9"))
-    ]
-    retriever = intent_retriever(stored([*ann, *bo]), choosing=IntentFilter())
-    request = SearchRequest(query=f"What did Bo buy, when {said}?", tenant="a", k=2)
-    assert steps(retriever, request) == ["0", "9"]
-    plain = HybridRetriever(store=stored([*ann, *bo]), embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
-    assert steps(plain, request) == ["0", "1"]

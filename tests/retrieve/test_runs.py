@@ -22,9 +22,9 @@ from stitch.core import (
 )
 from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSelector, PieceCounter, Pool, Scorer
 from stitch.retrieve.constants import CONSTANTS
-from stitch.retrieve.kinds import Kind, changes, failed, goal_of, kind_of
+from stitch.retrieve.kinds import Kind
 from stitch.retrieve.question.run_question import read_run_question
-from stitch.retrieve.rank.runs import Runs, runs, without_things
+from stitch.retrieve.rank.runs import Runs, runs
 from stitch.retrieve.rank.scorers import WEIGHTED, tells_of_runs
 from stitch.retrieve.rank.wording import phrase
 
@@ -88,15 +88,6 @@ def read(query: str, *similar: int) -> Runs:
     return found
 
 
-def test_goals_are_scopes_without_their_phases_and_setup_is_none() -> None:
-    assert [goal_of(scope) for scope in (f"{LAMP} / act", LAMP, "setup", None)] == [LAMP, LAMP, "", ""]
-    found = read("What was ordered?")
-    assert [goal.name for goal in found.named] == [LAMP, DOOR]
-    assert found.members == [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12]]
-    assert found.goals[0] == -1
-    assert found.openings == {1, 7}
-
-
 def test_a_call_its_result_and_what_follows_are_partners() -> None:
     found = read("What was ordered?")
     assert found.partners[2:7] == [[3], [2], [3], [6], [5]]
@@ -119,26 +110,6 @@ def test_calls_in_text_are_calls_and_what_is_said_after_them_is_their_result() -
     assert found.kinds == [
         Kind.USER, Kind.CALL, Kind.RESULT, Kind.CALL, Kind.RESULT, Kind.AGENT, Kind.USER,
     ]  # fmt: skip
-
-
-def test_labels_say_what_a_step_is_where_its_fields_do_not() -> None:
-    assert kind_of(step(1, "assistant", "open it", events=("call tool",))) is Kind.CALL
-    assert kind_of(step(1, "user", "4 passed", events=("success",), origin=Origin.USER)) is Kind.RESULT
-    assert kind_of(step(1, "assistant", "be brief", scope="setup")) is Kind.SETUP
-
-
-def test_a_call_changes_something_by_its_label_or_by_the_name_of_its_tool() -> None:
-    named = [changes(call(1, "x", LAMP, tool=tool)) for tool in ("order_part", "shop.get_part", "search")]
-    assert named == [True, False, False]
-    labeled = [step(1, "assistant", "x", tools=("part",), events=(event,)) for event in ("book", "read", "say")]
-    assert [changes(each) for each in labeled] == [True, False, True]
-
-
-def test_what_failed_is_told_by_its_label_or_by_its_words() -> None:
-    told = ("Error: no such part", "ValueError: x", "part found", "Unfortunately that is out.")
-    assert [failed(result(1, text, LAMP)) for text in told] == [True, True, False, True]
-    assert not failed(step(1, "tool", "0 errors", events=("success",)))
-    assert failed(step(1, "tool", "[]", events=("empty",)))
 
 
 def test_few_calls_among_much_talk_are_no_run() -> None:
@@ -167,12 +138,6 @@ class TestScorersOfRuns(ScorerContract):
         return pool_of(QUERIES.get(name, "What was ordered for the lamp?"), candidates(2, 9, of=(*RUN, *shelf)))
 
 
-@pytest.mark.parametrize("query", ["What was he called?", "Was it ever tried?", "Was it called off?"])
-def test_what_is_called_or_tried_is_no_call(query: str) -> None:
-    assert not read_run_question(query).calls
-    assert read_run_question("What happened when we tried that?").calls
-
-
 REQUESTS = (
     user(0, "The kettle ORD-1 came in pieces.", "kettle"),
     user(1, "The cup ORD-2 arrived broken, it came in pieces.", "cup"),
@@ -194,36 +159,6 @@ def test_a_request_is_of_the_kind_whose_words_the_most_alike_ones_share() -> Non
     assert told[2] > told[4]
     assert told[3] > told[4]
     assert told[5] == 0.0
-
-
-def test_numbers_and_identifiers_tell_of_no_kind() -> None:
-    same_order = (user(0, "Send the lamp ORD-2.", "a"), user(1, "Send ORD-2 on.", "b"), user(2, "ORD-2", "c"))
-    told = kinds("I want ORD-2 to be sent on.", 0, of=(*same_order, call(3, "find_part(x)", "c")))
-
-    assert told[0] > 0.0
-    assert told[2] == 0.0
-
-
-def test_a_task_is_compared_without_the_names_of_things_that_results_give() -> None:
-    named = result(6, '{"id": "o-9", "name": "Red Globe Lamp", "note": "mended before"}', LAMP)
-    pool = pool_of("x", candidates(of=(*RUN[:6], named)))
-    assert without_things("Please have the red lamp of o-9 mended again, and the door", pool) == (
-        "Please have the of mended again and the door"
-    )
-    assert without_things("the red lamp", pool) == "the red lamp"
-
-
-def test_an_opening_that_labels_name_is_one_wherever_it_stands() -> None:
-    of = (*RUN, step(13, "planner", "The shelf leans.", scope="mend the shelf", events=("state task",)))
-    found = runs(pool_of("What was ordered?", candidates(of=of)))
-    assert found is not None
-    assert found.openings == {1, 7, 13}
-
-
-def test_a_goal_that_labels_open_makes_a_run_of_few_calls() -> None:
-    talk = tuple(said(n, "We talk of lamps.", LAMP) for n in range(20))
-    opened = step(20, "user", "Mend it.", events=("state task",), origin=Origin.USER)
-    assert runs(pool_of("lamps?", candidates(of=(*talk, opened)))) is not None
 
 
 def retriever(*steps: MemorySnippet, pool: int = 400) -> IntentRetriever:
@@ -313,21 +248,6 @@ def test_what_a_question_asks_of_runs(query: str, asks: set[str]) -> None:
     assert asks <= {name for name in flags if getattr(found, name)}
 
 
-@pytest.mark.parametrize(
-    "query", ["What did the agent ask for?", "What did Raj want looked up before?", "Why did the run call find_part?"]
-)
-def test_what_an_agent_asked_for_and_what_was_wanted_of_it_are_no_requests(query: str) -> None:
-    assert not read_run_question(query).requests
-
-
-@pytest.mark.parametrize("query", ["Which class is BK-1000 booked in?", "How much is still to be paid for the house?"])
-def test_how_something_is_now_asks_for_no_call_whatever_verb_it_has(query: str) -> None:
-    asked = read_run_question(query)
-    assert not asked.action
-    assert not asked.calls
-    assert read_run_question(query.replace("is", "was")).action
-
-
 def test_what_somebody_wanted_is_what_opens_the_goal_that_names_them_only_later() -> None:
     run = (
         user(1, "Hi, the lamp that I bought is broken.", LAMP),
@@ -344,11 +264,6 @@ def test_what_somebody_wanted_is_what_opens_the_goal_that_names_them_only_later(
     for who, opens in (("Ann Bell", "1"), ("Bo Hill", "6")):
         asked = SearchRequest(query=f"What did {who} contact us about?", tenant="a", k=1)
         assert [hit.snippet.step for hit in retriever(*run).search(asked).hits] == [opens]
-
-
-def test_identifiers_are_known_by_their_form() -> None:
-    asked = read_run_question("How does ORD-7214 of cust_003 stand, and 20231105, but not day 1 or well-known things?")
-    assert asked.identifiers == ("ord-7214", "cust_003", "20231105")
 
 
 @given(st.text(max_size=200))
@@ -368,17 +283,3 @@ def test_whatever_a_question_asks_at_once_its_hits_are_in_the_order_of_their_par
     of = (*RUN, user(20, "The shelf leans.", "mend the shelf"), call(21, "find_part(x)", "mend the shelf"))
     found = ranked(pool_of(query, candidates(2, 9, of=of), of_runs=True))
     assert [hit.snippet.step for hit in sorted(found, key=WEIGHTED.key)] == [hit.snippet.step for hit in found]
-
-
-@given(st.lists(st.sampled_from(["all", "of", "the", "shelves", "mended", "now"]), max_size=6))
-def test_who_says_again_what_was_said_in_a_run_finds_it_though_it_sounds_like_a_task(words: list[str]) -> None:
-    text = " ".join(["I want it mended, please", *words])
-    opened = [
-        step(n, "user", f"Shelf {n} leans.", scope=f"goal {n}", events=("state task",), origin=Origin.USER)
-        for n in range(20, 60)
-    ]
-    found = retriever(*RUN, *opened, said(60, text, "goal 20"), pool=12).search(
-        SearchRequest(query=text, tenant="a", k=3)
-    )
-    assert found.hits[0].snippet.step == "60"
-    assert found.hits[0].parts["verbatim"]

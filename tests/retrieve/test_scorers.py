@@ -107,14 +107,6 @@ def test_an_apostrophe_of_either_form_is_the_same_sign(asked: str, text: str, sa
     assert repeater(words(asked), constants=CONSTANTS)(text) is same
 
 
-def test_one_or_two_words_repeat_nobody() -> None:
-    assert not repeater(["blue", "inn"], constants=CONSTANTS)("blue inn")
-    three = repeater(["blue", "door", "inn"], constants=CONSTANTS)
-    assert [three(f"the blue {between} door inn") for between in ("", "a b c d e f", "a b c d e f g")] == [
-        True, True, False,
-    ]  # fmt: skip
-
-
 def retriever(texts: list[str], *, scope: str, without: str = "") -> IntentRetriever:
     """One over steps of which all but the last are in a scope that was left and taken up again."""
     store = ListStore()

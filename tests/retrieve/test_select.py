@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts.selector import INVENTORY, SelectorContract
+from contracts.selector import SelectorContract
 from stitch.core import (
     EntityTypeSummary,
     FilterSelector,
@@ -113,17 +113,6 @@ def test_what_is_asked_for_is_no_clause_that_says_where_to_look(query: str) -> N
     assert read_question(query).context == ""
 
 
-def test_scopes_that_the_question_does_not_tell_apart_are_all_left_out() -> None:
-    alike = inventory(*(scope(f"bus {name}", "Oslo") for name in "abcdefgh"), scope("hotel"))
-    assert not select("In the request where the city is Oslo, what was the fare?", alike).intent_filter
-
-
-def test_two_equally_good_scopes_are_both_chosen() -> None:
-    alike = inventory(*(scope(f"bus {name}", "Oslo") for name in "ab"), scope("hotel"), scope("car"))
-    chosen = select("In the request where the city is Oslo, what was the fare?", alike).intent_filter
-    assert chosen.scopes == ("bus a", "bus b")
-
-
 def test_a_name_within_a_longer_one_is_not_read_for_itself() -> None:
     cities = inventory(scope("bus", "New York"), scope("bus 2", "York"), scope("hotel"), scope("car"))
     asked = "In the request where the city is {}, what was the fare?"
@@ -136,12 +125,6 @@ def test_a_name_tells_where_at_most_half_of_the_scopes_hold_it() -> None:
     asked = "For the trip to Oslo, what was the fare?"
     assert select(asked, inventory(*half)).intent_filter.scopes == ("bus a", "bus b")
     assert not select(asked, inventory(*half, scope("bus c", "Oslo"))).intent_filter
-
-
-def test_one_scope_tells_nothing() -> None:
-    assert not select(
-        "In the request where the city is Oslo, what was it?", inventory(scope("a", "Oslo"))
-    ).intent_filter
 
 
 def test_a_resumed_scope_is_chosen_by_its_name_and_the_name_is_not_searched_again() -> None:
@@ -180,11 +163,6 @@ def test_a_question_for_a_list_licenses_the_class_of_what_is_listed_without_a_sc
     assert (chosen.scopes, chosen.entity_types) == ((), ("city",))
 
 
-def test_the_operation_that_the_question_names_is_chosen_beside_the_scope() -> None:
-    assert select("In the request where the city is Oslo, what did I decide?").intent_filter.event_types == ("decide",)
-    assert select("In the request where the city is Oslo, what was chosen?").intent_filter.event_types == ("decide",)
-
-
 def test_labels_are_weighed_where_the_question_describes_a_scope_and_counted_where_it_names_one() -> None:
     assert select("In the request where the city is Oslo, what was the fare?").likely
     assert select("In the request where the city is Bergen, what was the fare?").likely
@@ -193,56 +171,12 @@ def test_labels_are_weighed_where_the_question_describes_a_scope_and_counted_whe
     assert not select("In the fix for the login timeout, what failed?", bugs).likely
 
 
-@pytest.mark.parametrize(
-    ("asked", "chosen"),
-    [
-        ("what was the number of travelers?", {"quantity", "seat"}),
-        ("what was the name of the inn?", {"name", "place", "person"}),
-        ("what was the start date?", {"date", "day"}),
-        ("what was the genre?", {"name", "place", "person"}),
-        ("what was the price?", {"price"}),
-        ("how was it?", set()),
-    ],
-)
-def test_likely_labels_hold_the_classes_that_what_is_asked_for_may_be_taken_for(asked: str, chosen: set[str]) -> None:
-    kinds = ("quantity", "name", "place", "person", "date", "day", "price", "time")
-    known = inventory(scope("a", "Oslo"), scope("b"), entity_types=kinds).model_copy(
-        update={
-            "entity_types": {
-                **{kind: EntityTypeSummary(steps=3) for kind in kinds},
-                "seat": EntityTypeSummary(steps=3, values=("2 seats", "one seat", "window")),
-                "song": EntityTypeSummary(steps=3, values=("2 songs", "all on me", "my way")),
-                "rating": EntityTypeSummary(steps=3, values=("2 stars",)),
-            }
-        }
-    )
-    assert set(select(f"In the request where the city is Oslo, {asked}", known).intent_filter.entity_types) == chosen
-
-
 def test_merged_labels_are_chosen_under_the_name_they_read_as() -> None:
     merged = BUSES.model_copy(
         update={"merges": (LabelMerge(kind=LabelKind.ENTITY_TYPE, alias="ticket fare", into="price"),)}
     )
     selection = select("In the request where the city is Oslo, what was the ticket fare?", merged)
     assert selection.intent_filter.entity_types == ("price",)
-
-
-def test_merged_scopes_are_chosen_under_the_name_they_read_as() -> None:
-    merged = BUSES.model_copy(update={"merges": (LabelMerge(kind=LabelKind.SCOPE, alias="bus 2", into="hotel"),)})
-    assert select("In the request where the city is Oslo, what was it?", merged).intent_filter.scopes == ("hotel",)
-
-
-def test_reasons_quote_the_question() -> None:
-    selection = select("In the bus request where the city is Oslo, what was the fare?")
-    assert selection.reasons[0].startswith("likely scope 'bus 2': the question says 'oslo'")
-
-
-def test_many_inventories_may_be_asked_in_turn() -> None:
-    selector = LocalFilterSelector()
-    request = SearchRequest(query="What did the hotel for day 1 cost?", tenant="a")
-    for number in range(40):
-        named = INVENTORY.model_copy(update={"steps": 13 + number})
-        assert selector.select(request, named).intent_filter.scopes == ("day 1 itinerary",)
 
 
 @pytest.mark.parametrize(
@@ -266,29 +200,12 @@ def test_one_fact_of_a_thing_that_was_named_licenses_its_class_without_a_scope(
         assert not licensed(query, known), query
 
 
-def test_a_question_that_says_afterwards_that_it_wants_all_of_them_is_a_list() -> None:
-    debate = inventory(scope("a"), scope("b"), entity_types=("citation",))
-    for query in (
-        "Which evidence did the first speaker use? List its names, separated by semicolons.",
-        "Which sources were cited? Name all of them.",
-    ):
-        assert select(query, debate).intent_filter.entity_types == ("citation",), query
-    assert not licensed("Which evidence was shown first?", debate)
-
-
 def test_what_is_a_thing_in_the_question_is_no_operation() -> None:
     buses = inventory(scope("bus", "Oslo"), scope("hotel"), event_types=("book", "report result"))
     where = "In the request where the city is Oslo,"
     assert not select(f"{where} what was the price of the booking?", buses).intent_filter.event_types
     assert select(f"{where} which seat was booked?", buses).intent_filter.event_types == ("book",)
     assert not select(f"{where} what was in the report?", buses).intent_filter.event_types
-
-
-def test_a_number_of_things_is_a_quantity_and_not_any_number() -> None:
-    known = inventory(scope("bus", "Oslo"), scope("b"), entity_types=("quantity", "number", "main number", "phone"))
-    where = "In the request where the city is Oslo,"
-    assert select(f"{where} what was the number of seats?", known).intent_filter.entity_types == ("quantity",)
-    assert select(f"{where} what was the phone number of the inn?", known).intent_filter.entity_types == ("phone",)
 
 
 def test_a_rare_act_of_arguing_is_chosen_without_a_scope_and_a_frequent_one_only_beside_one() -> None:
@@ -300,13 +217,6 @@ def test_a_rare_act_of_arguing_is_chosen_without_a_scope_and_a_frequent_one_only
     bus = BUSES.model_copy(update={"event_types": {"attack": 40}})
     beside = select("In the request where the city is Oslo, which evidence was brought against it?", bus)
     assert beside.intent_filter.event_types == ("attack",)
-
-
-def test_a_frequent_act_of_arguing_is_chosen_where_the_class_of_a_list_narrows_the_search() -> None:
-    debate = inventory(entity_types=("citation",)).model_copy(update={"event_types": {"attack": 40}})
-    listed = select("Which evidence was brought up against the first claim? Separate names by semicolons.", debate)
-    assert listed.intent_filter.event_types == ("attack",)
-    assert not licensed("List the objections that were raised against the first claim.", debate)
 
 
 DAYS = inventory(
@@ -346,22 +256,6 @@ def test_in_a_scope_things_of_a_class_without_known_values_are_listed_by_their_n
     assert selection.lists_names == ("name" in chosen)
 
 
-def test_without_a_scope_a_list_is_of_its_class_alone() -> None:
-    selection = select("List all inns that came up.", DAYS)
-    assert (selection.intent_filter.entity_types, selection.lists_names) == (("inn",), False)
-    assert not licensed("Which inns came up?", DAYS)
-
-
-def test_a_few_words_that_scopes_have_in_common_license_none_of_them() -> None:
-    kitchen = inventory(
-        scope("new coffee recipe", "French press", terms=("coffe", "recip")),
-        scope("recommendations", "French", terms=("coffe", "tea")),
-        scope("clean", terms=("press", "water", "clean")),
-    )
-    asked = "For the water in my French press, did I switch to more of it, or less?"
-    assert select(asked, kitchen).intent_filter.scopes == ()
-
-
 @pytest.mark.parametrize(
     ("query", "chosen"),
     [
@@ -378,11 +272,6 @@ def test_what_is_asked_for_may_be_carried_under_another_class(query: str, chosen
     types |= {"seats": EntityTypeSummary(steps=3, values=("2 seats", "a2", "b7"))}
     known = inventory(scope("a", "Oslo"), scope("b", "Bergen")).model_copy(update={"entity_types": types})
     assert select(f"In the request where the city is Oslo, {query}", known).intent_filter.entity_types == chosen
-
-
-def test_of_many_classes_that_fit_what_is_asked_for_the_two_that_fit_best_are_chosen() -> None:
-    known = inventory(scope("a"), scope("b"), entity_types=("total price", "room price", "price", "ticket price"))
-    assert select("What was the price?", known).intent_filter.entity_types == ("price", "room price")
 
 
 @pytest.mark.parametrize(

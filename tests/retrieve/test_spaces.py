@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,26 +66,3 @@ def test_a_space_brought_up_to_date_is_the_one_made_anew(told: list[LabelInvento
         fresh = LabelSpace(counts=many)
         fresh.update(inventory)
         assert read(space) == read(fresh)
-
-
-def test_the_fewer_scopes_have_something_the_more_it_tells() -> None:
-    space = LabelSpace(counts=many)
-    scopes = [ScopeSummary(name=name, trajectory="t", spans=((0, 1),), steps=2) for name in ("a", "b", "c")]
-    space.update(LabelInventory(scopes=tuple(scopes)))
-    assert [space.telling(set(range(count))) for count in range(4)] == pytest.approx(
-        [0.0, math.log(4), math.log(2), math.log(4 / 3)]
-    )
-
-
-def test_scopes_stand_by_the_first_trajectory_that_has_them_and_by_where_they_begin_in_it() -> None:
-    begins = {"a": {"inn": 4, "day 2": 0, "day 1": 2}, "b": {"museum": 0, "inn": 1, "day 1": 0}}
-    scopes = tuple(
-        ScopeSummary(name=name, trajectory=trajectory, spans=((first, 9),), steps=2)
-        for trajectory, own in begins.items()
-        for name, first in own.items()
-    )
-    space = LabelSpace(counts=many)
-    space.update(LabelInventory(scopes=scopes))
-    assert [space.names[number] for number in space.in_order(space.names)] == ["day 2", "day 1", "inn", "museum"]
-    space.forget_trajectory("a")
-    assert [space.names[number] for number in space.in_order(space.names)] == ["day 1", "museum", "inn"]

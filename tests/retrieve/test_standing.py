@@ -39,19 +39,6 @@ def test_a_preference_counts_less(text: str) -> None:
     assert gain(text) == CONSTANTS.preference < CONSTANTS.standing
 
 
-@pytest.mark.parametrize("text", ["It was always raining there.", "She prefers tea.", "The report is ready."])
-def test_what_is_merely_told_counts_nothing(text: str) -> None:
-    assert gain(text) == 0.0
-
-
-@pytest.mark.parametrize(
-    "asked",
-    ["Could you draft a letter?", "Any tips for the trip?", "I'm planning a dinner.", "Which one should I take?"],
-)
-def test_wishes_ask_for_help_too(asked: str) -> None:
-    assert gain("Always keep it short.", asked=asked) > 0
-
-
 @pytest.mark.parametrize("asked", ["When did she arrive?", "What did the hotel cost?", "Who called on Monday?"])
 def test_what_was_said_or_done_is_asked_for_without_instructions(asked: str) -> None:
     assert gain("Always keep it short.", asked=asked) == 0.0

@@ -57,20 +57,6 @@ def test_a_question_about_what_was_done_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
-    [
-        ("I'd like to know this: why was it refused?", "why was it refused?"),
-        ("Please tell me: what failed.", "what failed."),
-        ("Could you remind us, who paid?", "who paid?"),
-        ("Give me the hub in place of the dock.", "Give me the hub in place of the dock."),
-        ("Remind me", "Remind me"),
-    ],
-)
-def test_courtesies_are_no_part_of_what_is_asked(text: str, asked: str) -> None:
-    assert asked_of_memory(text) == asked
-
-
-@pytest.mark.parametrize(
     "frame", ["Please tell me: {}", "I'd like to know, {}", "Do you remember {}", "Hey, could you tell me {}"]
 )
 def test_a_question_is_read_alike_behind_a_courtesy(frame: str) -> None:

@@ -12,10 +12,9 @@ from stitch import open_memory
 from stitch.core import MemorySnippet, Piece, ScoredSnippet, Trust
 from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.recalled import is_recalled
-from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.themes.constants import THEME_CONSTANTS
 from stitch.retrieve.themes.page import Placed, fit_page
-from stitch.retrieve.themes.pieces import Part, Reading, Sentences, _monotone, _of_stretches
+from stitch.retrieve.themes.pieces import Reading
 from stitch.retrieve.themes.wording import Wording, folded
 
 COUNTER = PieceCounter()
@@ -55,28 +54,6 @@ def test_lines_of_a_theme_stand_together_and_in_the_order_in_which_they_happened
         "<step 4 Ada>fourth",
         "</memory>",
     ]
-
-
-@pytest.mark.parametrize(("lines", "named"), [(1, False), (2, False), (3, True)])
-def test_a_theme_of_two_lines_is_not_named(lines: int, named: bool) -> None:
-    pieces = [placed(f"Line {n}.", str(n), n, theme="kites") for n in range(lines)]
-    assert ("<theme" in fit_page(pieces, budget_tokens=500, counter=COUNTER).text) == named
-
-
-def test_names_are_asked_for_once_and_of_themes_of_several_lines_alone() -> None:
-    asked: list[str] = []
-
-    def name_of(theme: str) -> str:
-        asked.append(theme)
-        return {"t1": "kites"}.get(theme, "")
-
-    pieces = [
-        placed(f"Line {n}.", str(n), n, theme=theme) for n, theme in enumerate(["t1", "t2", "t1", *["t3"] * 3, "t1"])
-    ]
-    whole = fit_page(pieces, budget_tokens=500, counter=COUNTER, name_of=name_of)
-    assert whole.text.count("<theme ") == whole.text.count("<theme kites>") == 1
-    assert "t2" not in asked
-    assert sorted(asked) == ["t1", "t3"]
 
 
 def test_sentences_of_a_step_stand_on_one_line_with_a_sign_where_something_is_left_out() -> None:
@@ -148,34 +125,6 @@ def test_what_is_said_in_the_same_words_stands_once_with_all_the_steps_that_say_
     assert len(page.ids) == 6
 
 
-def test_the_day_is_said_as_in_the_lines_of_steps_without_a_clock_and_what_tells_no_day_as_it_is() -> None:
-    times = [
-        1_700_000_000.0,
-        1_700_000_060.0,
-        "1:56 pm on 8 May, 2023",
-        "2023/05/08 (Mon) 20:24",
-        "Tuesday",
-        "Tuesday",
-        None,
-        1_777_000_000.0,
-    ]
-    page = fit_page(
-        [placed(f"text {n}", str(n), n, happened=time) for n, time in enumerate(times)],
-        budget_tokens=500,
-        counter=COUNTER,
-    )
-    assert [line.partition(">")[0] for line in page.text.splitlines()[1:-1]] == [
-        "<step 0 Ada on 14 Nov 2023 in x",
-        "<step 1 Ada",
-        "<step 2 Ada on 8 May",
-        "<step 3 Ada",
-        "<step 4 Ada on Tuesday",
-        "<step 5 Ada",
-        "<step 6 Ada",
-        "<step 7 Ada on 24 Apr 2026",
-    ]
-
-
 def test_what_is_trusted_least_says_so() -> None:
     page = fit_page([placed("x", "a", 1, trust=Trust.LOW)], budget_tokens=500, counter=COUNTER)
     assert "<step 1 Ada on 14 Nov 2023 in x low trust>x\n" in page.text
@@ -201,16 +150,6 @@ def test_a_context_by_themes_is_known_again_where_it_comes_back(tmp_path: Path) 
     assert is_recalled(context)
 
 
-def test_no_step_counts_less_than_one_that_stands_below_it() -> None:
-    hits = [
-        ScoredSnippet(snippet(str(place), place), frozenset(), {"similarity": score}, score)
-        for place, score in enumerate((0.2, 0.6, 0.1))
-    ]
-    assert _monotone(hits) == [0.6, 0.6, 0.1]
-    high = [hits[0]._replace(parts={"similarity": 4.0}), hits[1]._replace(parts={"similarity": 2.0, "density": 3.0})]
-    assert _monotone(high) == [1.0, 0.5]
-
-
 def test_words_are_found_by_their_beginnings_and_rare_ones_tell_more() -> None:
     texts = [folded(text) for text in ("She adopted a dog.", "A dog barks.", "The dog (a brown one) sleeps.", "Rain.")]
     wording = Wording("Which dogs were adopted?", texts)
@@ -219,55 +158,10 @@ def test_words_are_found_by_their_beginnings_and_rare_ones_tell_more() -> None:
     assert sleeps > 0
 
 
-def test_words_that_questions_are_built_with_tell_less_than_others_and_what_all_say_hardly_anything() -> None:
-    texts = [folded(text) for text in ("Was it you?", "A harbor.", "A boat.", "A boat.", "A boat.", "A boat.")]
-    built, harbor, boat = Wording("Was the harbor for a boat?", texts).each(texts)[:3]
-    assert 0 < built < harbor / 2
-    every = [folded(f"A boat {n}, harbor." if n else "A boat.") for n in range(10)]
-    rare, common = (Wording(f"The {word}?", [*every, folded("kiln")]).said(folded(word)) for word in ("kiln", "boat"))
-    assert 0 < common < rare / 10
-    assert harbor > boat
-
-
 def test_words_of_other_scripts_are_found_inside_longer_ones() -> None:
     texts = [folded("我喜欢绿茶和咖啡"), folded("今天下雨")]
     wording = Wording("绿茶", texts)
     assert wording.said(texts[0]) > 0 == wording.said(texts[1])
-
-
-def test_steps_of_stretches_count_what_their_places_were_lent_and_none_above_the_very_first() -> None:
-    parts = [(1.0, 0.9), (1.0, 0.6), (0.5, 0.1), (0.125, 0.3), (0.0, 0.2)]
-    hits = [
-        ScoredSnippet(snippet(str(n), n), frozenset(), {BESIDE: worth, "similarity": score}, score)
-        for n, (worth, score) in enumerate(parts)
-    ]
-    assert _of_stretches(hits) == [0.9, 0.6, 0.6, pytest.approx(0.3), 0.0]
-    assert _of_stretches(hits[:2]) == [0.9, 0.6]
-
-
-def test_sentences_are_read_when_they_are_asked_for_and_those_alone() -> None:
-    counted, looked_at = list[str](), list[int]()
-
-    def count(text: str) -> int:
-        counted.append(text)
-        return len(text.split())
-
-    def bearing(number: int) -> int:
-        looked_at.append(number)
-        return 1
-
-    found = Sentences(
-        [Part(0, 0, 0.9), Part(1, 0, 0.8), Part(0, 1, 0.7), Part(0, 2, 0.7)],
-        apart=[["Hello there.", "It rained in Lima.", "Bye."], ["She sails."]],
-        bearing=bearing,
-        count=count,
-    )
-    assert (counted, looked_at) == ([], [])
-    assert (found[0].text, found[0].number, found[0].tokens) == ("It rained in Lima.", 1, 4)
-    assert [each.text for each in found[2:]] == ["Hello there.", "Bye."]
-    assert (looked_at, len(counted)) == ([0], 3)
-    assert found[1].text == "She sails."
-    assert looked_at == [0]
 
 
 def hit(step: str, role: str, **parts: float) -> ScoredSnippet:
