@@ -80,8 +80,3 @@ def test_what_can_be_long_comes_whole_or_in_pages(
             break
         page = asked(memory, operation, **fields, limit=1, after=page.next)
     assert told == {name: whole[name] for name in lists}
-
-
-def test_a_timeline_that_goes_on_need_not_tell_the_scopes_again(memory: Memory) -> None:
-    told = asked(memory, "timeline", trajectory="trip", limit=1, after="0", scopes=False)
-    assert (told.scopes, [each.step for each in told.steps]) == ((), ["1"])

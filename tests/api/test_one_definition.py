@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from stitch.api import labeling_models, listing_models, maintenance_models, models, theme_models
-from stitch.core import Decision, KeptTrajectory, Piece, ScopeSummary, Statement, Theme
+from stitch.core import Decision, Piece, ScopeSummary, Statement, Theme
 from stitch.core.snippets import EntityTypeSummary
 from stitch.journal import Entry
 from stitch.lifecycle.backup import BackedUp
@@ -50,11 +50,3 @@ def test_a_field_that_one_of_both_gets_the_other_gets_too(
     fields = set(getattr(value, "_fields", None) or value.model_fields)
     assert set(told.model_fields) - besides == fields - unsaid
     assert unsaid <= fields
-
-
-def test_what_is_told_of_a_value_is_what_it_says_of_itself() -> None:
-    kept = KeptTrajectory("trip", steps=2, began=1.0, ended=3.0)
-    row = listing_models.TrajectoryRow.made_of(kept, trajectory=str(kept))
-    assert row.model_dump() == {"trajectory": "trip", "steps": 2, "began": 1.0, "ended": 3.0}
-    with pytest.raises(AttributeError):
-        theme_models.ThemeRow.made_of(kept)

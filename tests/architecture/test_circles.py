@@ -93,14 +93,3 @@ def test_no_rooms_import_each_other_in_a_circle(graph):
     for name, wanted in graph.items():
         rooms[room(name)] |= {room(other) for other in wanted} - {room(name)}
     assert list(circles(rooms)) == []
-
-
-def test_a_circle_is_found_that_is_closed_inside_a_function():
-    texts = {
-        "stitch.a": "from stitch import b",
-        "stitch.b": "def f():\n    if True:\n        from stitch.c import g",
-        "stitch.c": "import stitch.a",
-        "stitch.d": "from stitch.a import x\nif TYPE_CHECKING:\n    from stitch import d",
-    }
-    graph = {name: imports_of(name, text, texts) for name, text in texts.items()}
-    assert list(circles(graph)) == [{"stitch.a", "stitch.b", "stitch.c"}]

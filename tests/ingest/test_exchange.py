@@ -123,18 +123,6 @@ def test_an_interrupted_import_is_taken_up(world_type: Make, count: int, cut: in
     there.journal.close()
 
 
-def test_an_import_says_how_many_steps_could_not_be_stored_here(worlds: Make, steps: Make) -> None:
-    there, here = worlds(), worlds()
-    there.add(*steps(3))
-    there.labeler.fail_next(ReplyError("broken on purpose"))
-    there.add(*steps(2), trajectory="failed there")
-    here.store.fail_next(StoreError("broken on purpose"))
-    found = imported(here, exported(there))
-    assert (found.steps, found.failed) == (5, 3)
-    here.ingestor.retry()
-    assert imported(here, exported(there)).failed == 0
-
-
 @settings(max_examples=settings().max_examples // 2)
 @given(st.lists(st.tuples(NOT_WORDS, st.none() | st.floats(allow_nan=False, allow_infinity=False) | NOT_WORDS,
                           st.dictionaries(NOT_WORDS, st.recursive(st.none() | st.integers() | NOT_WORDS, st.lists))),
@@ -210,17 +198,3 @@ def test_labels_claim_no_more_trust_than_the_words_they_took(worlds: Make, claim
     assert imported(here, [json.dumps(row) for row in rows]).steps == 2
     trusts = [entry.labels.trust.value for entry in here.journal.entries("a", "t") if entry.labels]
     assert trusts == ["low", "low"]
-
-
-def test_a_memory_with_retired_and_corrected_steps_comes_over_with_what_labeling_remembers(
-    worlds: Make, steps: Make
-) -> None:
-    there, here = worlds(), worlds()
-    there.add(*steps(4))
-    retire(there.ingestor, select(there.ingestor, Selector(trajectory="t", step="s1"), tenant="a"), tenant="a", at=9.0,
-           reason="old")  # fmt: skip
-    correct(there.ingestor, tenant="a", trajectory="t", step="s2", at=7.0, by="ann", labels={"scope": "day 9"})
-    there.add(*steps(2, start=4))
-    lines = exported(there)
-    assert imported(here, lines).rejections == ()
-    assert exported(here) == lines

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from doubles.labeling import ScriptedLabeler
@@ -119,43 +118,3 @@ def test_what_is_erased_before_its_vector_came_stays_erased(worlds: Make, steps:
     world.ingestor.flush()
     assert sorted(record.snippet.step for record in world.store.records.values()) == ["s0", "s2"]
     assert (states(world), without_vectors(world)) == (["stored"] * 2, 0)
-
-
-def test_what_is_corrected_before_its_vector_came_gets_that_of_what_it_says_now(
-    worlds: Make, steps: Make, slow: SlowEmbedder
-) -> None:
-    world = after(worlds, slow)
-    world.add(*steps(2))
-    assert slow.begun.wait(60)
-    entry = world.journal.entry("a", "t", "s1")
-    right = entry.step.model_copy(update={"content": "Something else entirely."})
-    world.ingestor.correct("a", "t", corrected=lambda: (entry, right, entry.labels), at=2000.0, by="somebody")
-    slow.let.set()
-    world.ingestor.flush()
-    record = next(record for record in world.store.records.values() if record.snippet.step == "s1")
-    assert record.snippet.text == "Something else entirely."
-    assert np.allclose(record.vector, HashingEmbedder(16).embed([record.snippet.resolved])[0], atol=0.6)
-    assert record.vector.any()
-    assert states(world) == ["stored"] * 2
-
-
-def test_closing_without_finishing_waits_for_one_piece_and_leaves_the_rest_to_the_next(
-    worlds: Make, steps: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(following, "PIECE_STEPS", 2)
-    embedder = SlowEmbedder()
-    world = after(worlds, embedder, tmp_path / "j")
-    world.add(*steps(6))
-    assert embedder.begun.wait(60)
-    closing = threading.Thread(target=world.ingestor.close, kwargs={"finish": False})
-    closing.start()
-    while not world.ingestor.vectors._closed:
-        closing.join(0.001)
-    embedder.let.set()
-    closing.join(60)
-    world.store.reopen()
-    again = after(worlds, SlowEmbedder(let=True), tmp_path / "j", store=world.store)
-    assert sorted(states(again)) == ["labeled"] * 4 + ["stored"] * 2
-    again.ingestor.recover()
-    again.ingestor.flush()
-    assert states(again) == ["stored"] * 6

@@ -44,11 +44,6 @@ def test_words_and_vector_know_summary_and_asks(question: str, more: dict[str, o
     assert words > plain_words
 
 
-def test_the_own_words_of_a_step_count_more_than_what_it_answers() -> None:
-    said, asked = snippet(), snippet(text="Fine.", resolved="Fine.", asks=("Could we have the other one?",))
-    assert likeness("Could we have the other one?", said) > likeness("Could we have the other one?", asked)
-
-
 def test_a_local_summary_adds_nothing() -> None:
     own = snippet(summary=LOCAL_SUMMARY, intent=ContextualIntent(scope="day 1", event_types=("ask", "state")))
     renamed = own.model_copy(update={"intent": ContextualIntent(scope="Warsaw")})  # a person corrected the scope
@@ -61,13 +56,6 @@ def test_a_summary_stands_in_for_what_a_step_leans_on() -> None:
     leaning, summed = snippet(context=context), snippet(context=context, summary=SUMMARY)
     assert likeness("attic", leaning) > likeness("attic", snippet())
     assert likeness("attic", summed) == likeness("attic", snippet(summary=SUMMARY))
-
-
-def test_a_long_text_does_not_drown_its_summary() -> None:
-    long = "\n".join(f"row {n}: {n * 7} ok" for n in range(400))
-    plain, summed = (snippet(text=long, resolved=long, summary=each) for each in ("", SUMMARY))
-    question = "Which hotel was to give Tomek a quieter room?"
-    assert likeness(question, summed)[1] > likeness(question, plain)[1] + 5.0
 
 
 def test_asks_are_few_and_short() -> None:

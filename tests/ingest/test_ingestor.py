@@ -35,10 +35,6 @@ NO_MODEL = ModelUnavailableError("no answer from the provider", hint="try again 
 NO_STORE = StoreError("the disk is full")
 
 
-def states(receipts: Sequence[Any]) -> list[str]:
-    return [receipt.state.value for receipt in receipts]
-
-
 def test_a_step_is_labeled_resolved_embedded_and_found(world: Any) -> None:
     world.add(Step(role="user", content="Olympus has 3 rooms", id="s0", session="1", timestamp="9:00"))
     receipt = world.ingestor.add(Step(role="assistant", content="It is full", id="s1"), tenant="a", trajectory="t")
@@ -58,15 +54,6 @@ def test_a_step_is_labeled_resolved_embedded_and_found(world: Any) -> None:
     assert (first.session, first.happened, first.resolved) == ("1", "9:00", first.text)
     query = DensityQuery(tenant="a", labels={Label(LabelKind.EVENT_TYPE, "it"): frozenset({"it"})}, k=1)
     assert [hit.snippet.step for hit in world.store.rank(query)] == ["s1"]
-
-
-def test_a_batch_is_embedded_and_put_at_once(world: Any, steps: Make) -> None:
-    receipts = world.add(*steps(20))
-    assert states(receipts) == ["stored"] * 20
-    assert [receipt.position for receipt in receipts] == list(range(20))
-    ids = tuple(f"s{n}" for n in range(20))
-    assert tuple(step for _, part in world.labeler.calls for step in part) == ids
-    assert world.store.puts == [ids]
 
 
 def test_a_rejected_step_stops_a_batch_before_anything_is_written(world: Any, steps: Make) -> None:

@@ -28,19 +28,6 @@ def scope(name: str, trajectory: str) -> ScopeSummary:
     return ScopeSummary(name=name, trajectory=trajectory, spans=((0, 1),), steps=2)
 
 
-def test_the_labels_of_a_step_are_there_when_it_is_added(world: Any, steps: Make) -> None:
-    world.add(*steps(1))
-    assert world.inventory("a", "t").event_types == {"book": 1}
-    assert world.inventory().event_types == {"book": 1}
-    world.add(*steps(1), trajectory="u")
-    assert world.inventory().event_types == {"book": 2}
-    world.add(*steps(1, start=1))
-    assert world.inventory("a", "t").event_types == {"book": 1, "it": 1}
-    assert world.inventory().event_types == {"book": 2, "it": 1}
-    assert {(s.name, s.trajectory) for s in world.inventory().scopes} == {("scope 0", "t"), ("scope 0", "u")}
-    assert world.inventory().steps == 3
-
-
 def test_tenants_do_not_share_labels(world: Any, steps: Make) -> None:
     world.add(*steps(3), tenant="a")
     assert world.inventory("b") == LabelInventory()
@@ -72,40 +59,6 @@ def test_the_session_of_another_labeler_is_not_used(worlds: Make, steps: Make, t
     assert second.labeler.replayed == [("t", ("s0", "s1", "s2"))]
     assert second.labeler.calls == [("t", ("s3",))]
     assert second.inventory().steps == 4
-
-
-def test_only_so_many_sessions_are_live_and_the_others_are_resumed(worlds: Make, steps: Make) -> None:
-    few, many = worlds(live_sessions=2), worlds()
-    for world in (few, many):
-        for start in range(0, 6, 2):
-            for name in "tuvw":
-                world.add(*steps(2, start=start), trajectory=name)
-    assert few.snippets() == many.snippets()
-    assert few.inventory() == many.inventory()
-    assert few.labeler.replayed == [], "who makes room is saved"
-    assert few.journal.checkpoint("a", "t").position == 6
-
-
-def test_a_union_adds_counts_and_keeps_scopes_apart() -> None:
-    one = LabelInventory(
-        scopes=(scope("day 1", "t"),),
-        event_types={"ask": 2},
-        entity_types={"price": EntityTypeSummary(steps=2, values=("3", "4"))},
-        steps=2,
-    )
-    two = LabelInventory(
-        scopes=(scope("day 1", "u"),),
-        event_types={"ask": 1, "answer": 1},
-        entity_types={"price": EntityTypeSummary(steps=1, values=("4", "5"))},
-        steps=2,
-    )
-    union = unite([one, two])
-    assert union.scopes == (scope("day 1", "t"), scope("day 1", "u"))
-    assert union.event_types == {"ask": 3, "answer": 1}
-    assert union.entity_types == {"price": EntityTypeSummary(steps=3, values=("3", "4", "5"))}
-    assert union.steps == 4
-    assert unite([one]) is one
-    assert unite([]) == LabelInventory()
 
 
 def test_merges_of_one_trajectory_hold_for_the_labels_of_another() -> None:

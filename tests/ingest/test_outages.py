@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from doubles.observing import RecordingObserver
 from doubles.storing import ListStore
-from stitch.core import MemoryEvent, SnippetRecord, Step, StepsFailed, StepsStored, StepState, StoreAway, StoreBack
+from stitch.core import MemoryEvent, SnippetRecord, StepsFailed, StepsStored, StepState, StoreAway, StoreBack
 from stitch.errors import StoreUnavailableError
 from stitch.ingest import outage
 
@@ -75,16 +75,6 @@ def test_the_store_is_put_by_itself_once_it_is_back(worlds: Make, steps: Make, m
     assert states(world.ingestor.receipts("a")) == ["stored"] * 2
 
 
-def test_while_it_is_away_nobody_waits_for_it(world: Any, steps: Make) -> None:
-    world.store.away = True
-    world.add(*steps(1))
-    world.store.away = False
-    tried = len(world.store.puts)
-    world.add(*steps(9, start=1))
-    assert len(world.store.puts) == tried, "who adds does not try; who looks whether it is back does"
-    assert world.ingestor.retry() == 10
-
-
 def test_closing_says_how_many_wait_and_the_next_opening_puts_them(
     worlds: Make, steps: Make, caplog: pytest.LogCaptureFixture, tmp_path: Any
 ) -> None:
@@ -101,22 +91,6 @@ def test_closing_says_how_many_wait_and_the_next_opening_puts_them(
     again = worlds(tmp_path / "j", store=world.store)
     again.ingestor.recover()
     assert states(again.ingestor.receipts("a")) == ["stored"] * 5
-
-
-def test_a_correction_while_it_is_away_is_told_and_put_when_it_is_back(world: Any, steps: Make) -> None:
-    world.add(*steps(2))
-
-    def corrected() -> tuple[Any, Step, Any]:
-        entry = world.journal.entry("a", "t", "s0")
-        return entry, entry.step.model_copy(update={"content": "Book the Ritz"}), entry.labels
-
-    world.store.away = True
-    with pytest.raises(StoreUnavailableError, match="is corrected, and is not found so yet: nobody answers") as told:
-        world.ingestor.correct("a", "t", corrected=corrected, at=1.0, by="person")
-    assert "by itself" in told.value.hint
-    world.store.away = False
-    world.ingestor.flush()
-    assert {snippet.text for snippet in world.store.scroll("a")} >= {"Book the Ritz"}
 
 
 acts = st.lists(

@@ -13,9 +13,7 @@ import pytest
 
 from doubles.observing import RecordingObserver
 from doubles.storing import FaultPlan, ListStore, SimulatedCrash, with_faults
-from stitch.core import StepState
 from stitch.embed.hashing import HashingEmbedder
-from stitch.errors import ModelUnavailableError
 from stitch.journal import SqliteJournal
 
 Make = Callable[..., Any]
@@ -158,19 +156,3 @@ def test_a_loss_of_power_in_the_store_is_made_good(run: Run) -> None:
         check_recovered(world)
         run.work(world)
         assert outcome(run, world, left) == expected, f"boundary {number}: {boundaries[number]}"
-
-
-def reopened(store: ListStore) -> ListStore:
-    store.reopen()
-    return store
-
-
-def test_what_failed_alone_waits_for_a_retry(worlds: Make, steps: Make, tmp_path: Path) -> None:
-    first = worlds(tmp_path / "j")
-    first.labeler.fail_next(ModelUnavailableError("no answer"))
-    first.add(*steps(2))
-    first.ingestor.close()
-    second = worlds(tmp_path / "j", store=reopened(first.store))
-    assert second.ingestor.recover() == 0
-    assert second.labeler.calls == []
-    assert [r.state for r in second.ingestor.receipts("a")] == [StepState.FAILED] * 2

@@ -56,47 +56,31 @@ SECRETS = {
 
 IN_PLACE = [
     ("password", "password: {}", "hunter2!"),
-    ("password", "My password is '{}'", "tulip garden"),
     ("password", 'DB_PASSWORD="{}"', "s3cr3t"),
     ("password", "PGPASSWORD={} psql", "Tr0ub4dor&3"),
     ("password", '{{"password": "{}"}}', "opensesame"),
-    ("password", "Server=x;Pwd={};Database=y", "aB3$xyz"),
-    ("password", "the passphrase was {} yesterday", "c0rrect-horse"),
     ("secret", "api_key = {}", _A),
     ("secret", 'client_secret: "{}"', _A),
-    ("secret", "export TOKEN={}", _A),
     ("secret", "AWS_SECRET_ACCESS_KEY={}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
     ("secret", "AccountKey={};EndpointSuffix=x", "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu=="),
     ("url-password", "postgres://bob:{}@db.example:5432/app", "p4ss:word"),
-    ("url-password", "redis://:{}@cache", "x9"),
     ("url-token", "https://x.example/a?api_key={}&b=1", "a1b2c3d4e5"),
     ("bearer-token", "Bearer {}", _A),
     ("authorization", "Authorization: Basic {}", "dXNlcjpwYXNzMTIz"),
-    ("authorization", "authorization={}", _A),
     ("cookie", "Cookie: lang=en; sessionid={}; a=b", "k3j4h5g6f7d8s9a0"),
     ("pin", "My PIN is {}.", "482913"),
     ("one-time-code", "Your verification code is {}", "482913"),
     ("password", '{{"body": "{{\\"password\\": \\"{}\\"}}"}}', "zL7cEp9h"),
     ("password", "curl -u ann:{} https://x", "hunter22"),
     ("password", "mysql -u root -p{} shop", "Bvwn2UV"),
-    ("password", "mongosh --password {} --host db", "fgvahYt8"),
     ("password", "<dbPassword>{}</dbPassword>", "p4T29Dcl"),
     ("password", "password: |\n  {}\nport: 1", "NgA3DOfp"),
     ("password", "- name: DB_PASSWORD\n  value: {}", "KXdFOyq9"),
-    ("password", "machine x login ann password {}", "28Ci02Pv"),
-    ("password", "CREATE USER a WITH PASSWORD '{}';", "BtcZzk42"),
     ("webhook", "https://discord.com/api/webhooks/1139283746152837465/{}", _A),
-    ("password", "password: {}", "sunflower"),
     ("password", "Das Passwort lautet {}", "Sommer24"),
     ("password", "пароль: {}", "WnAIvK5N"),
-    ("password", "密码：{}", "vr6yqiOL"),
     ("password", "Passphrase: {}", "correct horse battery staple"),
-    ("password", "env POSTGRES_PASSWORD={} run", "sunflower"),
-    ("url-password", "psql postgresql://app:{}@db.internal/prod", "p@ss4U"),
-    ("secret", "os.environ['API_SECRET'] = '{}'", _A),
-    ("secret", "vercel deploy --token {} --prod", _A),
     ("password", "login with erik@acme.example / {} please", "N0rdpol*88"),
-    ("password", "use {} as the password", "c0ffeeB3an"),
     (
         "recovery-phrase",
         "my seed phrase is {}",
@@ -104,74 +88,44 @@ IN_PLACE = [
     ),
     ("password", "| user | password |\n|---|---|\n| app | {} |", "tab1e-Top"),
     ("password", "INSERT INTO users (name, password) VALUES ('jo', '{}');", "ins3rtMe!"),
-    ("password", "page.fill('#password', '{}')", "play-Wright4"),
     ("password", '{{"element": "Password box", "ref": "e7", "text": "{}"}}', "pl4yBill"),
-    ("password", "smbclient //nas/share -U bob%{}", "marble_7x"),
-    ("password", "cypher-shell -u neo4j -p {}", "graphTheory2"),
-    ("password", "el usuario ana y la clave {} para entrar", "Playa2024"),
     ("password", "パスワードは「{}」です", "sushi-2020"),
     ("url-password", "root:{}@tcp(db:3306)/app", "gol4ng!"),
     ("secret", "kind: Secret\ndata:\n  foo: {}\n", "Y29ybmZsb3dlci1CbHVlLTEy"),
-    ("secret", "aws secretsmanager put-secret-value --secret-id x --secret-string {}", "kv-Secr3t4"),
     ("one-time-code", "{} is your login code", "90871"),
-    ("one-time-code", "Ihr Bestätigungscode lautet {}", "774411"),
-    ("one-time-code", "您的验证码是{}，5分钟内有效", "384756"),
     ("pin", "The PIN for the door is {}, tell nobody", "90210"),
     ("wallet-key", "WIF {}", "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ"),
     ("secret", '{{"auths": {{"x": {{"auth": "{}"}}}}}}', "YW5uOng1MmpYQmdqV3V5UDc="),
     ("password", "Traceback: connect failed (user bob, password {})", "kXq82-Lm!v"),
-    ("secret", "the token {} was rotated", _A),
 ]
 
 HARMLESS = [
     "password = get_password()",
     "password=os.environ['PW']",
-    "password: str = None",
-    "Enter your password: ",
-    "The password is required.",
     "password: ********",
-    "PASSWORD=${DB_PASSWORD}",
-    "api_key=<your key>",
     "api_key = 'your-api-key-here'",
     "max_tokens=4096, token: next",
     "Authorization: Bearer <token>",
     "commit 4dc14970a9db589c7d3ecbd054e2ef90db0c7a958a4",
     "sha256:" + _HEX,
-    "id 0d2c1f1e-5a0e-5f6e-9d55-6c5a2c1b7a10",
     "see https://example.com:8080/path@v2 and bob@example.com",
-    "a task-list-of-many-hyphenated-words-in-a-row",
-    "the key: value pairs of the configuration file",
     "token = tokenizer.decode(ids[0])",
-    "sk-learn is a library",
     "The secret of success is patience.",
-    "Bearer of bad news, he said",
-    "eyJ is how they begin",
     "",
     "xoxb-your-slack-token",
     "def test_password_reset(user, password):",
     "[redacted:password]",
     "password: [redacted:password]",
-    "PWD=/home/ann/project",
     "nextPageToken: EAAaBlBUOkNESQ",
-    "picoCTF{n0t_a_secret_1234}",
     "Das Passwort ist abgelaufen",
-    "la contraseña es demasiado corta",
-    "sudo -u postgres mkdir -p data1",
-    "docker run -u node:node -p 8080:80 nginx",
     '- textbox "Password" [ref=e21]',
-    "the error code is 500123",
     "our discount code is SAVE20",
     "order 4000-1234-5678-9017 shipped",
-    "ERC-20 token 0xdAC17F958D2ee523a2206206994597C13D831ec7",
     "create_user('a', password='password',\n  email='a@x.example', is_staff=True,\n)",
-    "Press Ctrl+Alt+F1 to log in",
     "/usr/lib/python3.11/site-packages/key_manager/__init__.py",
     "self.pwd = pwd",
-    "self._password = self.read_password(path)",
     "user.password_hash = hash_password(raw)",
-    "next_page_token: ChdRNjhhf7Etz0uggCE09cKufYwNqoGsotM5",
     "Rotate password of grafana\n7166b928 bump token ttl",
-    "password manager: 1Password or Bitwarden?",
     "$ mysql -u root -p\nEnter password:",
 ]
 
@@ -225,12 +179,6 @@ def test_the_rule_of_detect_secrets_needs_its_extra(tmp_path: Path) -> None:
 def test_a_key_that_was_cut_off_goes_as_far_as_it_reaches() -> None:
     text, found = redact_text("-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nzZ")
     assert (text, dict(found)) == ("[redacted:private-key]", {"private-key": 1})
-
-
-def test_two_keys_in_one_text_are_two() -> None:
-    text, found = redact_text(f"a {_pem('PRIVATE KEY')} b {_pem('EC PRIVATE KEY')} c")
-    assert text == "a [redacted:private-key] b [redacted:private-key] c"
-    assert found["private-key"] == 2
 
 
 _PIECES = st.sampled_from(
@@ -314,11 +262,6 @@ def test_labels_without_secrets_are_the_very_same_and_others_are_cleaned() -> No
     token = SECRETS["github-token"][0]
     assert redact_labels(labels) is labels
     assert redact_labels(labels.model_copy(update={"summary": f"use {token}"})).summary == "use [redacted:github-token]"
-
-
-def test_a_step_without_secrets_is_the_very_same() -> None:
-    step = Step(role="user", content="hello", metadata={"a": [1, None, True]}, timestamp="2024-01-01")
-    assert redact_step(step) == (step, ())
 
 
 def test_two_ids_with_secrets_stay_two() -> None:

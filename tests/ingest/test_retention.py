@@ -144,13 +144,3 @@ def test_the_rules_of_the_settings_are_applied_by_command(call: Any) -> None:
     assert (code, "no retention rules" in err) == (0, True)
     Path("s.yaml").write_text("retention:\n- {older_than_days: 0, action: hide}\n")
     assert call("forget", "expire", *where)[0] == SettingsError.exit_code
-
-
-def test_the_rules_of_the_environment_are_json(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = {"older_than_days": 0, "action": "retire", "event_type": "no such thing"}
-    monkeypatch.setenv("STITCH_RETENTION", json.dumps([rule]))
-    with open_memory("m") as memory:
-        assert memory.lifecycle.retention == (RetentionRule.model_validate(rule),)
-        assert memory.lifecycle.expire(now=4e9).rules[0].steps == 0
-        erasing = RetentionRule(older_than_days=0, action="erase")
-        assert memory.lifecycle.expire([erasing], now=4e9, dry_run=True).rules[0].steps == 1

@@ -69,23 +69,6 @@ def test_a_stream_gives_a_receipt_a_step_in_order(tmp_path: Path, steps: Make) -
             list(memory.stream(told))
 
 
-def test_labels_follow_and_are_those_that_would_have_been_waited_for(tmp_path: Path, steps: Make) -> None:
-    told = steps(30)
-    with open_memory(tmp_path / "a") as memory:
-        memory.add_many(told, trajectory="t")
-        expected = [entry.labels for entry in memory.steps("t")]
-    with open_memory(tmp_path / "b") as memory:
-        for number, step in enumerate(told):
-            receipt = memory.add(step, trajectory="t", wait=number % 7 == 0)
-            assert receipt.state is (StepState.STORED if number % 7 == 0 else StepState.ACCEPTED)
-            assert memory.search(step.content, trajectory="t", k=100).hits
-        assert len(memory.search("hotel", k=100).hits) == 30
-        memory.flush()
-        assert [entry.labels for entry in memory.steps("t")] == expected
-        assert memory.status().stored == 30
-        assert memory.lifecycle.verify().disagreements == ()
-
-
 def test_many_writers_of_one_trajectory_and_of_several_lose_nothing(tmp_path: Path) -> None:
     with open_memory(tmp_path / "m") as memory:
 

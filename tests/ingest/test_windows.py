@@ -13,7 +13,6 @@ import pytest
 from doubles.storing import ListStore
 from stitch.core import Step, StepLabels
 from stitch.embed import HashingEmbedder
-from stitch.errors import CallInterruptedError
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
 from stitch.label.local import LocalLabeler
@@ -146,21 +145,3 @@ def test_what_a_model_replied_is_not_asked_again_when_its_labels_were_not_writte
     assert len(life.provider.prompts) == 1
     assert {labels.made_by for labels in life.labels()[:4] if labels} == {life.ingestor.labeler.name}
     assert life.ingestor.journal.replies("a", "t") == {}
-
-
-def test_an_interruption_gives_up_and_what_waits_goes_on_waiting(tmp_path: Path) -> None:
-    life = Life(tmp_path / "j", windowed)
-
-    class Interrupting(Provider):
-        def complete(self, request: Any) -> Any:
-            raise CallInterruptedError("given up")
-
-    calm, life.provider = life.provider, Interrupting()
-    life.ingestor.journal.close()
-    life.begin()
-    with pytest.raises(CallInterruptedError):
-        life.add(*talk(5))
-    assert life.labels() == [None] * 5
-    life.provider = calm
-    life.kill_and_begin()
-    assert None not in life.labels()[:4], "the last step waits for more"

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from doubles.labeling import ScriptedLabeler
-from doubles.storing import ListStore
 from stitch.assemble import open_memory
 from stitch.cli.main import cli
-from stitch.core import Step, StepState
-from stitch.embed import HashingEmbedder
+from stitch.core import Step
 from stitch.errors import InputError, ReplyError, SettingsError
-from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
 from stitch.label.local import LocalLabeler
 from stitch.label.model.offline import OfflineLabeler
-from stitch.lifecycle.handover import Handover, NumberedLine
+from stitch.lifecycle.handover import NumberedLine
 from stitch.lifecycle.selection import Selector
-from stitch.lm import Ledger
 from stitch.lm.batch import read_reply, write_request
-from stitch.lm.replies import pack_reply
 from stitch.memory import Memory
 from stitch.parts import offline_labeler
-from stitch.testing.model import LoopbackProvider, fields_of, label_by_rules
+from stitch.testing.model import LoopbackProvider, label_by_rules
 
 LOCAL = LocalLabeler().name
 HAND = "hand windowed-3"
@@ -104,32 +95,6 @@ def test_rounds_of_export_and_import_give_the_labels_that_the_model_would_have_g
         memory.flush()
         assert [entry.labels for entry in memory.steps("t0")] == elsewhere
         assert memory.lifecycle.relabel().steps == 0
-
-
-def test_a_window_behind_a_checkpoint_is_asked_for_as_if_all_before_it_were_read_again(tmp_path: Path) -> None:
-    with filled(tmp_path / "m", trajectories=1, number=60) as memory:
-        [first] = exported(memory)
-        assert imported(memory, [replied(first)]).windows == 1
-        [second] = exported(memory)
-        shown = fields_of(second["messages"][-1]["content"])
-        assert "plan of day 1" in shown["known_scopes"]
-    with closing(sqlite3.connect(tmp_path / "m" / "journal.sqlite")) as db:
-        assert db.execute("DELETE FROM checkpoints").rowcount == 1
-        db.commit()
-    with open_memory(tmp_path / "m") as memory:
-        assert exported(memory) == [second]
-
-
-def test_the_model_goes_on_where_the_batches_stopped(tmp_path: Path) -> None:
-    with filled(tmp_path / "a", number=60) as memory:
-        imported(memory, [replied(request) for request in exported(memory, "m")], "m")
-    with (
-        LoopbackProvider(label_by_rules) as provider,
-        open_memory(tmp_path / "a", labels="model", model="m", base_url=provider.base_url, window=WINDOW) as memory,
-    ):
-        assert memory.lifecycle.relabel().steps == 2 * 40
-        assert set(makers(memory)) == {"m windowed-3"}
-        assert exported(memory, "m") == []
 
 
 def test_imports_change_nothing_a_second_time_and_go_on_after_a_part(tmp_path: Path) -> None:
@@ -242,33 +207,6 @@ def test_a_window_whose_predecessor_is_not_in_is_refused(tmp_path: Path) -> None
         assert imported(memory, [replied(request) for request in first] + second).windows == 2
 
 
-def test_steps_without_labels_get_them(tmp_path: Path) -> None:
-    ingestor = Ingestor(
-        journal=SqliteJournal(tmp_path / "journal"), store=ListStore(), embedder=HashingEmbedder(), labeler=broken()
-    )
-    assert {receipt.state for receipt in ingestor.add_many(steps(30), tenant="x", trajectory="t")} == {StepState.FAILED}
-    handover = Handover(
-        ingestor,
-        labeler=labeler_of(),
-        tenant="x",
-        ledger=Ledger(),
-    )
-    assert handover.waiting() == (1, 30)
-    for _ in range(2):
-        requests = [json.loads(write_request(window)) for window in handover.windows()]
-        lines = [NumberedLine("-", 1, json.dumps(replied(request)).encode()) for request in requests]
-        assert handover.take_in(lines).windows == 1
-    assert handover.waiting() == (0, 0)
-    assert ingestor.counts().stored == 30
-    ingestor.close()
-
-
-def broken() -> ScriptedLabeler:
-    labeler = ScriptedLabeler()
-    labeler.fail_next(*(ReplyError("down") for _ in range(99)))
-    return labeler
-
-
 def openai(request: dict[str, Any], **body: Any) -> dict[str, Any]:
     """What a batch of OpenAI returns for a request."""
     messages = request["body"]["messages"]
@@ -320,25 +258,6 @@ def test_openai_batches_through_the_commands(tmp_path: Path) -> None:
     assert spent["cost_usd"] == pytest.approx(0.004)
 
 
-def test_labeling_by_hand_through_the_commands(tmp_path: Path) -> None:
-    folder, replies = str(tmp_path / "m"), tmp_path / "replies.jsonl"
-    filled(Path(folder), trajectories=1, number=2).close()
-    result = run("label", "export", "--memory", folder, "--model", "ann")
-    assert "1 windows of 2 steps; 2 steps wait" in result.stderr
-    request = json.loads(result.stdout)
-    readings = [
-        {"n": 1, "scope": "day 1", "events": ["ask for a hotel"], "entities": ["hotel"], "summary": "asks"},
-        {"n": 2, "scope": "day 1", "events": ["name a price"], "entities": ["price"]},
-    ]
-    replies.write_text(json.dumps({"id": request["id"], "reply": {"readings": readings}}))
-    assert run("label", "import", str(replies), "--memory", folder, "--model", "ann").stdout.startswith(
-        "1 windows of 2 steps stored, 0 were in already, 0 rejected; 0 steps wait"
-    )
-    hits = json.loads(run("query", "the price of day 1", "--memory", folder, "--json").stdout)["hits"]
-    assert {hit["scope"] for hit in hits} == {"day 1"}
-    assert json.loads(run("ledger", "--memory", folder, "--json").stdout)["total"]["calls"] == 0
-
-
 def test_a_reply_costs_what_it_says_whatever_of_it_is_left_out(tmp_path: Path) -> None:
     folder, replies = str(tmp_path / "m"), tmp_path / "replies.jsonl"
     filled(Path(folder), trajectories=1, number=2).close()
@@ -378,13 +297,6 @@ OPENAI_BAD: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 }
 
 
-def test_a_batch_line_says_its_reply_among_its_thoughts_too() -> None:
-    message = {"content": None, "reasoning_content": '{"readings": []}'}
-    body = {"choices": [{"message": message, "finish_reason": "stop"}]}
-    line = json.dumps({"custom_id": "x", "response": {"status_code": 200, "body": body}}).encode()
-    assert read_reply(line).reply == pack_reply('{"readings": []}', "stop")
-
-
 @pytest.mark.parametrize("kind", OPENAI_BAD)
 def test_a_batch_line_without_a_message_is_refused_with_the_reason(kind: str) -> None:
     change, reason = OPENAI_BAD[kind]
@@ -394,16 +306,3 @@ def test_a_batch_line_without_a_message_is_refused_with_the_reason(kind: str) ->
     change(reply)
     with pytest.raises(ReplyError, match=reason):
         read_reply(json.dumps(reply).encode())
-
-
-def test_tokens_that_are_not_counted_right_are_not_charged() -> None:
-    usages: list[object] = [
-        None,
-        [],
-        {"prompt_tokens": 3},
-        {"prompt_tokens": "3", "reply_tokens": 1},
-        {"prompt_tokens": -3},
-    ]
-    for usage in usages:
-        line = json.dumps({"id": "x", "reply": {}, "usage": usage}).encode()
-        assert read_reply(line).reply == pack_reply("{}", "stop")

@@ -40,28 +40,6 @@ def test_no_label_is_a_word_of_grammar(language, texts):
         assert not set(each.intent.entity_types) & light
 
 
-def test_values_that_their_shape_tells_have_their_types():
-    _, labels = labeled((*GERMAN[:1], "Frag ann@example.org, das kostet $212."))
-    assert {"email", "price"} <= set(labels[1].intent.entity_types)
-    assert "name" not in labels[0].intent.entity_types
-
-
-def test_a_question_is_told_by_its_mark():
-    _, labels = labeled(GERMAN)
-    assert "ask" in labels[4].intent.event_types
-
-
-@pytest.mark.parametrize("texts", [GERMAN, ITALIAN])
-@pytest.mark.parametrize("cut", [1, 3, 5])
-def test_a_session_that_was_saved_goes_on_as_one_that_was_not(texts, cut):
-    steps, whole = labeled(texts)
-    labeler = LocalLabeler()
-    session = labeler.begin("t")
-    first = session.label(steps[:cut])
-    rest = labeler.begin("t", session.save()).label(steps[cut:])
-    assert [*first, *rest] == whole
-
-
 def test_a_short_answer_is_read_in_the_language_around_it():
     steps, _ = labeled((*GERMAN, "Gut und fertig"))
     session = LocalLabeler().begin("t")

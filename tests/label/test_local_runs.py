@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -13,7 +12,6 @@ from stitch.label.local import LocalLabeler
 from stitch.label.local.titles import goal_title
 
 PROMPT = "You are an agent at a desk. You have tools to look things up and to change them. Follow the policy."
-_number = itertools.count()
 
 
 def says(role: str, content: str, **fields: object) -> Step:
@@ -131,23 +129,6 @@ def test_work_on_code_is_one_goal() -> None:
     assert labels[6].intent.event_types == ("write", "run", "run shell")
 
 
-def test_a_statement_that_begins_as_an_earlier_one_opens_a_goal_whoever_says_it() -> None:
-    def log(task: str) -> list[Step]:
-        return [
-            says("Planner", f"You are given a task by your manager, solve it with the others.\n# Task\n{task}"),
-            says("Coder", "I compute it.\n```python\nprint(3)\n```"),
-            says("Terminal", "exitcode: 0 (execution succeeded)\nCode output: 3"),
-            says("Planner", "It is 3. TERMINATE"),
-        ]
-
-    session = LocalLabeler().begin("t")
-    labels = session.label([*log("What is the mass of a tin soldier?"), *log("What is the height of a lighthouse?")])
-    vocabulary = session.inventory().vocabulary()
-    names = [vocabulary.canonical("scope", scope) for scope in scopes(labels)]  # type: ignore[arg-type]
-    assert names == ["mass of tin soldier"] * 4 + ["height of a lighthouse"] * 4
-    assert labels[6].intent.event_types == ("success", "report result")
-
-
 def test_instructions_by_a_user_that_promise_a_task_are_setup_with_what_acknowledges_them() -> None:
     prompt = (
         "You are in a house. At the beginning you will be given a task. For each of your turns you should choose one "
@@ -217,24 +198,6 @@ def test_a_run_goes_on_from_what_was_saved_as_if_nothing_had_happened(cut: int) 
     assert replayed.save() == whole.save()
 
 
-def test_behind_a_failure_the_next_call_is_the_next_attempt() -> None:
-    def sums(key: str, table: str, *, error: str) -> list[Step]:
-        return [
-            says("user", f"{key}: what do all {table} of last month come to?"),
-            calls("run_sql", query=f"SELECT SUM(total) FROM {table}"),
-            answers("run_sql", error),
-            calls("run_sql", query=f"PRAGMA table_info({table})"),
-            answers("run_sql", "branch, month, items"),
-        ]
-
-    first = sums("QRY-71228", "harvest", error="Error: no such column: total")
-    second = sums("QRY-81781", "loans", error="Error: no such column: total")
-    told = goals(label([says("system", PROMPT), *first, says("assistant", "All together: 12."), *second]))
-
-    assert len(set(told[1:7])) == 1
-    assert set(told[7:]) == {told[7]} != {told[1]}
-
-
 def test_a_goal_that_somebody_renamed_goes_on_under_its_name() -> None:
     made = label(LAMP)
     intent = made[1].intent.model_copy(update={"scope": "the broken lamp"})
@@ -242,27 +205,6 @@ def test_a_goal_that_somebody_renamed_goes_on_under_its_name() -> None:
     session = LocalLabeler().begin("t")
     session.replay(LAMP[:8], given)
     assert set(scopes(session.label(LAMP[8:]))) == {"the broken lamp"}
-
-
-def test_a_new_problem_after_an_answer_opens_a_goal_though_the_answer_stands_in_words() -> None:
-    def solves(problem: str) -> list[Step]:
-        return [
-            says("user", problem),
-            says("assistant", "Think: look.\n\nAct: bash\n\n```bash\nls /etc\n```"),
-            says("user", "The output of the OS:\na b c"),
-            says("assistant", "Think: three.\n\nAct: answer(3)"),
-        ]
-
-    prompt = (
-        "You are an assistant and I play the role of a system. For each of your turns you should take one action, "
-        'written as "Act: bash" with code or "Act: answer(3)". Your response should have this format. '
-    ) * 2
-    first = f"{prompt}\n\nNow, my problem is:\n\ncount the files in /etc"
-    again = "Now, I will start a new problem in a new system. My problem is: Find the largest file of the house."
-    shell = says("Terminal", "exitcode: 0 (execution succeeded)")
-    labels = label([says("system", PROMPT), *solves(first), *solves(again), shell])
-    assert goals(labels)[1:5] == ["count the files in /etc"] * 4
-    assert goals(labels)[5:] == ["Find the largest file of the house"] * 5
 
 
 @pytest.mark.parametrize(
@@ -307,7 +249,3 @@ def test_a_user_who_brings_another_ticket_unasked_opens_a_goal(reported: str, sa
     ]
     first, second = (goals(label(told))[place] for place in (1, 5))
     assert (first != second) == opens
-
-
-def test_what_is_counted_is_part_of_the_name() -> None:
-    assert goal_title("Tell me how many files are in the directory /etc?") == "how many files are in the directory /etc"

@@ -5,9 +5,8 @@ import pytest
 from stitch.core import LabelKind, Step, ToolCall
 from stitch.label.local import LocalLabeler
 from stitch.label.local.candidates import FEATURES, shipped_weights
-from stitch.label.local.naming import distinct_name, named_scope, propose_name, topic_of, turned_to
+from stitch.label.local.naming import distinct_name, propose_name, topic_of, turned_to
 from stitch.label.local.reading import read_step
-from stitch.label.local.scopes import ScopeTracker
 
 
 def steps(*turns):
@@ -39,30 +38,6 @@ def test_a_later_turn_to_a_day_returns_to_its_scope():
     assert named == [*["day 1 itinerary"] * 3, *["day 2 itinerary"] * 2, *["day 1 itinerary"] * 2]
 
 
-def test_two_units_in_one_step_turn_to_none():
-    assert turned_to(read("Compare day 1 with day 2, please.")) == ""
-    assert turned_to(read("Could you fix bug #12?")) == "bug 12"
-    assert turned_to(read("Let's plan day two.")) == "day 2"
-    assert turned_to(read("It was day 2 when Marta Olsen came.")) == ""
-    assert turned_to(read("Let's plan day 2.", role="tool")) == ""
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Now day 2: the hotel. Maybe the Harbor Inn.",
-        "For day 2, book the Harbor Inn please.",
-        "Day 2: hotel Harbor Inn?",
-    ],
-)
-def test_a_sentence_that_opens_with_a_day_turns_to_it(text):
-    assert turned_to(read_step(Step(role="user", content=text), language="en")) == "day 2"
-
-
-def test_a_day_inside_a_sentence_is_only_named():
-    assert turned_to(read("Harbor Inn was better for day 2 than the rest.")) == ""
-
-
 PRESENT = (
     ("user", "Hi! I need a birthday present for my sister, she's into pottery."),
     ("assistant", "How about a set of glazing tools, or a voucher for a studio near you?"),
@@ -91,33 +66,6 @@ def test_signs_at_the_front_of_a_sentence_are_passed_over_at_once(start):
     assert (topic_of(read(text)), turned_to(read(text))) == ([], "")
 
 
-def test_a_topic_that_is_spoken_of_here_is_not_looked_for_elsewhere():
-    named = scopes(
-        *PRESENT,
-        ("user", "Different topic: the dishwasher leaks. Can you find a repair service?"),
-        ("assistant", "Fixit Brothers come tomorrow, they have a voucher of ten percent."),
-        ("user", "About the voucher - what do I have to do?"),
-    )
-    assert named[8] == named[6] != named[0]
-
-
-def test_a_verb_before_its_object_names_no_scope():
-    assert propose_name(read("I also need to file my tax return.")).text == "tax return"
-    assert propose_name(read("Can you tune the query on the orders table?")).text.startswith("query")
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("Different topic: I have a job interview on Tuesday.", "job interview"),
-        ("Let's change the subject: the piano needs tuning.", "piano"),
-        ("How often do I water the ferns?", "ferns"),
-    ],
-)
-def test_what_says_that_there_is_a_subject_is_none(text, name):
-    assert propose_name(read(text)).text == name
-
-
 def test_a_scope_is_returned_to_by_name():
     named = scopes(
         ("user", "Let's look at the login timeout bug first."),
@@ -127,15 +75,6 @@ def test_a_scope_is_returned_to_by_name():
         ("user", "Back to the login timeout, please."),
     )
     assert named == [*["login timeout bug"] * 2, *["duplicate export rows"] * 2, "login timeout bug"]
-
-
-def test_a_name_is_recognized_by_most_of_its_words_only():
-    names = ["login timeout bug", "bus"]
-    assert named_scope(read("Back to the login timeout."), names) == 0
-    assert named_scope(read("Let's get back to the bus."), names) == 1
-    assert named_scope(read("Back to the login page."), names) is None
-    assert named_scope(read("The login timeout is fine."), names) is None
-    assert named_scope(read("Back to the login timeout.", role="tool"), names) is None
 
 
 def test_the_result_of_a_tool_stays_with_its_call():
@@ -151,67 +90,12 @@ def test_the_result_of_a_tool_stays_with_its_call():
     assert len({label.intent.scope for label in made}) == 1
 
 
-def test_a_reply_goes_to_the_scope_of_its_parent():
-    tracker = ScopeTracker({})
-    first = tracker.assign(read("Install the driver", id="a"), None)
-    tracker.assign(read("What is for lunch?", id="b"), None)
-    assert tracker.choose(read("Thanks", parent="a")) is first
-    assert tracker.choose(read("Thanks", parent="unknown")) is not first
-
-
-def test_a_step_chained_to_the_one_before_is_weighed_all_the_same():
-    tracker = ScopeTracker()
-    tracker.assign(read("Install the driver", id="a"), None)
-    assert tracker.decide(read("Let us talk about lunch instead.", parent="a")) is None
-    tracker.assign(read("What is for lunch?", id="b"), None)
-    decision = tracker.decide(read("Thanks", parent="a"))
-    assert decision is not None
-    assert decision.scope is tracker.scopes[0]
-
-
-def test_without_weights_a_step_stays_where_the_conversation_is():
-    tracker = ScopeTracker({})
-    tracker.assign(read("Install the driver"), None)
-    current = tracker.assign(read("What is for lunch?"), None)
-    assert tracker.choose(read("Soup")) is current
-
-
-def test_a_candidate_has_one_number_for_each_name():
-    tracker = ScopeTracker()
-    tracker.assign(read("Install the driver"), None)
-    tracker.assign(read("What is for lunch?"), None)
-    candidates = tracker.candidates(read("Soup and the driver"))
-    assert [candidate.scope and candidate.scope.number for candidate in candidates] == [1, 0, None]
-    for candidate in candidates:
-        assert len(candidate.features) == len(FEATURES)
-        weighed = sum(shipped_weights().get(n, 0.0) * v for n, v in zip(FEATURES, candidate.features, strict=True))
-        weighed += sum(shipped_weights().get(cue, 0.0) for cue in candidate.cues)
-        assert candidate.score == pytest.approx(weighed)
-
-
 @pytest.mark.parametrize("of_chats", [False, True])
 def test_shipped_weights_name_only_what_is_known(of_chats):
     weights = shipped_weights(of_chats=of_chats)
     rest = [name for name in weights if name not in FEATURES]
     assert all(name.startswith(("now: ", "join: ", "look: ")) for name in rest)
     assert len(weights) - len(rest) > 100
-
-
-@pytest.mark.parametrize(
-    ("turns", "is_chat"),
-    [
-        ([("user", "How do tulips grow?"), ("assistant", "From bulbs. " * 40)], True),
-        ([("user", "How do tulips grow?"), ("assistant", "From bulbs.")], False),
-        ([("assistant", "Hello. " * 80), ("user", "How do tulips grow?")], False),
-        ([("ann", "How do tulips grow?"), ("bob", "From bulbs. " * 40)], False),
-        ([("user", "Hello"), ("assistant", "From bulbs. " * 40), ("ann", "Hello"), ("user", "Hello")], False),
-    ],
-)
-def test_chats_with_an_assistant_that_answers_at_length_are_weighed_apart(turns, is_chat):
-    tracker = ScopeTracker({"new: always": -9.0}, chats={"new: always": 9.0})
-    for turn, (role, content) in enumerate(turns):
-        tracker.assign(read(content, role), tracker.scopes[0] if turn else None)
-    assert (tracker.choose(read("Which bread is best?")) is None) is is_chat
 
 
 def test_interleaved_threads_of_several_speakers_are_told_apart():
@@ -230,16 +114,6 @@ def test_interleaved_threads_of_several_speakers_are_told_apart():
     assert named[4] == named[6] == named[8]
     assert named[5] == named[7] == named[9]
     assert len({named[0], named[2], named[4], named[5]}) == 4
-
-
-def test_a_notice_is_no_part_of_the_conversation():
-    named = scopes(
-        ("ann", "why is my printer offline?"),
-        ("system", "=== eve [~eve@host] has joined #help"),
-        ("bob", "ann: is it plugged in?"),
-    )
-    assert named[0] == named[2] != named[1]
-    assert named[1] == "eve has joined"
 
 
 def test_many_terms_and_values_are_bounded():
@@ -273,18 +147,6 @@ def test_a_name_is_what_the_step_asks_about(text, name):
     assert propose_name(read(text)).text == name
 
 
-def test_a_call_gives_a_name_where_words_do_not():
-    assert propose_name(read('{"api": "weather_search", "args": {}}')).text == "weather search"
-    assert propose_name(read('{"City": "Chicago"}')).text == ""
-
-
-def test_a_unit_takes_the_words_of_its_sibling():
-    reading = read("Let's plan day 2 of our trip.")
-    assert propose_name(reading, unit="day 2", siblings=["day 1 itinerary"]).text == "day 2 itinerary"
-    assert propose_name(reading, unit="day 2").text == "day 2 trip"
-    assert propose_name(read("Let's begin with day 1."), unit="day 1", siblings=["bus"]).text == "day 1"
-
-
 def test_names_are_made_distinct_by_a_value_or_a_number():
     taken = {"bus": 0, "bus, seattle": 1}
     assert distinct_name("train", taken=taken, values=[]) == "train"
@@ -300,18 +162,6 @@ def test_a_scope_that_opened_without_a_subject_is_renamed_by_a_recorded_merge():
     (merge,) = session.inventory().merges
     assert (merge.kind, merge.alias, merge.into) == (LabelKind.SCOPE, "conversation", "bank balance")
     assert [scope.name for scope in session.inventory().scopes] == ["bank balance"]
-
-
-def test_a_numbered_name_gives_way_to_a_telling_one():
-    session = LocalLabeler().begin("t")
-    tracker = session._scopes
-    for number, content in enumerate(("I need a bus.", "I need a bus.")):
-        reading = read(content, id=str(number))
-        session._take(reading, None, session._naming(reading, None, unit=""), unit="")
-    assert session._names == ["bus", "bus 2"]
-    reading, scope = read("To Seattle, please.", id="2"), tracker.scopes[1]
-    session._take(reading, scope, session._naming(reading, scope, unit=""), unit="")
-    assert session._names == ["bus", "bus, Seattle"]
 
 
 def test_summaries_say_where_a_scope_runs_and_what_it_names():

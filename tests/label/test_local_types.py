@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import LabelKind, Step, ToolCall
-from stitch.label.curation import Vocabulary, same_words, word_key
+from stitch.label.curation import Vocabulary
 from stitch.label.local import LocalLabeler
 from stitch.label.local.entities import ENTITY_TYPES_A_STEP, EntityTyper
 from stitch.label.local.events import EventTyper
-from stitch.label.local.moves import asked_for
 from stitch.label.local.reading import read_step
 
 
@@ -88,30 +87,6 @@ def test_tools_name_themselves():
     assert typer.type(read("*** eve quit")) == ["notice"]
 
 
-def test_the_number_of_event_types_is_bounded():
-    calls = tuple(ToolCall(name=f"tool_{n}", arguments={}) for n in range(9))
-    assert len(EventTyper().type(read("", role="assistant", tool_calls=calls))) == 3
-
-
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
-        ("when does it start?", "time"),
-        ("where is it?", "place"),
-        ("how many seats?", "number"),
-        ("who is it for?", "person"),
-        ("which one?", "choice"),
-        ("how do i install it?", "reason"),
-        ("is that correct?", "check"),
-        ("anything else?", "more"),
-        ("would you like to go?", "offer"),
-        ("is it furnished?", "yes or no"),
-    ],
-)
-def test_a_question_leaves_open_what_it_asks_for(question, kind):
-    assert asked_for(question) == kind
-
-
 def entity_types(text, **fields):
     return EntityTyper().type(read(text, **fields)).types
 
@@ -139,15 +114,6 @@ def test_keys_of_data_are_classes():
 
 
 @pytest.mark.parametrize(
-    ("key", "kind"),
-    [("address_2", "address"), ("2", None), ("items.0.price", "items price"), ("hotel-names", "hotel name"),
-     ("of_the", None), ("a.b.c.d.phone numbers", "c d phone number")],
-)  # fmt: skip
-def test_a_key_is_a_class_without_its_numbers_and_of_one_thing(key, kind):
-    assert EntityTyper().type(read(f'{{"{key}": "Boston"}}', role="tool")).types == ([kind] if kind else [])
-
-
-@pytest.mark.parametrize(
     ("text", "event"),
     [
         ("Exit code: 0\nall fine", "report result"), ("Exit code: 1\nbad", "report error"),
@@ -158,30 +124,9 @@ def test_how_a_program_ended_is_a_result_or_an_error(text, event):
     assert EventTyper().type(read(text))[0] == event
 
 
-@pytest.mark.parametrize(
-    ("before", "behind", "found"),
-    [(0, 0, True), (8, 8, True), (0, 40, True), (40, 0, True), (20, 20, False), (40, 40, False)],
-)
-def test_of_a_long_turn_the_beginning_and_the_end_tell_what_it_does(before, behind, found):
-    fill = "It is raining in the hills again. "
-    events = EventTyper().type(read(f"{fill * before}The build failed with an error. {fill * behind}"))
-    assert ("report error" in events) is found
-
-
 def test_classes_of_a_step_are_bounded():
     keys = ", ".join(f'"key {chr(97 + n)}": "{n}"' for n in range(20))
     assert len(entity_types("{" + keys + "}", role="tool")) == ENTITY_TYPES_A_STEP
-
-
-def test_kept_values_are_the_latest():
-    typer = EntityTyper()
-    for n in range(40):
-        reading = read(f"It costs ${n}.50")
-        kinds = typer.type(reading)
-        typer.take(kinds.types, kinds.mentions)
-    values = typer.summaries()["price"].values
-    assert values[-1] == "$39.50"
-    assert len(values) == 24
 
 
 def test_inflected_types_are_merged_every_fifty_steps_and_can_be_undone():
@@ -209,20 +154,6 @@ def test_a_vocabulary_merges_the_rarer_into_the_more_frequent():
     assert vocabulary.admit(["departure dates"]) == ["departure dates"]
 
 
-def test_a_seed_takes_in_its_inflections_and_is_never_merged():
-    vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=["price"])
-    vocabulary.count(["prices"])
-    vocabulary.count(["prices"])
-    vocabulary.count(["price"])
-    assert [(merge.alias, merge.into) for merge in vocabulary.curate(50)] == [("prices", "price")]
-
-
-def test_a_full_vocabulary_admits_only_what_it_knows():
-    vocabulary = Vocabulary(LabelKind.EVENT_TYPE, seed=["ask"], most=1)
-    vocabulary.count(["search"])
-    assert vocabulary.admit(["search", "ask", "book"]) == ["search", "ask"]
-
-
 @given(
     st.lists(st.sampled_from(["city", "cities", "date", "dates", "check-in date", "date check in", "x"]), max_size=30)
 )
@@ -237,46 +168,6 @@ def test_merging_loses_no_count_and_a_saved_vocabulary_goes_on_the_same(labels):
     assert restored.save() == vocabulary.save()
     assert restored.merges == vocabulary.merges
     assert restored.curate(100) == vocabulary.curate(100)
-
-
-def test_labels_with_the_same_words_mean_the_same():
-    assert word_key("check-in dates") == word_key("date check_in")
-    assert same_words("dates", ["city", "date"]) == "date"
-    assert same_words("town", ["city"]) is None
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later", "seconds"),
-    [
-        (10.0, 70, 60.0),
-        ("02:15", "02:17:30", 150.0),
-        ("2025-05-15T08:00", "2025-05-15T08:01:00Z", 60.0),
-        ("2025-05-15T08:00+02:00", "2025-05-15T08:02", 120.0),
-    ],
-)
-def test_times_of_every_form_can_be_compared(earlier, later, seconds):
-    before, after = read("a", timestamp=earlier).time_s, read("b", timestamp=later).time_s
-    assert after - before == seconds
-
-
-@pytest.mark.parametrize("timestamp", [None, "1:56 pm on 8 May, 2023", "soon"])
-def test_a_time_in_another_form_is_left_out(timestamp):
-    assert read("a", timestamp=timestamp).time_s is None
-
-
-def test_addressees_are_speakers_that_a_step_names():
-    reading = read_step(
-        Step(role="bob", content="ann: ask Carl, not eve or bob"), speakers={"ann": 1, "carl": 1, "bob": 1}
-    )
-    assert reading.addressees == ("ann", "carl")
-    assert reading.opens_with_name
-
-
-def test_the_form_of_a_step_is_that_of_its_wish():
-    assert read("Hello! It is late. What is open?").form.value == "question"
-    assert read("Hello! It is late.").form.value == "statement"
-    assert read("Hello!").form.value == "greeting"
-    assert read('{"a": 1}').form.value == "statement"
 
 
 def test_instructions_and_reports_of_commands_are_named_whoever_speaks_them():
@@ -297,16 +188,3 @@ def test_instructions_and_reports_of_commands_are_named_whoever_speaks_them():
         "failure",
         "success",
     ]
-
-
-def test_a_long_turn_is_named_by_where_it_opens_and_ends():
-    middle = "The rest is as it was. " * 40
-    assert EventTyper().type(read(f"The lake is deep. {middle}The tests failed. {middle}The lake is wide.")) == [
-        "inform"
-    ]
-    assert EventTyper().type(read(f"The lake is deep. {middle}The tests failed.")) == ["report error"]
-
-
-def test_thanks_that_want_nothing_more_are_a_good_bye_and_a_question_reports_nothing():
-    assert EventTyper().type(read("Thanks, that will be all.")) == ["thank", "say goodbye"]
-    assert EventTyper().type(read("How many tests failed since it was fixed?")) == ["ask"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,14 +13,13 @@ from click.testing import CliRunner
 from doubles.storing import ListStore
 from stitch.assemble import open_memory
 from stitch.cli.main import cli
-from stitch.core import LabelKind, MemoryEvent, Step, StepCorrected, StepState
+from stitch.core import Step, StepState
 from stitch.embed import HashingEmbedder
 from stitch.errors import JournalError
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
-from stitch.lifecycle.selection import Selector
 from stitch.lm import LanguageModel
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
 
@@ -88,27 +86,6 @@ def test_a_reply_may_correct_an_earlier_step(tmp_path: Path) -> None:
         assert memory.lifecycle.verify().disagreements == ()
 
 
-def test_whoever_asks_from_elsewhere_once_a_step_is_corrected_counts_it_as_it_is_now(tmp_path: Path) -> None:
-    """The trajectory is still held by who labels it then."""
-    seen = []
-
-    class Asking:
-        def notice(self, event: MemoryEvent) -> None:
-            if isinstance(event, StepCorrected):
-                asking = Thread(target=lambda: seen.append(memory.inventory("t")))
-                asking.start()
-                asking.join()
-
-    with (
-        LoopbackProvider(understanding_late()) as provider,
-        open_memory(tmp_path, observers=[Asking()], **settings(provider)) as memory,
-    ):
-        memory.add_many(STEPS, trajectory="t")
-        memory.flush()
-    [inventory] = seen
-    assert [(one.name, one.steps) for one in inventory.scopes] == [(FIRST, 2), (RIGHT, 4)]
-
-
 def test_what_is_shown_next_is_as_it_is_known_now(tmp_path: Path) -> None:
     with LoopbackProvider(understanding_late()) as provider, open_memory(tmp_path, **settings(provider)) as memory:
         memory.add_many(STEPS, trajectory="t")
@@ -133,16 +110,6 @@ def test_what_a_person_said_stays(tmp_path: Path) -> None:
         memory.flush()
         assert scopes(memory) == [FIRST, FIRST, "runner network", RIGHT, RIGHT, RIGHT]
         assert [each.by for each in memory.lifecycle.history("2", trajectory="t")] == ["ann"]
-        assert [each.by for each in memory.lifecycle.corrections()] == ["ann"]
-
-
-def test_a_person_stands_above_a_model_that_corrected_before(tmp_path: Path) -> None:
-    with LoopbackProvider(understanding_late()) as provider, open_memory(tmp_path, **settings(provider)) as memory:
-        memory.add_many(STEPS, trajectory="t")
-        memory.flush()
-        memory.lifecycle.correct("2", trajectory="t", labels={"scope": "runner network"}, by="ann")
-        assert scopes(memory)[2] == "runner network"
-        assert len(memory.lifecycle.history("2", trajectory="t")) == 2
         assert [each.by for each in memory.lifecycle.corrections()] == ["ann"]
 
 
@@ -247,14 +214,3 @@ def test_what_is_labeled_elsewhere_or_anew_corrects_as_well(tmp_path: Path) -> N
     with open_memory(second) as opened:
         assert scopes(opened) == [FIRST, FIRST, RIGHT, RIGHT, RIGHT, RIGHT]
         assert opened.lifecycle.verify().disagreements == ()
-
-
-def test_a_label_that_a_model_corrected_is_no_name_that_a_person_gave(tmp_path: Path) -> None:
-    with LoopbackProvider(understanding_late()) as provider, open_memory(tmp_path, **settings(provider)) as memory:
-        memory.add_many(STEPS, trajectory="t")
-        memory.flush()
-        for step in ("3", "4", "5"):
-            memory.lifecycle.erase(Selector(trajectory="t", step=step))
-        names = {label.value for entry in memory.steps("t") if entry.labels for label in entry.labels.intent.labels()
-                 if label.kind is LabelKind.SCOPE}  # fmt: skip
-        assert "parser" not in " ".join(names)  # only erased steps say the word

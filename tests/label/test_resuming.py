@@ -97,14 +97,6 @@ def test_local_labels_are_the_same_however_the_steps_are_cut_and_the_session_int
     assert interrupted(labeler, steps, data.draw(cuts_of(len(steps)))) == whole(labeler, steps)
 
 
-def test_a_scope_that_was_renamed_is_known_by_its_new_name_after_a_replay() -> None:
-    labeler = LocalLabeler()
-    said = ("Hello!", "I need to check my bank balance.", "Now find me a bus.", "Thanks!", "Back to the bank balance.")
-    steps = [told(n, "user", content, call=False) for n, content in enumerate(said)]
-    for cut in range(len(steps) + 1):
-        assert interrupted(labeler, steps, [(cut, "replayed")]) == whole(labeler, steps)
-
-
 @pytest.mark.parametrize("name", ["locomo", "sgd_interleaved", "agent_runs", "qmsum"])
 def test_local_labels_of_real_trajectories_are_the_same_after_interruptions(name: str) -> None:
     steps = read_first(name)[:120]

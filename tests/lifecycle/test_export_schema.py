@@ -96,10 +96,3 @@ def test_a_step_that_no_journal_holds_is_refused(fields: dict[str, Any], why: st
 )  # fmt: skip
 def test_what_is_no_line_of_an_export_is_refused(line: str, why: str) -> None:
     assert refused(line) == why
-
-
-def test_half_a_character_is_refused() -> None:
-    with pytest.raises(ValueError, match="surrogates not allowed"):
-        parse_line('{"kind": "memory", "schema_version": 3, "tenant": "\\ud800"}')
-    whole = parse_line('{"kind": "memory", "schema_version": 3, "tenant": "\\ud83d\\ude00"}')
-    assert whole == Head(schema_version=3, tenant="😀")

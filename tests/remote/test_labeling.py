@@ -72,14 +72,3 @@ def test_rounds_of_windows_and_replies_label_all_and_cost_what_they_say(memory: 
     assert rounds == 2
     assert by_hand(memory).waiting() == (0, 0)
     assert {entry.labels.made_by for entry in memory.steps("a") if entry.labels} == {"hand windowed-3"}
-
-
-def test_a_correction_that_comes_between_a_request_and_its_reply_stays(memory: Memory) -> None:
-    fill(memory)
-    answered = [reply(each) for each in requests(by_hand(memory))]
-    memory.lifecycle.correct("2", trajectory="a", labels={"scope": "the coast"}, by="ann")
-    assert by_hand(memory).take_in(lines(answered)).steps > 0
-    found = memory.get("a", "2")
-    assert found is not None
-    assert found.labels is not None
-    assert (found.labels.intent.scope, found.labels.made_by) == ("the coast", "ann")

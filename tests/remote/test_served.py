@@ -76,14 +76,6 @@ def test_a_server_that_is_lost_in_the_midst_of_a_call_is_told_of(
             assert ("is not known" in lost.value.message) is unknown
 
 
-def test_a_folder_that_is_served_is_used_by_its_folder_too(served: str, tmp_path: Path) -> None:
-    with open_memory(served) as far, open_memory(tmp_path / "m") as near:
-        far.add(Step(role="user", content="A hotel."), trajectory="t")
-        near.add(Step(role="user", content="A train."), trajectory="t")
-        assert [entry.step.content for entry in far.steps("t")] == ["A hotel.", "A train."]
-        assert far.folder != near.folder
-
-
 def test_commands_work_with_a_served_memory(
     served: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from stitch.cli import main
-from stitch.errors import InputError, SettingsError, StoreLockedError
+from stitch.errors import SettingsError, StoreLockedError
 from stitch.serve.access import Access, is_loopback
 from stitch.serve.keys import ACTIONS, KeyFile, Keys, make_key
 from stitch.store.owner import Ownership
@@ -58,13 +58,6 @@ def test_what_changes_in_the_file_is_heeded_at_once(file):
     assert keys.find(second.text) is None
     file.path.unlink()
     assert keys.find(second.text) is None
-
-
-def test_a_key_may_be_revoked_by_the_whole_of_it(file):
-    made = add(file)
-    assert file.revoke(made.text) == made.key
-    with pytest.raises(InputError, match="no key"):
-        file.revoke(made.key.id)
 
 
 def test_two_who_change_the_file_at_once_lose_nothing(file):

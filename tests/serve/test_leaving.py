@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stitch import Memory, Step, open_memory
+from stitch import open_memory
 from stitch.serve.connections import PatientProtocol
 from stitch.testing.model import LoopbackProvider
 
@@ -59,10 +59,3 @@ def test_a_search_over_http_that_has_begun_ends_with_its_client(
     client.end()
     with open_memory(tmp_path / "m") as memory:
         assert [recall.query for recall in memory.recalls()] == ["hotel"]
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with open_memory(tmp_path / "m") as opened:
-        opened.add_many([Step(role="user", content=f"Day {n}: a hotel.") for n in range(3)], trajectory="t")
-        yield opened

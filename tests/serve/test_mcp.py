@@ -38,15 +38,6 @@ def test_a_session_is_there_for_the_key_alone_that_opened_it(keyed):
     assert ann.post("/mcp", PING, **session).status == 200
 
 
-def test_a_session_that_was_ended_is_gone_and_one_of_another_version_needs_none(keyed):
-    [ann] = keyed(ann=ACTIONS)
-    session = session_of(ann)
-    assert ann.ask("DELETE", "/mcp", **session).status == 200
-    assert ann.post("/mcp", PING, **session).status == 404
-    told = ann.post("/mcp", PING, **ACCEPT, **{"MCP-Protocol-Version": "9999-01-01"})
-    assert (told.status, b"session" in told.body.lower()) == (400, False)
-
-
 def test_one_key_cannot_fill_the_server_with_sessions(keyed):
     from stitch.adapters.mcp_sessions import MOST_OF_ONE
 

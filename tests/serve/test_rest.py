@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import quote
 
-from stitch.api.operations import OPERATIONS
 from stitch.serve.keys import ACTIONS
 
 BOOKING = ("Book the Harbor Inn for day 1, please.", "It costs $98 a night.")
@@ -29,13 +28,6 @@ def test_labels_come_page_by_page_and_all_of_them_once(serving):
         kind: whole[kind] if isinstance(whole[kind], list) else list(whole[kind].items()) for kind in kinds
     }
     assert client.get("/v1/labels?after=none").status == 422
-
-
-def test_every_operation_of_the_table_has_a_path(serving):
-    client = serving()
-    for operation in OPERATIONS.values():
-        answer = client.ask(operation.method, operation.path)
-        assert answer.status not in (404, 405), operation.name
 
 
 def test_an_answer_that_is_long_comes_in_pieces(serving):

@@ -3,7 +3,7 @@
 import pytest
 
 from stitch.errors import BudgetSpentError
-from stitch.lm import Charge, Ledger, charged_key
+from stitch.lm import Charge, Ledger
 from stitch.serve.access import Caller
 from stitch.serve.keys import ACTIONS
 from stitch.serve.spending import Spending
@@ -15,13 +15,6 @@ def charge(key, usd):
 
 def caller(key="k", spend_usd=None):
     return Caller("ann", ACTIONS, key, spend_usd)
-
-
-def test_calls_are_led_by_the_key_whose_request_leads_to_them():
-    spending = Spending(Ledger())
-    with spending.of(caller("k1")):
-        assert charged_key.get() == "k1"
-    assert charged_key.get() == ""
 
 
 def test_sums_go_on_over_a_restart():

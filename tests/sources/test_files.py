@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import io
-import sys
 
 import orjson
 import pytest
 
-from stitch.core import SourcedStep
 from stitch.errors import InputError
-from stitch.sources import FileSource, StandardInput, expand_paths, left_out
+from stitch.sources import FileSource, expand_paths, left_out
 
 STEP = {"role": "user", "content": "hi"}
 
@@ -19,18 +16,6 @@ STEP = {"role": "user", "content": "hi"}
 def write(path, *lines):
     path.write_bytes(b"\n".join(line if isinstance(line, bytes) else orjson.dumps(line) for line in lines))
     return path
-
-
-def test_reading_twice_gives_the_same_steps(tmp_path):
-    source = FileSource(write(tmp_path / "a.jsonl", STEP, STEP))
-    assert list(source) == list(source)
-
-
-def test_standard_input_is_a_source_named_dash(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(orjson.dumps(STEP)))))
-    [item] = StandardInput()
-    assert isinstance(item, SourcedStep)
-    assert (item.trajectory, item.source) == ("stdin", "-")
 
 
 def test_a_missing_or_broken_file_is_named(tmp_path):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from stitch.core import Rejection, SourcedStep
-from stitch.sources import FORMATS, FileSource
+from stitch.sources import FileSource
 
 GOLDEN = sorted(Path(__file__).with_name("golden").glob("*.jsonl"))
 CASES = {path.stem: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in GOLDEN}
@@ -57,7 +57,3 @@ def test_files_of_other_programs_are_read(read, name: str, behavior: str) -> Non
     if os.environ.get("STITCH_TEST_GOLDEN") == "write":
         lines = [json.dumps(case, ensure_ascii=False) + "\n" for case in CASES[name]]
         Path(__file__).with_name("golden").joinpath(f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
-
-
-def test_names_of_formats_are_distinct() -> None:
-    assert len({known.name for known in FORMATS}) == len(FORMATS)

@@ -16,7 +16,6 @@ import pytest
 from contracts.source import RECORDS, MakeSource, StepSourceContract
 from doubles.sourcing import Topic, TopicSource
 from stitch import open_memory
-from stitch.core import SourcedStep
 from stitch.pipelines.follow import drain, follow_sources
 from stitch.pipelines.ingest import ingest
 from stitch.sources import FileSource, FolderSource, FollowedFile, Positions, StandardInput
@@ -207,19 +206,6 @@ def test_a_broker_is_followed_as_files_are(tmp_path):
             assert topic.committed["memory"]["offset"] == number
             topic.messages.append(line(number))
     assert [step for _, step, _ in contents(tmp_path / "m")] == ["0", "1", "2"]
-
-
-def test_a_file_that_has_changed_since_is_read_from_its_beginning(tmp_path):
-    log = tmp_path / "log.jsonl"
-    log.write_bytes(line(0) + line(1))
-    positions = Positions(tmp_path / "positions")
-    first = FileSource(log, positions=positions)
-    list(first.read())
-    first.commit(first.snapshot())
-    log.write_bytes(line(7) + line(8) + line(9))
-    items = [item for batch in FileSource(log, positions=positions).read() for item in batch]
-    told = [item.step.content for item in items if isinstance(item, SourcedStep)]
-    assert told == [f"Book the hotel for day {number}" for number in (7, 8, 9)]
 
 
 def test_positions_of_tenants_are_apart_and_can_be_forgotten(tmp_path):

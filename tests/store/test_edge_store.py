@@ -293,20 +293,6 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
         assert [snippet.text for snippet in store.scroll("a")] == ["after everything"]
 
 
-def test_vectors_that_cannot_be_written_are_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with closing(open_store(tmp_path)) as store:
-        with monkeypatch.context() as patch:
-            patch.setattr("os.posix_fallocate", full, raising=False)
-            with pytest.raises(StoreError, match=r"cannot write to the memory .*No space left") as caught:
-                store.put([make_record("1")])
-        assert caught.value.hint
-        store.put([make_record("1")])
-        assert len(store.rank(DensityQuery(tenant="t", vector=np.ones(DIMENSION, dtype=np.float32)))) == 1
-
-
 def test_deleting_in_one_tenant_leaves_the_bytes_of_others_where_they_are(tmp_path: Path) -> None:
     rng = random.Random(2)
     records = random_records(rng, 60)

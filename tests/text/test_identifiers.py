@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.text.identifiers import FINDER, FORMS, MAX_IDENTIFIER_CHARS, MAX_IDENTIFIERS, handles, identifiers
+from stitch.text.identifiers import FINDER, FORMS, handles, identifiers
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -35,18 +35,6 @@ def found(text: str) -> list[tuple[str, str]]:
 )
 def test_an_identifier_has_the_kind_of_its_shape(text: str, expected: list[tuple[str, str]]) -> None:
     assert found(text) == expected
-
-
-def test_what_stands_behind_something_that_is_none_is_read() -> None:
-    long = "https://" + "a" * (MAX_IDENTIFIER_CHARS - 8)
-    assert found(f"{long} main.py") == [("url", long), ("file", "main.py")]
-    assert found(f"{long}a main.py") == [("file", "main.py")]
-    assert found("5kb u.s main.py") == [("file", "main.py")]
-
-
-def test_so_many_identifiers_are_read_and_no_more() -> None:
-    many = [("number", str(number)) for number in range(1000, 1200)]
-    assert found(" ".join(value for _, value in many)) == many[:MAX_IDENTIFIERS]
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,6 @@ def test_what_has_no_function_words_tells_none(text):
     assert language_of(text) is None
 
 
-def test_names_from_elsewhere_leave_an_english_sentence_english():
-    assert language_of("I want to go to the Musée des Arts Forains and then to La Cantina de la Abuela") == "en"
-
-
 @pytest.mark.parametrize("language", ["de", "es", "fr", "it", "pt", "nl", "pl", "sv", "tr", "ru", "zh", "ja"])
 def test_no_function_word_of_its_language_is_a_content_word(language):
     assert not set(content_words(SAID[language])) & function_words(language)
@@ -70,26 +66,12 @@ def test_a_word_that_surely_carries_matter_does_so_in_the_language_of_the_text(t
     assert surely_carrying(words_in(text)) <= len(content_words(text))
 
 
-def test_what_surely_carries_matter_is_told_without_the_language():
-    assert surely_carrying(words_in("The xylophone has 88 keys of rosewood")) == 4
-    assert surely_carrying(words_in("the of and und der les")) == 0
-
-
 def test_inflected_words_of_a_language_have_one_stem():
     assert stem_in("reservas", "es") == stem_in("reserva", "es")
     assert stem_in("häuser", "de") == stem_in("häusern", "de")
     assert set(content_stems("Las reservas que tenemos para el hotel")) & set(
         content_stems("¿Tienes la reserva de los hoteles para mí?")
     )
-
-
-def test_english_keeps_its_own_stems():
-    assert stem_in("reservations", "en") == stem_in("reservations", None) == "reserv"
-
-
-def test_words_without_spaces_are_cut_into_pairs_of_signs():
-    assert words_in("14日订酒店 Hotel") == ["14", "日订", "订酒", "酒店", "hotel"]
-    assert words_in("酒") == ["酒"]
 
 
 @given(st.text(max_size=200))
@@ -149,11 +131,6 @@ def test_chinese_and_japanese_are_cut_at_their_words_of_grammar():
     assert content_words("我们的酒店在上海吗") == ["酒店", "上海"]
     assert "計画" in content_words("出張を計画したい")
     assert "たい" not in content_words("出張を計画したい")
-
-
-def test_words_of_a_language_without_stemmer_share_their_first_letters():
-    assert stem_in("remontu", "pl") == stem_in("remontem", "pl") == "remon"
-    assert stem_in("nhà", "vi") == "nhà"
 
 
 def test_the_turkish_capital_i_is_a_letter():

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.text.forms import SentenceForm, sentence_form
-from stitch.text.languages import content_stems, content_words
 from stitch.text.phrases import noun_phrases
 from stitch.text.sentences import sentence_spans, sentences
-from stitch.text.words import fold_case, is_verb, says_stem, singular, stems
+from stitch.text.words import fold_case, says_stem, singular, stems
 
 
 def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations():
@@ -30,10 +29,6 @@ def test_spans_of_sentences_are_in_order_and_lose_no_word(text):
 def test_plain_text_keeps_every_character_at_its_place(text):
     assert len(fold_case(text)) == len(text)
     assert fold_case(fold_case(text)) == fold_case(text)
-
-
-def test_every_letter_keeps_its_place_when_folded():
-    assert fold_case("ẞİI’") == "ßii'"
 
 
 @pytest.mark.parametrize(
@@ -68,16 +63,6 @@ def test_noun_phrases_name_things_and_leave_verbs_out():
     assert [phrase.head for phrase in phrases] == ["flight", "pittsburgh", "date"]
 
 
-def test_a_verb_after_a_determiner_is_a_noun():
-    assert [phrase.text for phrase in noun_phrases("the export crash in report.py")] == ["export crash", "report.py"]
-
-
-def test_a_phrase_says_where_it_stands():
-    text = "We saw the Old Harbor."
-    (phrase,) = noun_phrases(text)
-    assert text[phrase.start :].lower().startswith(phrase.text)
-
-
 @pytest.mark.parametrize(
     ("plural", "one"),
     [
@@ -96,39 +81,10 @@ def test_plurals_become_singular(plural, one):
     assert singular(plural) == one
 
 
-def test_content_words_leave_function_words_and_letters_out():
-    assert content_words("I would like a 2 bed flat, b") == ["2", "bed", "flat"]
-    assert content_stems("booking flights") == ["book", "flight"]
-
-
-def test_verbs_are_known_in_their_forms():
-    assert is_verb("found")
-    assert is_verb("booking")
-    assert not is_verb("found", base=True)
-    assert is_verb("find", base=True)
-
-
 SAID = st.lists(
     st.one_of(
         st.sampled_from(
-            [
-                "lying",
-                "dying",
-                "tied",
-                "lie's",
-                "happy",
-                "happiness",
-                "skies",
-                "sky",
-                "don’t",
-                "l'order",
-                "3.14",
-                "U.S.",
-                "a_b",
-                "n.o",
-                "running",
-                "rise",
-            ]
+            ["lying", "tied", "lie's", "happy", "happiness", "skies", "don’t", "l'order", "3.14", "U.S.", "a_b", "rise"]
         ),
         st.text(alphabet="abeilnsty'.\u2019_ -\u00e9\u4e2d", max_size=8),
     ),
@@ -144,65 +100,7 @@ def test_whether_a_text_has_a_word_of_a_stem_is_told_without_cutting_it_into_wor
         assert says_stem(text.lower(), stemmed) == (stemmed in found)
 
 
-@pytest.mark.parametrize(
-    ("text", "phrases"),
-    [
-        ("find the search results quickly", ["search results"]),
-        ("the cheapest flight booking", ["cheapest flight booking"]),
-        ("a bus stop near me", ["bus stop"]),
-        ("bus stop", ["bus"]),
-        ("we need the 3 rooms", ["3 rooms"]),
-        ("newly built house", ["house"]),
-        ("the house painted", ["house"]),
-        ("the house 3", ["house"]),
-        ("the house mostly", ["house"]),
-        ("the old run", ["old run"]),
-        ("a b and the old", []),
-        ("run report", []),
-        ("the great run", ["run"]),
-    ],
-)
-def test_a_phrase_ends_where_another_word_than_a_name_comes(text, phrases):
-    assert [phrase.text for phrase in noun_phrases(text)] == phrases
-
-
-def test_the_head_of_a_phrase_has_no_owner_and_the_phrase_its_place():
-    (phrase,) = noun_phrases("check the fast Ann\u2019s")
-    assert (phrase.text, phrase.head, phrase.start) == ("fast ann's", "ann", 10)
-
-
-def test_a_stem_is_found_behind_words_that_only_hold_it():
-    assert says_stem("prelie allied lie", "lie")
-    assert says_stem("don't a.lie lying", "lie")
-    assert not says_stem("prelie allied a.lie b'lie", "lie")
-    assert says_stem("\u2019lie", "lie")
-    assert says_stem("a b", "b")
-
-
 def test_sentences_of_other_scripts_end_with_their_own_signs():
     assert sentences("好的。几点出发？我去。") == ["好的。", "几点出发？", "我去。"]
     assert sentences("मैं आऊँगा। कब?") == ["मैं आऊँगा।", "कब?"]
     assert sentences("他说：「好。」然后走了。") == ["他说：「好。", "然后走了。"]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "form"),
-    [
-        ("Sounds good?", "AGREEMENT"), ("Sounds good, but when does it start?", "QUESTION"), ("Thank you?", "THANKS"),
-        ("Great, thanks?", "THANKS"), ("Thanks, but why?", "QUESTION"), ("Yes, sounds good.", "AGREEMENT"),
-        ("Sure, what time?", "QUESTION"), ("Sure, at noon.", "AGREEMENT"), ("OK, can you book it?", "REQUEST"),
-    ],
-)  # fmt: skip
-def test_an_opening_decides_unless_most_of_a_question_follows(sentence, form):
-    assert sentence_form(sentence).name == form
-
-
-@pytest.mark.parametrize(
-    ("text", "heads"),
-    [
-        ("the big red barn", ["barn"]), ("a big red", []), ("plan b", []), ("a nearby spot", ["spot"]),
-        ("the old boat landed", ["boat"]), ("an x", []), ("an ax", ["ax"]),
-    ],
-)  # fmt: skip
-def test_a_phrase_ends_in_its_thing(text, heads):
-    assert [phrase.head for phrase in noun_phrases(text)] == heads

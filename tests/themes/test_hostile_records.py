@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from stitch import Step, open_memory
-from stitch.themes.grouping import MERGED, Event, Grouping
 
 MEASURES = b'"measures":{"to_theme":{},"to_neighbor":{}}'
 PAYLOADS = [
@@ -66,10 +65,3 @@ def test_a_record_of_a_strange_name_is_none(tmp_path: Path, written: bytes, key:
     payload = b'{"next":1,' + MEASURES + b',"events":[]}'
     with open_memory(_holds(tmp_path / "m", written, key=key, payload=payload)) as memory:
         assert memory.themes()
-
-
-def test_themes_that_were_merged_in_a_circle_are_no_more() -> None:
-    grouping = Grouping()
-    for theme, into in ((1, 2), (2, 1), (3, 3)):
-        grouping.take(Event(1.0, MERGED, theme, (), into))
-    assert [grouping.now(theme) for theme in (1, 2, 3)] == [None, None, None]

@@ -8,7 +8,6 @@ import pytest
 
 from stitch import Memory, Step, open_memory
 from stitch.assemble import open_tenants
-from stitch.journal import SqliteJournal
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import restore_memory
 
@@ -33,14 +32,6 @@ def said(memory: Memory) -> set[str]:
     hierarchy = memory.hierarchy
     found = (hierarchy.statement(name) for theme in memory.themes() for name in theme.statements)
     return {each.text for each in found if each is not None}
-
-
-def test_an_answer_has_its_question_and_names_both_steps(folder: Path) -> None:
-    with open_memory(folder) as memory:
-        memory.add_many(talk(), trajectory="t")
-        [answer] = memory.hierarchy.statements_of_step("t", "s0")
-    assert answer.text.startswith("Where did you put the xylophone? I lent")
-    assert (answer.steps, answer.speaker) == (("s0", "s1"), "Bob")
 
 
 @pytest.mark.parametrize("used_before", [False, True])
@@ -102,11 +93,3 @@ def test_a_restored_backup_has_the_same_themes(folder: Path, tmp_path: Path) -> 
     restore_memory(tmp_path / "copy", memory=tmp_path / "back")
     with open_memory(tmp_path / "back") as memory:
         assert memory.themes() == before
-
-
-def test_adding_steps_derives_nothing(folder: Path) -> None:
-    with open_memory(folder) as memory:
-        memory.add_many(talk(), trajectory="t")
-    journal = SqliteJournal(folder / "journal.sqlite")
-    assert list(journal.records("default", kind="themes")) == []
-    journal.close()

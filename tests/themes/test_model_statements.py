@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,12 @@ import pytest
 
 from stitch import Memory, Step, open_memory
 from stitch.core import SourcedStep
-from stitch.journal import SqliteJournal
 from stitch.lifecycle.selection import Selector
 from stitch.lm import read_ledger
 from stitch.pipelines.ingest import ingest
 from stitch.testing.model import LoopbackProvider, fields_of
 from stitch.testing.servers import Reply
 from stitch.themes.asking import WINDOW_STEPS
-from stitch.themes.told import Reading, Said, Told, digest_of
 
 PETS = [
     ("Ada", "I adopted a brown dog called Rex on 3 March 2024 from the shelter."),
@@ -101,22 +99,6 @@ def test_another_process_finds_what_was_said_and_pays_nothing(tmp_path: Path) ->
         before = texts(memory), [each.statements for each in memory.themes()]
     with open_memory(tmp_path, tenant="t") as memory:
         assert (texts(memory), [each.statements for each in memory.themes()]) == before
-
-
-def test_steps_that_assert_nothing_are_never_asked_of(tmp_path: Path) -> None:
-    with opened(tmp_path) as (memory, provider):
-        add(memory, [("Ada", "Hi!"), ("Ben", "How are you?"), ("Ada", "Thanks!")])
-        memory.flush()
-        assert provider.requests == []
-
-
-def test_many_steps_take_a_call_for_each_window(tmp_path: Path) -> None:
-    talk = [("Ada", f"I planted rose number {n} beside the old wall.") for n in range(2 * WINDOW_STEPS + 1)]
-    with opened(tmp_path) as (memory, provider):
-        add(memory, talk)
-        memory.flush()
-        assert stages(tmp_path).count("statements") == 3
-        assert len(provider.requests) == len(stages(tmp_path))
 
 
 def test_a_statement_that_corrects_an_earlier_one_supersedes_it_and_both_stay(tmp_path: Path) -> None:
@@ -208,16 +190,6 @@ def test_erasing_a_step_takes_along_all_that_was_said_by_who_was_shown_it(tmp_pa
             assert b"called Rex" not in file.read_bytes(), file
 
 
-def test_a_corrected_step_says_what_it_says_now(tmp_path: Path) -> None:
-    with opened(tmp_path) as (memory, _):
-        add(memory, PETS)
-        memory.flush()
-        step = next(iter(memory.steps("talk"))).id
-        memory.lifecycle.correct(step, trajectory="talk", text="I adopted a gray cat called Moss.")
-        assert any("Moss" in text for text in texts(memory))
-        assert not any("Rex" in text for text in texts(memory))
-
-
 def test_steps_of_other_trust_are_never_read_together(tmp_path: Path) -> None:
     with opened(tmp_path) as (memory, provider):
         add(memory, PETS[:1])
@@ -255,37 +227,6 @@ def test_without_the_setting_no_model_is_asked(tmp_path: Path) -> None:
         memory.flush()
         assert memory.themes()
         assert provider.requests == []
-
-
-def test_of_windows_that_overlap_the_one_told_last_holds_after_another_is_erased(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "journal.sqlite")
-    with closing(journal):
-        journal.append_many(
-            [Step(id=str(n), role="user", content=f"Step {n} says something of its own.") for n in range(6)],
-            tenant="a", trajectory="t", recorded=1.0,
-        )  # fmt: skip
-        entries = {entry.id: entry for entry in journal.entries("a", "t")}
-
-        def reading(*steps: str, text: str) -> Reading:
-            digests = {step: digest_of(entries[step]) for step in steps}
-            return Reading("t", digests, (), "low", (Said(text, ("2",), None, ()),), "m")
-
-        told = Told(journal, tenant="a")
-        for each in (reading("1", "2", text="first"), reading("2", "3", text="other"), reading("1", "2", text="last")):
-            told.take(each)
-        told.take(Reading("t", {"5": digest_of(entries["5"])}, (), "low", (), "m"))
-        told.drop("t", ["5"])
-        for reader in (told, Told(journal, tenant="a")):
-            assert [each.text for each in reader.said_by(entries["2"]) or ()] == ["last"]
-
-
-def test_a_model_has_read_the_steps_of_a_file_when_all_of_it_is_stored(tmp_path: Path) -> None:
-    steps = [Step(role=role, content=text, id=str(n)) for n, (role, text) in enumerate(PETS)]
-    items = [SourcedStep(source="talk", line=n, trajectory="talk", step=each) for n, each in enumerate(steps, 1)]
-    with opened(tmp_path) as (memory, _):
-        ingest(memory, items, on_rejection=lambda rejection: pytest.fail(rejection.reason))
-        assert f"Ada says: {PETS[0][1]}" in texts(memory)
-        assert memory.statements_failure == ""
 
 
 def test_a_file_is_stored_and_says_so_where_the_model_cannot_be_asked_for_statements(tmp_path: Path) -> None:
