@@ -26,52 +26,28 @@ class SentenceForm(str, Enum):
     __hash__ = str.__hash__  # that of an enumeration is Python code
 
 
-_OPENINGS = (
-    (
-        SentenceForm.THANKS,
-        (
-            r"(?:(?:ok|okay|great|perfect|awesome|cool|alright|all right|no|yes)[,.! ]+)?(?:many )?"
-            r"(?:thanks|thank you|thx|ty\b|cheers|much appreciated|i appreciate)"
-        ),
-    ),
-    (
-        SentenceForm.FAREWELL,
-        (
-            r"(?:good ?bye|bye|see (?:you|ya)|farewell|take care|good night|later\b"
-            r"|(?:you )?(?:have|enjoy) (?:an?|your|the) (?:\w+ ){0,2}?(?:day|night|evening|weekend|time|trip|one|stay)"
-            r"|have fun)"
-            r"|(?:you'?re|you are) (?:very |most |quite )?welcome|my pleasure|(?:i'm )?glad (?:i could|to) help"
-        ),
-    ),
-    (SentenceForm.GREETING, r"(?:hello|hi|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|welcome)\b"),
-    (
-        SentenceForm.APOLOGY,
-        (
-            r"(?:(?:i'?m|i am|we'?re|we are|my|so|very)? ?(?:sorry|apologies|apologize|unfortunately|regrettably)"
-            r"|i apologi[sz]e|excuse me|my bad)"
-        ),
-    ),
-    (
-        SentenceForm.REFUSAL,
-        (
-            r"(?:no|nope|nah|not really|never ?mind|i don'?t think so|i'?d rather not|that'?s wrong"
-            r"|nothing (?:else|more)|i'?m (?:all )?(?:good|set|done)"
-            r"|(?:that'?s|that is|that will be|that would be|that'll be) (?:all|it|everything|enough)"
-            r"|not (?:now|yet|today|right now))\b(?! (?:problem|worries|idea|doubt))"
-        ),
-    ),
-    (
-        SentenceForm.AGREEMENT,
-        (
-            r"(?:yes|yeah|yep|yup|yea|sure|ok|okay|okey|alright|all right|right|correct|exactly|absolutely|definitely"
-            r"|certainly|of course|agreed|fine|perfect|great|awesome|cool|no problem|no worries|indeed"
-            r"|sounds? (?:good|great|fine|perfect|like)|that (?:sounds|works|would be|will (?:do|work)|is (?:fine|right"
-            r"|correct|great))|that's (?:right|correct|fine|great|good|perfect)|got it|i see|works for me"
-            r"|makes sense)\b"
-        ),
-    ),
-)
-_OPENING = re.compile("|".join(f"(?P<{form.name}>{pattern})" for form, pattern in _OPENINGS), re.IGNORECASE)
+_OPENINGS = {
+    SentenceForm.THANKS: r"(?:(?:ok|okay|great|perfect|awesome|cool|alright|all right|no|yes)[,.! ]+)?(?:many )?"
+    r"(?:thanks|thank you|thx|ty\b|cheers|much appreciated|i appreciate)",
+    SentenceForm.FAREWELL: r"(?:good ?bye|bye|see (?:you|ya)|farewell|take care|good night|later\b"
+    r"|(?:you )?(?:have|enjoy) (?:an?|your|the) (?:\w+ ){0,2}?(?:day|night|evening|weekend|time|trip|one|stay)"
+    r"|have fun)"
+    r"|(?:you'?re|you are) (?:very |most |quite )?welcome|my pleasure|(?:i'm )?glad (?:i could|to) help",
+    SentenceForm.GREETING: r"(?:hello|hi|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|welcome)\b",
+    SentenceForm.APOLOGY: r"(?:(?:i'?m|i am|we'?re|we are|my|so|very)? ?(?:sorry|apologies|apologize|unfortunately"
+    r"|regrettably)"
+    r"|i apologi[sz]e|excuse me|my bad)",
+    SentenceForm.REFUSAL: r"(?:no|nope|nah|not really|never ?mind|i don'?t think so|i'?d rather not|that'?s wrong"
+    r"|nothing (?:else|more)|i'?m (?:all )?(?:good|set|done)"
+    r"|(?:that'?s|that is|that will be|that would be|that'll be) (?:all|it|everything|enough)"
+    r"|not (?:now|yet|today|right now))\b(?! (?:problem|worries|idea|doubt))",
+    SentenceForm.AGREEMENT: r"(?:yes|yeah|yep|yup|yea|sure|ok|okay|okey|alright|all right|right|correct|exactly"
+    r"|absolutely|definitely|certainly|of course|agreed|fine|perfect|great|awesome|cool|no problem|no worries|indeed"
+    r"|sounds? (?:good|great|fine|perfect|like)|that (?:sounds|works|would be|will (?:do|work)|is (?:fine|right"
+    r"|correct|great))|that's (?:right|correct|fine|great|good|perfect)|got it|i see|works for me"
+    r"|makes sense)\b",
+}
+_OPENING = re.compile("|".join(f"(?P<{form.name}>{pattern})" for form, pattern in _OPENINGS.items()), re.IGNORECASE)
 _QUESTION_WORDS = (
     r"(?:what|which|who|whom|whose|where|when|why|how)\b|(?:what|who|where|when|how)'s\b"
     r"|(?:do|does|did|is|are|am|was|were|will|would|can|could|should|shall|may|might|have|has|had|isn't|aren't|don't"

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from stitch.core.text_cache import text_cache
-from stitch.text.words import stem
+from stitch.text.words import stem, word_set
 
 TABLE = Path(__file__).parent / "table" / "kinds.txt.gz"
 CONCEPT = "#"
@@ -23,23 +23,10 @@ _WEIGHTS = (0.9, 0.8, 0.6)
 """Of the first, second and third meaning of a word."""
 _ENDINGS = (("ies", "y"), ("es", ""), ("s", ""))
 _TOO_GENERAL = frozenset(
-    stem(word)
-    for word in [
-        "entity",
-        "physical",
-        "object",
-        "thing",
-        "whole",
-        "matter",
-        "substance",
-        "unit",
-        "part",
-        "group",
-        "act",
-        "abstraction",
-        "attribute",
-        "state",
-    ]
+    map(
+        stem,
+        word_set("entity physical object thing whole matter substance unit part group act abstraction attribute state"),
+    )
 )
 
 

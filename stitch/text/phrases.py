@@ -5,18 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, word_set
+from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, is_verb, word_list
 
-ADJECTIVES = word_set(
-    """able available bad best better big cheap cheaper cheapest clear close correct current different difficult early
-    easy enough entire expensive extra fast favorite few final free full further glad good great happy hard high
-    important interested interesting large late later latest little long low main major moderate new nice old open
-    particular perfect pleasant possible present previous ready recent second separate short similar simple small
-    special specific strong sure third total true upcoming useful various warm weak whole wonderful wrong young"""
-)
-_DETERMINERS = word_set(
-    """a an the my your our their his her its this that these those some any each every another no which what whose"""
-)
+ADJECTIVES = word_list("adjectives")
+_DETERMINERS = word_list("determiners")
 _TOKEN = re.compile(r"[^\W_]+(?:[-.'’][^\W_]+)*|[^\w\s]")
 
 

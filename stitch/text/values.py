@@ -12,7 +12,7 @@ from typing import NamedTuple
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import MONTH, WEEKDAY, date_forms, time_forms
 from stitch.text.value_patterns import DIGIT, VALUE_PATTERNS
-from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_set
+from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_list, word_set
 
 MAX_MENTIONS = 48
 """How many values of one step are kept."""
@@ -25,17 +25,8 @@ VALUE_CLASSES = (
 SHAPES = word_set("url email error file function price identifier date time phone percentage")
 """Those of them that a value has by its shape, whatever the language around it."""
 
-PLACE_SUFFIX = word_set(
-    """airport avenue bay beach bridge city county court district garden gardens hall harbor hill hills island lake
-    lane market mountain museum park plaza port quarter river road square station street terminal tower town valley
-    village"""
-)
-ORGANIZATION_SUFFIX = word_set(
-    """agency airlines airways association bank bar bistro cafe center centre clinic club college committee company
-    corp corporation council dining diner foundation grill group hospital hotel house inc inn institute kitchen lab
-    labs llc lodge ltd office pub resort restaurant salon school services shop spa store studio theatre theater
-    university"""
-)
+PLACE_SUFFIX = word_list("places")
+ORGANIZATION_SUFFIX = word_list("organizations")
 _PLACE_BEFORE = re.compile(
     r"\b(?:in|to|from|near|around|at|leaving|visit|visiting|reach|toward|towards)\s(?:the\s)?$", re.I
 )

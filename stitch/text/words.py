@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from functools import lru_cache
+from pathlib import Path
 
 from stitch.core.text_cache import text_cache
 
@@ -82,6 +83,19 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+@lru_cache(maxsize=1)
+def _lists() -> dict[str, str]:
+    parts = re.split(
+        r"^\[(.+)\]$", (Path(__file__).parent / "table" / "words.txt").read_text("ascii"), flags=re.MULTILINE
+    )
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def word_list(name: str) -> frozenset[str]:
+    """A closed list of English words, of the table `words.txt`."""
+    return word_set(_lists()[name])
+
+
 def whole_words(pattern: str) -> re.Pattern[str]:
     """A pattern of whole words, for texts that `fold_case` made; line breaks and indentation in it do not count."""
     joined = "".join(line.strip() for line in pattern.split("\n"))
@@ -96,53 +110,11 @@ def fold_case(text: str) -> str:
     return lowered.replace("’", "'")
 
 
-FUNCTION_WORDS = word_set(
-    """a about above across actually after again against ago ah all almost along alright already also although always
-    am among an and another any anybody anyone anything anyway anywhere are aren't around as at away awesome back
-    basically be because been before being below besides between both but by bye can can't cannot certainly cool
-    could couldn't definitely despite did didn't do does doesn't doing don't done down during each either else
-    enough er especially etc even ever every everybody everyone everything exactly except few fine first for from
-    further gonna good gotta great had hadn't haha has hasn't have haven't having he he's hello hence her here
-    here's hers herself hey hi him himself his hmm how how's however i i'd i'll i'm i've if in indeed instead into
-    is isn't it it'd it'll it's its itself just kind kinda last least less let let's like lol lot lots many may
-    maybe me might mine more most mostly much must my myself near neither never next nice no nobody none nope nor
-    not nothing now of off oh ok okay on once one ones only onto or other others otherwise ought our ours ourselves
-    out over own per perfect perhaps please plus pretty probably quite rather really regarding right same shall she
-    she's should shouldn't since so some somebody someone something sometimes somewhere soon sorry still such sure
-    than thank thanks that that's the their theirs them themselves then there there's therefore these they they'd
-    they'll they're they've thing things this those though through throughout thus till to too toward towards try um
-    under unless unlike until unto up upon us usually very via wanna was wasn't way we we'd we'll we're we've
-    welcome well were weren't what what's whatever when when's whenever where where's whereas wherever whether which
-    whichever while who who's whoever whom whose why will with within without won't wonderful would wouldn't wow yea
-    yeah yep yes yet you you'd you'll you're you've your yours yourself yup"""
-)
+FUNCTION_WORDS = word_list("function")
 """Closed-class words, interjections and fillers: they carry no subject matter by themselves."""
 
-_VERBS = word_set(
-    """accept add admit advise agree allow announce answer apologize appear apply appreciate approve argue arrive ask
-    assist assume attend avoid bear become begin believe book break bring browse build buy call cancel care carry
-    catch change check choose claim clarify close collect come commit compare complete confirm consider contact
-    contain continue convert cost create crash cut deal debug decide delay delete deliver deny depart depend deploy
-    describe design detect determine develop die differ disagree discover discuss drive drop eat edit enable end
-    enjoy ensure enter establish estimate evaluate examine execute exist expect explain explore express fail fall
-    feel fetch figure fill find finish fit fix fly focus follow forget get give go grab grow guess handle happen
-    hate hear help hold hope identify ignore imagine implement improve include increase indicate inform insert
-    inspect install intend introduce investigate invite involve join keep kill know lack land lead learn leave lend
-    listen live load locate look lose love make manage matter mean meet mention merge miss mount move need note
-    notice obtain occur offer open order organize own pay perform pick plan play point post prefer prepare prevent
-    produce propose prove provide publish pull purchase push put raise reach react read realize receive recommend
-    reduce refer refuse reject relate release remain remember remind remove rent repair repeat replace reply report
-    represent request require reschedule reserve resolve respond restart return reveal review revise run save say
-    schedule search see seem select sell send serve set settle share show sign sit skip solve sound speak spend
-    stand start state stay stick stop submit suffer suggest suit supply support suppose switch take talk tell test
-    think throw transfer travel trigger trust try turn understand update upgrade use verify visit wait walk want
-    warn watch wear wish wonder work worry write"""
-)
-_IRREGULAR = word_set(
-    """ate became began bought brought built came chose did done drove fell felt flew forgot found gave given gone gone
-    got gotten grew heard held kept knew known left lost made meant met paid ran said sat saw seen sent set shown
-    sold spent spoke stood taken taught thought told took understood went wore woke written wrote"""
-)
+_VERBS = word_list("verbs")
+_IRREGULAR = word_list("irregular")
 
 
 @lru_cache(maxsize=1)
@@ -158,8 +130,8 @@ def is_verb(word: str, *, base: bool = False) -> bool:
     return word in _IRREGULAR or stem(word) in _verb_stems()
 
 
-_PLURALS_OF_IE = word_set("movies cookies calories zombies selfies brownies rookies hoodies pixies smoothies")
-_PLURALS_OF_US = word_set("buses bonuses viruses statuses campuses minibuses gases aliases atlases")
+_PLURALS_OF_IE = word_list("plurals of ie")
+_PLURALS_OF_US = word_list("plurals of us")
 
 
 @text_cache(maxsize=16_384)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from stitch.core import Cause, MemorySnippet
 from stitch.retrieve.kinds import FAILURES, Kind, failed, kind_of
+from stitch.retrieve.links.told import calls_in
 from stitch.text.identifiers import identifiers
-from stitch.text.told import calls_in
 
 _MOST_IDENTIFIERS = 12
 _READ_CHARS = 2_000

@@ -1,8 +1,8 @@
 """Values that no longer hold: a later step tells the same field of the same thing otherwise.
 
-Only what programs write is read (`stitch.text.told`), and only what tells how a thing stands: the result of a look at
-it, of a change to it, and the arguments of a change that went well. What was found among others ("flights on May 20")
-is compared with the same search alone, and what two payments say of themselves is not compared at all.
+Only what programs write is read (`links.told`), and only what tells how a thing stands: the result of a look at it, of
+a change to it, and the arguments of a change that went well. What was found among others ("flights on May 20") is
+compared with the same search alone, and what two payments say of themselves is not compared at all.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple
 from stitch.core import MemorySnippet, SupersededValue
 from stitch.retrieve.kinds import changes, failed
 from stitch.retrieve.links.calls import Answered, answered, in_order
+from stitch.retrieve.links.told import CallWritten, Told, named_by, told_by_arguments, told_in
 from stitch.text.structured import in_words
-from stitch.text.told import CallWritten, Told, named_by, told_by_arguments, told_in
 from stitch.text.words import word_set
 
 _OF_THE_CALL = word_set(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.text.told import MAX_TOLD, Told, calls_in, named_by, told_by_arguments, told_in
+from stitch.retrieve.links.told import MAX_TOLD, Told, calls_in, named_by, told_by_arguments, told_in
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=12),
