@@ -16,7 +16,7 @@ from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
 if TYPE_CHECKING:
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm.batch import BatchRequest
-    from stitch.remote.memory import RemoteMemory
+    from stitch.remote.asking import Asking
 
 _TOGETHER, _TOGETHER_CHARS = 500, 4_000_000
 """How many replies go in one request, and how long they are together; one that is longer goes alone."""
@@ -32,7 +32,7 @@ class RemoteHandover(Handover):
         labeler: Says who labels.
     """
 
-    def __init__(self, memory: RemoteMemory, labeler: OfflineLabeler) -> None:
+    def __init__(self, memory: Asking, labeler: OfflineLabeler) -> None:
         # Not that of `Handover`: there are no parts here, and everything that uses some is overridden.
         self._memory, self._about = memory, about_labeler(labeler)
 

@@ -13,7 +13,7 @@ from stitch.remote.rebuilding import totals_of
 
 if TYPE_CHECKING:
     from stitch.api.listing_models import OwnTotalsResponse
-    from stitch.remote.memory import RemoteMemory
+    from stitch.remote.asking import Asking
 
 
 class RemoteLedger(Ledger):
@@ -26,7 +26,7 @@ class RemoteLedger(Ledger):
         memory: Whose calls these are.
     """
 
-    def __init__(self, memory: RemoteMemory) -> None:
+    def __init__(self, memory: Asking) -> None:
         super().__init__()
         self._memory = memory
         self._before = self._now() if memory.uses_model else None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stitch.lifecycle.repair import Repaired, Verification
     from stitch.lifecycle.retention import Expiry
     from stitch.lifecycle.selection import Selector
-    from stitch.remote.memory import RemoteMemory
+    from stitch.remote.asking import Asking
 
 
 class RemoteLifecycle(Lifecycle):
@@ -39,7 +39,7 @@ class RemoteLifecycle(Lifecycle):
         retention: What `expire` does if it is given no rules; what the settings there say if None.
     """
 
-    def __init__(self, memory: RemoteMemory, *, retention: Sequence[RetentionRule] | None) -> None:
+    def __init__(self, memory: Asking, *, retention: Sequence[RetentionRule] | None) -> None:
         # Not that of `Lifecycle`: everything that uses its parts is overridden.
         self._memory = memory
         self._rules = retention

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
 from typing_extensions import override
 
-from stitch.api import listing_models, models, theme_models
+from stitch.api import listing_models, models
 from stitch.api.adding import STEP
 from stitch.api.operations import made
-from stitch.api.tree_models import StepSelectRequest, TreeSelectResponse
+from stitch.api.tree_models import StepSelectRequest
 from stitch.core import (
     IntentFilter,
     KeptTrajectory,
@@ -31,11 +29,11 @@ from stitch.core import (
     Trust,
     trajectory_name,
 )
-from stitch.core.hierarchy import check_limit
 from stitch.core.steps import without_surrogates
 from stitch.errors import InputError, StepRejectedError
 from stitch.memory import Memory, MemoryStatus
 from stitch.remote import rebuilding
+from stitch.remote.asking import Asking
 from stitch.remote.ledger import RemoteLedger
 from stitch.remote.lifecycle import RemoteLifecycle
 from stitch.sources.attachments import named_attachments
@@ -50,20 +48,16 @@ if TYPE_CHECKING:
     from stitch.core.retention import RetentionRule
     from stitch.journal import Entry
     from stitch.observe.recalls import Recall
-    from stitch.remote.transport import Lines, Transport
+    from stitch.remote.themes import RemoteThemes
+    from stitch.remote.transport import Transport
     from stitch.retrieve import WhyNot
     from stitch.retrieve.path import NodeSelection
-    from stitch.themes import Themes
     from stitch.trees.requests.asking import SelectOptions
     from stitch.trees.requests.trees import Trees
     from stitch.why import Why
 
 
-_QUESTIONS = (models.QueryRequest, models.WhyRequest, models.WhyNotRequest)
-"""Requests in which options of a search are filled in."""
-
-
-class RemoteMemory(Memory):
+class RemoteMemory(Asking, Memory):
     """The memory of one tenant that another process has open, here or elsewhere; `stitch.open_memory` gives it.
 
     It is asked as a `Memory` is. What differs: labels go on being made where the memory is, so that closing this waits
@@ -90,29 +84,13 @@ class RemoteMemory(Memory):
         lent: bool = False,
     ) -> None:
         # Not that of `Memory`: there are no parts here, and everything that uses some is overridden.
+        Asking.__init__(self, transport, defaults=defaults or {})
         self.tenant, self.folder, self._lent = tenant, folder, lent
-        self._transport, self._options = transport, dict(defaults or {})
         welcome = transport.welcome
         self.labeler, self.uses_model, self.workers = welcome.labeler, welcome.uses_model, welcome.workers
         self.ledger = RemoteLedger(self)
         self.lifecycle = RemoteLifecycle(self, retention=retention)
         self._trees, self.statements_failure = None, ""
-
-    def ask(self, operation: str, request: BaseModel, lines: Lines = ()) -> Any:
-        """What is answered where the memory is, as `stitch.api.operations.ask` says."""
-        fields = type(request).model_fields if isinstance(request, _QUESTIONS) else ()
-        filled = {
-            name: value for name, value in self._options.items() if name in fields and getattr(request, name) is None
-        }
-        response = self._transport.call(operation, request.model_copy(update=filled) if filled else request, lines)
-        if operation == "status" and not response.owner:
-            return response.model_copy(update={"owner": self._transport.welcome.owner})
-        return response
-
-    def _ask(self, operation: str, kind: type[BaseModel], **fields: Any) -> Any:
-        """As `ask`, of a request that is made of fields; those that are None are left out."""
-        given = {name: value for name, value in fields.items() if value is not None}
-        return self.ask(operation, made(kind, **given))
 
     @override
     def add(
@@ -135,7 +113,7 @@ class RemoteMemory(Memory):
                 f"{len(given)} steps at once are too many for a memory that another process has open",
                 hint=f"add at most {models.MOST_STEPS} at a time, or `stream` them",
             )
-        response = self._ask("add", models.AddRequest, trajectory=name, steps=given, wait=wait, again=again)
+        response = self.ask_of("add", models.AddRequest, trajectory=name, steps=given, wait=wait, again=again)
         return list(response.receipts)
 
     @override
@@ -153,7 +131,7 @@ class RemoteMemory(Memory):
             results: list[Receipt | StepRejectedError] = []
             for start in range(0, len(good), models.MOST_STEPS):
                 part = good[start : start + models.MOST_STEPS]
-                response = self._ask(
+                response = self.ask_of(
                     "add", models.AddRequest, trajectory=name, steps=part, wait=wait, again=again, each=True
                 )
                 rejected = {each.index: StepRejectedError(each.message, hint=each.hint) for each in response.rejected}
@@ -175,7 +153,7 @@ class RemoteMemory(Memory):
         again: bool = False,
     ) -> list[Receipt]:
         check_list_of_messages(messages)
-        response = self._ask(
+        response = self.ask_of(
             "messages",
             models.MessagesRequest,
             trajectory=trajectory_name(trajectory),
@@ -206,7 +184,7 @@ class RemoteMemory(Memory):
         include_setup: bool = False,
         diverse: bool = False,
     ) -> RetrievalResult:
-        response = self._ask(
+        response = self.ask_of(
             "search",
             models.QueryRequest,
             query=without_surrogates(query),
@@ -235,7 +213,7 @@ class RemoteMemory(Memory):
     def why_not(
         self, step: str, *, query: str, trajectory: str, k: int | None = None, intent_filter: IntentFilter | None = None
     ) -> WhyNot:
-        place = self._ask(
+        place = self.ask_of(
             "why_not",
             models.WhyNotRequest,
             step=step,
@@ -259,7 +237,7 @@ class RemoteMemory(Memory):
         min_trust: Trust | str | None = None,
         as_of: float | str | None = None,
     ) -> Why:
-        response = self._ask(
+        response = self.ask_of(
             "why",
             models.WhyRequest,
             query=without_surrogates(query),
@@ -285,12 +263,12 @@ class RemoteMemory(Memory):
         try:
             return rebuilding.inventory_of(list(self.pages("inventory", request)))
         except InputError:  # what a page ended with may be called otherwise by now
-            whole = self._ask("inventory", listing_models.InventoryRequest, trajectory=name)
+            whole = self.ask_of("inventory", listing_models.InventoryRequest, trajectory=name)
             return rebuilding.inventory_of([whole])
 
     @property
     @override
-    def hierarchy(self) -> Themes:
+    def hierarchy(self) -> RemoteThemes:
         from stitch.remote.themes import RemoteThemes
 
         return RemoteThemes(self)
@@ -299,12 +277,7 @@ class RemoteMemory(Memory):
     def themes(
         self, *, limit: int | None = None, after: str | None = None, as_of: float | str | None = None
     ) -> list[Theme]:
-        check_limit(limit)
-        size = models.MOST_PAGE_ITEMS if limit is None else min(limit, models.MOST_PAGE_ITEMS)
-        moment = str(float(as_of)) if isinstance(as_of, int | float) else as_of  # few digits alone may be a year
-        request = made(theme_models.ThemesRequest, limit=size, after=after, as_of=moment)
-        rows = (row for page in self.pages("themes", request) for row in page.themes)
-        return [Theme(**row.model_dump()) for row in islice(rows, limit)]
+        return self.hierarchy.listed(limit, after=after, as_of=as_of)
 
     @override
     def trajectories(self) -> list[KeptTrajectory]:
@@ -317,7 +290,7 @@ class RemoteMemory(Memory):
 
     @override
     def get(self, trajectory: str, step: str) -> Entry | None:
-        found = self._ask("get", listing_models.StepRequest, trajectory=trajectory_name(trajectory), step=step).found
+        found = self.ask_of("get", listing_models.StepRequest, trajectory=trajectory_name(trajectory), step=step).found
         return None if found is None else rebuilding.entry_of(found, tenant=self.tenant)
 
     @override
@@ -356,7 +329,7 @@ class RemoteMemory(Memory):
     @override
     def finish(self, trajectory: str) -> int:
         name = trajectory_name(trajectory)
-        steps: int = self._ask("finish", listing_models.FinishRequest, trajectory=name).steps
+        steps: int = self.ask_of("finish", listing_models.FinishRequest, trajectory=name).steps
         return steps
 
     @override
@@ -400,21 +373,6 @@ class RemoteMemory(Memory):
     @override
     def __repr__(self) -> str:
         return f"<RemoteMemory of tenant {self.tenant!r}, by {self._transport.where.rstrip(',')}>"
-
-    def selected(self, operation: str, kind: type[BaseModel], **fields: Any) -> NodeSelection:
-        """What a path query found that is asked of trees or steps where the memory is."""
-        from stitch.retrieve.path import selection_of
-
-        answer: TreeSelectResponse = self._ask(operation, kind, **fields)
-        return selection_of(answer.model_dump())
-
-    def pages(self, operation: str, request: BaseModel) -> Iterator[Any]:
-        """All pages of a list, from the one that is asked for."""
-        page = self.ask(operation, request)
-        yield page
-        while page.next is not None:
-            page = self.ask(operation, request.model_copy(update={"after": page.next}))
-            yield page
 
 
 def _message(given: object, *, where: str) -> Mapping[str, Any]:

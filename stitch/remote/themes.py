@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
 from typing_extensions import override
 
 from stitch.api.models import MOST_PAGE_ITEMS
 from stitch.api.operations import made
-from stitch.api.theme_models import EpisodesRequest, PlacedStatementRow, StatementsRequest, ThemeRequest, ThemeResponse
+from stitch.api.theme_models import (
+    EpisodesRequest,
+    PlacedStatementRow,
+    StatementsRequest,
+    ThemeRequest,
+    ThemeResponse,
+    ThemesRequest,
+)
 from stitch.core import Episode, Moment, Near, NearStatement, Statement, Theme, Trust
+from stitch.core.hierarchy import check_limit
 from stitch.errors import InputError
 from stitch.themes import Themes
 from stitch.themes.grouping import number_of
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
-    from stitch.remote.memory import RemoteMemory
+    from stitch.remote.asking import Asking
 
 
 class RemoteThemes(Themes):
@@ -27,7 +36,7 @@ class RemoteThemes(Themes):
         memory: That memory.
     """
 
-    def __init__(self, memory: RemoteMemory) -> None:
+    def __init__(self, memory: Asking) -> None:
         # Not that of `Themes`: everything that uses its parts is overridden.
         self._memory = memory
 
@@ -54,7 +63,7 @@ class RemoteThemes(Themes):
 
     @override
     def count(self) -> int:
-        return sum(len(theme.statements) for theme in self._memory.themes())
+        return sum(len(theme.statements) for theme in self.largest(None))
 
     @override
     def statements(self) -> list[Statement]:
@@ -92,7 +101,16 @@ class RemoteThemes(Themes):
     def largest(self, limit: int | None, *, after: str | None = None, as_of: Moment | None = None) -> list[Theme]:
         if as_of is not None and as_of.trajectory is not None:
             raise InputError("themes up to a step are told where the memory is open", hint="give a time")
-        return self._memory.themes(limit=limit, after=after, as_of=None if as_of is None else as_of.recorded)
+        return self.listed(limit, after=after, as_of=None if as_of is None else as_of.recorded)
+
+    def listed(self, limit: int | None, *, after: str | None, as_of: float | str | None) -> list[Theme]:
+        """As `largest`, at a moment as a caller writes it."""
+        check_limit(limit)
+        size = MOST_PAGE_ITEMS if limit is None else min(limit, MOST_PAGE_ITEMS)
+        moment = str(float(as_of)) if isinstance(as_of, int | float) else as_of  # few digits alone may be a year
+        pages = self._memory.pages("themes", made(ThemesRequest, limit=size, after=after, as_of=moment))
+        rows = (row for page in pages for row in page.themes)
+        return [Theme(**row.model_dump()) for row in islice(rows, limit)]
 
     @override
     def reassigned(self) -> float:

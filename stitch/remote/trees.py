@@ -32,7 +32,7 @@ from stitch.trees.requests.trees import Trees, TreeSummary, given_schema, nothin
 from stitch.trees.requests.versioned import PERSON, TreeVersion, VersionedTree, nothing_to_commit, two_moments
 
 if TYPE_CHECKING:
-    from stitch.remote.memory import RemoteMemory
+    from stitch.remote.asking import Asking
     from stitch.retrieve.path import NodeSelection
     from stitch.trees.requests.conversation import Confirm, TreeReply
 
@@ -46,7 +46,7 @@ class RemoteTrees(Trees):
         memory: That memory.
     """
 
-    def __init__(self, memory: RemoteMemory) -> None:
+    def __init__(self, memory: Asking) -> None:
         # Not that of `Trees`: everything that uses its parts is overridden.
         self._memory = memory
         self._told: OrderedDict[str, RemoteVersions] = OrderedDict()
@@ -150,7 +150,7 @@ class RemoteVersions(TreeVersions):
         InputError: There is no such tree.
     """
 
-    def __init__(self, memory: RemoteMemory, name: str) -> None:
+    def __init__(self, memory: Asking, name: str) -> None:
         super().__init__(name)
         self._memory = memory
         self.refresh()
@@ -190,7 +190,7 @@ class RemoteTree(VersionedTree):
         branch: The line of versions on which it stands.
     """
 
-    def __init__(self, memory: RemoteMemory, versions: RemoteVersions, *, branch: str = MAIN) -> None:
+    def __init__(self, memory: Asking, versions: RemoteVersions, *, branch: str = MAIN) -> None:
         # Not that of `VersionedTree`: everything that uses its parts is overridden.
         self._memory, self._known = memory, versions
         self.name, self.branch, self.version = versions.name, branch, versions.head(branch)
@@ -359,7 +359,7 @@ class RemoteTreeVersion(TreeVersion):
         commit: What made the version.
     """
 
-    def __init__(self, memory: RemoteMemory, versions: RemoteVersions, commit: Commit) -> None:
+    def __init__(self, memory: Asking, versions: RemoteVersions, commit: Commit) -> None:
         # Not that of `TreeVersion`: nothing is asked here.
         self.commit, self._log, self._memory = commit, versions, memory
         self._tree = None

@@ -1,4 +1,4 @@
-"""No module imports itself round a circle, at any depth: imports inside functions count, those for types do not."""
+"""No module imports itself round a circle, at any depth: imports inside functions and for types count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def modules() -> dict[str, Path]:
 
 
 class Imports(ast.NodeVisitor):
-    """Collects what a module imports while it runs: (module, name) pairs."""
+    """Collects what a module imports: (module, name) pairs."""
 
     def __init__(self) -> None:
         self.found: list[tuple[str, str]] = []
@@ -34,10 +34,6 @@ class Imports(ast.NodeVisitor):
         for child in ast.iter_child_nodes(node):
             if not isinstance(child, ast.expr):
                 self.visit(child)
-
-    def visit_If(self, node: ast.If) -> None:
-        for child in node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else ast.iter_child_nodes(node):
-            self.visit(child)
 
     def visit_Import(self, node: ast.Import) -> None:
         self.found += [(alias.name, "") for alias in node.names]
