@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from stitch.api.asking import answer_of
-from stitch.console.options import json_option, known_trajectory, memory_options, model_options, opened_memory
+from stitch.api.naming import known_trajectory
+from stitch.console.options import json_option, memory_options, model_options, opened_memory
 from stitch.console.printing import one_line, print_json
 from stitch.core import MemorySnippet, Ranking, RetrievalResult
 from stitch.errors import ModelError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from stitch.api.tree_models import TreeSelectResponse
 
 
-def print_nodes(told: TreeSelectResponse, *, explain: bool) -> None:
+def print_nodes(told: TreeSelectResponse, *, explain: bool, say: Callable[..., None] = click.echo) -> None:
     """Print nodes by rank, and the trace if it is wanted; of an empty result always, to standard error."""
     gone = any(stage["what"] == TAKEN_AWAY for stage in told.trace)
     for node in told.nodes:
@@ -23,7 +24,7 @@ def print_nodes(told: TreeSelectResponse, *, explain: bool) -> None:
         there = node.get("versions")
         how = "taken away by" if gone else "in"
         versions = f"  {how} {', '.join(map(str, there))}" if isinstance(there, list) else ""
-        click.echo(f"{node['rank']:>3}. {node['path']}  ({node['id']})  {node['score']:.2f}{versions}")
-        click.echo(f"     {one_line(said)}")
+        say(f"{node['rank']:>3}. {node['path']}  ({node['id']})  {node['score']:.2f}{versions}")
+        say(f"     {one_line(said)}")
     if explain or not told.nodes:
-        click.echo(told.explanation, err=not explain)
+        say(told.explanation, err=not explain)

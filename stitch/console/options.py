@@ -3,78 +3,115 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stitch.api.naming import find_step, known_trajectory, trajectory_of
 from stitch.console.idle import refuse_idle_model
+from stitch.console.printing import print_json
+from stitch.console.progress import progress_drawn
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from stitch.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-__all__ = [
-    "find_step", "json_option", "known_trajectory", "labeling_options", "memory_options", "model_options",
-    "opened_memory", "trajectory_of",
-]  # fmt: skip
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Options as one decorator, in their order."""
+
+    def added(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return added
 
 
-def memory_options(command: Command) -> Command:
-    """Add `--memory`, `--tenant` and `--config`; pass them on to `opened_memory`."""
-    options = (
-        click.option("--memory", "-m", metavar="DIR", help="The memory: a folder, or the URL of a Qdrant server."),
-        click.option("--tenant", metavar="NAME", help="Whose memory it is.  [default: default]"),
-        click.option("--config", metavar="FILE", type=click.Path(), help="A YAML file of settings."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+memory_options = together(
+    click.option("--memory", "-m", metavar="DIR", help="The memory: a folder, or the URL of a Qdrant server."),
+    click.option("--tenant", metavar="NAME", help="Whose memory it is.  [default: default]"),
+    click.option("--config", metavar="FILE", type=click.Path(), help="A YAML file of settings."),
+)
+"""Where a memory is and whose; passed on to `opened_memory`."""
+
+model_options = together(
+    click.option("--model", metavar="NAME", help="The language model, such as openai/gpt-5-mini."),
+    click.option("--base-url", metavar="URL", help="A server that speaks OpenAI's chat completions."),
+    click.option("--model-budget-tokens", type=click.IntRange(min=0), metavar="N",
+                 help="Tokens that the model may spend, prompts and replies together."),
+    click.option("--model-budget-usd", type=click.FloatRange(min=0), metavar="N",
+                 help="Dollars that it may spend; needs its price in the settings."),
+)  # fmt: skip
+"""The model and the bounds of what it spends; passed on to `opened_memory`."""
+
+labeling_options = together(
+    click.option("--labels", type=click.Choice(["local", "model"]),
+                 help="Who labels the steps.  [default: model if --model is given for them, else local]"),
+    model_options,
+    click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),
+    click.option("--asks/--no-asks", default=None,
+                 help="Let it also write what a step is found by in other words.  [default: asks]"),
+    click.option("--stepwise", is_flag=True, default=None, help="Label step by step, as in the paper."),
+    click.option("--program", "label_program", metavar="FILE", help="Prompts compiled by `stitch optimize`."),
+)  # fmt: skip
+"""Those of `model_options`, and how a model labels."""
+
+_JSON: dict[str, Any] = {"is_flag": True, "help": "Print one JSON object."}
+json_option = click.option("--json", "as_json", **_JSON)
 
 
-def model_options(command: Command) -> Command:
-    """Add the options that name a model and bound what it spends; pass them on to `opened_memory`."""
-    options = (
-        click.option("--model", metavar="NAME", help="The language model, such as openai/gpt-5-mini."),
-        click.option("--base-url", metavar="URL", help="A server that speaks OpenAI's chat completions."),
-        click.option("--model-budget-tokens", type=click.IntRange(min=0), metavar="N",
-                     help="Tokens that the model may spend, prompts and replies together."),
-        click.option("--model-budget-usd", type=click.FloatRange(min=0), metavar="N",
-                     help="Dollars that it may spend; needs its price in the settings."),
-    )  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+def answering(
+    operation: str,
+    request: type[BaseModel],
+    *,
+    fields: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    doing: str = "",
+    **dumped: Any,
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Make a command of a function that prints what an operation answers; its own options and arguments are below.
+
+    The function is called with the answer, `say` (which prints a line, but with `--json` nothing) and all that stands
+    on the line by name; it returns the exit status, if that is not 0.
+
+    Args:
+        operation: One of `stitch.api.operations.OPERATIONS`.
+        request: Its request.
+        fields: Makes the fields of it of all that stands on the line; options of other names are left out.
+        doing: What is drawn of its progress; nothing if it is quick.
+        dumped: How the answer is written as JSON, as `model_dump` takes it.
+    """
+
+    def command_of(show: Callable[..., int | None]) -> click.Command:
+        @wraps(show)  # which brings its options along
+        @click.pass_context
+        def run(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
+            from stitch.api.operations import ask, made  # which takes long to import
+
+            above = context.parent.params if context.parent else {}  # of a group that takes the same options
+            given = {name: above.get(name) if value is None else value for name, value in given.items()}
+            settings = {name: given.pop(name) for name in ("memory", "tenant", "config")}
+            asked = {name: value for name, value in fields(given).items() if name in request.model_fields}
+            with opened_memory(**settings) as memory, progress_drawn(doing) if doing else nullcontext():
+                told = ask(memory, operation, made(request, **asked))
+            if as_json := as_json or above.get("as_json", False):
+                print_json(told.model_dump(mode="json", **dumped))
+            if status := show(told, _silent if as_json else click.echo, **given):
+                context.exit(status)
+
+        made_command = click.command()(memory_options(run))
+        made_command.params.append(click.Option(["--json", "as_json"], **_JSON))
+        return made_command
+
+    return command_of
 
 
-def labeling_options(command: Command) -> Command:
-    """Add those of `model_options`, and how a model labels."""
-    options = (
-        click.option(
-            "--labels",
-            type=click.Choice(["local", "model"]),
-            help="Who labels the steps.  [default: model if --model is given for them, else local]",
-        ),
-        model_options,
-        click.option("--window", metavar="auto|N", help="How many steps one call labels.  [default: auto]"),
-        click.option(
-            "--asks/--no-asks",
-            default=None,
-            help="Let it also write what a step is found by in other words.  [default: asks]",
-        ),
-        click.option("--stepwise", is_flag=True, default=None, help="Label step by step, as in the paper."),
-        click.option("--program", "label_program", metavar="FILE", help="Prompts compiled by `stitch optimize`."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def json_option(command: Command) -> Command:
-    """Add `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+def _silent(*printed: object, **options: object) -> None:
+    """Prints nothing."""
 
 
 @contextmanager

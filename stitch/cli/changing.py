@@ -1,0 +1,226 @@
+"""Commands that change what a memory holds: `stitch add`, `correct` and `forget`."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stitch.api.maintenance_models import CorrectRequest, CorrectResponse, ExpireRequest, ExpireResponse
+from stitch.api.models import ForgetRequest, ForgetResponse
+from stitch.console.options import answering, json_option, memory_options, opened_memory, together
+from stitch.console.printing import print_json
+from stitch.errors import InputError, StoreError
+
+if TYPE_CHECKING:
+    from stitch.api.models import ProofModel
+
+Say = Callable[..., None]
+
+_NONE = "no step is what was named; `stitch show --steps` and `stitch labels` say what there is"
+
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+@click.command()
+@click.argument("text")
+@memory_options
+@click.option("--trajectory", metavar="ID", default="notes", show_default=True, help="Where the step goes on.")
+@click.option("--role", metavar="NAME", default="user", show_default=True, help="Who says it.")
+@click.option("--id", "step_id", metavar="ID", help="The id of the step: given again, it changes nothing.")
+@click.option("--timestamp", metavar="TIME", help="When it happened, if that is not now.")
+@json_option
+def add(
+    *, text: str, trajectory: str, role: str, step_id: str | None, timestamp: str | None, as_json: bool, **settings: Any
+) -> None:
+    """Store TEXT as one step; when this ends, it is durable and a search finds it. `-` reads TEXT from standard input.
+
+    \b
+    Example:
+      stitch add "The hotel in Porto is Casa Azul." --memory trip.memory
+      stitch search "Which hotel is in Porto?" --memory trip.memory -k 1
+    """
+    if text == "-":
+        text = sys.stdin.read()
+    step = {"role": role, "content": text, "id": step_id, "timestamp": timestamp}
+    with opened_memory(must_exist=False, **settings) as memory:
+        given = {name: value for name, value in step.items() if value is not None}
+        receipt = memory.add(given, trajectory=trajectory)
+    if as_json:
+        print_json(receipt.model_dump(mode="json"))
+        return
+    known = " already, and nothing was changed" if receipt.repeated else ""
+    click.echo(f"step {receipt.step} of {receipt.trajectory} is {receipt.state.value}{known}")
+    for each in receipt.redacted:
+        click.echo(f"stitch: taken out before anything was written: {each.kind} {each.count}", err=True)
+
+
+def _corrected(given: dict[str, Any]) -> dict[str, Any]:
+    kinds = ("scope", "event_types", "entity_types")
+    return {**given, "labels": {name: value for name in kinds if (value := given[name])}}
+
+
+@answering("correct", CorrectRequest, fields=_corrected)
+@click.argument("step")
+@click.option("--trajectory", metavar="ID", help="Of the step; needed if several have a step of this id.")
+@click.option("--text", metavar="TEXT", help="The right text.")
+@click.option("--scope", metavar="NAME", help="The right thematic scope.")
+@click.option("--event", "--event-type", "event_types", metavar="NAME", multiple=True, help="The right event types.")
+@click.option(
+    "--entity", "--entity-type", "entity_types", metavar="NAME", multiple=True, help="The right key entity types."
+)
+@click.option(
+    "--undo-reference", "undo", metavar="N|all", multiple=True,
+    help="Read a reference as the text has it: the N-th of those that `stitch show --steps` lists.",
+)  # fmt: skip
+@click.option("--by", metavar="NAME", default="person", show_default=True, help="Who corrects it.")
+def correct(told: CorrectResponse, say: Say, step: str, **_: Any) -> None:
+    """Replace the text or the labels of STEP, or undo references; what it was stays in its history.
+
+    Labels that were corrected stay when a memory is labeled anew, and are what `stitch optimize` learns from, if it is
+    given the memory as --train.
+
+    \b
+    Example:
+      stitch correct 12 --trajectory trip-1 --scope "day 2" --event "ask price" --memory trip.memory
+      stitch correct 12 --trajectory trip-1 --undo-reference 1 --memory trip.memory
+    """
+    say(f"step {step} of {told.trajectory} is corrected; {told.revisions} earlier versions are kept")
+
+
+@click.group()
+def forget() -> None:
+    """Correct steps, retire them from retrieval, or erase them. Only ever of one tenant.
+
+    \b
+    Example:
+      stitch forget correct 12 --trajectory trip-1 --scope "day 2" --memory trip.memory
+      stitch forget retire --event-type chat --older-than 90d --memory trip.memory
+      stitch forget erase --trajectory trip-1 --dry-run --memory trip.memory
+      stitch forget expire --dry-run --config stitch.yaml --memory trip.memory
+    """
+
+
+forget.add_command(correct, "correct")
+
+_selecting = together(
+    click.option("--trajectory", metavar="ID", help="Steps of this trajectory."),
+    click.option("--step", metavar="ID", help="This step of the trajectory."),
+    click.option("--scope", metavar="NAME", help="Steps of this thematic scope."),
+    click.option("--event-type", metavar="NAME", help="Steps of this event type."),
+    click.option("--older-than", metavar="AGE", help="Steps accepted longer ago than 90d (or w, h, m)."),
+    click.option("--all", "everything", is_flag=True, help="All steps of the tenant."),
+    click.option("--dry-run", is_flag=True, help="Only say how many steps these are."),
+    click.option("--trust-clock", is_flag=True, help="Go by --older-than though the clock may have jumped ahead."),
+)
+
+
+def _chosen(given: dict[str, Any], *, action: str) -> dict[str, Any]:
+    age = given["older_than"]
+    return {**given, "action": action, "accepted_before": None if age is None else time.time() - _age_s(age)}
+
+
+@answering("forget", ForgetRequest, fields=partial(_chosen, action="retire"), exclude_unset=True)
+@_selecting
+@click.option("--reason", metavar="TEXT", default="", help="Why; goes into the receipts.")
+def retire(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> None:
+    """Take steps out of retrieval for good, and keep them in the journal for audit.
+
+    If no step was accepted for more than a year and fewer would be old enough without it, the clock may have jumped
+    ahead: nothing is done by --older-than, until --trust-clock says that it is right.
+
+    \b
+    Example:
+      stitch forget retire --event-type chat --older-than 90d --memory trip.memory
+    """
+    say(f"{told.steps} steps {'would be' if dry_run else 'are'} retired")
+    if not told.steps:
+        click.echo(f"stitch: {_NONE}, or all of them are retired", err=True)
+
+
+@answering("forget", ForgetRequest, fields=partial(_chosen, action="erase"), exclude_unset=True)
+@_selecting
+def erase(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> int:
+    """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
+
+    The exit status is 5 if a trace of them is left. Copies made earlier, such as backups, are not touched. If no step
+    was accepted for more than a year and fewer would be old enough without it, the clock may have jumped ahead: nothing
+    is done by --older-than, until --trust-clock says that it is right.
+
+    \b
+    Example:
+      stitch forget erase --trajectory trip-1 --dry-run --memory trip.memory
+      stitch forget erase --trajectory trip-1 --memory trip.memory
+    """
+    if dry_run:
+        say(f"{told.steps} steps would be erased")
+    else:
+        say(f"{told.steps} steps of {told.trajectories} trajectories are erased")
+    if not told.steps:
+        nothing = "" if dry_run else "; nothing was erased, and nothing searched for"
+        click.echo(f"stitch: {_NONE}{nothing}", err=True)
+    return _print_proof(told.proof if told.steps else None, say)
+
+
+@answering("expire", ExpireRequest)
+@click.option("--dry-run", is_flag=True, help="Only say how many steps each rule concerns.")
+@click.option("--trust-clock", is_flag=True, help="Apply the rules though the clock may have jumped ahead.")
+def expire(told: ExpireResponse, say: Say, dry_run: bool, **_: Any) -> int:
+    """Retire or erase what is older than the rules of the settings allow.
+
+    A rule is {older_than_days, action: retire or erase, event_type?}; `retention:` in the YAML file is a list of them.
+    Age counts from when the memory accepted a step, by its own clock. Run it when you like, such as once a day. If no
+    step was accepted for more than a year and less would expire without it, the clock may have jumped ahead: nothing is
+    done, until --trust-clock says that it is right.
+
+    \b
+    Example:
+      stitch forget expire --dry-run --config stitch.yaml --memory trip.memory
+      stitch forget expire --config stitch.yaml --memory trip.memory
+    """
+    for rule in told.rules:
+        kind = "of any event type" if rule.event_type is None else f"of event type {rule.event_type}"
+        done = f"{'would be' if dry_run else 'are'} {rule.action}d"
+        late = f"; {rule.waiting} more wait for their labels" if rule.waiting else ""
+        say(f"{rule.steps} steps {kind} older than {rule.older_than_days:g} days {done}{late}")
+    if told.silent_days and dry_run:
+        click.echo(
+            f"stitch: no step was accepted in {told.silent_days} days, without which less would expire: the clock may"
+            " have jumped",
+            err=True,
+        )
+    if told.to_come:
+        click.echo(f"stitch: {told.to_come} steps were accepted at a time to come: they expire late", err=True)
+    if not told.rules:
+        click.echo("stitch: the settings have no retention rules; see `stitch forget expire --help`", err=True)
+    return _print_proof(told.proof, say)
+
+
+for each in (retire, erase, expire):
+    forget.add_command(each)
+
+
+def _print_proof(proof: ProofModel | None, say: Say) -> int:
+    """Print what an erasure left; the exit status."""
+    if proof is None:
+        return 0
+    say(
+        f"proof: all files were searched for {proof.traces} texts, names and ids"
+        f" of them ({proof.said_elsewhere} of which other steps say too): {len(proof.found)} files hold any"
+    )
+    for found in proof.found:
+        say(f"  {found}")
+    for place in proof.not_searched:
+        say(f"not searched: {place}")
+    return StoreError.exit_code if proof.found else 0
+
+
+def _age_s(age: str) -> float:
+    if not (found := re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw])", age.strip())):
+        raise InputError(f"age {age!r} is not understood", hint="write 30m, 12h, 90d or 6w")
+    return float(found[1]) * _SECONDS[found[2]]

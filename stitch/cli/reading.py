@@ -1,0 +1,276 @@
+"""Commands that read a memory: `stitch why`, `labels`, `history`, `select`, `receipts`, `ledger`, `themes`, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+import click
+
+from stitch.api.listing_models import LabelsRequest, LabelsResponse, RecallsRequest, RecallsResponse
+from stitch.api.maintenance_models import HistoryRequest, HistoryResponse
+from stitch.api.models import WhyRequest, WhyResponse
+from stitch.api.naming import known_trajectory
+from stitch.api.operations import ask, made
+from stitch.api.spending import read_spending
+from stitch.api.theme_models import StatementRow, ThemeRequest, ThemeResponse, ThemesRequest, ThemesResponse
+from stitch.api.tree_models import StepSelectRequest, TreeSelectResponse
+from stitch.console.nodes import print_nodes
+from stitch.console.options import answering, json_option, memory_options, opened_memory
+from stitch.console.printing import one_line, print_json
+from stitch.core import Step, StepLabels, StepState
+
+_SHOWN_HITS = 5
+_LISTED_THEMES = 50
+_NEAR_THEMES = 6
+
+Say = Callable[..., None]
+
+
+@answering("why", WhyRequest)
+@click.argument("query")
+@click.argument("step")
+@click.option(
+    "--trajectory", metavar="ID", help="The trajectory of the step; may be left out if only one has the step."
+)
+@click.option("-k", type=click.IntRange(min=1), help="How many steps count as hits.  [default: as a search]")
+@click.option("--min-trust", type=click.Choice(["high", "medium", "low"]), help="As in `stitch query`.")
+@click.option("--as-of", metavar="STEP|TIME", help="As in `stitch query`.")
+@click.option("--asked-at", metavar="TIME", help="As in `stitch query`.")
+@click.option("--ranking", type=click.Choice(["auto", "strict", "weighed"]), help="As in `stitch query`.")
+def why(told: WhyResponse, say: Say, **_: Any) -> None:
+    """Say why STEP comes back for QUERY, or why it does not: labels, rank, trust, state and budget.
+
+    STEP is an id, the beginning of one, or a position in the trajectory.
+
+    \b
+    Example:
+      stitch why "What did the hotel for day 1 cost?" 12 --trajectory trip-1 --memory trip.memory
+    """
+    say("\n".join(told.explanation))
+
+
+@answering("recalls", RecallsRequest)
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N questions.")
+def recalls(told: RecallsResponse, say: Say, **_: Any) -> None:
+    """List what was asked last, which labels were chosen, which steps came back, and why.
+
+    Questions are kept only if the setting recall_log says how many (STITCH_RECALL_LOG=1000); erasing a step erases
+    every question that found it.
+
+    \b
+    Example:
+      stitch recalls --memory trip.memory --last 5
+    """
+    if not told.recalls:
+        say("stitch: no question is kept; STITCH_RECALL_LOG=1000 keeps the last 1000 that are asked", err=True)
+    for recall in told.recalls:
+        labels = ", ".join(f"{kind.value} {value!r}" for kind, value in sorted(recall.intent_filter.labels()))
+        past = "" if recall.as_of is None else f"  (as of {_clock(recall.as_of)})"
+        say(f"{_clock(recall.at)}  {recall.query}{past}")
+        say(f"  labels: {labels or 'none'}")
+        for hit in recall.hits[:_SHOWN_HITS]:
+            matched = ", ".join(value for values in hit.matched.values() for value in values) or "no label"
+            say(f"  {hit.trajectory} step {hit.step}: {matched}, similarity {hit.similarity:.2f}")
+        if len(recall.hits) > _SHOWN_HITS:
+            say(f"  and {len(recall.hits) - _SHOWN_HITS} more")
+
+
+@answering("labels", LabelsRequest, exclude={"next"})
+@click.option("--trajectory", metavar="ID", help="Only the labels of this trajectory.")
+def labels(told: LabelsResponse, say: Say, **_: Any) -> None:
+    """List the labels of a memory: scopes, event types and key entity types, with the steps that carry them.
+
+    \b
+    Example:
+      stitch labels --memory trip.memory --trajectory trip-1
+    """
+    say("thematic scopes")
+    for scope in told.scopes:
+        say(f"  {scope.steps:>5}  {one_line(scope.name)}  ({one_line(scope.trajectory)})")
+    say("event types")
+    for name, count in told.event_types.items():
+        say(f"  {count:>5}  {one_line(name)}")
+    say("key entity types")
+    for name, entry in told.entity_types.items():
+        examples = ", ".join(one_line(value, limit=40) for value in entry.values[:4])
+        say(f"  {entry.steps:>5}  {one_line(name)}" + (f"  ({examples})" if examples else ""))
+    for merge in told.merges:
+        say(f"  {merge.kind.value} {merge.alias!r} reads as {merge.into!r}")
+
+
+@answering("history", HistoryRequest, exclude={"next"})
+@click.argument("step")
+@click.option("--trajectory", metavar="ID", help="The trajectory of the step; needed if several have one of this id.")
+def history(told: HistoryResponse, say: Say, step: str, **_: Any) -> None:
+    """List what STEP was before each of its corrections, oldest first: text, labels, until when, and who corrected it.
+
+    \b
+    Example:
+      stitch history 12 --trajectory trip-1 --memory trip.memory
+    """
+    for revision in told.revisions:
+        say(f"until {_clock(revision.until)}, corrected by {revision.corrected_by}")
+        if revision.labels:
+            intent = StepLabels.model_validate(revision.labels).intent
+            kinds = ", ".join([*intent.event_types, *(f"[{name}]" for name in intent.entity_types)])
+            say(f"  {intent.scope or '-'}: {kinds}")
+        say(f"  {' '.join(Step.model_validate(revision.step).content.split())}")
+    if not told.revisions:
+        say(f"stitch: step {step} of {told.trajectory} was never corrected", err=True)
+
+
+@answering("select", StepSelectRequest, exclude={"explanation", "version"})
+@click.argument("query")
+@click.option("--trajectory", metavar="ID", help="Which trajectory; all if none is named.")
+@click.option("--threshold", type=click.FloatRange(0, 1), metavar="X",
+              help="How sure a semantic condition has to be; .5 is as likely as not.")  # fmt: skip
+@click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="How far below the best a node may be.")
+@click.option("-k", type=click.IntRange(min=1), metavar="N", help="How many nodes at most.  [default: all]")
+@click.option(
+    "--scorer",
+    metavar="NAME",
+    help="Who judges semantic conditions: static, lexical, exact, minilm, model, sentence-transformers or nli:MODEL."
+    "  [default: static]",
+)
+@click.option("--explain", is_flag=True, help="Tell how the nodes were found, and what fell short.")
+def select(told: TreeSelectResponse, say: Say, explain: bool, **_: Any) -> None:
+    """Find steps by the path QUERY: Memory > Trajectory > Scope > Step.
+
+    A scope has a `name`; a step has `text`, `role`, `position`, `time`, `tool`, `event_type` and `entity_type`. A query
+    that names them also finds Theme > Statement, and an Episode between a scope and its steps. A theme has `name` and
+    `term`; a statement has `text`, `speaker`, `time`, `happened`, `trajectory` and `step`.
+
+    \b
+    Example:
+      stitch select '//Scope[name ~= "login"]/Step[@event_type = "report error"][-1]' --memory trip.memory
+    """
+    print_nodes(told, explain=explain, say=say)
+
+
+@click.command()
+@memory_options
+@click.option("--failed", "state", flag_value="failed", help="Only the steps that failed, with the reason.")
+@click.option("--retired", "state", flag_value="retired", help="Only the steps that were taken out of retrieval.")
+@json_option
+def receipts(as_json: bool, state: str | None, **arguments: Any) -> None:
+    """Say of each step what has become of it: accepted, labeled, stored, failed (and why), or retired.
+
+    How many secrets of which kind were taken out of it before it was written stands there too, and never which.
+
+    \b
+    Example:
+      stitch receipts --failed --memory trip.memory
+    """
+    with opened_memory(**arguments) as memory:
+        told = list(memory.receipts(state=None if state is None else StepState(state)))
+    if as_json:
+        print_json({"receipts": [receipt.model_dump(mode="json", exclude={"repeated"}) for receipt in told]})
+        return
+    for receipt in told:
+        reason = f"  {receipt.reason}" if receipt.reason else ""
+        kinds = ", ".join(f"{taken.kind} {taken.count}" for taken in receipt.redacted)
+        taken_out = f"  taken out: {kinds}" if kinds else ""
+        click.echo(f"{receipt.state.value:<8}  {receipt.trajectory}  {receipt.step}{reason}{taken_out}")
+    if any(receipt.state is StepState.FAILED for receipt in told):
+        click.echo("stitch: failed steps are kept; `stitch retry` tries them again", err=True)
+
+
+@click.command()
+@memory_options
+@click.option("--trajectory", metavar="ID", help="Only what this trajectory cost, and each step of it.")
+@json_option
+def ledger(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
+    """Say what the calls of language models have cost this tenant's memory: by model, stage, trajectory and step.
+
+    A call that covered several steps counts in equal shares for each of them.
+
+    \b
+    Example:
+      stitch ledger --memory trip.memory
+    """
+    with opened_memory(**arguments) as memory:
+        spent = read_spending(memory.folder, tenant=memory.tenant, trajectory=trajectory)
+        if not spent.total.calls:  # what is asked for by name may be gone, and its costs kept
+            known_trajectory(memory, trajectory)
+    if as_json:
+        positions = {str(position): dict(share) for position, share in spent.positions.items()}
+        print_json({**spent.model().model_dump(), **({} if trajectory is None else {"positions": positions})})
+        return
+    if not spent.total.calls:
+        click.echo("no language model was called for this memory")
+        return
+    for line in spent.lines():
+        click.echo(line)
+    for position, share in spent.positions.items():
+        cost = share["cost_usd"]
+        shown = "" if cost is None else f"  ${cost:.6f}"
+        click.echo(f"  step {position:<27} {share['calls']:>7.2f} calls {share['tokens']:>10.0f} tokens{shown}")
+
+
+@click.group(invoke_without_command=True)
+@memory_options
+@click.option("--limit", type=click.IntRange(1), default=_LISTED_THEMES, show_default=True, help="List so many.")
+@click.option("--after", metavar="ID", help="List those behind this theme.")
+@click.option("--as-of", metavar="TIME", help="List the themes of a moment: Unix seconds, or 2026-03-01T12:00.")
+@json_option
+@click.pass_context
+def themes(
+    context: click.Context, /, as_json: bool, limit: int, after: str | None, as_of: str | None, **arguments: Any
+) -> None:
+    """List what a memory is about: its themes, those of most statements first.
+
+    \b
+    Example:
+      stitch themes --memory trip.memory
+      stitch themes show --memory trip.memory t1
+    """
+    if context.invoked_subcommand is not None:
+        return
+    with opened_memory(**arguments) as memory:
+        page: ThemesResponse = ask(memory, "themes", made(ThemesRequest, limit=limit, after=after, as_of=as_of))
+    if as_json:
+        print_json(page.model_dump(mode="json"))
+        return
+    if not page.themes:
+        click.echo("there are no themes" + (f" as of {as_of}" if as_of else ""), err=True)
+    for theme in page.themes:
+        terms = ", ".join(one_line(term) for term in theme.terms)
+        told = f"  ({terms})" if terms else ""
+        click.echo(f"{theme.id:>7}  {len(theme.statements):>3}  {one_line(theme.name)}{told}")
+    if page.next is not None:
+        click.echo(f"there are more: --after {page.next}", err=True)
+
+
+@answering("theme", ThemeRequest)
+@click.argument("theme")
+def show_theme(told: ThemeResponse, say: Say, **_: Any) -> None:
+    """Show a THEME by its id: what was said, by whom and when, and the themes around it.
+
+    \b
+    Example:
+      stitch themes show --memory trip.memory t1
+    """
+    say(f"{told.id}  {one_line(told.name)}  ({', '.join(one_line(term) for term in told.terms)})")
+    for each in told.statements:
+        mark = "*" if each.id == told.medoid else " "
+        say(f" {mark} {_when(each)}{one_line(each.speaker)}: {one_line(each.text, limit=200)}")
+        say(f"     {one_line(each.trajectory)}  {', '.join(map(one_line, each.steps))}")
+    if told.neighbors:
+        say("near: " + ", ".join(f"{near.id} {one_line(near.name)}" for near in told.neighbors[:_NEAR_THEMES]))
+
+
+themes.add_command(show_theme, "show")
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _when(statement: StatementRow) -> str:
+    said = statement.said_at
+    if isinstance(said, float | int):
+        said = datetime.fromtimestamp(said, timezone.utc).isoformat(timespec="minutes")
+    happened = f", of {statement.happened_at}" if statement.happened_at else ""
+    return f"[{one_line(said)}{happened}] " if said else ""
