@@ -69,12 +69,7 @@ class MemoryService(BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Store memories as they are."""
-        messages = [
-            _message(each.content, author=each.author, at=each.timestamp, named=each.id)
-            for each in memories
-        ]  # fmt: skip
-        memory = self._memory(app_name, user_id)
-        await asyncio.to_thread(memory.add_messages, messages, trajectory=NOTES, edited="keep")
+        await self._add(app_name, user_id, NOTES, memories)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Find what answers a query; the words of each memory are quoted data."""
@@ -90,11 +85,11 @@ class MemoryService(BaseMemoryService):
         trajectory, _, step = memory_id.rpartition("/")
         await asyncio.to_thread(memory.lifecycle.erase, Selector(trajectory=trajectory, step=step))
 
-    async def _add(self, app_name: str, user_id: str, session: str, events: Sequence[Event]) -> None:
+    async def _add(self, app_name: str, user_id: str, session: str, said: Sequence[Event | MemoryEntry]) -> None:
         messages = [
-            _message(event.content, author=event.author, at=event.timestamp, named=event.id)
-            for event in events
-            if event.content is not None and event.content.parts
+            _message(each.content, author=each.author, at=each.timestamp, named=each.id)
+            for each in said
+            if each.content is not None and each.content.parts
         ]
         memory = self._memory(app_name, user_id)
         await asyncio.to_thread(memory.add_messages, messages, trajectory=session, edited="keep")

@@ -1,4 +1,4 @@
-"""What has changed in a journal, in an order that can be followed from any position."""
+"""The numbered sequence of changes of a journal, which can be followed from any position."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class ChangeKind(str, Enum):
-    """What became of steps."""
+    """Kind of a change of steps."""
 
     ACCEPTED = "accepted"
     LABELED = "labeled"
@@ -39,15 +39,14 @@ class Change(NamedTuple):
 
 @runtime_checkable
 class Projection(Protocol):
-    """State that is derived from a journal, and can be derived again: snippets, label spaces, and what comes.
+    """State that is derived from a journal by following its changes (`stitch.journal.projections.follow`).
 
-    Whoever keeps a projection lets it follow the journal's changes (`stitch.journal.projections.follow`). Whatever
-    interrupts that, at any moment, what is derived equals what `rebuild` would make.
+    Whatever interrupts that, at any moment, it equals what `rebuild` would make.
     """
 
     @property
     def name(self) -> str:
-        """Under which its position is kept."""
+        """The name under which its position is kept."""
 
     def position(self) -> int:
         """The number of the last change that it holds durably; 0 for none."""

@@ -21,6 +21,12 @@ _SPARSE_FROM = 1 << 30
 _MOST_TIMES = 16
 """A file from that many bytes on that is so many times as long as what the disk holds of it is made to fill memory."""
 
+_REFUSED = {
+    "point elsewhere or are no files": "a memory and a backup hold plain files; remove these if you trust the rest",
+    "have other names and would change there": "copy the folder (cp -r) and open the copy, which has no hard links",
+    "would take more memory than what it holds": "a memory writes no such file; bring it back from a backup",
+}
+
 
 def private(path: str, flags: int) -> int:
     """An `opener` for the built-in `open`: a new file is the user's alone, a symbolic link is an error (`ELOOP`).
@@ -97,38 +103,25 @@ def make_private(folder: Path) -> None:
 def refuse_links(folder: Path, *, written: bool = False) -> None:
     """Refuse a folder in which something points elsewhere: to open it would read or overwrite the user's other files.
 
-    The folder itself may be reached through a link.
-
     Args:
-        folder: Where to look.
+        folder: May itself be reached through a link.
         written: Whether its files will be written in place: then none may have a second name (a hard link) elsewhere.
 
     Raises:
         InputError: There are symbolic links in it, pipes, devices, or files that are nearly all holes; they are named.
     """
-    found, hollow, linked = [], [], []
+    found = dict[str, list[str]]()
     for path, about in _inside(folder):
-        if stat.S_ISREG(about.st_mode) and _is_hollow(about):
-            hollow.append(str(path.relative_to(folder)))
-        if written and stat.S_ISREG(about.st_mode) and about.st_nlink > 1:
-            linked.append(str(path.relative_to(folder)))
-        if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode) or stat.S_ISSOCK(about.st_mode)):
-            found.append(str(path.relative_to(folder)))
-    if found:
-        raise InputError(
-            f"{str(folder)!r} is not opened: {some_of(sorted(found))} in it point elsewhere or are no files",
-            hint="a memory and a backup hold plain files; remove these if you trust the rest",
-        )
-    if linked:
-        raise InputError(
-            f"{str(folder)!r} is not opened: {some_of(sorted(linked))} in it have other names and would change there",
-            hint="copy the folder (cp -r) and open the copy, which has no hard links",
-        )
-    if hollow:
-        raise InputError(
-            f"{str(folder)!r} is not opened: {some_of(sorted(hollow))} in it would take more memory than what it holds",
-            hint="a memory writes no such file; bring it back from a backup",
-        )
+        is_file, name = stat.S_ISREG(about.st_mode), str(path.relative_to(folder))
+        if not (is_file or stat.S_ISDIR(about.st_mode) or stat.S_ISSOCK(about.st_mode)):
+            found.setdefault("point elsewhere or are no files", []).append(name)
+        if written and is_file and about.st_nlink > 1:
+            found.setdefault("have other names and would change there", []).append(name)
+        if is_file and _is_hollow(about):
+            found.setdefault("would take more memory than what it holds", []).append(name)
+    for wrong, hint in _REFUSED.items():
+        if names := found.get(wrong):
+            raise InputError(f"{str(folder)!r} is not opened: {some_of(sorted(names))} in it {wrong}", hint=hint)
 
 
 def _is_hollow(about: os.stat_result) -> bool:

@@ -1,4 +1,4 @@
-"""What stands above the steps of a memory: episodes, statements and themes, and how they are read.
+"""Episodes, statements and themes, which stand above the steps of a memory.
 
 The levels of the third paper (xMemory): a step belongs to one episode, says any number of statements, and each of
 these belongs to one theme. Whatever is made from a step names it, so that it can be followed down, and erased.
@@ -22,7 +22,7 @@ class Episode(NamedTuple):
     steps: tuple[str, ...]
     """Their ids, in order; at least one."""
     started_at: float | str | None
-    """When its first step with a time happened, as the source says it."""
+    """Time of its first step that has one, as the source says it."""
     ended_at: float | str | None
 
 
@@ -37,7 +37,7 @@ class Statement(NamedTuple):
     speaker: str
     """The role or name of who said it."""
     said_at: float | str | None
-    """When it was said, as the source says it."""
+    """Time, as the source says it."""
     happened_at: str | None
     """The day that the text names, as ISO 8601 writes it, if it names one; relative to when it was said."""
     steps: tuple[str, ...]
@@ -49,7 +49,7 @@ class Statement(NamedTuple):
     """Statements that are not right any more since this one was made; they stay, and can be read."""
     superseded_by: str | None = None
     recorded: float = 0.0
-    """When the memory accepted the step that says it, in Unix seconds."""
+    """Time at which the memory accepted the step that says it, in Unix seconds."""
     position: int = 0
     """The place of that step in its trajectory, from 0."""
 

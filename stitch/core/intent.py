@@ -36,7 +36,7 @@ _INVISIBLE = re.compile(
 )
 _BLANKS = re.compile(r"\s+")
 _CLEAN = re.compile(r"[a-zA-Z0-9,.'&-]+(?: [a-zA-Z0-9,.'&-]+)*")
-"""What most labels are, and nothing has to be taken out of."""
+"""Form of most labels, of which nothing has to be taken out."""
 
 
 class LabelKind(str, Enum):
@@ -115,10 +115,7 @@ class ContextualIntent(BaseModel, frozen=True):
 
     def labels(self) -> frozenset[Label]:
         """All labels of this step, of every kind."""
-        scope = [Label(LabelKind.SCOPE, self.scope)] if self.scope else []
-        events = [Label(LabelKind.EVENT_TYPE, value) for value in self.event_types]
-        entities = [Label(LabelKind.ENTITY_TYPE, value) for value in self.entity_types]
-        return frozenset(scope + events + entities + [Label(LabelKind.TARGET, value) for value in self.targets])
+        return frozenset(Label(kind, value) for kind in LabelKind for value in self.of(kind))
 
     def of(self, kind: LabelKind) -> tuple[str, ...]:
         """The labels of one kind."""
@@ -143,13 +140,8 @@ class IntentFilter(BaseModel, frozen=True, extra="forbid"):
 
     def labels(self) -> frozenset[Label]:
         """All selected labels, of every kind."""
-        pairs = (
-            (LabelKind.SCOPE, self.scopes),
-            (LabelKind.EVENT_TYPE, self.event_types),
-            (LabelKind.ENTITY_TYPE, self.entity_types),
-            (LabelKind.TARGET, self.targets),
-        )
-        return frozenset(Label(kind, value) for kind, values in pairs for value in values)
+        kinds = (self.scopes, self.event_types, self.entity_types, self.targets)
+        return frozenset(Label(kind, value) for kind, values in zip(LabelKind, kinds, strict=True) for value in values)
 
     def __bool__(self) -> bool:
         return bool(self.scopes or self.event_types or self.entity_types or self.targets)
@@ -167,7 +159,7 @@ class LabelMerge(BaseModel, frozen=True):
 
 
 class LabelVocabulary:
-    """Which labels mean the same: the merges of one trajectory or tenant, applied at query time.
+    """Labels that mean the same: the merges of one trajectory or tenant, applied at query time.
 
     Snippets keep the labels they were stored with; a merge is a recorded event and can be undone (§2.2.2,
     "consolidate semantically overlapping labels").
@@ -252,7 +244,6 @@ class LabelVocabulary:
             for alias in self._into:
                 canonical = self.canonical_label(alias)
                 aliases.setdefault(canonical, {canonical.value}).add(alias.value)
-            self._aliases = {
-                label: frozenset(own) for label, own in aliases.items()
-            }  # only now, for another thread may ask meanwhile
+            # Only now, for another thread may ask meanwhile.
+            self._aliases = {label: frozenset(own) for label, own in aliases.items()}
         return self._aliases.get(label) or frozenset((label.value,))

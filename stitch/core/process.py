@@ -1,7 +1,6 @@
-"""What belongs to one process: nothing that holds files, locks or threads is used in a fork of the one that made it.
+"""Guards against forks: a forked process shares the open files of its parent, but neither threads nor locks.
 
-A forked process shares the open files of its parent, but neither its threads nor the state of its locks. Here stands
-what refuses to be used there, and what keeps engines from tidying up their parent's files when a fork ends.
+What holds such refuses to be used there, and engines are kept from tidying up their parent's files when a fork ends.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ _NUMBERS = itertools.count()
 
 
 class OwnProcess:
-    """Knows the process in which it was made.
+    """The process in which this was made.
 
     Args:
-        what: What belongs to that process, for the message.
+        what: Names what belongs to that process, in the message.
         read_only: The error for whoever would change it, if even that process may only read it.
     """
 
@@ -36,7 +35,7 @@ class OwnProcess:
 
     @property
     def is_another(self) -> bool:
-        """Whether this is asked in another process: in a fork of the one that made it."""
+        """Whether this is asked in a fork of the process that made it."""
         return os.getpid() != self._pid
 
     @property
@@ -57,12 +56,7 @@ class OwnProcess:
             )
 
     def check_writing(self) -> None:
-        """Refuse another process, and every change of what can only be read.
-
-        Raises:
-            ForkedProcessError: This is another process.
-            StitchError: The error that was given for it.
-        """
+        """Refuse another process as `check` does, and every change of what can only be read by its own error."""
         self.check()
         if self._read_only is not None:
             raise self._read_only

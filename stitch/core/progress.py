@@ -1,4 +1,4 @@
-"""How far long work is: what does it says so, and whoever waits for it may look on."""
+"""Progress of long work, told by what does it to whoever looks on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 
 def tell(what: str, done: int, of: int | None) -> None:
-    """Tell whoever looks on here what was told where the work is done."""
+    """Pass on to whoever looks on here what was told where the work is done."""
     watcher = _WATCHER.get()
     if watcher is not None:
         watcher(what, done, of)

@@ -1,8 +1,6 @@
 """The seams of the library: whoever satisfies one of these can take the place of what is shipped.
 
-Each protocol has one suite of contract tests in `contracts`, which every implementation passes.
-
-More than 400 lines because the seams are read side by side, and most lines say what may be relied on.
+Each protocol has one suite of contract tests in `tests/contracts`, which every implementation passes.
 """
 
 from __future__ import annotations
@@ -31,11 +29,11 @@ SparseVector = Mapping[int, float]
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product is their similarity."""
+    """Vectors of texts, whose dot product is their similarity."""
 
     @property
     def name(self) -> str:
-        """Identifies the embedding space, version included. A store refuses vectors of another one."""
+        """The embedding space, version included. A store refuses vectors of another one."""
 
     @property
     def dimension(self) -> int:
@@ -54,11 +52,7 @@ class SummingEmbedder(Embedder, Protocol):
     """An embedder for which a text is the sum of what it says, so that words of a question can weigh differently."""
 
     def sums(self, texts: Sequence[str]) -> Vectors:
-        """Return the sums that `embed` makes unit vectors of, shape `(len(texts), dimension)`.
-
-        Raises:
-            EmbedderError: The texts could not be embedded; none of them was.
-        """
+        """Return the sums that `embed` makes unit vectors of; shape and errors as there."""
 
 
 class SnippetRecord(NamedTuple):
@@ -84,7 +78,7 @@ class DensityQuery:
     words: SparseVector | None = None
     """Lexical weights of the query; similarity has no lexical part if None."""
     lexical_share: float = 0.5
-    """How much of the similarity is lexical when both parts are there, from 0 to 1."""
+    """The part of the similarity that is lexical when both parts are there, from 0 to 1."""
     count: DensityCount = DensityCount.VALUES
     k: int = 40
     min_trust: Trust | None = None
@@ -109,10 +103,10 @@ class DensityQuery:
 
 
 class WordCounts(NamedTuple):
-    """How rare some words are among a tenant's snippets, and which of some snippets have them."""
+    """Counts of words among a tenant's snippets, and which of some snippets have them."""
 
     snippets: int
-    """How many snippets of the tenant have any word; if a trajectory was named, how many it has."""
+    """Number of the tenant's snippets that have any word; if a trajectory was named, of its own."""
     carrying: Mapping[int, int]
     """Of each word that was asked for, how many of them have it."""
     carried: Mapping[str, frozenset[int]]
@@ -161,13 +155,13 @@ class SnippetStore(Protocol):
     def word_counts(
         self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
     ) -> WordCounts:
-        """Count words among a tenant's snippets, and tell which of some snippets have which.
+        """Count words, given as the indices of `SnippetRecord.words`, among a tenant's snippets.
 
         Args:
-            tenant: Whose snippets are counted; what others hold changes nothing.
-            words: As the indices of `SnippetRecord.words`.
+            tenant: Snippets of others change nothing.
+            words: What is counted.
             trajectory: Count only its snippets.
-            ids: Of these snippets it is told which of the words they have.
+            ids: Snippets of which it is told which of the words they have.
         """
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
@@ -211,14 +205,12 @@ class CorrectableSession(LabelSession, Protocol):
     """A labeling that can take in a correction without reading the trajectory again."""
 
     def correct(self, position: int, *, before: tuple[Step, StepLabels], after: tuple[Step, StepLabels]) -> bool:
-        """Take in that an earlier step says something else, or has other labels.
-
-        No label of another step changes by it, and no labels are merged.
+        """Take in that an earlier step says something else, or has other labels; no other step's labels change.
 
         Args:
-            position: How many steps were taken in before it.
+            position: Of the step among those taken in, from 0.
             before: The step as it was taken in.
-            after: As it is right.
+            after: The step as it is right.
 
         Returns:
             Whether it could. If not, nothing has changed, and a new session has to `replay` the trajectory.
@@ -229,21 +221,18 @@ class CorrectableSession(LabelSession, Protocol):
 class RevisingSession(LabelSession, Protocol):
     """A labeling that may learn from later steps that it misread an earlier one.
 
-    It changes no label that was made: it says which are to be corrected, and whoever keeps them does that, as a
-    recorded correction. What it has to say is among what it saves, until it is settled.
+    It changes no label: it says which are to be corrected, and whoever keeps them records that as a correction. What it
+    has to say is among what it saves, until it is settled.
     """
 
     def unsettled(self) -> list[str]:
         """The ids of the earlier steps that it misread, as it knows now."""
 
     def settle(self, step: str, labels: StepLabels | None) -> StepLabels | None:
-        """The labels that an earlier step is to have; None if those that it has stay.
+        """The labels that an earlier step is to have, given those that it has; None if these stay.
 
-        After this it is no longer unsettled; whoever corrects the step says so by `CorrectableSession.correct`.
-
-        Args:
-            step: Its id.
-            labels: Those that it has; None if it is not to be corrected.
+        With None for `labels` it is not to be corrected. Afterwards the step is settled; whoever corrects it says so by
+        `CorrectableSession.correct`.
         """
 
 
@@ -253,7 +242,7 @@ class Labeler(Protocol):
 
     @property
     def name(self) -> str:
-        """Who makes the labels: goes into `StepLabels.made_by` and is compared before a saved session is used."""
+        """The maker of the labels: goes into `StepLabels.made_by` and is compared before a saved session is used."""
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
         """Start labeling a trajectory, or continue from a saved session."""
@@ -261,21 +250,17 @@ class Labeler(Protocol):
 
 @runtime_checkable
 class PatientLabeler(Labeler, Protocol):
-    """A labeler that does better, or is cheaper, when it is given several steps at once, as one that asks a model is.
+    """A labeler that wants several steps at once, as one that asks a model does.
 
-    Steps that it does not want yet stay accepted, and can be found without labels. They are labeled when there are
-    enough of them, and by `flush`, `close` and `retry` in any case.
+    Others stay accepted, and can be found without labels, until there are enough of them, or until `flush`, `close` or
+    `retry`.
     """
 
     def ready(self, steps: Sequence[Step], *, waited_s: float) -> int:
-        """How many of these consecutive steps should be labeled now.
+        """The number of these consecutive steps that should be labeled now; none before the first waits.
 
         Unless the first has waited too long, that depends on the steps alone, and `label` makes the same of the steps
         after the first `ready` ones whether it is given them with these or later.
-
-        Args:
-            steps: In order; none before the first waits.
-            waited_s: How long the first of them has waited.
         """
 
 
@@ -311,40 +296,35 @@ class SourcedStep(NamedTuple):
 
 
 Position = Mapping[str, Any]
-"""Where the reading of a source stands, as JSON; only its source knows what is in it."""
+"""Position in a source, as JSON; only its source knows what is in it."""
 
 
 @runtime_checkable
 class StepSource(Protocol):
-    """Reads steps from somewhere: a file, a file that grows, standard input, a broker.
+    """Reads steps from a file, a file that grows, standard input, a broker, in batches with positions between them.
 
-    What is read comes in batches, and a position stands between two of them. Whoever takes them in commits a position
-    when all before it is accepted. A process that dies before that reads some steps again; they have the same
-    trajectories and ids then, by which a memory knows them, so that nothing is lost and nothing is there twice.
+    A position is committed when all before it is accepted. A process that dies before that reads some steps again, with
+    the same trajectories and ids: nothing is lost and nothing is there twice.
     """
 
     @property
     def name(self) -> str:
-        """What is read: the path of a file, `-` for standard input, a topic."""
+        """The path of a file, `-` for standard input, a topic."""
 
     def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
-        """Yield what stands behind what was read last, in order, and rejections where they stand.
+        """Yield steps and rejections behind the committed position, in order, up to where nothing more has come.
 
-        A new source begins behind the committed position. It ends where nothing more has come; to read again later
-        goes on from there.
+        To read again goes on from there.
 
         Raises:
             InputError: The source is there and cannot be read.
         """
 
     def snapshot(self) -> Position:
-        """Where reading stands: behind the last batch that `read` has yielded."""
+        """The position behind the last batch that `read` has yielded."""
 
     def commit(self, position: Position) -> None:
-        """Take note that everything before a position is accepted: a later process begins there.
-
-        Args:
-            position: What `snapshot` returned, now or earlier.
+        """Take note that all before a position, which `snapshot` returned, is accepted: a later process begins there.
 
         Raises:
             InputError: It cannot be written down.

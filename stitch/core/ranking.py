@@ -14,7 +14,7 @@ _NO_MERGES = LabelVocabulary()
 
 
 class DensityCount(str, Enum):
-    """What density counts."""
+    """Counting of matched labels."""
 
     VALUES = "values"
     """Matched label values: the paper's "cardinality of their overlap"."""
@@ -33,10 +33,10 @@ class SupersededValue(NamedTuple):
     thing: str
     """The identifier of the thing; of a part, behind that of the whole. Of what somebody says, their role."""
     field: str
-    """What it is of; of what somebody is or does, all of it ("allergic to peanuts")."""
+    """The attribute; of what somebody is or does, all of it ("allergic to peanuts")."""
     value: str
     now: str
-    """What was told last; "so" and "not so" of what somebody is or does."""
+    """The value told last; "so" and "not so" of what somebody is or does."""
     step: str
     """The id of the step that told it, in the same trajectory."""
     position: int
@@ -44,13 +44,13 @@ class SupersededValue(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """What made an agent do a step: a result before it."""
+    """A result that made an agent do a later step."""
 
     step: str
     """The id of the result, in the same trajectory."""
     position: int
     outcome: str
-    """How it came out where that was it: a failure, a refusal, a timeout, nothing; empty where it told a value."""
+    """The outcome where that was it: a failure, a refusal, a timeout, nothing; empty where it told a value."""
     value: str
     """The identifier that both name; empty where the outcome alone ties them."""
 
@@ -62,13 +62,13 @@ class ScoredSnippet(NamedTuple):
     matched: frozenset[Label]
     """The labels of the filter that this snippet carries, in canonical form."""
     parts: Mapping[str, float]
-    """What each scorer said of it, by name; scorers that had nothing to say of any candidate are left out."""
+    """Numbers by scorer; scorers that had nothing to say of any candidate are left out."""
     score: float
     """The sum of those parts that are in no tier of the rule."""
     relevance: float | None = None
-    """How likely it is that it bears on the question, from 0 to 1; None where nobody told."""
+    """The chance that it bears on the question, from 0 to 1; None where nobody told."""
     superseded: tuple[SupersededValue, ...] = ()
-    """Which of its values no longer hold: those that programs wrote, and what people said in plain forms."""
+    """Values of it that no longer hold: those that programs wrote, and what people said in plain forms."""
     because_of: Cause | None = None
     """The result that made an agent do it; None where nothing says so."""
     embedded: bool = True
@@ -93,7 +93,7 @@ class ScoredSnippet(NamedTuple):
 
     @property
     def similarity(self) -> float:
-        """How alike the question and the snippet are, from 0 to 1, and nothing else."""
+        """Similarity of question and snippet, from 0 to 1."""
         return self.parts.get(SIMILARITY, 0.0)
 
 
@@ -107,7 +107,7 @@ def add_up(parts: Sequence[float]) -> float:
 
 
 class RankingRule(NamedTuple):
-    """How the parts of the scores become an order.
+    """A rule that makes an order of the parts of scores.
 
     Hits are compared by the first tier, then by the second, and so on, then by the score: more is better in all of
     them. What is equal in all stands by trajectory, position and step, so the order is total. Whoever has the parts
@@ -130,7 +130,7 @@ class RankingRule(NamedTuple):
         return any(DENSITY in tier for tier in self.tiers)
 
     def totals(self, parts: Mapping[str, float]) -> tuple[float, ...]:
-        """What is compared: the sum of each tier, then the score; a part that is missing counts 0."""
+        """The sum of each tier, then the score, as they are compared; a part that is missing counts 0."""
         return tuple(add_up([parts[name] for name in names if name in parts]) for names in (*self.tiers, self.summed))
 
     def key(self, hit: ScoredSnippet) -> tuple[tuple[float, ...], str, int, str]:
@@ -192,17 +192,8 @@ def _goal_in(intent: ContextualIntent, known: Mapping[str, Label]) -> Label | No
     return known.get(goal_of(intent.scope))
 
 
-def density(
-    matched: frozenset[Label],
-    *,
-    count: DensityCount = DensityCount.VALUES,
-) -> float:
-    """How much of the filter is matched.
-
-    Args:
-        matched: What `match` returned.
-        count: Whether values or kinds are counted.
-    """
+def density(matched: frozenset[Label], *, count: DensityCount = DensityCount.VALUES) -> float:
+    """Label density: the number of matched values, or of their kinds."""
     return float(len({label.kind for label in matched} if count is DensityCount.KINDS else matched))
 
 

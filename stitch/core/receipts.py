@@ -1,4 +1,4 @@
-"""Receipts and events: what happened to a step, said only when it is true."""
+"""Receipts and events: what happened to a step, told only when it is true."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stitch.core.intent import IntentFilter, LabelMerge
 
 
 class StepState(str, Enum):
-    """How far a step has come. A step only moves forward, except that a failed one may be retried."""
+    """State of a step, which only moves forward, except that a failed one may be retried."""
 
     ACCEPTED = "accepted"
     """Durably in the journal. From here on it is never lost."""
@@ -39,7 +39,7 @@ class Redaction(BaseModel, frozen=True):
 
 
 class Receipt(BaseModel, frozen=True):
-    """What the memory promises about one step."""
+    """The memory's promise about one step."""
 
     tenant: str
     trajectory: str
@@ -48,7 +48,7 @@ class Receipt(BaseModel, frozen=True):
     """Its place in the trajectory, from 0; -1 for a step that was erased."""
     state: StepState
     reason: str = ""
-    """Why it failed, or what it waits for."""
+    """The reason of a failure, or what it waits for."""
     repeated: bool = False
     """The step was known already, word for word: nothing was changed."""
     redacted: tuple[Redaction, ...] = ()

@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""The request of a search and its result."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from stitch.core.snippets import Moment
 from stitch.core.trust import Trust
 
 WITHOUT_MODEL = "chosen without the model: "
-"""How the first reason of a selection begins that a model should have made and could not."""
+"""Begins the first reason of a selection that a model should have made and could not."""
 
 
 class Ranking(str, Enum):
-    """How the labels that were chosen for a question rank."""
+    """The way in which the labels chosen for a question rank."""
 
     AUTO = "auto"
     """Strict where a model or a person made the filter; where words did, by how surely they name it."""
@@ -31,7 +31,7 @@ class Ranking(str, Enum):
 
 
 class DecidedBy(str, Enum):
-    """What part labels had in a ranking."""
+    """The part that labels had in a ranking."""
 
     LABEL_DENSITY = "label density"
     """Hits that carry more labels of the filter stand above those that carry fewer."""
@@ -42,7 +42,7 @@ class DecidedBy(str, Enum):
 
 
 class FilterMaker(str, Enum):
-    """Who chose the labels of a filter."""
+    """The maker of a filter."""
 
     PERSON = "person"
     """It came with the request."""
@@ -67,17 +67,16 @@ class SearchRequest(BaseModel, frozen=True):
     trajectory: str | None = None
     """Search one trajectory only; all of the tenant if None."""
     k: int = Field(default=40, ge=1, le=10_000)
-    """How many snippets to return (k_retrieve; the paper uses 40)."""
+    """The number of snippets to return (k_retrieve; the paper uses 40)."""
     budget_tokens: int = Field(default=4096, ge=1, le=2**53)
-    """How many tokens the context may have (§4)."""
+    """The most tokens of the context (§4)."""
     fill_budget: bool = False
     """Return more than `k` where the context has room for more."""
     asked_at: float | str | None = None
-    """When the question is asked; relative times in it are read against this."""
+    """Time of the question; relative times in it are read against this."""
     intent_filter: IntentFilter | None = None
     """Use this filter instead of selecting one."""
     ranking: Ranking = Ranking.AUTO
-    """How labels rank, whoever chose them."""
     min_trust: Trust | None = None
     """Return only snippets of this trust or more."""
     as_of: Moment | None = None
@@ -92,7 +91,7 @@ class SearchRequest(BaseModel, frozen=True):
 
     @property
     def depth(self) -> int:
-        """How many snippets have to be ranked: `k`, or as many as the context may have room for."""
+        """Number of snippets to rank: `k`, or as many as the context may have room for."""
         return max(self.k, min(self.budget_tokens // LEAST_TOKENS, MOST_FILLING)) if self.fill_budget else self.k
 
 
@@ -103,7 +102,7 @@ class Selection(NamedTuple):
     reasons: tuple[str, ...] = ()
     """One short sentence per selected label: what in the question licenses it."""
     remainder: str | None = None
-    """What of the question is left for similarity to find, where the filter says the rest; all of it if None."""
+    """The rest of the question, for similarity to find, where the filter says the rest; all of it if None."""
     likely: bool = False
     """Whether the labels are only likely: then, by default, they are weighed beside similarity, and do not decide."""
     lists_names: bool = False
@@ -131,7 +130,7 @@ class Piece(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a search decided on its way, with the figures that it went by."""
+    """A decision of a search on its way, with the figures that it went by."""
 
     what: str
     figures: Mapping[str, float]
@@ -158,13 +157,13 @@ class RetrievalResult(Sequence[ScoredSnippet]):
     mode: str
     """The retriever that answered."""
     rule: RankingRule = field(default_factory=RankingRule)
-    """How the parts of the hits' scores make their order."""
+    """The rule that made the order of the hits of the parts of their scores."""
     pieces: tuple[Piece, ...] = ()
-    """Where the context is made of less than steps: of what, best first; also what it had no room for."""
+    """Best first, where the context is made of less than steps; also those that it had no room for."""
     trace: tuple[Decision, ...] = ()
-    """What was decided on the way, in order."""
+    """Decisions on the way, in order."""
     relevance: float | None = None
-    """How likely it is that anything in the memory bears on the question, from 0 to 1; None where nobody told."""
+    """The chance that anything in the memory bears on the question, from 0 to 1; None where nobody told."""
 
     @overload
     def __getitem__(self, index: int) -> ScoredSnippet: ...
@@ -198,12 +197,12 @@ class RetrievalResult(Sequence[ScoredSnippet]):
 
     @property
     def ranking(self) -> Ranking:
-        """What was really used: strict or weighed."""
+        """The ranking that was used: strict or weighed."""
         return Ranking.STRICT if self.rule.is_strict else Ranking.WEIGHED
 
     @property
     def decided_by(self) -> DecidedBy:
-        """What part labels had in the order of the hits."""
+        """The part that labels had in the order of the hits."""
         if self.rule.is_strict and any(hit.density for hit in self.hits):
             return DecidedBy.LABEL_DENSITY
         made_of_labels = {LABELS, GOAL, DENSITY}.intersection(self.rule.summed)
@@ -212,7 +211,7 @@ class RetrievalResult(Sequence[ScoredSnippet]):
 
     @property
     def model_failure(self) -> str:
-        """Why the labels were chosen without the model that should have chosen them; empty if nothing failed."""
+        """The reason why labels were chosen without the model that should have; empty if nothing failed."""
         first = self.reasons[0] if self.reasons else ""
         return first.removeprefix(WITHOUT_MODEL) if first.startswith(WITHOUT_MODEL) else ""
 

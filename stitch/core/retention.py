@@ -1,4 +1,4 @@
-"""How long steps are kept: what the settings say of it."""
+"""Retention rules of the settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SECONDS_PER_DAY = 86_400
 
 
 class RetentionRule(BaseModel, frozen=True, extra="forbid"):
-    """What becomes of steps when they are older than so many days.
+    """The fate of steps that are older than so many days.
 
     The age counts from when the memory *accepted* a step, by its own clock. When a step *happened* is said by its
     source, in any form or not at all, and must not decide over what is kept.

@@ -1,4 +1,4 @@
-"""What the memory keeps of a step, and what it knows about its scopes."""
+"""Snippets: a step with its labels as the memory keeps it, and the label space of trajectories."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ReferenceRewrite(BaseModel, frozen=True):
     """One entry of the ledger of resolved references (§2.2.3, "Coreference Resolution")."""
 
     start: int
-    """Where the reference begins in the original text, in characters."""
+    """Start of the reference in the original text, in characters."""
     end: int
     replacement: str
     antecedent: str | None = None
@@ -82,9 +82,9 @@ class EntityMention(BaseModel, frozen=True):
 
 
 MAX_ASKS = 10
-"""How many questions and search words a step may have at most; those beyond are left out."""
+"""The most questions and search words of a step; those beyond are left out."""
 MAX_ASK_CHARS = 200
-"""How long each may be; what is longer is left out, not cut."""
+"""The length of the longest; what is longer is left out, not cut."""
 
 
 def _bounded(asks: tuple[str, ...]) -> tuple[str, ...]:
@@ -93,13 +93,13 @@ def _bounded(asks: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class StepLabels(BaseModel, frozen=True):
-    """What a labeler says of one step."""
+    """The labels of one step, with its references and summary."""
 
     intent: ContextualIntent
     made_by: str
-    """Who made the labels: `local`, a model's name, a person."""
+    """The maker of the labels: `local`, a model's name, a person."""
     references: tuple[ReferenceRewrite, ...] = ()
-    """What was resolved; applied to the step's content it gives s'_t."""
+    """Resolved references; applied to the step's content it gives s'_t."""
     summary: str = ""
     """The canonical summary c_t (§2.2.4)."""
     mentions: tuple[EntityMention, ...] = ()
@@ -115,7 +115,7 @@ class StepLabels(BaseModel, frozen=True):
     Indexed with the step and never shown in a context. At most `MAX_ASKS`, of at most `MAX_ASK_CHARS` characters.
     """
     reason: str = ""
-    """Why local labels stand in for a model's; empty if they do not."""
+    """The reason why local labels stand in for a model's; empty if they do not."""
     trust: Trust | None = None
     """The lowest trust of the steps whose words the rewriting and summarizing took in; the ingestor finds it.
 
@@ -133,7 +133,7 @@ class MemorySnippet(BaseModel, frozen=True):
     """The place of the step in its trajectory, from 0."""
     role: str
     text: str
-    """What was said, word for word."""
+    """The words, as they were said."""
     resolved: str
     """The text with its references replaced; equal to `text` where there were none."""
     summary: str = ""
@@ -145,17 +145,16 @@ class MemorySnippet(BaseModel, frozen=True):
     references: tuple[ReferenceRewrite, ...] = ()
     session: str | None = None
     happened: float | str | None = None
-    """When it happened, as the source says it."""
+    """Time, as the source says it."""
     recorded: float
-    """When the memory accepted it, in Unix seconds."""
+    """Time at which the memory accepted it, in Unix seconds."""
     labeled_by: str | None = None
-    """Who made the labels; None while the step waits for them."""
+    """The maker of the labels; None while the step waits for them."""
     tools: tuple[str, ...] = ()
     """Names of the tools called, or of the tool that answered."""
     origin: Origin = Origin.AGENT
-    """Where the text comes from."""
     trust: Trust = Trust.LOW
-    """How far the resolved text may be believed: never more than its origin, nor than what it took in."""
+    """Trust in the resolved text: never more than its origin, nor than what it took in."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
 
     @cached_property  # a search asks for it half a dozen times
@@ -172,7 +171,7 @@ class MemorySnippet(BaseModel, frozen=True):
 
 
 class Moment(NamedTuple):
-    """When something was known: by the clock of the memory and, where a step is meant, up to this step."""
+    """A moment of the past: by the clock of the memory and, where a step is meant, up to this step."""
 
     recorded: float
     """Unix seconds: what was accepted later was not known."""
@@ -189,7 +188,7 @@ class Moment(NamedTuple):
 
 
 class ScopeSummary(BaseModel, frozen=True):
-    """What is known of one scope: its name, where it runs, and what tells it from the others (Σ_σ of §2.2.1)."""
+    """A scope: its name, where it runs, and what tells it from the others (Σ_σ of §2.2.1)."""
 
     name: str
     trajectory: str
@@ -235,7 +234,7 @@ class UnitedScopes(Sequence[ScopeSummary]):
 
 
 class EntityTypeSummary(BaseModel, frozen=True):
-    """What is known of one key entity type."""
+    """A key entity type: its steps and values."""
 
     steps: int
     values: tuple[str, ...] = ()
@@ -268,7 +267,7 @@ class LabelInventory(BaseModel, frozen=True):
         return [scope.name for scope in self.scopes if PHASE_MARK in scope.name]
 
     def count(self, label: Label) -> int:
-        """How many steps carry the label."""
+        """The number of steps that carry a label."""
         if label.kind is LabelKind.SCOPE:
             own = [scope for scope in self.scopes if scope.name.startswith(label.value)]  # few of many thousand
             return sum(scope.steps for scope in own if label.value in (scope.name, goal_of(scope.name)))

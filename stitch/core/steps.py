@@ -1,4 +1,4 @@
-"""What an agent did: steps and trajectories, as they come in."""
+"""Steps and trajectories of an agent, as they come in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from stitch.errors import InputError, ScopeError
 MAX_NAME_CHARS = 512
 """The longest id of a tenant, trajectory, step or session."""
 
-_NAME_A_TENANT = "name the tenant, for example --tenant default"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -43,13 +42,10 @@ def tenant_name(value: str) -> str:
         ScopeError: It is empty, too long, or has control characters, outer blanks or lone surrogates.
     """
     try:
-        if clean_name(value, what="tenant") != value:
+        if _text_name(value, what="tenant") != value:
             raise ValueError(f"tenant {value!r} has control characters or outer blanks")
-        value.encode()
-    except UnicodeEncodeError:
-        raise ScopeError(f"tenant {value!r} is no text", hint=_NAME_A_TENANT) from None
     except ValueError as error:
-        raise ScopeError(str(error), hint=_NAME_A_TENANT) from None
+        raise ScopeError(str(error), hint="name the tenant, for example --tenant default") from None
     return value
 
 
@@ -60,12 +56,15 @@ def trajectory_name(value: str) -> str:
         InputError: Nothing is left, it is too long, or no text.
     """
     try:
-        cleaned = clean_name(value, what="trajectory")
-        cleaned.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"trajectory {value!r} is no text") from None
+        return _text_name(value, what="trajectory")
     except ValueError as error:
         raise InputError(str(error)) from None
+
+
+def _text_name(value: str, *, what: str) -> str:
+    cleaned = clean_name(value, what=what)
+    if cleaned != without_surrogates(cleaned):
+        raise ValueError(f"{what} {value!r} is no text")
     return cleaned
 
 
@@ -99,13 +98,13 @@ class Step(BaseModel, frozen=True, extra="forbid"):
     """
 
     role: Name
-    """Who acts: `user`, `assistant`, `tool`, a speaker's name."""
+    """The actor: `user`, `assistant`, `tool`, a speaker's name."""
     content: Text
-    """What was said or done, in words. May be empty only if the step calls a tool or is a tool's result."""
+    """The words or deeds of the step. May be empty only if the step calls a tool or is a tool's result."""
     id: Name | None = None
     """Unique inside its trajectory. Without one, the memory numbers the steps."""
     timestamp: float | str | None = None
-    """When it happened: Unix seconds, or a string in the source's own form."""
+    """Unix seconds, or a string in the source's own form."""
     session: Name | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_name: Name | None = None
@@ -113,7 +112,7 @@ class Step(BaseModel, frozen=True, extra="forbid"):
     parent: Name | None = None
     """The step this one answers or continues, where the source says so."""
     origin: Origin | None = None
-    """Where the text comes from, if the role does not say it: a mail that the user pasted is a `document`.
+    """Origin of the text, if the role does not say it: a mail that the user pasted is a `document`.
 
     It can lower the trust that the role has, and never raise it.
     """
@@ -121,7 +120,7 @@ class Step(BaseModel, frozen=True, extra="forbid"):
     """Whatever else the source knows. Kept and returned, never labeled, embedded or searched."""
 
     def whence(self) -> Origin:
-        """Where the text comes from: by role and tool, or as it is given, if that is trusted less."""
+        """Origin of the text: by role and tool, or as it is given, if that is trusted less."""
         own = origin_of(self.role, answers_tool=self.tool_name is not None)
         if self.origin is not None and self.origin.trust <= own.trust:
             return self.origin
@@ -165,11 +164,11 @@ class KeptTrajectory(str):
     __slots__ = ("began", "ended", "steps")
 
     steps: int
-    """How many steps it has."""
+    """The number of steps."""
     began: float
-    """When its first step was accepted, in Unix seconds; 0 if it has none."""
+    """Time at which the first step was accepted, in Unix seconds; 0 if it has none."""
     ended: float
-    """When its last step was accepted."""
+    """The same of the last step."""
 
     def __new__(cls, name: str, *, steps: int, began: float, ended: float) -> KeptTrajectory:
         """Make one of its name and of what is known of it."""

@@ -1,4 +1,4 @@
-"""What a summary says with words of its step is written as their place in it, so that nothing is written twice."""
+"""Summaries written as places of words in their steps, so that nothing is written twice."""
 
 from __future__ import annotations
 

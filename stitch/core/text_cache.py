@@ -1,4 +1,4 @@
-"""What is remembered of users' texts: bounded, and forgotten when a step is erased or a memory is closed."""
+"""Caches of users' texts: bounded, and emptied when a step is erased or a memory is closed."""
 
 from __future__ import annotations
 
@@ -11,54 +11,52 @@ from weakref import WeakSet
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
-_CLEARING: list[Callable[[], None]] = []
 
-
-class RemembersTrajectories(Protocol):
+class TrajectoryCache(Protocol):
     """Something that remembers words of trajectories from one call to the next."""
 
     def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
         """Forget what a trajectory says, until it is told again."""
 
 
-class RemembersTexts(Protocol):
+class TextCache(Protocol):
     """Something that remembers what it made of users' texts."""
 
-    def clear_texts(self) -> None:
+    def cache_clear(self) -> None:
         """Forget all of it; what is asked next is made again."""
 
 
-_HOLDING: WeakSet[RemembersTexts] = WeakSet()
-_REMEMBERING: WeakSet[RemembersTrajectories] = WeakSet()
+_OF_TEXTS: WeakSet[TextCache] = WeakSet()
+_OF_TRAJECTORIES: WeakSet[TrajectoryCache] = WeakSet()
 _LOCK = Lock()
 
 
-def tell_of_erasures(remembering: RemembersTrajectories) -> None:
-    """Let something know of erasures from now on, as long as there is anybody who uses it."""
+def tell_of_erasures(cache: TrajectoryCache) -> None:
+    """Register what `forget_trajectory` is passed on to, as long as it lives."""
     with _LOCK:
-        _REMEMBERING.add(remembering)
+        _OF_TRAJECTORIES.add(cache)
 
 
-def tell_of_clearing(holding: RemembersTexts) -> None:
-    """Let `clear_text_caches` reach something from now on, as long as there is anybody who uses it."""
+def tell_of_clearing(cache: TextCache) -> None:
+    """Register what `clear_text_caches` empties, as long as it lives."""
     with _LOCK:
-        _HOLDING.add(holding)
+        _OF_TEXTS.add(cache)
 
 
 def forget_trajectory(trajectory: str, *, tenant: str) -> None:
     """Forget what a trajectory says, wherever it is remembered; what is still true is told again when asked for."""
     with _LOCK:
-        told = list(_REMEMBERING)
-    for remembering in told:
-        remembering.forget_trajectory(trajectory, tenant=tenant)
+        told = list(_OF_TRAJECTORIES)
+    for cache in told:
+        cache.forget_trajectory(trajectory, tenant=tenant)
 
 
 def text_cache(maxsize: int) -> Callable[[Callable[Given, Found]], Callable[Given, Found]]:
-    """As `functools.lru_cache`, for functions that are given users' words: `clear_text_caches` forgets them."""
+    """As `functools.lru_cache`, for functions of users' words: `clear_text_caches` empties it."""
 
     def cached(function: Callable[Given, Found]) -> Callable[Given, Found]:
         made = lru_cache(maxsize=maxsize)(function)
-        _CLEARING.append(made.cache_clear)
+        tell_of_clearing(made)
         return cast("Callable[Given, Found]", made)
 
     return cached
@@ -66,9 +64,7 @@ def text_cache(maxsize: int) -> Callable[[Callable[Given, Found]], Callable[Give
 
 def clear_text_caches() -> None:
     """Forget all words that caches of this process hold, of all tenants; what is asked next is computed again."""
-    for clear in _CLEARING:
-        clear()
     with _LOCK:
-        holding = list(_HOLDING)
-    for each in holding:
-        each.clear_texts()
+        caches = list(_OF_TEXTS)
+    for cache in caches:
+        cache.cache_clear()

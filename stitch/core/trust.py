@@ -1,4 +1,4 @@
-"""Who said it, and how far it may be believed."""
+"""Origin and trust of a text."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from stitch.core.text_cache import text_cache
 
 
 class Origin(str, Enum):
-    """Where the text of a step comes from."""
+    """Origin of the text of a step."""
 
     USER = "user"
     """The person, or whoever runs the agent."""
     AGENT = "agent"
     """The agent, another agent, or a speaker whom nothing marks as the user."""
     TOOL = "tool"
-    """What a tool answered: a page, a file, a reply of a program."""
+    """The answer of a tool: a page, a file, a reply of a program."""
     DOCUMENT = "document"
     """A text that was given to read."""
 
     @property
     def trust(self) -> Trust:
-        """What a text from there is trusted with before anything else is known."""
+        """The trust of a text from there before anything else is known."""
         if self is Origin.USER:
             return Trust.HIGH
         return Trust.MEDIUM if self is Origin.AGENT else Trust.LOW
 
 
 class Trust(Enum):
-    """How far a text may be believed; classes compare by it. Trust only falls: see `stitch.ingest.lineage`."""
+    """Trust in a text; classes compare by it. It only falls: see `stitch.ingest.lineage`."""
 
     LOW = "low"
     """Whoever wrote the page, file or mail may have meant it for the agent."""

@@ -6,12 +6,12 @@ import gzip
 import hashlib
 import threading
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stitch.core.text_cache import tell_of_clearing
+from stitch.core.text_cache import text_cache
 from stitch.errors import EmbedderError, install_command
 from stitch.text.words import words
 
@@ -49,8 +49,7 @@ class MiniLMEmbedder:
     def __init__(self, model: str | Path | None = None, *, threads: int = 1) -> None:
         self._given, self._threads = model, threads
         self._lock = threading.Lock()
-        self._vector = lru_cache(maxsize=MAX_CACHED)(self._compute)
-        tell_of_clearing(self)
+        self._vector = text_cache(maxsize=MAX_CACHED)(self._compute)
 
     @cached_property
     def name(self) -> str:
@@ -87,10 +86,6 @@ class MiniLMEmbedder:
             if words(text):
                 row[:] = self._vector(text)
         return vectors
-
-    def clear_texts(self) -> None:
-        """Forget all vectors of texts."""
-        self._vector.cache_clear()
 
     def _compute(self, text: str) -> Vectors:
         import numpy as np

@@ -8,6 +8,7 @@ from stitch.core import (
     InputRejected,
     LabelsMerged,
     MemoryEvent,
+    Searched,
     StepCorrected,
     StepsAccepted,
     StepsErased,
@@ -18,6 +19,20 @@ from stitch.core import (
     StoreBack,
 )
 
+_LINES = {
+    StepsAccepted: "accepted {steps} {of}",
+    StepsStored: "stored {steps} {of}, labeled by {0.made_by}",
+    StepsFailed: "failed {steps} {of}: {0.reason}",
+    StepsRetired: "retired {steps} {of}",
+    StepCorrected: "corrected step {0.step!r} {of}, by {0.by}",
+    StepsErased: "erased {0.steps} steps of {0.trajectories} trajectories of {0.tenant!r}",
+    StoreAway: "the store is away, steps wait for it: {0.reason}",
+    StoreBack: "the store is back after {0.away_s:.1f} s, {0.waiting} steps that wait are put now",
+    InputRejected: "rejected {0.rejection.source} line {0.rejection.line} of {0.tenant!r}: {0.rejection.reason}",
+    LabelsMerged: "merged {0.merge.kind.value} {0.merge.alias!r} into {0.merge.into!r} {of}",
+    Searched: "searched {of}: {hits} hits in {0.milliseconds:.1f} ms",
+}
+
 
 class LogObserver:
     """Writes a line for each event, with the event itself as the record's `event`.
@@ -26,8 +41,7 @@ class LogObserver:
     else is for debugging. No line quotes what was said in a step or asked in a search.
 
     Args:
-        logger: Where to; `stitch.events` if None. Nothing is configured here: who runs the program decides what is
-            shown.
+        logger: The logger `stitch.events` if None. Nothing is configured here: who runs the program decides what shows.
     """
 
     def __init__(self, logger: logging.Logger | None = None) -> None:
@@ -47,32 +61,8 @@ def _level(event: MemoryEvent) -> int:
 
 
 def _line(event: MemoryEvent) -> str:
-    if isinstance(event, InputRejected):
-        where = event.rejection
-        return f"rejected {where.source} line {where.line} of {event.tenant!r}: {where.reason}"
-    if isinstance(event, StoreAway):
-        return f"the store is away, steps wait for it: {event.reason}"
-    if isinstance(event, StoreBack):
-        return f"the store is back after {event.away_s:.1f} s, {event.waiting} steps that wait are put now"
-    if isinstance(event, StepsErased):
-        return f"erased {event.steps} steps of {event.trajectories} trajectories of {event.tenant!r}"
-    of = f"of {event.trajectory!r} of {event.tenant!r}"
-    if isinstance(event, StepCorrected):
-        return f"corrected step {event.step!r} {of}, by {event.by}"
-    if isinstance(event, StepsRetired):
-        return f"retired {_steps(event.steps)} {of}"
-    if isinstance(event, StepsAccepted):
-        return f"accepted {_steps(event.steps)} {of}"
-    if isinstance(event, StepsStored):
-        return f"stored {_steps(event.steps)} {of}, labeled by {event.made_by}"
-    if isinstance(event, StepsFailed):
-        return f"failed {_steps(event.steps)} {of}: {event.reason}"
-    if isinstance(event, LabelsMerged):
-        merge = event.merge
-        return f"merged {merge.kind.value} {merge.alias!r} into {merge.into!r} {of}"
-    what = of if event.trajectory is not None else f"all of {event.tenant!r}"
-    return f"searched {what}: {len(event.hits)} hits in {event.milliseconds:.1f} ms"
-
-
-def _steps(steps: tuple[str, ...]) -> str:
-    return f"step {steps[0]!r}" if len(steps) == 1 else f"{len(steps)} steps"
+    names, tenant = getattr(event, "steps", ()), repr(getattr(event, "tenant", ""))
+    trajectory = getattr(event, "trajectory", None)
+    of = f"all of {tenant}" if trajectory is None else f"of {trajectory!r} of {tenant}"
+    steps = "" if isinstance(names, int) else f"step {names[0]!r}" if len(names) == 1 else f"{len(names)} steps"
+    return _LINES[type(event)].format(event, of=of, steps=steps, hits=len(getattr(event, "hits", ())))

@@ -1,4 +1,4 @@
-"""The recall log: what a memory was asked, which labels were chosen, which steps came back, and why."""
+"""The recall log: questions to a memory, the labels chosen, the steps that came back, and why."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class RecalledStep(BaseModel, frozen=True):
 
 
 class Recall(BaseModel, frozen=True):
-    """One question, and what became of it."""
+    """A question, and its outcome."""
 
     at: float
-    """When it was asked, in Unix seconds."""
+    """Time of the question, in Unix seconds."""
     tenant: str
     trajectory: str | None
-    """Where was searched; None for everywhere."""
+    """None for all of the tenant."""
     query: str
     mode: str
     """The retriever."""
@@ -48,7 +48,7 @@ class Recall(BaseModel, frozen=True):
     """Of when the memory was asked, in Unix seconds; None for as it was at the time."""
     intent_filter: IntentFilter
     decided_by: str = ""
-    """What part labels had in the order; empty in a log of an older version."""
+    """The part that labels had in the order; empty in a log of an older version."""
     rule: tuple[tuple[str, ...], ...] = ()
     """The tiers of the rule that made the order, then the parts that were summed."""
     reasons: tuple[str, ...]
@@ -64,21 +64,13 @@ class RecallLog:
 
     Args:
         path: The file; it is made with the first question. Its folder must exist.
-        most: How many questions of a tenant are kept.
+        most: Questions of a tenant that are kept.
         clean: Takes secrets out of a question.
-        clock: Gives Unix seconds.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        most: int,
-        clean: Callable[[str], str] = str,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, path: str | Path, *, most: int, clean: Callable[[str], str] = str) -> None:
         self.path = Path(path)
-        self._most, self._clean, self._clock = most, clean, clock
+        self._most, self._clean = most, clean
         self._lock = threading.Lock()
         self._counts: Counter[str] | None = None
 
@@ -90,7 +82,7 @@ class RecallLog:
         """
         request, shown = result.request, set(result.context_hits)
         recall = Recall(
-            at=self._clock(),
+            at=time.time(),
             tenant=request.tenant,
             trajectory=request.trajectory,
             query=self._clean(request.query),
@@ -116,14 +108,13 @@ class RecallLog:
             ),
             milliseconds=round(result.milliseconds, 3),
         )
-        line = orjson.dumps(recall.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
         with self._lock:
             if self._counts is None:
                 self._counts = Counter(each.tenant for each in self._read())
             self._counts[request.tenant] += 1
             try:
                 with open(self.path, "ab", opener=private) as file:
-                    file.write(line)
+                    file.write(_line(recall))
                 if self._counts[request.tenant] >= 2 * self._most:
                     self._shorten()
             except OSError as error:
@@ -155,9 +146,13 @@ class RecallLog:
         for recall in reversed(self._read()):
             left[recall.tenant] += 1
             if left[recall.tenant] <= self._most:
-                kept.append(orjson.dumps(recall.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE))
+                kept.append(_line(recall))
         fresh = self.path.with_name(f"{self.path.name}.new")
         with open(fresh, "wb", opener=private) as file:
             file.write(b"".join(reversed(kept)))
         fresh.replace(self.path)
         self._counts = Counter({tenant: min(count, self._most) for tenant, count in left.items()})
+
+
+def _line(recall: Recall) -> bytes:
+    return orjson.dumps(recall.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)

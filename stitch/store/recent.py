@@ -49,6 +49,6 @@ class RecentSnippets:
         self._young.pop(start, None)
         self._old.pop(start, None)
 
-    def clear_texts(self) -> None:
+    def cache_clear(self) -> None:
         """Forget all of them."""
         self._young, self._old, self._bytes = {}, {}, 0

@@ -196,7 +196,7 @@ class SnippetFile:
                 at += place.size
             os.fsync(file.fileno())
         self._file.close()
-        self._recent.clear_texts()
+        self._recent.cache_clear()
         made.replace(self._path)
         self._file, self.size = open_file(self._path), at
         return now
@@ -207,7 +207,7 @@ class SnippetFile:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._recent.clear_texts()
+        self._recent.cache_clear()
         self._file.close()
 
     def _read(self, size: int, start: int) -> bytes:

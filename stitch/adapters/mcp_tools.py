@@ -1,0 +1,353 @@
+"""The tools and resources of the Model Context Protocol: methods whose signatures are their schemas.
+
+What is recalled stands in one field, `context`, as the quoted data that every search returns; all else of an answer
+names steps and says nothing of their words. So it is known again, and is never stored as if it had been said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from stitch.adapters.recalled import recalled_steps
+from stitch.api.maintenance_models import CorrectRequest
+from stitch.api.models import ForgetRequest, PageRequest, QueryRequest, WhyRequest
+from stitch.api.operations import Action, ask, made
+from stitch.api.theme_models import StatementRow, ThemeRequest, ThemesRequest
+from stitch.api.tree_models import TreeEditRequest, TreeSelectRequest
+from stitch.core import MemorySnippet, Origin, Trust
+from stitch.errors import InputError, ScopeError, StitchError, no_trajectory
+from stitch.retrieve.context.recalled import is_recalled, step_without_recalled
+from stitch.sources.given import step_of
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+
+TREE_TOOLS = ("select", "edit")
+"""Listed only where a memory holds trees."""
+SHOWN = 50
+"""Themes, or statements of one, on a page."""
+
+
+class Found(BaseModel):
+    """What a search found."""
+
+    context: str
+    steps: list[str]
+    """Best first, as `trajectory/step`."""
+    nothing_relevant: bool
+    """Whether `min_relevance` left nothing."""
+
+
+class Remembered(BaseModel):
+    """That a step is durable."""
+
+    trajectory: str
+    step: str
+    state: str
+    repeated: bool
+    redacted: int
+    """How many secrets were taken out."""
+    reason: str = ""
+
+
+class Explained(BaseModel):
+    """Why a step was found or not."""
+
+    found: bool
+    explanation: list[str]
+
+
+class Told(BaseModel):
+    """What happened, in order."""
+
+    trajectories: dict[str, int]
+    """How many steps each has; those that were asked for."""
+    scopes: dict[str, list[tuple[int, int]]]
+    """First and last position of each stretch."""
+    context: str
+    next: int | None
+    """What to give as `after` for more."""
+
+
+class Corrected(BaseModel):
+    """That a step was corrected."""
+
+    trajectory: str
+    step: str
+    revisions: int
+
+
+class Forgotten(BaseModel):
+    """What was forgotten, or would be."""
+
+    steps: int
+    done: bool
+    """False: nothing was changed; call again with `confirm`."""
+    traces: int | None = None
+    """In how many files something of erased steps was found afterwards."""
+
+
+class Browsed(BaseModel):
+    """Themes, or one of them."""
+
+    context: str
+    themes: list[str]
+    """Their ids, those of most statements first; of one theme those around it, the nearest first."""
+    steps: list[str]
+    """On which the statements of one theme stand, as `trajectory/step`, the oldest first."""
+    next: str | None
+    """What to give as `after` for more."""
+
+
+class Nodes(BaseModel):
+    """What a path query found."""
+
+    context: str
+    nodes: list[dict[str, Any]]
+    """By rank: id, path and score."""
+    explanation: str
+    version: str | None
+
+
+class Edited(BaseModel):
+    """That an edit is durable."""
+
+    tree: str
+    versions: list[str]
+
+
+class Answers:
+    """The tools, and the methods behind the resources.
+
+    Args:
+        memory_for: Gives the memory that a call may use, by what it does.
+        trajectory: Where a step goes for which no other is named.
+    """
+
+    def __init__(self, memory_for: Callable[[Action], Memory], *, trajectory: str) -> None:
+        self._memory, self._trajectory = memory_for, trajectory
+
+    def search(
+        self,
+        query: str,
+        trajectory: str | None = None,
+        k: Annotated[int, Field(ge=1, le=100)] = 10,
+        budget_tokens: Annotated[int, Field(ge=1, le=100_000)] = 2000,
+        min_trust: Literal["high", "medium", "low"] = "low",
+        as_of: str | None = None,
+        retriever: Literal["intent", "themes", "auto"] | None = None,
+        diverse: bool = False,
+        min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
+    ) -> Found:
+        """Find what was said or done before that answers `query`.
+
+        min_trust: high = the user's words only. as_of: the memory as it was then (ISO time). retriever: themes = for
+        questions over many conversations. diverse: steps that differ. min_relevance: chance, 0.05 leaves out
+        the unlikely.
+        """
+        request = made(QueryRequest, query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
+                       min_trust=Trust(min_trust), as_of=as_of, retriever=retriever, diverse=diverse,
+                       min_relevance=min_relevance or None)  # fmt: skip
+        answer = ask(self._memory("read"), "search", request)
+        return Found(
+            context=answer.context,
+            steps=[f"{hit.trajectory}/{hit.step}" for hit in answer.hits],
+            nothing_relevant=answer.nothing_relevant,
+        )
+
+    def remember(
+        self,
+        content: str,
+        trajectory: str | None = None,
+        role: str = "assistant",
+        id: str | None = None,  # noqa: A002 - the name of the field
+    ) -> Remembered:
+        """Store one fact, decision or message for good, in words that are clear without the conversation.
+
+        trajectory: groups what belongs together. role: who said it. id: the same id again changes nothing.
+        """
+        if is_recalled(content):
+            raise InputError("this was recalled from the memory and is in it", hint="remember what is new")
+        # Whoever calls is an agent: that the user said it is a claim, which does not raise how far it is believed.
+        step = step_of({"role": role, "content": content, "id": id, "origin": Origin.AGENT})
+        memory = self._memory("write")
+        receipt = memory.add(step_without_recalled(step), trajectory=trajectory or self._trajectory)
+        return Remembered(
+            trajectory=receipt.trajectory, step=receipt.step, state=receipt.state.value, repeated=receipt.repeated,
+            redacted=sum(each.count for each in receipt.redacted), reason=receipt.reason,
+        )  # fmt: skip
+
+    def why(self, query: str, step: str, trajectory: str) -> Explained:
+        """Say why `search` finds a step for a query, or why it does not."""
+        answer = ask(self._memory("read"), "why", made(WhyRequest, query=query, step=step, trajectory=trajectory))
+        return Explained(found=answer.found, explanation=list(answer.explanation))
+
+    def timeline(
+        self,
+        trajectory: str | None = None,
+        after: Annotated[int, Field(ge=-1)] = -1,
+        limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    ) -> Told:
+        """Tell what happened in a trajectory, in order; without one, list the trajectories.
+
+        after: position of the last step that you have.
+        """
+        return self._told(self._memory("read"), trajectory, after=after, limit=limit)
+
+    def correct(
+        self,
+        step: str,
+        trajectory: str,
+        text: str | None = None,
+        scope: str | None = None,
+        event_types: list[str] | None = None,
+        entity_types: list[str] | None = None,
+    ) -> Corrected:
+        """Put right the text or labels of a step; what it was is kept in its history."""
+        given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
+        labels = {name: value for name, value in given.items() if value is not None}
+        request = made(CorrectRequest, step=step, trajectory=trajectory, text=text, labels=labels, by="agent")
+        answer = ask(self._memory("write"), "correct", request)
+        return Corrected(trajectory=answer.trajectory, step=answer.step, revisions=answer.revisions)
+
+    def forget(
+        self,
+        trajectory: str | None = None,
+        step: str | None = None,
+        scope: str | None = None,
+        event_type: str | None = None,
+        action: Literal["erase", "retire"] = "erase",
+        confirm: bool = False,
+    ) -> Forgotten:
+        """Erase the steps to which all that is named applies, or retire them (kept for audit, not found).
+
+        Counts only, unless `confirm` is true: tell the user the count and ask first.
+        """
+        named = {"trajectory": trajectory, "step": step, "scope": scope, "event_type": event_type}
+        named = {name: value for name, value in named.items() if value is not None}
+        if not named:
+            raise InputError("nothing is named", hint="name a trajectory, step, scope or event_type")
+        request = made(ForgetRequest, **named, action=action, dry_run=not confirm, reason="asked for by an agent")
+        answer = ask(self._memory("forget"), "forget", request)
+        traces = None if answer.proof is None else len(answer.proof.found)
+        return Forgotten(steps=answer.steps, done=confirm, traces=traces)
+
+    def themes(self, theme: str | None = None, after: str | None = None) -> Browsed:
+        """List what the memory is about; with the id of a theme, what was said of it."""
+        memory = self._memory("read")
+        if theme is not None:
+            return self._theme(memory, theme, after=after)
+        page = ask(memory, "themes", made(ThemesRequest, limit=SHOWN, after=after))
+        lines = [
+            _line(memory, "themes", each.id, place=place, role=f"{each.id} of {len(each.statements)} statements",
+                  text=", ".join(dict.fromkeys([*each.name.split(", "), *each.terms])))
+            for place, each in enumerate(page.themes)
+        ]  # fmt: skip
+        ids = [each.id for each in page.themes]
+        return Browsed(context=recalled_steps(lines), themes=ids, steps=[], next=page.next)
+
+    def select(self, query: str, tree: str | None = None, k: Annotated[int, Field(ge=1, le=100)] = 20) -> Nodes:
+        """Find nodes of a tree by a path, such as `//Day[2]/POI[node ~= "museum"]` or `//Task[@due < "2026-06-01"]`.
+
+        Without a tree all are asked, in all versions.
+        """
+        memory = self._memory("read")
+        answer = ask(memory, "tree_select", made(TreeSelectRequest, query=query, tree=tree, k=k))
+        lines = [
+            _line(memory, tree or "trees", str(node["id"]), place=int(str(node["rank"])), role=str(node["type"]),
+                  text=str(node["text"]))
+            for node in answer.nodes
+        ]  # fmt: skip
+        return Nodes(
+            context=recalled_steps(lines),
+            nodes=[{name: node[name] for name in ("id", "path", "score")} for node in answer.nodes],
+            explanation=answer.explanation,
+            version=answer.version,
+        )
+
+    def edit(self, tree: str, operations: list[dict[str, Any]], message: str = "", onto: str | None = None) -> Edited:
+        """Commit operations to a tree, all or none.
+
+        {op: set, id, field, old, value}, {op: add, parent, position, node: {id, type, fields}}, {op: delete, id} or
+        {op: move, id, parent, position}. onto: the version you saw.
+        """
+        commit = {"operations": operations, "message": message, "author": "agent"}
+        request = made(TreeEditRequest, tree=tree, commits=[commit], onto=onto)
+        answer = ask(self._memory("write"), "tree_edit", request)
+        return Edited(tree=tree, versions=[made.version for made in answer.commits])
+
+    def hold_trees(self) -> bool:
+        """Whether the memory of a caller holds trees; false for one that may not read."""
+        try:
+            return bool(ask(self._memory("read"), "trees", PageRequest(limit=1)).trees)
+        except ScopeError:
+            return False
+        except StitchError:  # whether there are any is not known: a tool that is called says what went wrong
+            return True
+
+    def timeline_of(self, trajectory: str) -> Told:
+        """The scopes of a trajectory and its first steps."""
+        return self._told(self._memory("read"), trajectory, after=-1, limit=200)
+
+    def inventory(self) -> dict[str, Any]:
+        """The trajectories and labels of the memory."""
+        memory = self._memory("read")
+        labels = memory.inventory()
+        return {
+            "trajectories": {str(name): name.steps for name in memory.trajectories()},
+            "scopes": [scope.name for scope in labels.scopes],
+            "event_types": dict(labels.event_types),
+            "entity_types": {name: kind.steps for name, kind in labels.entity_types.items()},
+        }
+
+    def largest_themes(self) -> list[dict[str, Any]]:
+        """What the memory is about: its largest themes."""
+        found = ask(self._memory("read"), "themes", ThemesRequest(limit=SHOWN)).themes
+        return [{"name": each.name, "terms": each.terms, "statements": len(each.statements)} for each in found]
+
+    def _told(self, memory: Memory, trajectory: str | None, *, after: int, limit: int) -> Told:
+        known = {str(name): name.steps for name in memory.trajectories()}
+        if trajectory is None:
+            return Told(trajectories=known, scopes={}, context="", next=None)
+        if trajectory not in known:
+            raise no_trajectory(trajectory, list(known))
+        stop = after + 1 + limit
+        entries = list(memory.steps(trajectory, start=after + 1, stop=stop))
+        scopes = {scope.name: list(scope.spans) for scope in memory.inventory(trajectory).scopes}
+        more = any(True for _ in memory.steps(trajectory, start=stop, stop=stop + 1))
+        return Told(
+            trajectories={trajectory: known[trajectory]},
+            scopes=scopes,
+            context=recalled_steps([entry.snippet() for entry in entries]),
+            next=stop - 1 if more else None,
+        )
+
+    def _theme(self, memory: Memory, theme: str, *, after: str | None) -> Browsed:
+        found = ask(memory, "theme", made(ThemeRequest, theme=theme, limit=SHOWN, after=after))
+        said: dict[tuple[str, str], list[StatementRow]] = {}
+        for each in found.statements:
+            said.setdefault((each.trajectory, each.steps[-1]), []).append(each)
+        lines = [
+            _line(memory, trajectory, step, place=place, role=rows[0].speaker, said_at=rows[0].said_at,
+                  trust=min(Trust(each.trust) for each in rows), text=" ".join(each.text for each in rows))
+            for place, ((trajectory, step), rows) in enumerate(said.items())
+        ]  # fmt: skip
+        return Browsed(
+            context=recalled_steps(lines),
+            themes=[each.id for each in found.neighbors],
+            steps=list(dict.fromkeys(f"{each.trajectory}/{step}" for each in found.statements for step in each.steps)),
+            next=found.next,
+        )
+
+
+def _line(
+    memory: Memory, trajectory: str, name: str, *, place: int, role: str, text: str, trust: Trust = Trust.LOW,
+    said_at: float | str | None = None,
+) -> MemorySnippet:  # fmt: skip
+    return MemorySnippet(
+        tenant=memory.tenant, trajectory=trajectory, step=name, position=place, role=role, trust=trust, text=text,
+        resolved=text, happened=said_at, recorded=0.0,
+    )  # fmt: skip
