@@ -170,12 +170,12 @@ def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[
     adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
     changes = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     ends = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
-    kinds = {
-        answers.search: reads, answers.remember: adds, answers.why: reads, answers.timeline: reads,
-        answers.themes: reads, answers.correct: changes, answers.forget: ends, answers.select: reads,
-        answers.edit: changes,
-    }  # fmt: skip
-    tools = [_tool(answer, kind) for answer, kind in kinds.items()]
+    kinds: list[tuple[Callable[..., BaseModel], ToolAnnotations]] = [
+        (answers.search, reads), (answers.remember, adds), (answers.why, reads), (answers.timeline, reads),
+        (answers.themes, reads), (answers.correct, changes), (answers.forget, ends), (answers.select, reads),
+        (answers.edit, changes),
+    ]  # fmt: skip
+    tools = [_tool(answer, kind) for answer, kind in kinds]
     remember = _remember_request(answers)
     with _logging_unchanged():
         server: MCPServer[Any] = MCPServer(

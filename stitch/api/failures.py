@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from stitch import errors
 from stitch.errors import StitchError
 
 
-class Failure(BaseModel):
+class Failure(BaseModel, frozen=True):
     """An error as whoever asked is told of it."""
-
-    model_config = ConfigDict(frozen=True)
 
     error: str
     """Its class in `stitch.errors`, such as `InputError`."""

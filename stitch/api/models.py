@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 from typing_extensions import Self
 
 from stitch.core import (
@@ -32,16 +32,12 @@ MOST_STEPS = 10_000
 """How many steps one request may add."""
 
 
-class Request(BaseModel):
+class Request(BaseModel, frozen=True, extra="forbid"):
     """What is asked; a field that no request has is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
-
-class Response(BaseModel):
+class Response(BaseModel, frozen=True):
     """What is answered. Fields that were not set are left out of its JSON."""
-
-    model_config = ConfigDict(frozen=True)
 
     @classmethod
     def made_of(cls, value: object, **others: Any) -> Self:

@@ -442,7 +442,6 @@ class Asked(Protocol):
 
     def ask(self, operation: str, request: BaseModel, lines: Iterable[str | bytes] = ()) -> Any:
         """What is answered there."""
-        ...
 
 
 def ask(memory: Memory, operation: str, request: BaseModel, lines: Iterable[str | bytes] = ()) -> Any:

@@ -121,7 +121,6 @@ class AddsEach(Protocol):
         self, steps: Sequence[Step | Mapping[str, object]], *, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt | StepRejectedError]:
         """Store the next steps of a trajectory; a rejected one comes back as its error, in its place."""
-        ...
 
 
 def take_in(

@@ -124,7 +124,6 @@ class MovableRetriever(Protocol):
 
     def over(self, store: SnippetStore, *, inventories: Callable[[str, str | None], LabelInventory]) -> Retriever:
         """The same retriever over another store and label space."""
-        ...
 
 
 def in_the_past(retriever: Retriever, *, ingestor: Ingestor, moment: Moment) -> Retriever:

@@ -22,15 +22,12 @@ class ReplaceableStore(Protocol):
 
     def sibling(self, path: Path) -> Any:
         """A store like this one in another folder."""
-        ...
 
     def unchanged(self) -> AbstractContextManager[None]:
         """Let writers wait; searches go on."""
-        ...
 
     def replace_by(self, built: Any, *, move: Callable[[], None]) -> None:
         """Go on with what another store holds."""
-        ...
 
 
 def rebuild(ingestor: Ingestor) -> int:

@@ -49,11 +49,9 @@ class CheckableStore(Protocol):
 
     def check(self, tenant: str) -> Sequence[Damage]:
         """Read everything of a tenant, and name each snippet that is damaged."""
-        ...
 
     def mend(self, tenant: str) -> int:
         """Delete the damaged snippets of a tenant, so that they can be put again; return how many."""
-        ...
 
 
 class Verification(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from stitch.core import Label, LabelKind
 from stitch.core.cancellation import check_canceled
@@ -14,10 +14,8 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.journal.entries import Selected
 
 
-class Selector(BaseModel):
+class Selector(BaseModel, frozen=True, extra="forbid"):
     """Which steps of a tenant are meant: those to which everything applies that is given."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     trajectory: Name | None = None
     step: Name | None = None

@@ -49,11 +49,9 @@ class PurgeableStore(Protocol):
     @property
     def not_searched(self) -> Sequence[str]:
         """Where beside its files something of what was deleted may be left."""
-        ...
 
     def purge(self) -> None:
         """Leave no byte of what was deleted in the files."""
-        ...
 
 
 class Proof(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from stitch.core import (
     InputRejected,
@@ -61,7 +62,8 @@ def _level(event: MemoryEvent) -> int:
 
 
 def _line(event: MemoryEvent) -> str:
-    names, tenant = getattr(event, "steps", ()), repr(getattr(event, "tenant", ""))
+    names: Any = getattr(event, "steps", ())
+    tenant = repr(getattr(event, "tenant", ""))
     trajectory = getattr(event, "trajectory", None)
     of = f"all of {tenant}" if trajectory is None else f"of {trajectory!r} of {tenant}"
     steps = "" if isinstance(names, int) else f"step {names[0]!r}" if len(names) == 1 else f"{len(names)} steps"

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from stitch.core.files import PRIVATE_FILE, private, read_short
 from stitch.core.json_text import read_json
@@ -38,10 +38,8 @@ _BACKLOG = 64
 _log = logging.getLogger(__name__)
 
 
-class Address(BaseModel):
+class Address(BaseModel, frozen=True):
     """What the file says."""
-
-    model_config = ConfigDict(frozen=True)
 
     pid: int
     """Of the owner."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, JsonValue
 
 PROTOCOL = 1
 """Raised when an older side would misunderstand a newer one."""
@@ -14,10 +14,8 @@ TENANTS = "tenants"
 """What may be asked of a folder's owner alone: whoever can open its socket can read everybody's files."""
 
 
-class Hello(BaseModel):
+class Hello(BaseModel, frozen=True):
     """Who asks."""
-
-    model_config = ConfigDict(frozen=True)
 
     protocol: int = PROTOCOL
     tenant: str
@@ -30,10 +28,8 @@ class Hello(BaseModel):
     """What whoever asks has set of the memory, and takes to be so."""
 
 
-class Welcome(BaseModel):
+class Welcome(BaseModel, frozen=True):
     """The memory that was found, and who has it open."""
-
-    model_config = ConfigDict(frozen=True)
 
     protocol: int = PROTOCOL
     pid: int = 0
@@ -54,9 +50,7 @@ class Welcome(BaseModel):
         return {"pid": str(self.pid), "host": self.host, "since": self.started} if self.pid else {}
 
 
-class TenantNames(BaseModel):
+class TenantNames(BaseModel, frozen=True):
     """The tenants that have steps in a folder, the oldest first."""
-
-    model_config = ConfigDict(frozen=True)
 
     names: tuple[str, ...]

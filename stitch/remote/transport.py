@@ -23,12 +23,10 @@ class Transport(Protocol):
     @property
     def where(self) -> str:
         """Where the memory is, for messages."""
-        ...
 
     @property
     def welcome(self) -> Welcome:
         """What is known of the memory."""
-        ...
 
     def call(self, operation: str, request: BaseModel, lines: Lines = ()) -> Any:
         """What is answered: a response, or an iterator of them where the operation streams.
@@ -42,11 +40,9 @@ class Transport(Protocol):
             StitchError: What was raised where the memory is.
             OwnerLostError: It is not known whether what was asked was done.
         """
-        ...
 
     def close(self) -> None:
         """Let go of connections; closing twice is harmless. What is under way in other threads ends with an error."""
-        ...
 
 
 def parsed(kind: type[Model], body: bytes, *, where: str) -> Model:

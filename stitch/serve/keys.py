@@ -40,10 +40,8 @@ _YEAR_10000 = 253402300800
 _log = logging.getLogger(__name__)
 
 
-class Key(BaseModel):
+class Key(BaseModel, frozen=True, extra="forbid"):
     """What is kept of a key."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     """The part of it that may be shown."""

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.responses import StreamingResponse
 
 from stitch.api.failures import Failure
@@ -39,10 +39,8 @@ SPOOL_BYTES = 16 << 20
 """How many bytes of receipts wait for a client that does not read them; then no more steps are read."""
 
 
-class StreamRequest(BaseModel):
+class StreamRequest(BaseModel, frozen=True, extra="forbid"):
     """How lines of steps are taken in."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     trajectory: Name | None = None
     """Where steps go on whose lines do not say it."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 AtLeastOne: TypeAlias = Annotated[int, Field(ge=1)]
 
 
-class QdrantOptions(BaseModel):
+class QdrantOptions(BaseModel, frozen=True, extra="forbid"):
     """Options of a collection; what is None is left to the server. The first four matter when it is made."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     shard_number: AtLeastOne | None = None
     replication_factor: AtLeastOne | None = None

@@ -50,12 +50,10 @@ class VectorEngine(Protocol):
         interrupts it, each row that is named has the vector it should have. Else it writes the vector down first, and
         puts it again after an interruption, where the old one stood.
         """
-        ...
 
     @property
     def tells_snippets(self) -> bool:
         """Whether it keeps more of a snippet than its vector, and so has to be told of every change."""
-        ...
 
     def put(self, rows: Sequence[int], vectors: Vectors, *, snippets: Sequence[MemorySnippet] = ()) -> None:
         """Write vectors, shape `(len(rows), dimension)`; those of rows that are there are overwritten.
@@ -65,11 +63,9 @@ class VectorEngine(Protocol):
             vectors: As `as_kept` gives them.
             snippets: What they are of, for an engine that keeps more of it than its row; none where it has that.
         """
-        ...
 
     def delete(self, rows: Sequence[int]) -> None:
         """Delete vectors; rows that are not there are no error."""
-        ...
 
     def cosines(self, rows: Sequence[int], vector: Sequence[float]) -> NDArray[np.float64]:
         """The dot product of each of these rows with a vector as it is kept, computed in single precision or better.
@@ -79,32 +75,24 @@ class VectorEngine(Protocol):
         Raises:
             StoreError: A row is not there.
         """
-        ...
 
     def vectors(self, rows: Sequence[int]) -> dict[int, Vectors]:
         """The vectors of these rows, bit for bit; those that are not there are left out."""
-        ...
 
     def __len__(self) -> int:
         """How many rows are there."""
-        ...
 
     def rows(self) -> list[int]:
         """Every row that is there, in no order."""
-        ...
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
-        ...
 
     def shrink(self) -> None:
         """Give back the room of what was deleted."""
-        ...
 
     def close(self) -> None:
         """Let go of it; closing twice is harmless."""
-        ...
 
     def leave_to_parent(self) -> None:
         """In a fork: do nothing to it any more, whatever becomes of this process."""
-        ...

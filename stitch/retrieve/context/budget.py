@@ -23,11 +23,9 @@ class TokenCounter(Protocol):
     @property
     def name(self) -> str:
         """Says whose tokens are counted."""
-        ...
 
     def count(self, text: str) -> int:
         """The number of tokens of `text`; never less for a text with more added at its end."""
-        ...
 
 
 @runtime_checkable

@@ -17,7 +17,6 @@ class DeepRetriever(Protocol):
 
     def search_deep(self, request: SearchRequest, *, k: int) -> Deep:
         """Rank at least `k` steps, and get what makes the answer to the request of the first of them."""
-        ...
 
 
 def search_deep(retriever: Retriever, request: SearchRequest, *, k: int) -> Deep:

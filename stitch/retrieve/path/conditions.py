@@ -42,11 +42,9 @@ class Semantics(Protocol):
 
     def scored(self, condition: Alike, places: Sequence[int], *, forest: Forest) -> Scored:
         """The score of the node at each place."""
-        ...
 
     def apart(self, places: Sequence[int], *, forest: Forest) -> Callable[[int, int], float]:
         """The likeness of two of some nodes, from 0 to 1, by their numbers among them."""
-        ...
 
 
 class Verdicts(NamedTuple):

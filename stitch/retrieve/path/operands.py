@@ -22,11 +22,9 @@ class Follows(Protocol):
 
     def from_each(self, path: Path, places: Sequence[int]) -> list[Row]:
         """The nodes of a path from each place."""
-        ...
 
     def share(self, evidence: Evidence, places: list[int]) -> Row:
         """Evidence as a number, from each place."""
-        ...
 
 
 class Operands:

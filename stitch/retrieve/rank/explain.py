@@ -91,7 +91,6 @@ class ExplainsRanks(Retriever, Protocol):
         Raises:
             InputError: There is no such step among those that the request searches.
         """
-        ...
 
 
 def explain_rank(

@@ -72,7 +72,6 @@ class Scorer(Protocol):
 
         The number of a candidate does not depend on the order of the candidates, nor on other scorers.
         """
-        ...
 
 
 def rank(pool: Pool, scorers: Mapping[str, Scorer], rule: RankingRule, *, k: int) -> list[ScoredSnippet]:

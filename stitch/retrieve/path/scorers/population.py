@@ -53,7 +53,6 @@ class Space(Protocol):
 
     def texts(self, vocabulary: Sequence[str], several: Sequence[Lists]) -> list[Nearness]:
         """The nearness of the texts of each of several lists."""
-        ...
 
 
 class _Read:

@@ -47,12 +47,10 @@ class Scorer(Protocol):
     @property
     def name(self) -> str:
         """The scorer with its model; a calibration is fitted under this name."""
-        ...
 
     @property
     def relative(self) -> bool:
         """Whether a score depends on the other passages; then all nodes of a type are scored together."""
-        ...
 
     def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
         """Score passages: one score each, in their order; equal passages have equal scores, an empty one is near 0.
@@ -60,7 +58,6 @@ class Scorer(Protocol):
         Raises:
             StitchError: The scorer cannot work; nothing is scored.
         """
-        ...
 
 
 def best_cut(scores: Sequence[float], *, least: float = 0.2, most: float = 0.5) -> float:
