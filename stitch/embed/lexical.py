@@ -34,10 +34,7 @@ _LIGHT_WORDS = frozenset(
 )
 """Words a question is built with. "I" and "my" are not among them: they find what the speaker said of himself."""
 
-
-_PIECE = 5
-_WHOLE_SHARE = 0.5
-_PIECES_SHARE = 0.5
+_PIECE, _WHOLE_SHARE, _PIECES_SHARE = 5, 0.5, 0.5
 
 
 def _foreign_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
@@ -66,10 +63,10 @@ class LexicalEncoder:
 
     Args:
         k1: Saturation of the term frequency.
-        b: How much the length of a text counts.
+        b: Weight of the length of a text.
         average_length: The length, in words, that counts as average. Fixed, so that a vector never has to be made anew.
-        context_weight: What an occurrence in the context of a snippet counts beside one in its text.
-        light_weight: What a word that questions are built with counts in a question.
+        context_weight: Of an occurrence in the context of a snippet, beside 1 in its text.
+        light_weight: Of a word that questions are built with, in a question.
     """
 
     def __init__(
@@ -89,19 +86,11 @@ class LexicalEncoder:
     def document(self, text: str, *, context: str = "") -> dict[int, float]:
         """The weights of a text to be found; `context` counts as if it stood in the text, but makes it no longer."""
         language = language_of(text)
-        if language is not None and is_foreign(language):
-            return self._foreign_document(text, context, language)
-        counts: dict[str, float] = dict(Counter(map(stem, words_in(text))))
-        length = sum(counts.values())
-        for term, count in Counter(map(stem, words_in(context))).items() if context else ():
-            counts[term] = counts.get(term, 0.0) + self.context_weight * count
-        norm = self.k1 * (1 - self.b + self.b * length / self.average_length)
-        return {index_of(term): count * (self.k1 + 1) / (count + norm) for term, count in counts.items()}
-
-    def _foreign_document(self, text: str, context: str, language: str) -> dict[int, float]:
+        foreign = language if language is not None and is_foreign(language) else None
         counts: dict[str, float] = {}
-        for said, share in ((text, 1.0), (context, self.context_weight)):
-            for term, count in _foreign_terms(said, language):
+        for said, share in ((text, 1.0), (context, self.context_weight)) if context else ((text, 1.0),):
+            terms = _foreign_terms(said, foreign) if foreign else Counter(map(stem, words_in(said))).items()
+            for term, count in terms:
                 counts[term] = counts.get(term, 0.0) + share * count
         norm = self.k1 * (1 - self.b + self.b * len(words_in(text)) / self.average_length)
         return {index_of(term): count * (self.k1 + 1) / (count + norm) for term, count in counts.items()}
@@ -110,18 +99,10 @@ class LexicalEncoder:
         """The weights of a question: how often each word is asked for; function words count less."""
         weights: dict[int, float] = {}
         language = language_of(text)
-        if language is not None and is_foreign(language):
-            return self._foreign_query(text, language)
+        foreign = language if language is not None and is_foreign(language) else None
+        light = function_words(foreign) if foreign else _LIGHT_WORDS
         for word in words_in(text):
-            index = index_of(stem(word))
-            weights[index] = weights.get(index, 0.0) + (self.light_weight if word in _LIGHT_WORDS else 1.0)
-        return weights
-
-    def _foreign_query(self, text: str, language: str) -> dict[int, float]:
-        weights: dict[int, float] = {}
-        light = function_words(language)
-        for word in words_in(text):
-            terms = list(_foreign_terms(word, language))
+            terms = list(_foreign_terms(word, foreign)) if foreign else [(stem(word), 1.0)]
             pieces = sum(term.startswith("#") for term, _ in terms) or 1
             for term, count in terms:
                 weight = self.light_weight if word in light else count / pieces if term.startswith("#") else 1.0
