@@ -1,4 +1,4 @@
-"""Store steps from files or standard input: `stitch ingest`."""
+"""The command `stitch ingest`: steps from files or standard input."""
 
 from __future__ import annotations
 
@@ -143,37 +143,26 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         if report.labels:  # not if it was interrupted
             counts = (f"{count} {name.replace('_', ' ')}s" for name, count in report.labels.items())
             click.echo("labels: " + ", ".join(counts))
-    if report.model_calls and not as_json:
-        cost = "" if report.model_cost_usd is None else f", ${report.model_cost_usd:.4f}"
-        click.echo(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
-    if report.fallback_steps:
-        click.echo(
-            f"stitch: {report.fallback_steps} steps have local labels, for the model did not label them:"
-            f" {report.fallback_reason}; `stitch relabel` with the same options does it later",
-            err=True,
-        )
-    if report.statements_failure:
-        click.echo(
-            f"stitch: the model did not read all steps for statements: {report.statements_failure};"
-            " the next `stitch ingest` goes on with them",
-            err=True,
-        )
-    if report.repeated_with_other_labels:
-        click.echo(
-            f"stitch: {report.repeated_with_other_labels} steps were in the memory already and keep the labels they"
-            " have; `stitch relabel` with the same options labels them with the model",
-            err=True,
-        )
-    if report.redacted:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(report.redacted.items()))
-        click.echo(f"stitch: secrets taken out before anything was written: {kinds}", err=True)
-    if report.erased:
-        erased = f"{report.erased} steps were erased before and are not taken in"
-        click.echo(f"stitch: {erased}; the same command with --again takes them in", err=True)
-    if report.failed:
-        click.echo("stitch: failed steps are kept and searchable; `stitch retry` tries them again", err=True)
-    if report.rejected:
-        click.echo(f"stitch: {report.rejected} rejected, see {rejects_path}", err=True)
+        if report.model_calls:
+            cost = "" if report.model_cost_usd is None else f", ${report.model_cost_usd:.4f}"
+            click.echo(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
+    kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(report.redacted.items()))
+    notes = (
+        (report.fallback_steps, (f"{report.fallback_steps} steps have local labels, for the model did not label them:"
+         f" {report.fallback_reason}; `stitch relabel` with the same options does it later")),
+        (report.statements_failure, ("the model did not read all steps for statements:"
+         f" {report.statements_failure}; the next `stitch ingest` goes on with them")),
+        (report.repeated_with_other_labels, (f"{report.repeated_with_other_labels} steps were in the memory already and"
+         " keep the labels they have; `stitch relabel` with the same options labels them with the model")),
+        (report.redacted, f"secrets taken out before anything was written: {kinds}"),
+        (report.erased, (f"{report.erased} steps were erased before and are not taken in;"
+         " the same command with --again takes them in")),
+        (report.failed, "failed steps are kept and searchable; `stitch retry` tries them again"),
+        (report.rejected, f"{report.rejected} rejected, see {rejects_path}"),
+    )  # fmt: skip
+    for said, note in notes:
+        if said:
+            click.echo(f"stitch: {note}", err=True)
 
 
 def _tell_vectors(steps: int) -> None:
