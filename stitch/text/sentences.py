@@ -10,8 +10,12 @@ _END_IN_ANY_SCRIPT = re.compile(
     r"[.!?؟।。！？\n](?:(?<=\n)\n*|(?<=[.!?؟।])[\"')\]”’»]*\s+(?=[^\s])"
     r"|(?<=[。！？])[」』”’）]*\s*(?=[^\s」』”’）。！？]))"
 )
-_ABBREVIATIONS = "mr|mrs|ms|dr|st|no|vs|etc|e\\.g|i\\.e|al|fig|eq|approx|dept|inc|ltd|jr|sr"
-_ABBREVIATION = re.compile(rf"(?:\b(?:{_ABBREVIATIONS})|\b[A-Z])\.$", re.IGNORECASE)
+_ABBREVIATIONS = (
+    "mr|mrs|ms|dr|st|no|vs|etc|e\\.g|i\\.e|al|fig|eq|approx|dept|inc|ltd|jr|sr|sra|ave|blvd|rd|mt|tel"
+    "|nr|bzw|ca|ggf|vgl|evtl|inkl|zzgl|núm"
+)
+_ABBREVIATION = re.compile(rf"(?:\b(?:{_ABBREVIATIONS})|\b[A-Z]|str)\.$", re.IGNORECASE)
+"""Streets are written in one word with their names: "Lindenstr."."""
 _ABBREVIATION_CHARS = 8
 """No abbreviation is longer, with the period behind it."""
 

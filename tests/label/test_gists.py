@@ -44,6 +44,12 @@ def test_only_what_puts_something_up_for_choice_is_a_proposal(event: str, propos
     assert bool(gist.offers) is proposes
 
 
+def test_a_gist_is_not_cut_at_an_abbreviation() -> None:
+    gist = Gist()
+    gist.note("Ann books the room in Lindenstr. 14 for Dr. Weber. She pays later.", ["book"], position=0)
+    assert gist.text(limit=60) == "Ann books the room in Lindenstr. 14 for Dr. Weber."
+
+
 @pytest.mark.parametrize(
     ("text", "cut"),
     [

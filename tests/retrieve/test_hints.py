@@ -49,6 +49,20 @@ def test_last_saturday_asks_for_a_day_and_not_for_the_last_of_something() -> Non
     assert asked("What was the last ring that I got?") == 1
 
 
+@pytest.mark.parametrize(
+    ("query", "order"),
+    [
+        ("How many customers left in the first 30 days?", 0), ("What happened in the last four months?", 0),
+        ("Which repair worked at the first try?", 0), ("Was it love at first sight?", 0),
+        ("What is her last name?", 0), ("Who won first place?", 0), ("Who had it in the first quarter?", 0),
+        ("What did the first try stop at?", -1), ("Which error came at first?", -1), ("What was the first one?", -1),
+        ("What did the last run say?", 1), ("What do we do now in the first 30 days?", 1),
+    ],
+)  # fmt: skip
+def test_first_and_last_of_a_calendar_or_in_a_phrase_ask_for_no_order(query: str, order: int) -> None:
+    assert read_hints(SearchRequest(query=query, tenant="a")).order == order
+
+
 def test_density_stays_first_and_what_is_much_nearer_stays_before() -> None:
     early, late = hit("1", 0.1, happened="2023-04-26"), hit("2", 0.5, happened="2023-05-09")
     assert order("What did I plant two weeks ago?", late, early, asked_at="2023-05-10") == "21"

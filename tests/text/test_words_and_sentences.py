@@ -15,6 +15,9 @@ from stitch.text.words import fold_case, says_stem, singular, stems
 def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations():
     text = "Dr. Lee called. Is 3.5 enough?\nYes"
     assert sentences(text) == ["Dr. Lee called.", "Is 3.5 enough?", "Yes"]
+    assert sentences("Treffpunkt ist Lindenstr. 14 bzw. Nr. 16. Bis dann.") == [
+        "Treffpunkt ist Lindenstr. 14 bzw. Nr. 16.", "Bis dann."
+    ]  # fmt: skip
 
 
 @given(st.text(max_size=200))

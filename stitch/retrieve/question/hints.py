@@ -12,9 +12,15 @@ from stitch.retrieve.question.reading import read_question
 from stitch.text.dates import MONTH, WEEKDAY, Span, day_of, spans_of
 from stitch.text.words import stem, words
 
+_SPAN = (
+    r"(?:(?:\d+|few|couple of|two|three|four|five|six|seven|eight|nine|ten|twelve) )?"
+    r"(?:minute|hour|day|night|week|weekend|fortnight|month|quarter|half|year|decade)s?"
+)
+"""What "the first" and "the last" count off a calendar: "in the first 30 days" asks for no first of several."""
 _LAST = re.compile(
     r"\b(?:in the end|finally|final|finished|eventually|ultimately|latest|most recent(?:ly)?|after all changes"
-    rf"|last(?! (?:week|weekend|month|year|night|spring|summer|autumn|fall|winter|semester|{WEEKDAY}|{MONTH})\b)"
+    rf"|last(?! (?:{_SPAN}|spring|summer|autumn|fall|winter|semester|{WEEKDAY}|{MONTH}"
+    r"|names?|resort)\b)"
     r"|settled? on|end(?:ed|ing)? up|at last|after all)\b"
     r"|\b(?:now|currently|nowadays|still|valid|in (?:force|use|effect)|at (?:present|the moment)|these days|by then"
     r"|(?:the )?current)\b(?! that\b)"
@@ -23,9 +29,10 @@ _LAST = re.compile(
 )
 """Ways to ask for the end of something, or for what holds: what was said of it last."""
 _FIRST = re.compile(
-    r"\b(?:first|initially|initial|originally|original|earliest|to (?:begin|start) with"
-    r"|at the (?:start|outset|beginning)|before any (?:other|of))\b"
-    r"(?! (?:name|class|aid|hand|lady|floor)\b)",
+    r"\b(?:(?:(?<!\bat )(?<!\bat the )(?<!\bon the )first|first(?! (?:try|attempt|go|sight|glance)\b))"
+    rf"(?! (?:{_SPAN}|names?|class|aid|hand|lady|floor|place)\b)"
+    r"|initially|initial|originally|original|earliest|to (?:begin|start) with"
+    r"|at the (?:start|outset|beginning)|before any (?:other|of))\b",
     re.IGNORECASE,
 )
 _EVERY = re.compile(
