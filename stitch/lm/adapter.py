@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from contextlib import suppress
+from typing import Any, Literal, get_args, get_origin
 
 import dspy
+from dspy.adapters.utils import apply_output_field_defaults
 from dspy.utils.exceptions import AdapterParseError
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, TypeAdapter, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
-from stitch.lm.reading import read_fields
+from stitch.lm.reading import are_objects, json_in, valid_items
+from stitch.signatures.replies import Names, Number, Text
+
+_LENIENT: dict[Any, Any] = {str: Text, int: Number, list[str]: Names}
+"""How values are read that are not quite of their kind."""
 
 
 class ReplyAdapter(dspy.JSONAdapter):  # type: ignore[misc]  # DSPy is not typed
@@ -43,14 +49,66 @@ class ReplyAdapter(dspy.JSONAdapter):  # type: ignore[misc]  # DSPy is not typed
         """The fields of a reply; of a list of objects those that can be read.
 
         Raises:
-            AdapterParseError: It is torn, is no JSON, or lacks a field.
+            AdapterParseError: It is torn, is no JSON, lacks a field, or has one of another kind.
         """
+        fields = signature.output_fields
         try:
-            return read_fields(completion, signature.output_fields)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise AdapterParseError(
-                adapter_name="ReplyAdapter", signature=signature, lm_response=completion, message=str(error)
-            ) from error
+            said = _under_names(json_in(completion), fields)
+            values = {name: _value(said[name], field.annotation) for name, field in fields.items() if name in said}
+        except (ValueError, TypeError) as error:
+            raise AdapterParseError("ReplyAdapter", signature, completion, str(error)) from error
+        read: dict[str, Any] = apply_output_field_defaults(signature, values)
+        if read.keys() != fields.keys():
+            raise AdapterParseError("ReplyAdapter", signature, completion, parsed_result=read)
+        return read
+
+
+def _under_names(found: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an object, or of the only one inside it; a list may be all that is asked for."""
+    while isinstance(found, dict) and len(found) == 1 and found.keys().isdisjoint(fields):
+        [found] = found.values()
+    required = [name for name, field in fields.items() if field.is_required()]
+    if are_objects(found):
+        whole = len(found) == 1 and not found[0].keys().isdisjoint(fields)
+        found = found[0] if whole else {required[0]: found} if len(required) == 1 else None
+    if not isinstance(found, dict) or found.keys().isdisjoint(fields):
+        raise ValueError("no whole JSON object with these fields")
+    names = [name for name in required if fields[name].annotation == list[str]]
+    return {**dict.fromkeys(names, ()), **found}  # who says what goes with it, and no names, means that there are none
+
+
+def _value(value: Any, annotation: Any) -> Any:
+    [inner] = get_args(annotation) if get_origin(annotation) is list else [None]
+    if inner is not None and isinstance(value, str):
+        value = _listed(value)
+    if isinstance(inner, type) and issubclass(inner, BaseModel):
+        return _items(value, inner)
+    if inner == dict[str, Any]:  # what is no object stays, for whoever reads it says so
+        return [json_in(own) or own if isinstance(own, str) else own for own in value or ()]
+    if get_origin(annotation) is Literal:
+        value = str(value).strip(" .\"'").upper()
+    if annotation is str and isinstance(value, list):
+        return "; ".join(_value(own, str) for own in value)
+    return TypeAdapter(_LENIENT.get(annotation, annotation)).validate_python(value)
+
+
+def _listed(text: str) -> Any:
+    """A list that stands in a text, as JSON or with commas."""
+    with suppress(ValueError):
+        return json.loads(text)
+    return [] if text.strip().casefold() in ("", "none") else text.split(",")
+
+
+def _items(value: Any, item: type[BaseModel]) -> list[BaseModel]:
+    """The objects of a list that can be read; of numbered ones that have no number, their places from 1."""
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    if are_objects(value) and not any("n" in own for own in value):
+        value = [{"n": n, **own} for n, own in enumerate(value, start=1)]
+    read = valid_items(value, item)
+    if value and not read:
+        raise ValueError("nothing in the list can be read")
+    return read
 
 
 class _StrictSchema(GenerateJsonSchema):
