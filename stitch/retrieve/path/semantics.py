@@ -93,7 +93,9 @@ def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passage
         positions: Which they are.
         target: `node` with what it contains, `own` without, or `@field`.
     """
-    return Passages([_passage(tree, position, target) for position in positions])
+    found = Passages([_passage(tree, position, target) for position in positions])
+    found.tree = tree.root.id
+    return found
 
 
 @text_cache(maxsize=65_536)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stitch.core.protocols import Embedder
 from stitch.errors import SettingsError, require_extra
-from stitch.retrieve.path.scorers.models import ExactScorer, ModelScorer, NliScorer, model_scorer, nli_scorer
+from stitch.retrieve.path.scorers.models import ExactScorer, model_scorer, nli_scorer, rated_scorer
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Scorer
-from stitch.retrieve.path.scorers.similarity import (
-    SimilarityScorer,
-    embedder_scorer,
-    lexical_scorer,
-    minilm_scorer,
-    static_scorer,
-)
+from stitch.retrieve.path.scorers.similarity import SimilarityScorer, embedder_scorer, lexical_scorer, static_scorer
 
 if TYPE_CHECKING:
     from stitch.lm import LanguageModel
@@ -23,9 +18,8 @@ SCORERS = ("static", "lexical", "exact", "minilm", "sentence-transformers", "nli
 DEFAULT_SCORER = "static"
 
 __all__ = [
-    "DEFAULT_SCORER", "SCORERS", "ExactScorer", "Judgement", "ModelScorer", "NliScorer", "Passage", "Scorer",
-    "SimilarityScorer", "embedder_scorer", "lexical_scorer", "minilm_scorer", "model_scorer", "scorer_named",
-    "static_scorer",
+    "DEFAULT_SCORER", "SCORERS", "ExactScorer", "Judgement", "Passage", "Scorer", "SimilarityScorer",
+    "embedder_scorer", "lexical_scorer", "model_scorer", "rated_scorer", "scorer_named", "static_scorer",
 ]  # fmt: skip
 
 
@@ -47,14 +41,18 @@ def scorer_named(
     Raises:
         SettingsError: There is none of this name, or what it needs is missing.
     """
-    if name == "static":
-        return static_scorer()
-    if name == "lexical":
-        return lexical_scorer()
-    if name == "exact":
-        return ExactScorer()
+    plain: dict[str, Callable[[], Scorer]] = {
+        "static": static_scorer,
+        "lexical": lexical_scorer,
+        "exact": ExactScorer,
+    }
+    if name in plain:
+        return plain[name]()
     if name == "minilm":
-        return minilm_scorer(model)
+        require_extra("neural", package="onnxruntime", needed_by="the scorer 'minilm'")
+        from stitch.embed import MiniLMEmbedder
+
+        return embedder_scorer(MiniLMEmbedder(model), name=name)
     if name == "sentence-transformers":
         return embedder_scorer(_embedder(model, embedder))
     if name == "nli":

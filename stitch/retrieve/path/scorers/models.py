@@ -10,8 +10,6 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from typing_extensions import Self
-
 from stitch.core.text_cache import text_cache
 from stitch.errors import ReplyError, SettingsError, require_extra
 from stitch.label.model.quoting import quote
@@ -25,13 +23,9 @@ if TYPE_CHECKING:
 
     from stitch.lm import LanguageModel
 
-    Column = NDArray[np.float64]
-
 _MOST_TEXTS = 50_000
 _SURE = 1e-4
-MAX_PREMISE_CHARS, MAX_PASSAGE_CHARS = 2_000, 600
-Classify = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
-"""The probability of entailment of each pair of a premise and a hypothesis."""
+_MOST_PREMISE_CHARS, _MOST_PASSAGE_CHARS = 2_000, 600
 Rate = Callable[[str, Sequence[str]], Sequence[float]]
 """One call: how likely it is that each text fulfils the condition, in their order."""
 
@@ -57,82 +51,63 @@ class PointwiseScorer:
 
     Args:
         name: The scorer with its model; under the last part of a path it was fitted.
+        rate: Asks the model, of different texts that have words.
+        joint: What stands between the texts of a node.
+        chars: The most that is shown of a node.
     """
 
     relative = False
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, rate: Rate, *, joint: str, chars: int) -> None:
         self.name, self._calibration = name, calibration_of(name)
-        self._asked = self
+        self._rate, self._joint, self._chars = rate, joint, chars
 
     def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
-        """Score passages; what is not known yet is scored in one batch, each different text once."""
+        """Score passages; what is not known yet is scored in one batch, each different text once.
+
+        Raises:
+            ReplyError: The reply does not have one probability a text.
+        """
         said = self._said(condition, passages)
         if self._calibration is None:
             return Judgement(said)
         found = self._calibration.probabilities(self.columns(condition, passages)).tolist()
         return Judgement(tuple(score if before > 0 else 0.0 for before, score in zip(said, found, strict=True)))
 
-    def columns(self, condition: str, passages: Sequence[Passage]) -> dict[str, Column]:
+    def columns(self, condition: str, passages: Sequence[Passage]) -> dict[str, NDArray[np.float64]]:
         """The log odds of each passage: the one feature on which a calibration is fitted."""
         import numpy as np
 
         said = np.clip(np.array(self._said(condition, passages)), _SURE, 1 - _SURE)
         return {"said": np.log(said / (1 - said))}
 
-    def with_calibration(self, calibration: Calibration | None) -> Self:
+    def with_calibration(self, calibration: Calibration | None) -> PointwiseScorer:
         """The same scorer with another fit, or with none; what is known of texts is known to both."""
         other = copy.copy(self)
         other._calibration = calibration
         return other
 
-    def text_of(self, passage: Passage) -> str:
-        """The text that is judged."""
-        raise NotImplementedError
-
-    def scores_of(self, condition: str, texts: Sequence[str]) -> Sequence[float]:
-        """A score for each of different texts that have words; nothing is remembered."""
-        raise NotImplementedError
-
     def _said(self, condition: str, passages: Sequence[Passage]) -> tuple[float, ...]:
-        known, texts = _known(self._asked, condition), list(map(self.text_of, passages))
+        known, texts = _known(self._rate, condition), [self._joint.join(each.texts)[: self._chars] for each in passages]
         if len(known) + len(texts) > _MOST_TEXTS:
             known.clear()
         if new := tuple(dict.fromkeys(text for text in texts if text.strip() and text not in known)):
-            known.update(zip(new, self.scores_of(condition, new), strict=True))
+            scores = self._rate(condition, new)
+            if len(scores) != len(new) or not all(0 <= score <= 1 for score in scores):
+                raise ReplyError(
+                    f"{len(new)} nodes were to be judged for {condition!r}, the reply has {list(scores)[:5]!r}"
+                )
+            known.update(zip(new, map(float, scores), strict=True))
         return tuple(known.get(text, 0.0) for text in texts)
 
 
 @text_cache(maxsize=256)
-def _known(scorer: PointwiseScorer, condition: str) -> dict[str, float]:
+def _known(rate: Rate, condition: str) -> dict[str, float]:
     return {}
 
 
-class NliScorer(PointwiseScorer):
+def nli_scorer(model: str | None) -> PointwiseScorer:
     """Scores by a cross-encoder: the probability of entailment among all three classes, for neutral is no half of it.
-
-    Args:
-        classify: The cross-encoder.
-        model: Its name.
-    """
-
-    def __init__(self, classify: Classify, *, model: str) -> None:
-        super().__init__(f"nli {model}")
-        self._classify = classify
-
-    def text_of(self, passage: Passage) -> str:
-        """The premise."""
-        return ". ".join(passage.texts)[:MAX_PREMISE_CHARS]
-
-    def scores_of(self, condition: str, texts: Sequence[str]) -> Sequence[float]:
-        """The probability that each text entails the condition."""
-        hypothesis = f"This has to do with: {condition}."
-        said = self._classify([(text, hypothesis) for text in texts])
-        return tuple(min(1.0, max(0.0, float(score))) for score in said)
-
-
-def nli_scorer(model: str | None) -> NliScorer:
-    """The scorer with a cross-encoder of the entailment kind.
 
     Args:
         model: Its folder, or its name on a hub; it is looked up in the local cache, and nothing is fetched.
@@ -158,45 +133,16 @@ def nli_scorer(model: str | None) -> NliScorer:
     if "entailment" not in labels:
         raise SettingsError(f"{model!r} is no cross-encoder of the entailment kind: it knows {sorted(labels)}")
 
-    def classify(pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
-        found = encoder.predict(list(pairs), apply_softmax=True)
-        return [float(row[labels["entailment"]]) for row in found]
+    def rate(condition: str, texts: Sequence[str]) -> Sequence[float]:
+        hypothesis = f"This has to do with: {condition}."
+        found = encoder.predict([(text, hypothesis) for text in texts], apply_softmax=True)
+        return [min(1.0, max(0.0, float(row[labels["entailment"]]))) for row in found]
 
-    return NliScorer(classify, model=model)
-
-
-class ModelScorer(PointwiseScorer):
-    """Scores by a language model, one call a condition; each different text stands in it once.
-
-    Args:
-        rate: The call.
-        model: Which model it asks.
-    """
-
-    def __init__(self, rate: Rate, *, model: str) -> None:
-        super().__init__(f"model {model}")
-        self._rate = rate
-
-    def text_of(self, passage: Passage) -> str:
-        """The text in the prompt."""
-        return "; ".join(passage.texts)[:MAX_PASSAGE_CHARS]
-
-    def scores_of(self, condition: str, texts: Sequence[str]) -> Sequence[float]:
-        """The probabilities of the reply.
-
-        Raises:
-            ReplyError: The reply does not have one probability a text.
-        """
-        scores = self._rate(condition, texts)
-        if len(scores) != len(texts) or not all(0 <= score <= 1 for score in scores):
-            raise ReplyError(
-                f"{len(texts)} nodes were to be judged for {condition!r}, the reply has {list(scores)[:5]!r}"
-            )
-        return tuple(map(float, scores))
+    return PointwiseScorer(f"nli {model}", rate, joint=". ", chars=_MOST_PREMISE_CHARS)
 
 
-def model_scorer(model: LanguageModel) -> ModelScorer:
-    """The scorer that asks a language model by the prompt `ScoreTreeNodes`."""
+def model_scorer(model: LanguageModel) -> PointwiseScorer:
+    """Scores by a language model and the prompt `ScoreTreeNodes`, one call a condition."""
     from stitch.lm import Purpose
     from stitch.signatures.programs import TreeProgram
 
@@ -208,4 +154,9 @@ def model_scorer(model: LanguageModel) -> ModelScorer:
         scored = model.run(program.score, purpose=Purpose("score nodes"), condition=asked, texts=told)
         return list(scored.scores)
 
-    return ModelScorer(rate, model=model.name)
+    return rated_scorer(rate, model=model.name)
+
+
+def rated_scorer(rate: Rate, *, model: str) -> PointwiseScorer:
+    """The scorer `model` by any call."""
+    return PointwiseScorer(f"model {model}", rate, joint="; ", chars=_MOST_PASSAGE_CHARS)

@@ -1,28 +1,27 @@
-"""Passages that are scored together, made ready for any condition: their words, parts and terms as arrays."""
+"""The texts of a tree as numbers of words, read once for all its versions, and compared with conditions as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from itertools import chain, pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from collections.abc import Sequence
+from itertools import chain, islice, pairwise
+from threading import RLock
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stitch.core.protocols import Embedder
-from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
 from stitch.retrieve.path.scorers.protocol import Passage
-from stitch.retrieve.path.scorers.reading import initials_of, parts_of, tells
+from stitch.retrieve.path.scorers.reading import PART_ENDS, WORD, initials_of, tells
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Column = NDArray[np.float64]
-    Nearness: TypeAlias = Callable[[str], Column]
-    """The cosine of each of some texts and a condition; 0 of a text without words."""
 
+Bag = tuple[int, ...]
+"""A text by the numbers of its different words."""
 _SUMMED_AT_ONCE = 512
 """So many sums stay in a processor's cache."""
-_MOST_VECTORS = 100_000
 
 
 class Lists(NamedTuple):
@@ -32,7 +31,7 @@ class Lists(NamedTuple):
     starts: NDArray[np.intp]
 
     @classmethod
-    def of(cls, lists: Sequence[Collection[int]]) -> Lists:
+    def of(cls, lists: Sequence[Bag]) -> Lists:
         """Lists of numbers."""
         import numpy as np
 
@@ -48,78 +47,103 @@ class Lists(NamedTuple):
         return np.asarray(np.maximum.reduceat(values[self.places], self.starts))
 
 
-class Space(Protocol):
-    """Compares texts, which are given as lists of numbers of words; word 0 is none."""
+class PassageRead(NamedTuple):
+    """A passage by numbers: the bags of the whole and of its own texts, the bags of its parts, and its terms."""
 
-    def texts(self, vocabulary: Sequence[str], several: Sequence[Lists]) -> list[Nearness]:
-        """The nearness of the texts of each of several lists."""
+    whole: int
+    own: int
+    parts: Bag
+    terms: Bag
 
 
-class _Read:
-    """The different words, parts and terms (words, and pairs of words that follow each other) of texts, numbered.
+class Reading:
+    """The different bags and terms (words, and pairs of words that follow each other) of passages, numbered.
 
     Args:
-        passages: Have these texts.
+        space: Where bags are compared.
     """
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    def __init__(self, space: Space) -> None:
+        self.space, self.lock = space, RLock()
         self.words: dict[str, int] = {"": 0}
-        self.parts: dict[tuple[int, ...], int] = {(0,): 0}
-        self.terms: dict[tuple[int, ...], int] = {(0,): 0}
-        self._texts = {text: self._text(text) for text in dict.fromkeys(chain(*chain(*passages)))}
+        self.bags: dict[Bag, int] = {(0,): 0}
+        self.terms: dict[tuple[str, ...], int] = {("",): 0}
+        self.telling = [False]
+        """Of each term, whether it carries meaning."""
+        self.term_bags = [0]
+        self._parts: dict[str, tuple[Bag, int, Bag]] = {}
+        self._known: dict[Passage, PassageRead] = {}
 
-    def _text(self, text: str) -> tuple[dict[int, None], ...]:
-        said = [tuple(self.words.setdefault(word, len(self.words)) for word in part) for part in parts_of(text)]
-        words = dict.fromkeys(chain.from_iterable(said))
-        parts = (tuple(dict.fromkeys(part)) for part in said)
-        terms = chain(((word,) for word in words), chain.from_iterable(map(pairwise, said)))
-        return (
-            words,
-            dict.fromkeys(self.parts.setdefault(part, len(self.parts)) for part in parts),
-            dict.fromkeys(self.terms.setdefault(term, len(self.terms)) for term in terms),
-        )
+    def read(self, passage: Passage) -> PassageRead:
+        """A passage by numbers; what was read before is not read again."""
+        found = self._known.get(passage)
+        if found is None:
+            words, parts, terms = self._read(passage.texts)
+            own = self._read(passage.own)[0] if passage.below else words
+            found = self._known[passage] = PassageRead(self._bag(words), self._bag(own), parts, terms)
+        return found
 
-    def lists(self, kind: int, texts: Sequence[Sequence[str]]) -> Lists:
-        """The words (0), parts (1) or terms (2) of several texts each, every one once."""
-        found = self._texts
-        return Lists.of([dict.fromkeys(chain.from_iterable(found[text][kind] for text in each)) for each in texts])
+    def _read(self, texts: Sequence[str]) -> tuple[Bag, Bag, Bag]:
+        """The different words, bags of parts and terms of texts."""
+        known = self._parts
+        told = dict.fromkeys(PART_ENDS.split("\n".join(texts).lower()))
+        parts = [known.get(part) or self._part(part) for part in told]
+        words = tuple(dict.fromkeys(chain.from_iterable([words for words, _, _ in parts])))
+        terms = tuple(dict.fromkeys(chain.from_iterable([terms for _, _, terms in parts])))
+        return words, tuple([bag for _, bag, _ in parts if bag]), terms
+
+    def _part(self, text: str) -> tuple[Bag, int, Bag]:
+        said, known = WORD.findall(text), self.terms
+        numbers = tuple([self.words.setdefault(word, len(self.words)) for word in dict.fromkeys(said)])
+        terms = tuple([known.get(term) or self._term(term) for term in (*zip(said), *pairwise(said))])
+        self._parts[text] = found = numbers, self._bag(numbers), terms
+        return found
+
+    def _term(self, words: tuple[str, ...]) -> int:
+        self.terms[words] = term = len(self.terms)
+        self.telling.append(len(words) > 1 or tells(words[0]))
+        self.term_bags.append(self._bag(tuple(self.words[word] for word in words)))
+        return term
+
+    def _bag(self, words: Bag) -> int:
+        return self.bags.setdefault(words, len(self.bags)) if words else 0
 
 
 class Population:
-    """Passages, made ready.
+    """Passages that are scored together, made ready for any condition.
 
     Args:
         passages: In the order of the nodes.
-        space: Where texts are compared.
+        reading: Of the tree, whatever its version.
     """
 
-    def __init__(self, passages: Sequence[Passage], *, space: Space) -> None:
+    def __init__(self, passages: Sequence[Passage], *, reading: Reading) -> None:
         import numpy as np
 
-        self._passages, self.count = passages, len(passages)
-        read = _Read(passages)
-        whole = [passage.texts for passage in passages]
-        words, self._parts, self._terms = (read.lists(kind, whole) for kind in range(3))
-        vocabulary = list(read.words)
-        self.terms = [tuple(vocabulary[word] for word in term) for term in read.terms]
-        single = [len(term) == 1 for term in self.terms]
-        self._telling = np.array([not one or tells(term[0]) for one, term in zip(single, self.terms, strict=True)])
-        self._telling[0] = False  # no word
-        self.empty = self._terms.most((self._telling & np.array(single)).astype(np.float64)) == 0
+        self._passages, self._reading, self.count = passages, reading, len(passages)
+        with reading.lock:
+            read = list(map(reading.read, passages))
+            self.words = list(reading.terms)
+            """The words of each term."""
+            self._term_bags, self._telling = np.array(reading.term_bags, np.intp), np.array(reading.telling)
+        self._whole = np.array([each.whole for each in read], np.intp)
+        self._own = np.array([each.own for each in read], np.intp)
+        self._parts = Lists.of([each.parts for each in read])
+        self._terms = Lists.of([each.terms for each in read])
+        single = np.fromiter((len(term) == 1 for term in self.words), bool, len(self.words))
+        self.empty = self._terms.most((self._telling & single).astype(np.float64)) == 0
         """Passages without a word that carries meaning."""
-        lists = [words, Lists.of(list(read.parts)), Lists.of(list(read.terms))]
-        if any(passage.below for passage in passages):
-            lists.append(read.lists(0, [passage.own for passage in passages]))
-        self.whole, self._part, self._term, *own = space.texts(vocabulary, lists)
-        self.own = own[0] if own else self.whole
 
-    def part(self, condition: str) -> Column:
-        """The nearness of the nearest part of each passage."""
-        return self._parts.most(self._part(condition))
-
-    def term(self, condition: str) -> Column:
-        """The nearness of the nearest word or pair of words of each passage."""
-        return self.best_term(self._term(condition))
+    def nearness(self, condition: str) -> dict[str, Column]:
+        """The nearness of each passage as a whole, of its own words, of its nearest part and its nearest term."""
+        with self._reading.lock:
+            near = self._reading.space.nearness(condition, reading=self._reading)
+        return {
+            "whole": near[self._whole],
+            "own": near[self._own],
+            "part": self._parts.most(near),
+            "word": self.best_term(near[self._term_bags]),
+        }
 
     def best_term(self, values: Column) -> Column:
         """Of each passage, the greatest of the values of its words and pairs."""
@@ -136,33 +160,42 @@ class Population:
         ]
 
 
+class Space(Protocol):
+    """Compares the bags of one reading, of which there are more from call to call, with conditions."""
+
+    def nearness(self, condition: str, *, reading: Reading) -> Column:
+        """The cosine of each bag and a condition; 0 of a bag without words."""
+
+
 class SummedSpace:
-    """Texts by the sums of their words' vectors.
+    """Bags as the sums of their words' vectors: only lengths are worked out, and a condition costs one product a word.
 
     Args:
         embedder: The table of these vectors.
     """
 
     def __init__(self, embedder: StaticEmbedder) -> None:
-        self._embedder = embedder
-
-    def texts(self, vocabulary: Sequence[str], several: Sequence[Lists]) -> list[Nearness]:
-        """As `Space.texts`: only lengths are worked out once, and a condition costs one product a word."""
         import numpy as np
 
-        vectors = self._embedder.sums(vocabulary)
+        self._embedder = embedder
+        self._vectors = np.zeros((0, embedder.dimension), np.float32)
+        self._lists, self._lengths = Lists.of([]), np.zeros(0)
 
-        def of(lists: Lists) -> Nearness:
-            lengths = _lengths(vectors, lists)
+    def nearness(self, condition: str, *, reading: Reading) -> Column:
+        """As `Space.nearness`."""
+        import numpy as np
 
-            def nearness(condition: str) -> Column:
-                words = (vectors @ self._embedder.embed([condition])[0]).astype(np.float64)
-                said = np.add.reduceat(words[lists.places], lists.starts)
-                return np.asarray(np.divide(said, lengths, out=np.zeros_like(said), where=lengths > 1e-9))
-
-            return nearness
-
-        return list(map(of, several))
+        if new := list(islice(reading.bags, len(self._lengths), None)):
+            words = list(islice(reading.words, len(self._vectors), None))
+            self._vectors = np.concatenate([self._vectors, self._embedder.sums(words)])
+            added, (places, starts) = Lists.of(new), self._lists
+            self._lists = Lists(
+                np.concatenate([places, added.places]), np.concatenate([starts, len(places) + added.starts])
+            )
+            self._lengths = np.concatenate([self._lengths, _lengths(self._vectors, added)])
+        words = (self._vectors @ self._embedder.embed([condition])[0]).astype(np.float64)
+        said = np.add.reduceat(words[self._lists.places], self._lists.starts)
+        return np.asarray(np.divide(said, self._lengths, out=np.zeros_like(said), where=self._lengths > 1e-9))
 
 
 def _lengths(vectors: NDArray[np.float32], lists: Lists) -> Column:
@@ -183,7 +216,7 @@ def _lengths(vectors: NDArray[np.float32], lists: Lists) -> Column:
 
 
 class EmbeddedSpace:
-    """Texts by any embedder; each different text is embedded once, whatever version of a tree it stands in.
+    """Bags by any embedder; each different text is embedded once, whatever version of a tree it stands in.
 
     Args:
         embedder: Turns texts into unit vectors.
@@ -191,39 +224,25 @@ class EmbeddedSpace:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self._vectors: NDArray[np.float32] | None = None
 
-    def texts(self, vocabulary: Sequence[str], several: Sequence[Lists]) -> list[Nearness]:
-        """As `Space.texts`."""
+    def nearness(self, condition: str, *, reading: Reading) -> Column:
+        """As `Space.nearness`."""
         import numpy as np
 
-        def of(lists: Lists) -> Nearness:
-            ends = [*lists.starts[1:].tolist(), len(lists.places)]
-            bags = zip(lists.starts.tolist(), ends, strict=True)
-            said = [" ".join(vocabulary[word] for word in lists.places[start:end].tolist()) for start, end in bags]
-            known = _vectors(self)
-            if len(known) > _MOST_VECTORS:
-                known.clear()
-            if new := [text for text in dict.fromkeys(said) if text not in known]:
-                known.update(zip(new, self._embedder.embed(new), strict=True))
-            vectors = np.stack([known[text] for text in said])
-            return lambda condition: np.asarray(vectors @ self._embedder.embed([condition])[0], np.float64)
-
-        return list(map(of, several))
-
-
-@text_cache(maxsize=8)
-def _vectors(space: EmbeddedSpace) -> dict[str, NDArray[np.float32]]:
-    return {}
+        known = 0 if self._vectors is None else len(self._vectors)
+        if new := list(islice(reading.bags, known, None)):
+            words = list(reading.words)
+            vectors = np.asarray(self._embedder.embed([" ".join(words[word] for word in bag) for bag in new]))
+            self._vectors = vectors if self._vectors is None else np.concatenate([self._vectors, vectors])
+        return np.asarray(self._vectors @ self._embedder.embed([condition])[0], np.float64)
 
 
 class WordlessSpace:
-    """No text is near another: words in common have to do."""
+    """No bag is near a condition: words in common have to do."""
 
-    def texts(self, vocabulary: Sequence[str], several: Sequence[Lists]) -> list[Nearness]:
-        """As `Space.texts`."""
+    def nearness(self, condition: str, *, reading: Reading) -> Column:
+        """As `Space.nearness`."""
         import numpy as np
 
-        def of(lists: Lists) -> Nearness:
-            return lambda condition: np.zeros(len(lists.starts))
-
-        return list(map(of, several))
+        return np.zeros(len(reading.bags))

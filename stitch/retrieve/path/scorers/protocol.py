@@ -21,19 +21,17 @@ class Passage(NamedTuple):
 class Passages(tuple[Passage, ...]):
     """Passages that are judged again and again: equal if they are the same object, so that comparing costs nothing."""
 
-    __slots__ = ()
+    tree = ""
+    """The id of the root of their tree: versions of it share most passages."""
     __eq__ = object.__eq__
     __ne__ = object.__ne__
     __hash__ = object.__hash__
 
 
 class Judgement(NamedTuple):
-    """Scores of passages.
+    """Scores of passages in [0, 1], and from which one on a passage fulfils the condition if nobody sets a threshold.
 
-    Args:
-        scores: Of each passage, in [0, 1]: .5 is "as likely as not".
-        cut: From which score on a passage fulfils the condition, if nobody sets a threshold: the one that promises the
-            best balance of what is found and what is right.
+    .5 is "as likely as not"; the cut is the one that promises the best balance of what is found and what is right.
     """
 
     scores: tuple[float, ...]
@@ -58,21 +56,3 @@ class Scorer(Protocol):
         Raises:
             StitchError: The scorer cannot work; nothing is scored.
         """
-
-
-def best_cut(scores: Sequence[float], *, least: float = 0.2, most: float = 0.5) -> float:
-    """The cut with the best expected F1, if scores are probabilities.
-
-    Args:
-        scores: Of all nodes that could be meant.
-        least: Nothing less likely is ever taken: it may be that nothing is meant.
-        most: What is more likely than not is always taken.
-    """
-    ordered = sorted(scores, reverse=True)
-    expected, total, best, cut = 0.0, sum(ordered), 0.0, most
-    for place, score in enumerate(ordered, start=1):
-        expected += score
-        balance = 2 * expected / (place + total) if total else 0.0
-        if balance > best:
-            best, cut = balance, score
-    return min(most, max(least, cut))

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.core.protocols import Embedder
 from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
-from stitch.errors import require_extra
-from stitch.retrieve.path.scorers.absence import denied, names_one, ruled_out, says_so
-from stitch.retrieve.path.scorers.population import EmbeddedSpace, Population, Space, SummedSpace, WordlessSpace
-from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Passages, best_cut
-from stitch.retrieve.path.scorers.reading import alternatives, asked_words
+from stitch.retrieve.path.scorers.population import (
+    EmbeddedSpace,
+    Population,
+    Reading,
+    Space,
+    SummedSpace,
+    WordlessSpace,
+)
+from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Passages
+from stitch.retrieve.path.scorers.reading import alternatives, asked_words, denied, names_one, ruled_out
 from stitch.text.kinds import kinds_of, singular_stem
 
 if TYPE_CHECKING:
@@ -34,6 +39,8 @@ _MOST_DEVIATIONS = 3.0
 """No feature is taken for further from its mean: other trees have other ranges."""
 _FREE, _HOLDS = 0.8, 0.03
 """The score of absence of a thing that is not named, and of one that is."""
+_MOST_BAGS = 400_000
+"""A tree of which so many different texts were read is read anew."""
 
 
 class Calibration(NamedTuple):
@@ -76,14 +83,14 @@ class SimilarityScorer:
 
     Args:
         name: Under which the model was fitted.
-        space: Where texts are compared.
+        space: Makes a space where the texts of a tree are compared.
         calibration: The model; by default the one that comes with the package, else that of the table, for most
             features tell how passages stand beside each other, which is alike for all embedders.
     """
 
     relative = True
 
-    def __init__(self, name: str, space: Space, *, calibration: Calibration | None = None) -> None:
+    def __init__(self, name: str, space: Callable[[], Space], *, calibration: Calibration | None = None) -> None:
         self.name, self.space = name, space
         self._calibration = calibration or calibration_of(name) or calibration_of("static")
 
@@ -118,11 +125,13 @@ class SimilarityScorer:
         import numpy as np
 
         opposite, kinds = denied(condition), ruled_out(condition)
-        absence = bool(opposite or kinds) and not says_so(condition, passages)
+        absence = bool(opposite or kinds)
         if absence:
-            scores = 1 - self._probabilities(opposite, passages) if opposite else np.full(len(passages), _FREE)
-            named = np.array([names_one(passage, kinds) for passage in passages])
-            scores = np.where(named, _HOLDS, np.minimum(scores, _FREE))
+            scores = np.full(len(passages), _FREE)
+            if kinds:
+                scores[[any(names_one(text, kinds) for text in passage.texts) for passage in passages]] = _HOLDS
+            elif opposite:
+                scores = np.minimum(scores, 1 - self._probabilities(opposite, passages))
         else:
             scores = self._probabilities(condition, passages)
         given = tuple(np.where(_made_ready(self, passages).empty, 0.0, scores).tolist())
@@ -140,7 +149,16 @@ def _judged(scorer: SimilarityScorer, condition: str, passages: Passages) -> Jud
 
 @text_cache(maxsize=64)
 def _made_ready(scorer: SimilarityScorer, passages: Passages) -> Population:
-    return Population(passages, space=scorer.space)
+    kept = _readings(scorer, passages.tree or id(passages))
+    if len(kept[-1].bags) > _MOST_BAGS:
+        kept[:] = [Reading(scorer.space())]
+    return Population(passages, reading=kept[-1])
+
+
+@text_cache(maxsize=64)
+def _readings(scorer: SimilarityScorer, tree: str | int) -> list[Reading]:
+    """What was read of a tree in any version, under the id of its root."""
+    return [Reading(scorer.space())]
 
 
 def _told(condition: str, ready: Population, capitals: frozenset[str]) -> dict[str, Column]:
@@ -151,14 +169,12 @@ def _told(condition: str, ready: Population, capitals: frozenset[str]) -> dict[s
     common = np.zeros((ready.count, len(asked)))
     for place, word in enumerate(asked):
         stem = singular_stem(word)
-        common[:, place] = ready.best_term(np.array([_named(term, stem) for term in ready.terms]))
+        common[:, place] = ready.best_term(np.array([_named(term, stem) for term in ready.words]))
         if word in capitals or not kinds_of(word):
             common[ready.with_initials(word), place] = 1.0
     rarity = np.log(1 + (ready.count + 0.5) / ((common > 0).sum(axis=0) + 0.5))  # rare words weigh more, as in BM25
-    return {
-        "whole": ready.whole(condition), "own": ready.own(condition), "part": ready.part(condition),
-        "word": ready.term(condition), "common": common @ (rarity / rarity.sum()), "all_common": common.min(axis=1),
-    }  # fmt: skip
+    shared = {"common": common @ (rarity / rarity.sum()), "all_common": common.min(axis=1)}
+    return ready.nearness(condition) | shared
 
 
 def _named(term: tuple[str, ...], stem: str) -> float:
@@ -168,31 +184,35 @@ def _named(term: tuple[str, ...], stem: str) -> float:
     return kinds_of(" ".join(term)).get(stem, 0.0)
 
 
-def static_scorer(embedder: StaticEmbedder | None = None) -> SimilarityScorer:
+def best_cut(scores: Sequence[float], *, least: float = 0.2, most: float = 0.5) -> float:
+    """The cut with the best expected F1, if scores are probabilities.
+
+    Args:
+        scores: Of all nodes that could be meant.
+        least: Nothing less likely is ever taken: it may be that nothing is meant.
+        most: What is more likely than not is always taken.
+    """
+    ordered = sorted(scores, reverse=True)
+    expected, total, best, cut = 0.0, sum(ordered), 0.0, most
+    for place, score in enumerate(ordered, start=1):
+        expected += score
+        balance = 2 * expected / (place + total) if total else 0.0
+        if balance > best:
+            best, cut = balance, score
+    return min(most, max(least, cut))
+
+
+def static_scorer() -> SimilarityScorer:
     """The default: the table of token vectors that comes with the package."""
-    return SimilarityScorer("static", SummedSpace(embedder or StaticEmbedder()))
+    embedder = StaticEmbedder()
+    return SimilarityScorer("static", lambda: SummedSpace(embedder))
 
 
 def lexical_scorer() -> SimilarityScorer:
     """Words and kinds of things in common; no vectors."""
-    return SimilarityScorer("lexical", WordlessSpace())
+    return SimilarityScorer("lexical", WordlessSpace)
 
 
-def embedder_scorer(embedder: Embedder) -> SimilarityScorer:
-    """Any embedder, such as a Sentence Transformer."""
-    return SimilarityScorer(f"sentence-transformers {embedder.name}", EmbeddedSpace(embedder))
-
-
-def minilm_scorer(model: str | None = None) -> SimilarityScorer:
-    """MiniLM by ONNX Runtime.
-
-    Args:
-        model: Its folder, or its name in the local cache; by default what the extra `neural` brings.
-
-    Raises:
-        SettingsError: The extra is not installed.
-    """
-    require_extra("neural", package="onnxruntime", needed_by="the scorer 'minilm'")
-    from stitch.embed import MiniLMEmbedder
-
-    return SimilarityScorer("minilm", EmbeddedSpace(MiniLMEmbedder(model)))
+def embedder_scorer(embedder: Embedder, *, name: str = "") -> SimilarityScorer:
+    """Any embedder, such as a Sentence Transformer, with the fit of its name."""
+    return SimilarityScorer(name or f"sentence-transformers {embedder.name}", lambda: EmbeddedSpace(embedder))
