@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
@@ -30,11 +29,6 @@ class Motion(NamedTuple):
     """What is proposed, as the subject of a sentence."""
     place: str
     people: str
-
-    def fill(self, template: str) -> str:
-        """The template with the motion's words in it."""
-        filled = template.format(policy=self.policy, place=self.place, people=self.people)
-        return filled[0].upper() + filled[1:]
 
 
 class Theme(NamedTuple):
@@ -82,8 +76,7 @@ def build_travel_world(rng: Random) -> TravelWorld:
     """Make a hundred places of each kind; every name begins with another invented word, so none contains another."""
     stems = [begin + end for begin in PARTS["name_beginnings"] for end in PARTS["name_endings"]]
     rng.shuffle(stems)
-    stem = iter(stems)
-    prices: set[str] = set()
+    stem, prices = iter(stems), set[str]()
     return TravelWorld(
         {kind: tuple(_place(rng, kind, next(stem), prices) for _ in range(PLACES_PER_KIND)) for kind in PRICES}
     )
@@ -91,23 +84,16 @@ def build_travel_world(rng: Random) -> TravelWorld:
 
 def _place(rng: Random, kind: str, stem: str, prices: set[str]) -> Place:
     name = f"{stem} {rng.choice(PARTS['middle_words'])} {rng.choice(PARTS['place_nouns'][kind])}"
-    price = next(price for price in _prices(rng, kind) if price not in prices)
+    while (price := f"${rng.uniform(*PRICES[kind]):.2f}") in prices:
+        pass
     prices.add(price)
-    traits = {
-        "where": rng.choice(PARTS["neighborhoods"]),
-        "founder": rng.choice(PARTS["founders"]),
-        "custom": rng.choice(PARTS["customs"]),
-        "scent": rng.choice(PARTS["scents"]),
-        "sound": rng.choice(PARTS["sounds"]),
-        "special": rng.choice(PARTS["specialties"][kind]),
-        "crowd": rng.choice(PARTS["crowds"]),
-    }
+    pools = {
+        "where": PARTS["neighborhoods"], "founder": PARTS["founders"], "custom": PARTS["customs"],
+        "scent": PARTS["scents"], "sound": PARTS["sounds"], "special": PARTS["specialties"][kind],
+        "crowd": PARTS["crowds"],
+    }  # fmt: skip
+    traits = {trait: rng.choice(pool) for trait, pool in pools.items()}
     return Place(name, kind, price, f"{rng.uniform(*RATINGS):.1f}", traits)
-
-
-def _prices(rng: Random, kind: str) -> Iterator[str]:
-    while True:
-        yield f"${rng.uniform(*PRICES[kind]):.2f}"
 
 
 class Contention(NamedTuple):
@@ -152,33 +138,28 @@ def build_debate_world(rng: Random, *, evidence: int) -> DebateWorld:
     contentions: dict[str, Contention] = {}
     for side in ("pro", "con"):
         for number, theme in enumerate(rng.sample(THEMES, CONTENTIONS_PER_SIDE), start=1):
-            statement = motion.fill(theme.claims[side])
+            said = theme.claims[side].format(**motion._asdict())
             name = f"{side}_contention_{number}"
-            contentions[name] = Contention(name, side, number, statement, theme)
+            contentions[name] = Contention(name, side, number, said[0].upper() + said[1:], theme)
+    endings = PARTS["author_endings"]
     citations = [
         f"{begin}{end} ({year})"
         for begin in PARTS["author_beginnings"]
-        for end, year in zip(
-            PARTS["author_endings"], rng.sample(range(1996, 2025), len(PARTS["author_endings"])), strict=True
-        )
+        for end, year in zip(endings, rng.sample(range(1996, 2025), len(endings)), strict=True)
     ]
     rng.shuffle(citations)
-    snippets = (
-        _evidence(rng, citation=citation, theme=THEMES[number % len(THEMES)], motion=motion)
+    found = (
+        _evidence(rng, citation, THEMES[number % len(THEMES)], motion)
         for number, citation in enumerate(citations[:evidence])
     )
-    return DebateWorld(motion, contentions, {snippet.id: snippet for snippet in snippets})
+    return DebateWorld(motion, contentions, {snippet.id: snippet for snippet in found})
 
 
-def _evidence(rng: Random, *, citation: str, theme: Theme, motion: Motion) -> Evidence:
+def _evidence(rng: Random, citation: str, theme: Theme, motion: Motion) -> Evidence:
     subject = rng.choice(theme.measures)
     title = f"{theme.name.capitalize()} in {rng.choice(PARTS['settings'])}: {rng.choice(PARTS['methods'])} of {subject}"
     finding = rng.choice(PARTS["findings"]).format(
-        measure=subject,
-        moved=rng.choice(("rose", "fell")),
-        percent=rng.randint(3, 41),
-        places=rng.randint(7, 140),
-        years=rng.randint(2, 12),
-        place=motion.place,
-    )
+        measure=subject, moved=rng.choice(("rose", "fell")), percent=rng.randint(3, 41),
+        places=rng.randint(7, 140), years=rng.randint(2, 12), place=motion.place,
+    )  # fmt: skip
     return Evidence(str(uuid.uuid5(NAMESPACE, citation + title)), title, citation, finding, theme)

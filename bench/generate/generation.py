@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
+from stitch.bench.generate import realization as language
 from stitch.bench.generate.environment import (
     NAMESPACE,
+    DebateWorld,
     TravelWorld,
     build_debate_world,
     build_travel_world,
 )
-from stitch.bench.generate.focus import Focus
 from stitch.bench.generate.questions import ask
-from stitch.bench.generate.realization import (
-    DebateTemplates,
-    RealizationRequest,
-    Realize,
-    TravelTemplates,
-    debate_request,
-    travel_request,
-)
-from stitch.bench.generate.refinement import Refined, refer_in_debate, refer_in_travel, segment
-from stitch.bench.generate.storyboard import Operation, Storyboard, plan_debate, plan_trip
+from stitch.bench.generate.realization import RealizationRequest, Realize
+from stitch.bench.generate.refinement import Refined, Scene, refer_in_debate, refer_in_travel, scenes, segment
+from stitch.bench.generate.storyboard import Storyboard, plan_debate, plan_trip
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Turn
-from stitch.bench.generate.verify import VerificationError, check_debate, check_travel, verify
+from stitch.bench.generate.verify import VerificationError, check, verify
 from stitch.bench.generate.wordings import PLAIN, Wording
-from stitch.retrieve.context.budget import PieceCounter, TokenCounter
+from stitch.retrieve.context.budget import PieceCounter
 
 
 class Size(NamedTuple):
@@ -58,14 +52,7 @@ _FIRST_GUESS = {"travel": 340, "debate": 365}
 
 
 def generate(
-    domain: str,
-    size: Size,
-    *,
-    seed: str,
-    write: Realize | None = None,
-    writers: int = 1,
-    counter: TokenCounter | None = None,
-    wording: Wording = PLAIN,
+    domain: str, size: Size, *, seed: str, write: Realize | None = None, writers: int = 1, wording: Wording = PLAIN
 ) -> GeneratedTrajectory:
     """Generate one trajectory with its questions, verified.
 
@@ -73,24 +60,22 @@ def generate(
 
     Args:
         domain: `travel` or `debate`.
-        size: How large it shall be.
+        size: How large it shall be; tokens by the offline estimate.
         seed: Whatever tells this trajectory from others.
         write: Writes the text of an operation, such as a model. What does not pass the check twice is written by the
             templates. The length is not corrected then, as writing may be dear.
         writers: How many operations are written at the same time; `write` is then called from several threads.
-        counter: Counts the tokens that `size` speaks of; the offline estimate by default.
         wording: How people talk. The plan is that of the plain wording of this size and seed, so that the same
             trajectory can be had in several wordings; it is as long as these people are.
 
     Raises:
         VerificationError: The text does not say what the plan says.
     """
-    counter = counter or PieceCounter()
-    tell = _tell_trip if domain == "travel" else _tell_debate
+    counter, begin = PieceCounter(), _trip if domain == "travel" else _debate
     length = max(1, size.tokens // _FIRST_GUESS[domain])
     tried: dict[int, tuple[float, GeneratedTrajectory]] = {}
     for _ in range(1 if write else _MOST_PLANS):
-        trajectory = tell(size, seed, length, _Writing(write, writers), PLAIN)
+        trajectory = _told(begin(size, seed, length, PLAIN), write, writers)
         tokens = sum(counter.count(turn.content) for turn in trajectory.turns)
         tried[length] = abs(tokens / size.tokens - 1), trajectory
         if tried[length][0] <= TOLERANCE:
@@ -100,129 +85,100 @@ def generate(
         while length in tried:
             length += step
     length = min(tried, key=lambda number: tried[number][0])
-    trajectory = tried[length][1] if wording is PLAIN else tell(size, seed, length, _Writing(None, 1), wording)
+    trajectory = tried[length][1] if wording is PLAIN else _told(begin(size, seed, length, wording))
     trajectory = trajectory._replace(questions=ask(trajectory, Random(f"questions {seed}")))
     verify(trajectory)
     return trajectory
 
 
-def _tell_trip(size: Size, seed: str, length: int, writing: _Writing, wording: Wording) -> GeneratedTrajectory:
+class _Plan(NamedTuple):
+    """A plan, and how its operations are told."""
+
+    made: GeneratedTrajectory
+    """Without turns."""
+    begins: datetime
+    minutes: int
+    """Between two moments."""
+    requests: Sequence[RealizationRequest]
+    seen: Sequence[Scene]
+    """By operation."""
+    templates: Realize
+    refine: Callable[[int, str], Refined]
+    """The text of an operation, by its index, as it is finally said."""
+    split: Callable[[str], tuple[str, ...]]
+    """A text of the agent, as turns."""
+
+
+def _trip(size: Size, seed: str, length: int, wording: Wording) -> _Plan:
     world = build_travel_world(Random(f"world travel {seed}"))
     board = plan_trip(world, Random(f"plan travel {seed}"), days=size.days, exchanges=length)
-    templates, rng = TravelTemplates(Random(f"words travel {seed}"), wording), Random(f"references travel {seed}")
-    focus = Focus(world)
-
-    def say(op: Operation, request: RealizationRequest, drafts: Iterator[str]) -> tuple[Refined, tuple[str, ...]]:
-        scene = focus.scene(op)
-        focus.hear(op)
-        said = writing.realize(
-            request,
-            drafts=drafts,
-            templates=templates,
-            refine=lambda text: refer_in_travel(op, text, scene=scene, rng=rng, wording=wording),
-            check=lambda refined: check_travel(world, op, refined, scene=scene, plain=wording is PLAIN),
-        )
-        return said, (said.text,) if op.role == "user" else segment(said.text, rng=rng)
-
-    name = f"trip-{uuid.uuid5(NAMESPACE, f'travel {seed}')}"
-    said = map(say, board.operations, *writing.begin(_travel_requests(world, board)))
-    turns = tuple(_number(said, board, name=name, begins=datetime(2025, 5, 15, 8, 0), minutes=1))
-    return GeneratedTrajectory(name, "travel", world, board, turns, written=writing.accepted, wording=wording)
-
-
-def _travel_requests(world: TravelWorld, board: Storyboard) -> list[RealizationRequest]:
+    seen, rng = list(scenes(world, board.operations)), Random(f"references travel {seed}")
     done: set[tuple[str, int, str]] = set()
     requests = []
     for op in board.operations:
         act = (op.action, op.day, op.slot)
-        requests.append(travel_request(world, op, again=act in done))
+        requests.append(language.travel_request(world, op, again=act in done))
         if op.role != "user":
             done.add(act)
-    return requests
+
+    def refine(index: int, text: str) -> Refined:
+        return refer_in_travel(board.operations[index], text, scene=seen[index], rng=rng, wording=wording)
+
+    templates = language.TravelTemplates(Random(f"words travel {seed}"), wording)
+    made = _unsaid("trip", "travel", seed, world, board, wording)
+    return _Plan(
+        made, datetime(2025, 5, 15, 8, 0), 1, requests, seen, templates, refine, lambda text: segment(text, rng=rng)
+    )
 
 
-def _tell_debate(size: Size, seed: str, length: int, writing: _Writing, wording: Wording) -> GeneratedTrajectory:
+def _debate(size: Size, seed: str, length: int, wording: Wording) -> _Plan:
     world = build_debate_world(Random(f"world debate {seed}"), evidence=size.evidence)
     board = plan_debate(world, Random(f"plan debate {seed}"), turns=length, citations=size.citations)
-    templates = DebateTemplates(world, Random(f"words debate {seed}"), wording)
     rng = Random(f"references debate {seed}")
+    requests = [language.debate_request(world, op) for op in board.operations]
 
-    def say(op: Operation, request: RealizationRequest, drafts: Iterator[str]) -> tuple[Refined, tuple[str, ...]]:
-        said = writing.realize(
-            request,
-            drafts=drafts,
-            templates=templates,
-            refine=lambda text: refer_in_debate(world, op, text, rng=rng, wording=wording.debate),
-            check=lambda refined: check_debate(world, op, refined, aliases=wording.debate.aliases),
-        )
-        return said, (said.text,)
+    def refine(index: int, text: str) -> Refined:
+        return refer_in_debate(world, board.operations[index], text, rng=rng, wording=wording)
 
-    name = f"topic-{uuid.uuid5(NAMESPACE, f'debate {seed}')}"
-    said = map(say, board.operations, *writing.begin([debate_request(world, op) for op in board.operations]))
-    turns = tuple(_number(said, board, name=name, begins=datetime(2025, 1, 1), minutes=3))
-    return GeneratedTrajectory(name, "debate", world, board, turns, written=writing.accepted, wording=wording)
+    templates = language.DebateTemplates(world, Random(f"words debate {seed}"), wording)
+    made, seen = _unsaid("topic", "debate", seed, world, board, wording), [Scene(())] * len(requests)
+    return _Plan(made, datetime(2025, 1, 1), 3, requests, seen, templates, refine, lambda text: (text,))
 
 
-class _Writing:
-    """Asks a writer for texts, several at a time, and the templates for what it gets wrong.
+def _unsaid(
+    kind: str, domain: str, seed: str, world: TravelWorld | DebateWorld, board: Storyboard, wording: Wording
+) -> GeneratedTrajectory:
+    name = f"{kind}-{uuid.uuid5(NAMESPACE, f'{domain} {seed}')}"
+    return GeneratedTrajectory(name, domain, world, board, (), wording=wording)
 
-    Args:
-        write: The writer; None leaves everything to the templates.
-        writers: How many texts are written at the same time.
-    """
 
-    def __init__(self, write: Realize | None, writers: int) -> None:
-        self._write, self._writers = write, writers
-        self.accepted = 0
+def _told(plan: _Plan, write: Realize | None = None, writers: int = 1) -> GeneratedTrajectory:
+    """The trajectory of a plan: of each operation the first draft of the writer that passes, else the templates'."""
+    made, accepted = plan.made, 0
+    first: list[str] = []
+    if write is not None:
+        with ThreadPoolExecutor(writers) as pool:  # first drafts are written side by side
+            first = list(pool.map(write, plan.requests))
 
-    def begin(
-        self, requests: Sequence[RealizationRequest]
-    ) -> tuple[Sequence[RealizationRequest], Iterable[Iterator[str]]]:
-        """The requests, each with the attempts of the writer; the first attempts are made side by side."""
-        if self._write is None:
-            return requests, (iter(()) for _ in requests)
-        with ThreadPoolExecutor(self._writers) as pool:
-            first = list(pool.map(self._write, requests))
-        return requests, map(self._attempts, requests, first)
+    def drafts(index: int) -> Iterator[str]:
+        if write is not None:
+            yield first[index]
+            yield from (write(plan.requests[index]) for _ in range(_MOST_WRITINGS - 1))
 
-    def _attempts(self, request: RealizationRequest, first: str) -> Iterator[str]:
-        assert self._write is not None
-        yield first
-        for _ in range(_MOST_WRITINGS - 1):
-            yield self._write(request)
-
-    def realize(
-        self,
-        request: RealizationRequest,
-        *,
-        drafts: Iterator[str],
-        templates: Realize,
-        refine: Callable[[str], Refined],
-        check: Callable[[Refined], None],
-    ) -> Refined:
-        """What is said: the first draft that passes the check, else what the templates say."""
-        for draft in drafts:
-            if not draft.strip():
-                continue
-            refined = refine(draft.strip())
+    turns: list[Turn] = []
+    for index, op in enumerate(made.storyboard.operations):
+        refined = None
+        for draft in filter(None, map(str.strip, drafts(index))):
+            tried = plan.refine(index, draft)
             try:
-                check(refined)
+                check(made.world, op, tried, scene=plan.seen[index], wording=made.wording)
             except VerificationError:
                 continue
-            self.accepted += 1
-            return refined
-        return refine(templates(request))
-
-
-def _number(
-    said: Iterable[tuple[Refined, tuple[str, ...]]], board: Storyboard, *, name: str, begins: datetime, minutes: int
-) -> Iterator[Turn]:
-    """Give the turns of each operation their ids and times; the turns of one moment share theirs."""
-    number = 0
-    for index, (refined, texts) in enumerate(said):
-        op = board.operations[index]
-        stamp = begins + timedelta(minutes=minutes * op.moment)
-        for text in texts:
-            number += 1
-            turn = f"{name}-turn-{number}"
-            yield Turn(turn, op.role, text, f"{stamp:%Y-%m-%dT%H:%M}", index, refined.mentions)
+            refined, accepted = tried, accepted + 1
+            break
+        refined = refined or plan.refine(index, plan.templates(plan.requests[index]))
+        stamp = plan.begins + timedelta(minutes=plan.minutes * op.moment)
+        for text in (refined.text,) if op.role == "user" else plan.split(refined.text):
+            name = f"{made.id}-turn-{len(turns) + 1}"
+            turns.append(Turn(name, op.role, text, f"{stamp:%Y-%m-%dT%H:%M}", index, refined.mentions))
+    return made._replace(turns=tuple(turns), written=accepted)

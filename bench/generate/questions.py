@@ -9,37 +9,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import partial
 from random import Random
+from typing import Any
 
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
+from stitch.bench.generate.refinement import alias, counted
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Question
+from stitch.bench.generate.wordings import PLAN
 
 MOST_PER_TYPE = 15
 """At most so many questions of one type on a trajectory, as in the release."""
 
-_PLAN = {
-    "accommodation": "Stay at",
-    "breakfast": "Breakfast at",
-    "lunch": "Lunch at",
-    "dinner": "Dinner at",
-    "attraction": "Visit",
-}
-"""How a plan names what fills a slot: the protocol's own format, which judges take apart."""
-
-_USED = {
-    "use in the debate": ("attack", "defend"),
-    "use against its opponent": ("attack",),
-    "use to back its own position": ("defend",),
-}
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_CARDINALS = ("one", "two", "three", "four", "five")
-
 
 def ask(trajectory: GeneratedTrajectory, rng: Random) -> tuple[Question, ...]:
     """All questions about a trajectory: of every type at most `MOST_PER_TYPE`, in a fixed order."""
-    everything = list(_ask_travel(trajectory) if trajectory.domain == "travel" else _ask_debate(trajectory))
+    asker = _Asker(trajectory)
+    everything = list(asker.of_trip() if trajectory.domain == "travel" else asker.of_debate())
     kept: list[Question] = []
     for kind in ("type_1", "type_2", "type_3", "type_4"):
         places = [place for place, question in enumerate(everything) if question.type == kind]
@@ -47,151 +33,115 @@ def ask(trajectory: GeneratedTrajectory, rng: Random) -> tuple[Question, ...]:
     return tuple(kept)
 
 
-def _ask_travel(trajectory: GeneratedTrajectory) -> Iterator[Question]:
-    board, asked = trajectory.storyboard, trajectory.wording.questions
-    finder = _Finder(trajectory)
-    slots = [(day, slot) for day in range(1, board.days() + 1) for slot in KIND_OF_SLOT]
-    for number, (day, slot) in enumerate(slots):
-        words = {"day": day, "slot": asked.slots.get(slot, slot), "kind": KIND_OF_SLOT[slot]}
-        decided = board.decided(day, slot)
-        chosen = tuple(dict.fromkeys(decided))
-        text = asked.final[number % len(asked.final)].format(**words)
-        yield _travel_question(
-            f"Q2-{slot.upper()}-Day{day}", "type_1", text, decided[-1:], finder.choices(day, slot, decided[-1:])
-        )
-        text = asked.decided[number % len(asked.decided)].format(**words)
-        yield _travel_question(
-            f"Q2-ALL-{slot.upper()}-Day{day}", "type_1", text, chosen, finder.choices(day, slot, chosen)
-        )
-        proposed = board.proposed(day, slot)
-        text = asked.discussed[number % len(asked.discussed)].format(**words)
-        yield _travel_question(f"Q4-Day{day}-{slot}", "type_3", text, proposed, finder.proposals(day, slot, proposed))
-    world = trajectory.world
-    assert isinstance(world, TravelWorld)
-    for number, op in enumerate(board.by_user("INQUIRE")):
-        place = world.place(op.objects[0])
-        for attribute in op.asked:
-            forms = asked.fact[attribute]
-            text = forms[number % len(forms)].format(name=place.name)
-            value = place.value(attribute)
-            turns = finder.answers(op, value)
-            yield _travel_question(f"Q3-{attribute[0].upper()}-{place.name}", "type_2", text, (value,), turns)
-    for day in range(1, board.days() + 1):
-        finals = {slot: board.decided(day, slot)[-1] for slot in KIND_OF_SLOT}
-        turns = tuple(turn for slot, name in finals.items() for turn in finder.choices(day, slot, (name,)))
-        items = tuple(f"{_PLAN[slot]} {name}" for slot, name in finals.items())
-        yield Question(
-            f"Q5-Day{day}", "type_4", asked.whole.format(day=day), items, "; ".join(items), finder.in_order(turns)
-        )
-
-
-def _travel_question(name: str, kind: str, text: str, items: tuple[str, ...], turns: tuple[str, ...]) -> Question:
-    return Question(name, kind, text, items, ", ".join(items), turns)
-
-
-def _cited(
-    trajectory: GeneratedTrajectory,
-    *,
-    side: str = "",
-    actions: tuple[str, ...] = ("attack", "defend"),
-    target: str = "",
-) -> list[Operation]:
-    return [
-        op
-        for op in trajectory.storyboard.operations
-        if op.action in actions and op.cited and op.role.startswith(side) and target in ("", op.target)
-    ]
-
-
-def _shared(trajectory: GeneratedTrajectory) -> list[Operation]:
-    """The operations that cite what both sides cite."""
-    pro, con = ({name for op in _cited(trajectory, side=side) for name in op.cited} for side in ("pro", "con"))
-    return [op for op in _cited(trajectory) if not pro.isdisjoint(con.intersection(op.cited))]
-
-
-def _ask_debate(trajectory: GeneratedTrajectory) -> Iterator[Question]:
-    world, finder = trajectory.world, _Finder(trajectory)
-    asked, aliases = trajectory.wording.questions, trajectory.wording.debate.aliases
-    assert isinstance(world, DebateWorld)
-    ops, cited = trajectory.storyboard.operations, partial(_cited, trajectory)
-    for side in ("pro", "con"):
-        for number, (purpose, actions) in enumerate(_USED.items(), start=1):
-            uses = cited(side=side, actions=actions)
-            text = asked.used[purpose].format(side=side)
-            yield from _debate_question(f"D3-{side}-{number}", "type_3", text, world, uses, finder)
-        for contention in world.of_side(side):
-            by_content = asked.against_content and contention.number % 2 == 0
-            text = (asked.against_content if by_content else asked.against).format(
-                side=side,
-                ordinal=_ORDINALS[contention.number - 1],
-                cardinal=_CARDINALS[contention.number - 1],
-                number=contention.number,
-                alias=aliases.get(contention.theme.name, ""),
-            )
-            uses = cited(actions=("attack",), target=contention.id)
-            yield from _debate_question(f"D2-{contention.id}", "type_2", text, world, uses, finder)
-        if given_up := [op for op in ops if op.action == "concede" and op.role.startswith(side)]:
-            items = tuple(sorted(f"contention {world.contentions[op.target].number}" for op in given_up))
-            yield Question(
-                f"D1-{side}",
-                "type_1",
-                asked.conceded.format(side=side),
-                items,
-                _as_list(items),
-                finder.first_turns(given_up),
-            )
-    yield from _debate_question("D4-both", "type_4", asked.shared, world, _shared(trajectory), finder)
-
-
-def _debate_question(
-    name: str, kind: str, text: str, world: DebateWorld, uses: list[Operation], finder: _Finder
-) -> Iterator[Question]:
-    if uses:
-        items = tuple(sorted({world.evidence[found].citation for op in uses for found in op.cited}))
-        yield Question(name, kind, text, items, _as_list(items), finder.first_turns(uses))
-
-
-def _as_list(items: tuple[str, ...]) -> str:
-    """The release's form for debates: a JSON list in a string, with one string in it."""
-    return json.dumps(["; ".join(items)])
-
-
-class _Finder:
-    """Finds the turns that bear an answer."""
+class _Asker:
+    """Asks about a trajectory, and finds the turns that bear the answers."""
 
     def __init__(self, trajectory: GeneratedTrajectory) -> None:
+        self._trajectory, self._asked = trajectory, trajectory.wording.questions
         self._operations = trajectory.storyboard.operations
         self._turns = trajectory.by_operation()
         self._order = {turn.id: place for place, turn in enumerate(trajectory.turns)}
         self._index = {(op.moment, op.role): place for place, op in enumerate(self._operations)}
 
-    def in_order(self, turns: Iterable[str]) -> tuple[str, ...]:
+    def of_trip(self) -> Iterator[Question]:
+        """The questions about a trip."""
+        board, asked, world = self._trajectory.storyboard, self._asked, self._trajectory.world
+        assert isinstance(world, TravelWorld)
+        days = range(1, board.days() + 1)
+        for number, (day, slot) in enumerate((day, slot) for day in days for slot in KIND_OF_SLOT):
+            words = {"day": day, "slot": asked["slots"].get(slot, slot), "kind": KIND_OF_SLOT[slot]}
+            decided, proposed = board.decided(day, slot), board.proposed(day, slot)
+            chosen = tuple(dict.fromkeys(decided))
+            for name, kind, form, items, find in (
+                (f"Q2-{slot.upper()}-Day{day}", "type_1", "final", decided[-1:], self._choices),
+                (f"Q2-ALL-{slot.upper()}-Day{day}", "type_1", "decided", chosen, self._choices),
+                (f"Q4-Day{day}-{slot}", "type_3", "discussed", proposed, self._proposals),
+            ):
+                text = asked[form][number % len(asked[form])].format(**words)
+                yield Question(name, kind, text, items, ", ".join(items), find(day, slot, items))
+        for number, op in enumerate(board.by_user("INQUIRE")):
+            place = world.place(op.objects[0])
+            for attribute in op.asked:
+                forms, value = asked["fact"][attribute], place.value(attribute)
+                text = forms[number % len(forms)].format(name=place.name)
+                name = f"Q3-{attribute[0].upper()}-{place.name}"
+                yield Question(name, "type_2", text, (value,), value, self._answers(op, value))
+        for day in days:
+            finals = {slot: board.decided(day, slot)[-1:] for slot in KIND_OF_SLOT}
+            turns = (turn for slot, names in finals.items() for turn in self._choices(day, slot, names))
+            items = tuple(f"{PLAN['plan_of_day'][slot]} {name}" for slot, [name] in finals.items())
+            text = asked["whole"].format(day=day)
+            yield Question(f"Q5-Day{day}", "type_4", text, items, "; ".join(items), self._in_order(turns))
+
+    def of_debate(self) -> Iterator[Question]:
+        """The questions about a debate."""
+        world, asked = self._trajectory.world, self._asked
+        assert isinstance(world, DebateWorld)
+        cited: dict[str, set[str]] = {}
+        for side in ("pro", "con"):
+            for number, (purpose, actions) in enumerate(PLAN["uses"].items(), start=1):
+                uses = self._citing(side=side, actions=actions)
+                yield from self._evidence(f"D3-{side}-{number}", "type_3", asked["used"][purpose], uses, side=side)
+            for contention in world.of_side(side):
+                by_content = asked["against_content"] and contention.number % 2 == 0
+                words = counted(contention.number) | {"alias": alias(self._trajectory.wording, contention.theme.name)}
+                text = asked["against_content" if by_content else "against"]
+                uses = self._citing(actions=("attack",), target=contention.id)
+                yield from self._evidence(f"D2-{contention.id}", "type_2", text, uses, side=side, **words)
+            if given_up := [op for op in self._operations if op.action == "concede" and op.role.startswith(side)]:
+                items = tuple(sorted(f"contention {world.contentions[op.target].number}" for op in given_up))
+                text, turns = asked["conceded"].format(side=side), self._first_turns(given_up)
+                yield Question(f"D1-{side}", "type_1", text, items, _as_list(items), turns)
+            cited[side] = {name for op in self._citing(side=side) for name in op.cited}
+        shared = cited["pro"] & cited["con"]
+        uses = [op for op in self._citing() if shared.intersection(op.cited)]
+        yield from self._evidence("D4-both", "type_4", asked["shared"], uses)
+
+    def _citing(
+        self, *, side: str = "", actions: tuple[str, ...] = ("attack", "defend"), target: str = ""
+    ) -> list[Operation]:
+        return [
+            op
+            for op in self._operations
+            if op.action in actions and op.cited and op.role.startswith(side) and target in ("", op.target)
+        ]
+
+    def _evidence(self, name: str, kind: str, text: str, uses: list[Operation], **words: Any) -> Iterator[Question]:
+        world = self._trajectory.world
+        assert isinstance(world, DebateWorld)
+        if uses:
+            items = tuple(sorted({world.evidence[found].citation for op in uses for found in op.cited}))
+            yield Question(name, kind, text.format(**words), items, _as_list(items), self._first_turns(uses))
+
+    def _in_order(self, turns: Iterable[str]) -> tuple[str, ...]:
         """The turns once each, in the order in which they were said."""
         return tuple(sorted(set(turns), key=self._order.__getitem__))
 
-    def first_turns(self, operations: Iterable[Operation]) -> tuple[str, ...]:
+    def _first_turns(self, operations: Iterable[Operation]) -> tuple[str, ...]:
         """The turn with which each operation begins."""
-        return self.in_order(self._turns[self._index[op.moment, op.role]][0].id for op in operations)
+        return self._in_order(self._turns[self._index[op.moment, op.role]][0].id for op in operations)
 
-    def proposals(self, day: int, slot: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _proposals(self, day: int, slot: str, names: tuple[str, ...]) -> tuple[str, ...]:
         """For each name the user's proposal for this slot."""
-        return self.first_turns(self._last_each("PROPOSE", day, slot, names))
+        return self._first_turns(self._last_each("PROPOSE", day, slot, names))
 
-    def choices(self, day: int, slot: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _choices(self, day: int, slot: str, names: tuple[str, ...]) -> tuple[str, ...]:
         """For each name the user's proposal, which names it, and the user's last decision, which chooses it."""
-        decisions = self.first_turns(self._last_each("DECIDE", day, slot, names))
-        return self.in_order((*self.proposals(day, slot, names), *decisions))
+        decisions = self._first_turns(self._last_each("DECIDE", day, slot, names))
+        return self._in_order((*self._proposals(day, slot, names), *decisions))
 
     def _last_each(self, action: str, day: int, slot: str, names: tuple[str, ...]) -> list[Operation]:
-        found = {
-            op.objects[0]: op
-            for op in self._operations
-            if (op.role, op.action, op.day, op.slot) == ("user", action, day, slot)
-        }
+        own = self._trajectory.storyboard.by_user(action)
+        found = {op.objects[0]: op for op in own if (op.day, op.slot) == (day, slot)}
         return [found[name] for name in names]
 
-    def answers(self, question: Operation, value: str) -> tuple[str, ...]:
+    def _answers(self, question: Operation, value: str) -> tuple[str, ...]:
         """The user's question, and the turn of the answer that states the value."""
         asked = self._index[question.moment, question.role]
         told = (turn.id for turn in self._turns[asked + 1] if value in turn.text)
-        return self.in_order((self._turns[asked][0].id, *told))
+        return self._in_order((self._turns[asked][0].id, *told))
+
+
+def _as_list(items: tuple[str, ...]) -> str:
+    """The release's form for debates: a JSON list in a string, with one string in it."""
+    return json.dumps(["; ".join(items)])

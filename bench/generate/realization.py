@@ -1,18 +1,20 @@
 """Phase 3 of CAME-Bench (Appendix A.1): operations become language.
 
 Realizations name everything outright; what makes them hard comes in phase 4. Two forms: templates, which need nothing,
-and any callable that writes text from the same request, such as a model.
+and a language model, which writes from the same request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
 from stitch.bench.generate.storyboard import Operation
-from stitch.bench.generate.wordings import ORDINALS, PLAIN, Wording
+from stitch.bench.generate.wordings import ORDINALS, PLAIN, PLAN, Wording
+from stitch.errors import ReplyError
+from stitch.lm import LanguageModel, Purpose
 
 
 class RealizationRequest(NamedTuple):
@@ -33,6 +35,40 @@ class RealizationRequest(NamedTuple):
 
 Realize = Callable[[RealizationRequest], str]
 """Writes the text of one operation, everything named outright: templates do, and a model may."""
+
+
+class ModelWriter:
+    """Writes the text of operations, one call each; what it cannot write is left to the templates.
+
+    A provider that is down and a spent budget are raised: what half a model wrote is not what was asked for.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        import dspy
+
+        from stitch.signatures import RealizeOperation
+
+        self._model = model
+        self._predict = dspy.Predict(RealizeOperation)
+
+    def __call__(self, request: RealizationRequest) -> str:
+        """The text of an operation; empty if the reply is of no use."""
+        role = request.operation.role
+        shortest, longest = request.words
+        try:
+            said: Any = self._model.run(
+                self._predict,
+                purpose=Purpose("realize"),
+                setting=PLAN["settings"]["trip" if role in PLAN["speakers"] else "debate"],
+                speaker=PLAN["speakers"].get(role, f"the debater {role!r}"),
+                plan=request.goal,
+                must_say=list(request.must_say),
+                facts=request.facts,
+                length=f"{shortest} to {longest} words",
+            )
+        except ReplyError:
+            return ""
+        return str(said.text)
 
 
 class Decks:
@@ -59,38 +95,23 @@ class Decks:
         return [self.deal(name, pool) for _ in range(count)]
 
 
-# --- travel -----------------------------------------------------------------------------------------------------------
-
-_TRAVEL_GOALS = {
-    "SET_DAY": "turn to {day}",
-    "PROPOSE": "propose {objects} for {slot} of {day}",
-    "INQUIRE": "ask for the {asked} of {objects}, proposed for {slot} of {day}",
-    "COMPARE": "compare {objects}, both proposed for {slot} of {day}",
-    "DECIDE": "decide on {objects} for {slot} of {day}",
-}
-_AGENT_WORDS = {
-    "SET_DAY": (40, 90), "PROPOSE": (220, 420), "INQUIRE": (80, 220), "COMPARE": (180, 380), "DECIDE": (30, 90),
-}  # fmt: skip
-
-
 def travel_request(world: TravelWorld, operation: Operation, *, again: bool) -> RealizationRequest:
-    """Say what an operation of a trip needs: names, and in the agent's answer the values that were asked for."""
+    """What an operation of a trip needs: names, and in the agent's answer the values that were asked for."""
     op = operation
-    by_user = op.role == "user"
+    by_user, day = op.role == "user", f"day {op.day}"
     places = [world.place(name) for name in op.objects]
     values = () if by_user or op.action != "INQUIRE" else tuple(places[0].value(wish) for wish in op.asked)
-    facts = {"day": f"day {op.day}", "nth": ORDINALS[op.day - 1]}
+    facts = {"day": day, "nth": ORDINALS[op.day - 1]}
     if len(places) == 1:
         facts |= {"name": places[0].name, "price": places[0].price, "rating": places[0].rating, **places[0].traits}
     elif places:
         facts |= {"first": places[0].name, "second": places[1].name}
         for number, place in enumerate(places, start=1):
             facts |= {f"{trait}{number}": told for trait, told in place.traits.items()}
-    goal = _TRAVEL_GOALS[op.action].format(
-        day=f"day {op.day}", objects=" and ".join(op.objects), slot=op.slot, asked=" and ".join(op.asked)
-    )
-    must_say = (f"day {op.day}",) if op.action == "SET_DAY" else (*op.objects, *values)
-    words = (10, 60) if by_user else _AGENT_WORDS[op.action]
+    told = {"day": day, "objects": " and ".join(op.objects), "slot": op.slot, "asked": " and ".join(op.asked)}
+    goal = PLAN["goals"][op.action].format(**told)
+    must_say = (day,) if op.action == "SET_DAY" else (*op.objects, *values)
+    words = (10, 60) if by_user else PLAN["agent_words"][op.action]
     return RealizationRequest(op, goal if by_user else f"answer the wish to {goal}", must_say, facts, again, words)
 
 
@@ -105,10 +126,11 @@ class TravelTemplates:
         op = request.operation
         facts, wording = dict(request.facts), self._wording.travel
         if op.slot:
-            facts["slot"] = self._rng.choice(wording.slots[op.slot])
-            facts["wrong"] = self._rng.choice([noun for slot, noun in wording.nouns.items() if slot != op.slot])
-        pools = self._user(request) if op.role == "user" else self._agent(op)
-        texts = wording.user if op.role == "user" else wording.agent
+            facts["slot"] = self._rng.choice(wording["slots"][op.slot])
+            facts["wrong"] = self._rng.choice([noun for slot, noun in wording["nouns"].items() if slot != op.slot])
+        by_user = op.role == "user"
+        pools = self._user(request) if by_user else self._agent(op)
+        texts = wording["user" if by_user else "agent"]
         said = [self._decks.deal(f"{op.role} {name}", texts[name]) for name in pools]
         return _sentences(said, facts, self._wording)
 
@@ -127,42 +149,14 @@ class TravelTemplates:
         return pools + reasons + ["small talk"] * (chance() < 0.1)
 
     def _agent(self, op: Operation) -> list[str]:
-        rng, fill = self._rng, self._wording.travel.fill
-        if op.action == "SET_DAY":
-            return ["SET_DAY", *["SET_DAY rest"] * rng.randint(2, 4), "SET_DAY close"]
-        if op.action == "PROPOSE":
-            middle = [
-                "PROPOSE where",
-                "PROPOSE founder",
-                "PROPOSE custom",
-                "PROPOSE senses",
-                "PROPOSE special",
-                "PROPOSE crowd",
-            ]
-            middle += ["PROPOSE more"] * rng.randint(*fill["PROPOSE more"])
-            rng.shuffle(middle)
-            return ["PROPOSE open", *middle, "PROPOSE close"]
-        if op.action == "INQUIRE":
-            answer = " ".join(("INQUIRE", *op.asked))
-            return [answer, *["INQUIRE more"] * rng.randint(*fill["INQUIRE more"]), "INQUIRE close"]
-        if op.action == "COMPARE":
-            middle = ["COMPARE where", "COMPARE special", "COMPARE crowd", "COMPARE senses", "COMPARE custom"]
-            middle += ["COMPARE more"] * rng.randint(*fill["COMPARE more"])
-            rng.shuffle(middle)
-            return ["COMPARE open", *middle, "COMPARE close", "COMPARE close"]
-        return ["DECIDE", *["DECIDE more"] * rng.randint(2, 4), "DECIDE close"]
-
-
-# --- debate -----------------------------------------------------------------------------------------------------------
-
-_DEBATE_GOALS = {
-    "propose": "put forward the contention: {claim}",
-    "attack": "attack {claim}",
-    "defend": "defend {claim}",
-    "concede": "concede {claim}",
-    "background_supply": "supply neutral background, without citing anything",
-    "summarize": "sum up the side's contentions",
-}
+        parts = PLAN["agent"][op.action]
+        name, *number = parts["more"]
+        middle = [*parts.get("shuffled", ())]
+        middle += [name] * self._rng.randint(*(number or self._wording.travel["fill"][name]))
+        if "shuffled" in parts:
+            self._rng.shuffle(middle)
+        opening = [each.format(asked=" ".join(op.asked)) for each in parts["open"]]
+        return [*opening, *middle, *parts["close"]]
 
 
 def claim_of(statement: str) -> str:
@@ -176,10 +170,10 @@ def title_of(title: str) -> str:
 
 
 def debate_request(world: DebateWorld, operation: Operation) -> RealizationRequest:
-    """Say what an operation of a debate needs: the claim at issue, and the title of evidence that is cited."""
+    """What an operation of a debate needs: the claim at issue, and the title of evidence that is cited."""
     op = operation
-    side = op.role.split("-")[0]
-    facts = {"policy": world.motion.policy, "place": world.motion.place, "people": world.motion.people, "side": side}
+    facts = {**world.motion._asdict(), "side": op.role.split("-")[0]}
+    del facts["text"]
     theme = next(iter(world.contentions.values())).theme
     must_say: tuple[str, ...] = ()
     if op.target:
@@ -195,7 +189,7 @@ def debate_request(world: DebateWorld, operation: Operation) -> RealizationReque
     if op.action == "summarize":
         must_say = tuple(world.contentions[name].statement for name in op.objects)
     facts["theme"] = theme.name
-    goal = _DEBATE_GOALS[op.action].format(claim=facts.get("claim", ""))
+    goal = PLAN["goals"][op.action].format(claim=facts.get("claim", ""))
     if "evidence" in facts:
         goal += f", citing {facts['evidence']}, which found that {facts['finding']}"
     return RealizationRequest(op, goal, must_say, facts, words=(150, 450))
@@ -209,13 +203,13 @@ class DebateTemplates:
 
     def __call__(self, request: RealizationRequest) -> str:
         """The text of the operation."""
-        op, rng, texts = request.operation, self._rng, self._wording.debate
-        opening = self._decks.deal(f"open {op.action}", texts.openings[op.action])
-        closing = self._decks.deal(f"close {op.action}", texts.closings[op.action])
-        pool = texts.arguing[op.action]
+        op, rng, texts, decks = request.operation, self._rng, self._wording.debate, self._decks
+        opening = decks.deal(f"open {op.action}", texts["openings"][op.action])
+        closing = decks.deal(f"close {op.action}", texts["closings"][op.action])
+        pool, general = texts["arguing"][op.action], texts["general"]
         # Never more than half of a pool and one: then no turn says the same thing twice.
-        arguing = self._decks.deal_many(op.action, pool, min(rng.randint(6, 8), len(pool) // 2 + 1))
-        general = self._decks.deal_many("general", texts.general, min(rng.randint(6, 10), len(texts.general) // 2 + 1))
+        arguing = decks.deal_many(op.action, pool, min(rng.randint(6, 8), len(pool) // 2 + 1))
+        general = decks.deal_many("general", general, min(rng.randint(6, 10), len(general) // 2 + 1))
         paragraphs = (
             [opening, *self._tie(arguing[:2])],
             [*self._support(request), *self._tie(arguing[2:])],
@@ -226,7 +220,7 @@ class DebateTemplates:
     def _tie(self, sentences: list[str]) -> list[str]:
         """The sentences, some of them tied to what was said before by a few words."""
         return [
-            f"{self._decks.deal('ties', self._wording.debate.ties)} {sentence[0].lower()}{sentence[1:]}"
+            f"{self._decks.deal('ties', self._wording.debate['ties'])} {sentence[0].lower()}{sentence[1:]}"
             if self._rng.random() < 0.3 and not sentence.startswith(("I ", "Yes"))
             else sentence
             for sentence in sentences
@@ -234,30 +228,23 @@ class DebateTemplates:
 
     def _support(self, request: RealizationRequest) -> list[str]:
         """What the argument rests on: evidence if it is to be cited, and reasons of the theme."""
-        op = request.operation
+        op, texts, decks = request.operation, self._wording.debate, self._decks
         if op.action == "summarize":
             return [self._world.contentions[name].statement for name in op.objects]
         if op.action in ("background_supply", "concede"):
             return []
         # Whoever attacks argues with the reasons of the side that does not hold the contention.
-        contention = self._world.contentions[op.target]
-        side = request.facts["side"]
-        reasons = self._decks.deal_many(
-            f"{side} {contention.theme.name}", contention.theme.reasons[side], self._rng.randint(2, 3)
-        )
+        theme, side = self._world.contentions[op.target].theme, request.facts["side"]
+        reasons = decks.deal_many(f"{side} {theme.name}", theme.reasons[side], self._rng.randint(2, 3))
         if "evidence" not in request.facts:
             return reasons
-        citing = self._decks.deal(f"cite {op.action}", self._wording.debate.citing[op.action])
-        return [
-            citing,
-            *self._decks.deal_many("cited", self._wording.debate.after_citing, self._rng.randint(1, 3)),
-            *reasons,
-        ]
+        citing = decks.deal(f"cite {op.action}", texts["citing"][op.action])
+        return [citing, *decks.deal_many("cited", texts["after_citing"], self._rng.randint(1, 3)), *reasons]
 
 
 def _sentences(templates: list[str], facts: dict[str, str], wording: Wording) -> str:
     """The templates filled, as one paragraph."""
-    filled = (template.format(**facts) for template in templates)
-    if not wording.capitals:
-        return wording.between.join(filled)
-    return wording.between.join(sentence[0].upper() + sentence[1:] for sentence in filled)
+    filled = [template.format(**facts) for template in templates]
+    if wording.capitals:
+        filled = [sentence[0].upper() + sentence[1:] for sentence in filled]
+    return wording.between.join(filled)

@@ -7,14 +7,14 @@ becomes several turns), entity normalization (titles become `Author (Year)`, cla
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from stitch.bench.generate.environment import DebateWorld
-from stitch.bench.generate.focus import Scene
+from stitch.bench.generate.environment import DebateWorld, TravelWorld
 from stitch.bench.generate.realization import claim_of, title_of
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation
-from stitch.bench.generate.wordings import ORDINALS, PLAIN, DebateWording, TravelWording, Wording
+from stitch.bench.generate.wordings import CARDINALS, ORDINALS, PLAIN, Wording
 
 NAMED_SHARE = 0.04
 """How often a name is left standing. In the authors' example a name is said when it is proposed, then nearly never."""
@@ -22,7 +22,49 @@ NAMED_SHARE = 0.04
 CONTENT_SHARE = 0.6
 """How often a contention is named by what it is about, by people who do that."""
 
-_SENTENCE_BREAK = re.compile(r"(?<=[.?!])\s+")
+_WEIGHTS = {"ordinal": 1.0, "near": 1.5, "other": 2.0, "only": 1.5, "chosen": 2.0, "described": 0.5, "again": 2.0}
+"""How likely an expression of a form is beside the others that would do."""
+
+
+class Scene(NamedTuple):
+    """What a traveler can refer to: what the slot of an operation has seen."""
+
+    known: Sequence[str]
+    """What was proposed for it so far, in order; what ordinals count."""
+    chosen: str = ""
+    """What was decided last."""
+    last: str = ""
+    """What the traveler spoke of last; empty after two things were compared."""
+    near: bool = False
+    """The exchange before was about the same slot of the same day."""
+    told: tuple[tuple[str, str, str], ...] = ()
+    """Of each known place its name, what is special about it and where it is, as the agent told."""
+
+    def only(self, name: str) -> frozenset[str]:
+        """What was told of a place and of no other known one."""
+        mine = {told for owner, *traits in self.told if owner == name for told in traits}
+        return frozenset(mine - {told for owner, *traits in self.told if owner != name for told in traits})
+
+
+def scenes(world: TravelWorld, operations: Iterable[Operation]) -> Iterator[Scene]:
+    """The scene in which each operation of a trip is said; what the traveler proposes belongs to it already.
+
+    What the agent says changes nothing.
+    """
+    seen: dict[tuple[int, str], Scene] = {}
+    before: tuple[int, str] | None = None
+    for op in operations:
+        slot = op.day, op.slot
+        scene = seen.get(slot, Scene(()))
+        if op.role == "user" and op.action == "PROPOSE":
+            scene = scene._replace(known=(*scene.known, *op.objects))
+        traits = {name: world.place(name).traits for name in scene.known}
+        told = tuple((name, own["special"], own["where"]) for name, own in traits.items())
+        yield scene._replace(near=before == slot, told=told)
+        if op.role == "user":
+            chosen = op.objects[0] if op.action == "DECIDE" else scene.chosen
+            seen[slot] = scene._replace(chosen=chosen, last=op.objects[0] if len(op.objects) == 1 else "")
+            before = slot
 
 
 class Mention(NamedTuple):
@@ -40,74 +82,52 @@ class Refined(NamedTuple):
 
 
 def refer_in_travel(operation: Operation, text: str, *, scene: Scene, rng: Random, wording: Wording = PLAIN) -> Refined:
-    """Replace the names in a turn of a trip.
-
-    Args:
-        operation: Whose turn it is.
-        text: Names everything outright.
-        scene: What can be referred to.
-        rng: Makes every choice.
-        wording: How the traveler and the agent refer to things.
-    """
-    mentions = []
+    """Replace the names in a turn of a trip, `text`, which names everything outright."""
+    mentions, travel = [], wording.travel
     for number, name in enumerate(operation.objects):
-        if operation.action == "PROPOSE" and operation.role == "user":
-            mentions.append(Mention(name, name))
-            continue
+        opening = said = name
         if operation.role == "user":
-            said = _travel_reference(operation, name, scene, rng=rng, wording=wording.travel)
-            text = _replace(text, name, opening=said, inside=said)
-            mentions.append(Mention(said, name))
+            if operation.action != "PROPOSE":
+                opening = said = _travel_reference(operation, name, scene, rng=rng, wording=travel)
         elif rng.random() >= NAMED_SHARE:
-            opening, phrases = (
-                _of_two(wording, number) if len(operation.objects) > 1 else _alone(operation, rng, wording)
-            )
+            if len(operation.objects) > 1:
+                opening, *phrases = travel["both"][number]
+            else:
+                phrases = travel["pronouns"][KIND_OF_SLOT[operation.slot]]
+                opening = "it" if rng.random() < travel["opening_it"] else rng.choice(phrases)
             said = rng.choice(phrases)
+        if said != name:
             text = _replace(text, name, opening=opening, inside=said)
-            mentions.append(Mention(said, name))
-        else:
-            mentions.append(Mention(name, name))
+        mentions.append(Mention(said, name))
     return Refined(text, tuple(mentions))
 
 
-def _of_two(wording: Wording, number: int) -> tuple[str, tuple[str, ...]]:
-    """How the agent tells two places apart: at the beginning of a sentence, and elsewhere."""
-    opening, *phrases = wording.travel.both[number]
-    return opening, tuple(phrases)
-
-
-def _alone(operation: Operation, rng: Random, wording: Wording) -> tuple[str, tuple[str, ...]]:
-    phrases = wording.travel.pronouns[KIND_OF_SLOT[operation.slot]]
-    return ("it" if rng.random() < wording.travel.opening_it else rng.choice(phrases)), phrases
-
-
-CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-
-_WEIGHTS = {"ordinal": 1.0, "near": 1.5, "other": 2.0, "only": 1.5, "chosen": 2.0, "described": 0.5, "again": 2.0}
-"""How likely an expression of a form is beside the others that would do."""
-
-
-def _travel_reference(operation: Operation, name: str, scene: Scene, *, rng: Random, wording: TravelWording) -> str:
-    slot = wording.nouns[operation.slot]
+def _travel_reference(operation: Operation, name: str, scene: Scene, *, rng: Random, wording: Mapping[str, Any]) -> str:
+    slot = wording["nouns"][operation.slot]
     if rng.random() < NAMED_SHARE:
         return f"{name} for {slot} on day {operation.day}"
     place = scene.known.index(name)
     form = "ordinal"
     if 1 < len(scene.known) == place + 1 and rng.random() < 0.2:
         form = "latest"
-    elif len(wording.references) > 2:
+    elif len(wording["references"]) > 2:
         form = _form(operation, name, scene, rng=rng)
     ordinal = ORDINALS[place] if place < len(ORDINALS) and rng.random() < 0.85 else _numeral(place + 1)
     facts = dict(zip(("special", "where"), scene.told[place][1:], strict=True)) if scene.told else {}
-    forms = [text for text in wording.references[form] if form != "described" or _describes(text, facts, scene, name)]
-    return rng.choice(forms).format(
-        ordinal=ordinal,
-        cardinal=CARDINALS[place] if place < len(CARDINALS) else place + 1,
-        number=place + 1,
-        kind=KIND_OF_SLOT[operation.slot],
-        slot=slot,
-        day=f"day {operation.day}",
-        **facts,
+    forms = wording["references"][form]
+    if form == "described":
+        own = scene.only(name)
+        forms = [text for text in forms if any(f"{{{each}}}" in text and told in own for each, told in facts.items())]
+    return str(
+        rng.choice(forms).format(
+            ordinal=ordinal,
+            cardinal=CARDINALS[place] if place < len(CARDINALS) else place + 1,
+            number=place + 1,
+            kind=KIND_OF_SLOT[operation.slot],
+            slot=slot,
+            day=f"day {operation.day}",
+            **facts,
+        )
     )
 
 
@@ -125,11 +145,6 @@ def _form(operation: Operation, name: str, scene: Scene, *, rng: Random) -> str:
     }
     forms = [form for form, fits in fitting.items() if fits]
     return rng.choices(forms, [_WEIGHTS[form] for form in forms])[0]
-
-
-def _describes(text: str, facts: dict[str, str], scene: Scene, name: str) -> bool:
-    """Whether what a form tells is told of this place alone."""
-    return any(f"{{{trait}}}" in text and told in scene.only(name) for trait, told in facts.items())
 
 
 def _numeral(number: int) -> str:
@@ -151,24 +166,17 @@ def _replace(text: str, name: str, *, opening: str, inside: str) -> str:
 
 
 def refer_in_debate(
-    world: DebateWorld, operation: Operation, text: str, *, rng: Random, wording: DebateWording = PLAIN.debate
+    world: DebateWorld, operation: Operation, text: str, *, rng: Random, wording: Wording = PLAIN
 ) -> Refined:
     """Replace claims by ordinals over the contentions of a side or by what they are about, and titles by citations;
     what is proposed stays.
     """
-    mentions = []
+    mentions, debate = [], wording.debate
     if operation.target and operation.action not in ("propose", "background_supply"):
         contention = world.contentions[operation.target]
-        forms = wording.own if operation.role.startswith(contention.side) else wording.other
+        forms = debate["own" if operation.role.startswith(contention.side) else "other"]
         kind = "content" if "content" in forms and rng.random() < CONTENT_SHARE else "ordinal"
-        word = ORDINALS[contention.number - 1]
-        said = rng.choice(forms[kind]).format(
-            ordinal=word,
-            adverb=word,
-            cardinal=CARDINALS[contention.number - 1],
-            number=contention.number,
-            alias=wording.aliases.get(contention.theme.name, ""),
-        )
+        said = rng.choice(forms[kind]).format(**counted(contention.number), alias=alias(wording, contention.theme.name))
         text = _replace(text, claim_of(contention.statement), opening=said, inside=said)
         mentions.append(Mention(said, operation.target))
     for name in operation.cited:
@@ -178,11 +186,22 @@ def refer_in_debate(
     return Refined(text, tuple(mentions))
 
 
+def counted(number: int) -> dict[str, Any]:
+    """The words for a number from 1 that phrases have fields for."""
+    return {"ordinal": ORDINALS[number - 1], "adverb": ORDINALS[number - 1], "cardinal": CARDINALS[number - 1],
+            "number": number}  # fmt: skip
+
+
+def alias(wording: Wording, theme: str) -> str:
+    """What people of a voice call a theme."""
+    return str(wording.debate["aliases"].get(theme, ""))
+
+
 def segment(text: str, *, rng: Random) -> tuple[str, ...]:
     """Split a long answer into turns of whole sentences, of at most about 95 to 140 words each."""
     turns: list[list[str]] = [[]]
     limit = rng.randint(95, 140)
-    for sentence in _SENTENCE_BREAK.split(text):
+    for sentence in re.split(r"(?<=[.?!])\s+", text):
         words = sum(len(part.split()) for part in turns[-1]) + len(sentence.split())
         if turns[-1] and words > limit:
             turns.append([])

@@ -1,7 +1,6 @@
 """Agents' runs with questions: goals of several worlds, woven into memories of any length, in several formats.
 
-A goal is left and taken up again where no call waits for its result. Evidence is exact, for the worlds made both. All
-is drawn from the seed.
+A goal is left and taken up again where no call waits for its result. All is drawn from the seed.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ import hashlib
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stitch.bench.generate.run_worlds import WORLDS, Event, Goal, Note, State
+from stitch.bench.generate.run_worlds import WORLDS, Ask, Event, Goal, State
 from stitch.errors import InputError
 
 FORMATS = ("calls", "json", "text")
@@ -27,20 +26,15 @@ _SYSTEM = "You are an assistant that works with tools. Say briefly what you do, 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What to generate.
-
-    Attributes:
-        steps: About how many steps a memory has; the last goal is finished.
-        memories: How many there are.
-        formats: How calls and results are written; each goal draws one of them.
-        woven: How many goals are under way at the same time; 1 for one after the other.
-        seed: Another gives other runs.
-    """
+    """What to generate."""
 
     steps: int = 500
+    """About how many steps a memory has; the last goal is finished."""
     memories: int = 1
     formats: Sequence[str] = FORMATS
+    """How calls and results are written; each goal draws one."""
     woven: int = 3
+    """How many goals are under way at the same time."""
     seed: int = 0
 
 
@@ -75,20 +69,17 @@ def write_runs(memories: Sequence[Memory], folder: Path, *, settings: RunSetting
     if any((folder / name).exists() for name in ("trajectories.jsonl", "questions.jsonl")):
         raise InputError(f"{str(folder)!r} holds a data set already", hint="name another folder")
     folder.mkdir(parents=True, exist_ok=True)
-    lines = {
-        "trajectories": [memory.trajectory for memory in memories],
-        "questions": [question for memory in memories for question in memory.questions],
-    }
+    questions = [question for memory in memories for question in memory.questions]
     digest = hashlib.sha256()
-    for name, rows in lines.items():
+    for name, rows in (("trajectories", [memory.trajectory for memory in memories]), ("questions", questions)):
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         digest.update(text.encode())
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     figures = {
         "memories": len(memories),
         "steps": sum(len(memory.trajectory["steps"]) for memory in memories),
-        "questions": len(lines["questions"]),
-        "questions_by_type": dict(sorted(Counter(row["type"] for row in lines["questions"]).items())),
+        "questions": len(questions),
+        "questions_by_type": dict(sorted(Counter(row["type"] for row in questions).items())),
         "seed": settings.seed,
         "formats": list(settings.formats),
         "woven": settings.woven,
@@ -111,7 +102,13 @@ def _memory(name: str, settings: RunSettings, rng: random.Random) -> Memory:
         places[goal, number] = str(len(steps))
         gold = {"scope": [goals[goal].name], "event_types": [event.act]}
         steps.append({"id": places[goal, number], **_written(event, formats[goal], rng), "gold": gold})
-    questions = list(_questions(name, goals, state, places))
+    questions = [
+        {
+            "id": f"{name}-q{number}", "trajectory": name, "type": ability, "question": text, "answer": answer,
+            "evidence": [places[event] for event in evidence], **({"gold": {"scope": [scope]}} if scope else {}),
+        }
+        for number, (ability, text, answer, evidence, scope) in enumerate(_asked(goals, state))
+    ]  # fmt: skip
     return Memory({"id": name, "steps": steps}, questions)
 
 
@@ -134,10 +131,8 @@ def _woven(goals: Sequence[Goal], rng: random.Random, *, at_once: int) -> Iterat
 
 
 def _written(event: Event, form: str, rng: random.Random) -> dict[str, Any]:
-    if event.kind == "user":
-        return {"role": "user", "content": event.text}
-    if event.kind == "say":
-        return {"role": "assistant", "content": event.text}
+    if event.kind in ("user", "say"):
+        return {"role": "user" if event.kind == "user" else "assistant", "content": event.text}
     if form == "text":
         if event.kind == "result":
             return {"role": "environment", "content": event.text}
@@ -151,42 +146,25 @@ def _written(event: Event, form: str, rng: random.Random) -> dict[str, Any]:
             "tool_calls": [{"name": event.tool, "arguments": dict(event.arguments)}]}  # fmt: skip
 
 
-def _questions(
-    name: str, goals: Sequence[Goal], state: State, places: Mapping[tuple[int, int], str]
-) -> Iterator[dict[str, Any]]:
-    asked = [*_of_goals(goals), *_of_orders(goals, state), *_of_many(goals)]
-    for number, (ability, text, answer, evidence, scope) in enumerate(asked):
-        yield {
-            "id": f"{name}-q{number}", "trajectory": name, "type": ability, "question": text, "answer": answer,
-            "evidence": [places[event] for event in evidence], **({"gold": {"scope": [scope]}} if scope else {}),
-        }  # fmt: skip
-
-
 _Asked = tuple[str, str, str, list[tuple[int, int]], str]
 """Ability, question, answer, evidence as goals and numbers of events, and the goal where it is one."""
 
 
-def _of_goals(goals: Sequence[Goal]) -> Iterator[_Asked]:
+def _asked(goals: Sequence[Goal], state: State) -> Iterator[_Asked]:
+    """Questions about one goal, about orders that several may have changed (the last says it), and about many goals."""
+    many: dict[str, list[tuple[int, Ask]]] = {}
     for number, goal in enumerate(goals):
         for ask in goal.asks:
-            yield ask.ability, ask.text, ask.answer, [(number, event) for event in ask.evidence], goal.name
-
-
-def _of_orders(goals: Sequence[Goal], state: State) -> Iterator[_Asked]:
-    """How an order stands that several goals may have changed: the last says it."""
+            if ask.ability == "abstraction":
+                many.setdefault(ask.text, []).append((number, ask))
+            else:
+                yield ask.ability, ask.text, ask.answer, [(number, event) for event in ask.evidence], goal.name
     numbers = {goal.name: number for number, goal in enumerate(goals)}
     for order, known in state.orders.items():
         if "changed" in known:
             name, event = known["changed"]
             yield "state update", f"How does {order} stand at present?", known["status"], [(numbers[name], event)], name
-
-
-def _of_many(goals: Sequence[Goal]) -> Iterator[_Asked]:
-    noted: dict[str, list[tuple[int, Note]]] = {}
-    for number, goal in enumerate(goals):
-        for note in goal.notes:
-            noted.setdefault(note.about, []).append((number, note))
-    for about, found in noted.items():
+    for text, found in many.items():
         if 2 <= len(found) <= _MOST_EVIDENCE:
-            evidence = [(number, event) for number, note in found for event in note.evidence]
-            yield "abstraction", about, ", ".join(note.answer for _, note in found), evidence, ""
+            evidence = [(number, event) for number, ask in found for event in ask.evidence]
+            yield "abstraction", text, ", ".join(ask.answer for _, ask in found), evidence, ""

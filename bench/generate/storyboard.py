@@ -91,13 +91,8 @@ def plan_trip(world: TravelWorld, rng: Random, *, days: int, exchanges: int) -> 
     """Plan a trip: every slot of every day is filled in the end, days are left and resumed.
 
     A place comes back for other days and meals. Each attribute of a place is asked at most once on the whole trip, so
-    that an answer has one place to be found.
-
-    Args:
-        world: The places.
-        rng: Makes every choice.
-        days: How many days.
-        exchanges: How many operations of the user, changes of day included; at least two a slot.
+    that an answer has one place to be found. `exchanges` are operations of the user, changes of day included; at least
+    two a slot.
     """
     visits = max(2 * days, round(exchanges / OPERATIONS_PER_VISIT))
     size = max(2.0, (exchanges - visits) / (days * len(KIND_OF_SLOT)))
@@ -111,10 +106,8 @@ def plan_trip(world: TravelWorld, rng: Random, *, days: int, exchanges: int) -> 
     moment = 0
     for day, moves in _take_turns(rng, waiting, visits=visits):
         for slot, move in [("", _Move("SET_DAY", ())), *moves]:
-            operations += [
-                Operation(moment, role, move.action, move.objects, day, slot, move.asked)
-                for role in ("user", "travel_agent")
-            ]
+            said = Operation(moment, "user", move.action, move.objects, day, slot, move.asked)
+            operations += [said, said._replace(role="travel_agent")]
             moment += 1
     return Storyboard(tuple(operations))
 

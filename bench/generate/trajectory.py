@@ -1,20 +1,29 @@
-"""What is generated: turns, questions, trajectories; and how they are written in the release's own layout."""
+"""What is generated: turns, questions, trajectories; their figures, and the release's own layout."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from stitch.bench.generate.environment import DebateWorld, TravelWorld
 from stitch.bench.generate.refinement import Mention
-from stitch.bench.generate.storyboard import Storyboard
-from stitch.bench.generate.wordings import PLAIN, Wording
+from stitch.bench.generate.storyboard import Operation, Storyboard
+from stitch.bench.generate.wordings import PLAIN, PLAN, Wording
 from stitch.errors import InputError
+from stitch.retrieve.context.budget import PieceCounter
 
 TASKS = {"travel": "travel_planning", "debate": "debate"}
 ANSWER_TYPES = {"travel": "ANSWER_TYPE_FREEFORM", "debate": "ANSWER_TYPE_FREEFORM_DEBATE"}
+
+EXAMPLE: Mapping[str, Mapping[str, Any]] = PLAN["example"]
+"""The authors' published example, measured on its files; tokens by `pieces-1`, time stamps included.
+
+The share of implicit references is that of turns with objects that do not name all of them: the name of a place, the
+sentence of a contention, the citation of a piece of evidence.
+"""
 
 
 class Turn(NamedTuple):
@@ -62,7 +71,6 @@ class GeneratedTrajectory(NamedTuple):
     written: int = 0
     """How many operations are in the words of a writer, not of the templates."""
     wording: Wording = PLAIN
-    """How people talk in it."""
 
     def by_operation(self) -> dict[int, tuple[Turn, ...]]:
         """All turns, by the operation they say."""
@@ -117,25 +125,57 @@ def write_release(trajectories: Sequence[GeneratedTrajectory], folder: Path, *, 
         InputError: The folder holds a benchmark already, or cannot be written.
     """
     require_free(folder)
+    meta = [{"id": f"traj-{number}", "task": TASKS[it.domain]} for number, it in enumerate(trajectories)]
     try:
-        for number, trajectory in enumerate(trajectories):
+        for number, made in enumerate(trajectories):
             part = folder / f"traj-{number}"
             part.mkdir(parents=True, exist_ok=True)
-            _write_lines(part / "turns.jsonl", (turn_record(trajectory, turn) for turn in trajectory.turns))
-            questions = (question_record(trajectory, question) for question in trajectory.questions)
-            _write_lines(part / "questions.jsonl", questions)
-        meta = [{"id": f"traj-{number}", "task": TASKS[it.domain]} for number, it in enumerate(trajectories)]
-        _write(folder / "generation.json", json.dumps(manifest, indent=2) + "\n")
-        _write(folder / "benchmark_meta.json", json.dumps(meta, indent=2) + "\n")  # last: it says that all is there
+            turns = [turn_record(made, turn) for turn in made.turns]
+            questions = [question_record(made, question) for question in made.questions]
+            for name, records in (("turns", turns), ("questions", questions)):
+                lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+                (part / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        # The meta file last: it says that all is there.
+        for name, told in (("generation", manifest), ("benchmark_meta", meta)):
+            (folder / f"{name}.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"cannot write {str(folder)!r}: {error.strerror}", hint="choose a folder with --out"
         ) from error
 
 
-def _write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    _write(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+def statistics(trajectory: GeneratedTrajectory) -> dict[str, Any]:
+    """Turns, tokens, questions and how things are referred to, under the keys of `EXAMPLE`."""
+    counter = PieceCounter()
+    tokens = [counter.count(turn.content) for turn in trajectory.turns]
+    days, operations = trajectory.storyboard.days(), trajectory.storyboard.operations
+    types = Counter(question.type for question in trajectory.questions)
+    return {
+        "turns": len(trajectory.turns),
+        "tokens": sum(tokens),
+        "questions": len(trajectory.questions),
+        "questions_by_type": {f"type_{number}": types[f"type_{number}"] for number in range(1, 5)},
+        "operations": len({op.moment for op in operations}),
+        "turns_per_day": round(len(trajectory.turns) / days, 1) if days else None,
+        "visits": sum(op.action == "SET_DAY" and op.role == "user" for op in operations) if days else None,
+        "tokens_per_turn": round(sum(tokens) / len(tokens), 1),
+        "longest_turn_tokens": max(tokens),
+        "implicit_reference_share": implicit_reference_share(trajectory),
+    }
 
 
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+def implicit_reference_share(trajectory: GeneratedTrajectory) -> float:
+    """The share of turns about some object that do not name all of their objects; 0 if there are none."""
+    operations = trajectory.storyboard.operations
+    about = [(operations[turn.operation], turn.text) for turn in trajectory.turns if operations[turn.operation].objects]
+    implicit = sum(not all(name in text for name in _names(trajectory.world, op)) for op, text in about)
+    return round(implicit / len(about), 3) if about else 0.0
+
+
+def _names(world: TravelWorld | DebateWorld, op: Operation) -> list[str]:
+    if isinstance(world, TravelWorld):
+        return list(op.objects)
+    return [
+        world.contentions[name].statement if name in world.contentions else world.evidence[name].citation
+        for name in op.objects
+    ]
