@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def _total(figures: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _table(made: dict[str, Any], example: dict[str, Any]) -> list[str]:
+def _table(made: Mapping[str, Any], example: Mapping[str, Any]) -> list[str]:
     rows = [("", "this one", "authors' example"), *((name, _cell(made[name]), _cell(example[name])) for name in made)]
     return [f"{name.replace('_', ' '):26}{first:>22}{second:>22}" for name, first, second in rows]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,18 +21,12 @@ from stitch.errors import BudgetSpentError, InputError
 if TYPE_CHECKING:
     from stitch.label.model.compiled import Scores
     from stitch.pipelines.optimize.compiling import Compilation
-    from stitch.pipelines.optimize.estimates import OptimizingEstimate
     from stitch.pipelines.optimize.tasks import Task
 
 _NAMES = ("bootstrap", "mipro", "gepa", "simba")
 
 NOT_ADOPTED = 1
 """The exit status when what was compiled is worse and was not kept."""
-
-
-class _Choice(NamedTuple):
-    target: str
-    optimizer: str
 
 
 @click.command()
@@ -91,7 +85,9 @@ def command(
       stitch optimize windowed --train star.jsonl.gz --optimizer gepa --model openai/gpt-5-mini --out window.json
       stitch ingest trip.jsonl --memory trip.memory --labels model --model openai/gpt-5-mini --program window.json
     """
-    choice = _check(target, optimizer)
+    for what, name, known in (("target", target, TARGETS), ("optimizer", optimizer, _NAMES)):
+        if name not in known:
+            raise InputError(f"there is no {what} {name!r}", hint=f"name one of {', '.join(known)}")
     if optimizer == "bootstrap":
         refuse_idle("reflection_model", reason="bootstrap proposes no instructions", hint="name another --optimizer")
     file = out or Path(f"{target}.program.json")
@@ -116,8 +112,13 @@ def command(
         task, parts = open_task(target, train, valid=valid, tenant=tenant, seed=seed, stack=stack)
         lessons, held_back = take(parts.train, limit, seed=seed), take(parts.held_back, limit, seed=seed)
         cost = estimate(task, lessons, held_back=held_back, optimizer=optimizer)
+        if dry_run and as_json:
+            print_json(cost.model_dump())
+        elif dry_run:
+            click.echo(f"{cost.target} by {cost.optimizer}: about {cost.model_calls} calls of the model and"
+                       f" {cost.model_tokens} tokens to learn from {cost.train_examples} examples and to judge on"
+                       f" {cost.held_back_examples}")  # fmt: skip
         if dry_run:
-            _print_estimate(cost, as_json=as_json)
             return
         try:
             with progress_drawn():
@@ -134,104 +135,71 @@ def command(
             again = "the same command goes on" if log else "nothing was kept, and the same command begins anew"
             click.echo(f"stitch: interrupted; {again}", err=True)
             context.exit(status_of(ended))
-    if not _finish(made, task, choice, file=file, as_json=as_json):
+    if not _finish(made, task, file=file, as_json=as_json):
         context.exit(NOT_ADOPTED)
 
 
-def _finish(made: Compilation, task: Task, choice: _Choice, *, file: Path, as_json: bool) -> bool:
+def _finish(made: Compilation, task: Task, *, file: Path, as_json: bool) -> bool:
     """Write and report what came of it; False if it is not to be used."""
     from stitch.label.model.compiled import write_compiled
 
-    written = _kept_in(file, made)
+    written: Path | None = file
+    if not made.changed:
+        written = None
+    elif not made.adopted:  # what is worse is kept aside
+        names = (f"{file.stem}.rejected{n or ''}{file.suffix}" for n in range(1000))
+        written = next((aside for name in names if not (aside := file.with_name(name)).exists()), None)
     if written is not None:
         write_compiled(written, made.compiled, plain=task.program())
-    _report(made, choice, written if made.adopted else None, as_json=as_json)
+    _report(made, task.target, written if made.adopted else None, as_json=as_json)
     if not made.changed or not made.adopted:
         click.echo(_why_not(made, written), err=True)
         return False
     if not made.decision.told:
         few = (
-            f"{_judged_by(made)} examples held back are too few to decide"
+            f"{made.compiled.provenance.held_back_examples} examples held back are too few to decide"
             if made.decision.too_few
-            else ("the examples held back cannot tell it from what it replaces")
+            else "the examples held back cannot tell it from what it replaces"
         )
         click.echo(f"stitch: {few} (p = {made.decision.p:.3f}); give more with --valid or --limit", err=True)
     return True
 
 
-def _judged_by(made: Compilation) -> int:
-    """By how many examples it was judged."""
-    return made.compiled.provenance.held_back_examples
-
-
-def _kept_in(file: Path, made: Compilation) -> Path | None:
-    """Where what was made is written: one that is worse is kept aside; nowhere if nothing changed."""
-    if not made.changed:
-        return None
-    if made.adopted:
-        return file
-    names = (f"{file.stem}.rejected{n or ''}{file.suffix}" for n in range(1000))
-    return next((aside for name in names if not (aside := file.with_name(name)).exists()), None)
-
-
 def _why_not(made: Compilation, aside: Path | None) -> str:
+    advice = "\n  next: try another --optimizer or --seed, or give more examples with --train"
     if not made.changed:
-        return (
-            "stitch: nothing that was tried does better, so the prompts stay as they are, and no file was written\n"
-            "  next: try another --optimizer or --seed, or give more examples with --train"
-        )
+        nothing = "stitch: nothing that was tried does better, so the prompts stay as they are, and no file was written"
+        return nothing + advice
     why = (
         "does as well on the examples held back, but its longer prompts cost more than that"
         if made.cost_alone
         else "is worse on the examples held back"
     )
     kept = f", and is kept aside in {aside}" if aside is not None else ""
-    return (
-        f"stitch: the compiled program {why}, and was not kept{kept}\n"
-        "  next: try another --optimizer or --seed, or give more examples with --train"
-    )
+    return f"stitch: the compiled program {why}, and was not kept{kept}{advice}"
 
 
-def _check(target: str, optimizer: str) -> _Choice:
-    if target not in TARGETS:
-        raise InputError(f"there is no target {target!r}", hint=f"name one of {', '.join(TARGETS)}")
-    if optimizer not in _NAMES:
-        raise InputError(f"there is no optimizer {optimizer!r}", hint=f"name one of {', '.join(_NAMES)}")
-    return _Choice(target, optimizer)
-
-
-def _report(made: Compilation, choice: _Choice, file: Path | None, *, as_json: bool) -> None:
+def _report(made: Compilation, target: str, file: Path | None, *, as_json: bool) -> None:
     source = made.compiled.provenance
+    told = {
+        "target": target,
+        **source.model_dump(exclude={"dspy", "stitch", "data_sha256"}),
+        "adopted": made.adopted,
+        "changed": made.changed,
+        "cost_alone": made.cost_alone,
+        "too_few_to_decide": made.decision.too_few,
+        "out": None if file is None else str(file),
+        "recalled_calls": made.recalled_calls,
+    }
     if as_json:
-        print_json(
-            {
-                "target": choice.target,
-                "optimizer": choice.optimizer,
-                "model": source.model,
-                "seed": source.seed,
-                "train_examples": source.train_examples,
-                "held_back_examples": source.held_back_examples,
-                "before": made.before.model_dump(),
-                "after": made.after.model_dump(),
-                "adopted": made.adopted,
-                "changed": made.changed,
-                "cost_alone": made.cost_alone,
-                "p": made.decision.p,
-                "too_few_to_decide": made.decision.too_few,
-                "out": None if file is None else str(file),
-                "model_calls": source.model_calls,
-                "recalled_calls": made.recalled_calls,
-                "model_tokens": source.model_tokens,
-                "model_cost_usd": source.model_cost_usd,
-            }
-        )
+        print_json(told)
         return
     cost = "" if source.model_cost_usd is None else f", ${source.model_cost_usd:.4f}"
-    click.echo(f"{choice.target} by {choice.optimizer}: learned from {source.train_examples} examples,"
+    paid = f", {made.recalled_calls} of the calls paid for before" if made.recalled_calls else ""
+    click.echo(f"{target} by {source.optimizer}: learned from {source.train_examples} examples,"
                f" judged on {source.held_back_examples} others")  # fmt: skip
     click.echo(f"before: {_scores(made.before)}")
     click.echo(f"after:  {_scores(made.after)}")
-    paid = f", {made.recalled_calls} of the calls paid for before" if made.recalled_calls else ""
     click.echo(f"model:  {source.model_calls} calls, {source.model_tokens} tokens{cost}{paid}")
     if file is not None:
         click.echo(f"kept in {file}; use it with --program {file}")
@@ -240,13 +208,3 @@ def _report(made: Compilation, choice: _Choice, file: Path | None, *, as_json: b
 def _scores(scores: Scores) -> str:
     parts = ", ".join(f"{name} {value:.3f}" for name, value in scores.parts.items())
     return f"{scores.score:.3f} ({parts}), {scores.prompt_tokens} tokens of prompt"
-
-
-def _print_estimate(cost: OptimizingEstimate, *, as_json: bool) -> None:
-    if as_json:
-        print_json(cost.model_dump())
-        return
-    click.echo(
-        f"{cost.target} by {cost.optimizer}: about {cost.model_calls} calls of the model and {cost.model_tokens} tokens"
-        f" to learn from {cost.train_examples} examples and to judge on {cost.held_back_examples}"
-    )

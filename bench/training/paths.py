@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from stitch.bench.trees.outcomes import Outcome
 from stitch.bench.trees.sets import Request, TreeSet
@@ -28,14 +28,6 @@ _NODES_WEIGHT = 0.8
 _MOST_NAMED = 5
 
 
-class Told(NamedTuple):
-    """What the model made of a request."""
-
-    kinds: tuple[str, ...]
-    queries: tuple[str, ...]
-    question: str
-
-
 class PathTask:
     """Understanding requests about trees as a task for optimizers: what they want, and which nodes they mean.
 
@@ -56,39 +48,37 @@ class PathTask:
         """The prompts about trees."""
         return TreeProgram()
 
-    def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> Told | None:
-        """Understand a request; None if the reply cannot be used."""
-        request: Request = lesson.given
+    def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> Any:
+        """The reply to a request; None if it cannot be used."""
+        words = quoted({"request": lesson.given.words})
         try:
-            said = model.run(
-                program.route, purpose=Purpose("route"), request=quoted({"request": request.words}), turns="",
-                **self._inputs[lesson.group],
-            )  # fmt: skip
+            return model.run(
+                program.route, purpose=Purpose("route"), request=words, turns="", **self._inputs[lesson.group]
+            )
         except ReplyError:
             return None
-        return Told(tuple(each.kind for each in said.tasks), tuple(each.query for each in said.tasks), said.question)
 
     def mark(self, lesson: Lesson, outcome: Any) -> Marks:
         """Ask the queries, and compare what they find with gold."""
         request: Request = lesson.gold
+        nothing = {"nodes": 0.0, "kind": 0.0}
         if outcome is None:
-            return Marks(0.0, {"nodes": 0.0, "kind": 0.0}, "The reply could not be used: it has to give tasks.")
-        told: Told = outcome
-        if not told.queries:
-            return Marks(0.0, {"nodes": 0.0, "kind": 0.0}, f"It gave no task, and asked {told.question[:200]!r}.")
+            return Marks(0.0, nothing, "The reply could not be used: it has to give tasks.")
+        if not outcome.tasks:
+            return Marks(0.0, nothing, f"It gave no task, and asked {outcome.question[:200]!r}.")
         found: set[str] = set()
         remarks = []
-        for query in told.queries:
+        for task in outcome.tasks:
             try:
-                found |= set(self._asked(query, lesson.group))
+                found |= set(self._asked(task.query, lesson.group))
             except InputError as error:
-                remarks.append(f"{query[:200]!r} cannot be asked: {error.message}")
-        nodes = Outcome(request, frozenset(found), 0.0)
-        kind = float(_kind(request) in told.kinds)
+                remarks.append(f"{task.query[:200]!r} cannot be asked: {error.message}")
+        nodes, wanted, kinds = Outcome(request, frozenset(found), 0.0), _kind(request), [t.kind for t in outcome.tasks]
+        kind = float(wanted in kinds)
         if nodes.f1 < 1.0:
             remarks.append(_compared(request, found))
         if not kind:
-            remarks.append(f"It is of the kind {_kind(request)!r}, not {told.kinds[0]!r}.")
+            remarks.append(f"It is of the kind {wanted!r}, not {kinds[0]!r}.")
         score = _NODES_WEIGHT * nodes.f1 + (1 - _NODES_WEIGHT) * kind
         return Marks(score, {"nodes": nodes.f1, "kind": kind}, " ".join(remarks))
 
@@ -122,11 +112,6 @@ def path_lessons(domain: TreeSet) -> Iterator[Lesson]:
     """Yield a lesson for each request of a domain."""
     content = hashlib.sha256("\0".join(node.id + str(sorted(node.fields.items())) for node in domain.tree).encode())
     for request in domain.requests:
-        yield Lesson(
-            key=hashlib.sha256(f"{content.hexdigest()}\0{request.words}".encode()).hexdigest(),
-            group=domain.name,
-            given=request,
-            gold=request,
-            shown=shorten(request.words, limit=400),
-            wanted=f"{_kind(request)} {request.paths[0]}",
-        )
+        key = hashlib.sha256(f"{content.hexdigest()}\0{request.words}".encode()).hexdigest()
+        wanted = f"{_kind(request)} {request.paths[0]}"
+        yield Lesson(key, domain.name, request, request, shorten(request.words, limit=400), wanted)

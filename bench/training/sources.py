@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from stitch.bench.data.came import load_came
 from stitch.bench.data.files import digest_of
 from stitch.bench.data.records import read_trajectories
 from stitch.bench.data.sets import load_labels, load_questions
 from stitch.bench.data.types import DataSet, LabeledSet
-from stitch.core import Embedder, LabelKind, Trajectory
+from stitch.core import LabelKind, Trajectory
 from stitch.errors import InputError
 from stitch.pipelines.optimize.splitting import Parts, check_apart, hold_back
 from stitch.pipelines.optimize.tasks import Lesson, Task
@@ -19,8 +21,8 @@ from stitch.pipelines.optimize.tasks import Lesson, Task
 TARGETS = ("windowed", "stepwise", "filter", "answerer", "path", "statements")
 """What can be optimized."""
 
-_ENDINGS = (".jsonl.gz", ".jsonl")
 _JOURNAL = "journal.sqlite"
+_Data = TypeVar("_Data")
 
 
 def open_task(
@@ -39,90 +41,70 @@ def open_task(
     Raises:
         InputError: The data cannot be read, or say nothing about the target.
     """
+    paths = [path for path in (train, valid) if path is not None]
     if target in ("windowed", "stepwise"):
-        return _label_task(target, train, valid=valid, tenant=tenant, seed=seed)
-    if target == "path":
-        return _path_task(train, valid=valid, seed=seed)
-    return _question_task(target, train, valid=valid, seed=seed, stack=stack)
-
-
-def _label_task(target: str, train: Path, *, valid: Path | None, tenant: str | None, seed: int) -> tuple[Task, Parts]:
-    from stitch.bench.training.labels import LabelTask
-
-    embedder: Embedder | None = None
-    if target == "stepwise":
+        from stitch.bench.training.labels import LabelTask
         from stitch.embed import StaticEmbedder
 
-        embedder = StaticEmbedder()
-    sides = [list(_label_lessons(path, tenant=tenant)) for path in (train, valid) if path is not None]
-    parts = _parts(sides, seed=seed)
-    return LabelTask([*parts.train, *parts.held_back], embedder=embedder), parts
+        parts = _parts(paths, paths, lambda path: _label_lessons(path, tenant=tenant), seed=seed)
+        embedder = StaticEmbedder() if target == "stepwise" else None
+        return LabelTask([*parts.train, *parts.held_back], embedder=embedder), parts
+    if target == "path":
+        from stitch.bench.training.paths import PathTask, path_lessons
+        from stitch.bench.trees.sets import load_tree_set
+
+        domains = [load_tree_set(path) for path in paths]
+        refusal = "no requests in {}", "--train names the folder of a tree with requests"
+        return PathTask(domains), _parts(paths, domains, path_lessons, seed=seed, refusal=refusal)
+    return _question_task(target, paths, seed=seed, stack=stack)
 
 
-def _question_task(target: str, train: Path, *, valid: Path | None, seed: int, stack: ExitStack) -> tuple[Task, Parts]:
-    from stitch.bench.training.answers import AnswerTask, answer_lessons
-    from stitch.bench.training.asked import asked_memory
-    from stitch.bench.training.filters import FilterTask, filter_lessons
-    from stitch.bench.training.statements import StatementTask, statement_lessons
+def _question_task(target: str, paths: list[Path], *, seed: int, stack: ExitStack) -> tuple[Task, Parts]:
+    from stitch.bench.training import questions, statements
     from stitch.embed import StaticEmbedder
 
-    data = [_questions(path, target) for path in (train, valid) if path is not None]
-    memory = stack.enter_context(asked_memory(_joined(data)))
+    data = [_questions(path, target) for path in paths]
+    memory = stack.enter_context(questions.asked_memory(_joined(data)))
     lessons_of: Callable[[DataSet], Iterator[Lesson]] = {
-        "filter": lambda each: filter_lessons(each, memory),
-        "answerer": answer_lessons,
-        "statements": lambda each: statement_lessons(each, memory),
+        "filter": lambda each: questions.filter_lessons(each, memory),
+        "answerer": questions.answer_lessons,
+        "statements": lambda each: statements.statement_lessons(each, memory),
     }[target]
-    sides = [list(lessons_of(each)) for each in data]
     needs = "has the answer to a question" if target == "answerer" else "names the evidence of a question"
-    for side, path in zip(sides, (train, valid), strict=False):
-        if not side:
-            raise InputError(
-                f"nothing in {str(path)!r} {needs}", hint="`stitch generate came --out DIR` makes such data"
-            )
-    parts = _parts(sides, seed=seed)
-    if target == "statements":
-        return StatementTask(memory, embedder=StaticEmbedder()), parts
-    return (
-        FilterTask(memory) if target == "filter" else AnswerTask([*parts.train, *parts.held_back], memory=memory)
-    ), parts
+    refusal = f"nothing in {{}} {needs}", "`stitch generate came --out DIR` makes such data"
+    parts = _parts(paths, data, lessons_of, seed=seed, refusal=refusal)
+    tasks: dict[str, Callable[[], Task]] = {
+        "filter": lambda: questions.FilterTask(memory),
+        "answerer": lambda: questions.AnswerTask([*parts.train, *parts.held_back], memory=memory),
+        "statements": lambda: statements.StatementTask(memory, embedder=StaticEmbedder()),
+    }
+    return tasks[target](), parts
 
 
-def _path_task(train: Path, *, valid: Path | None, seed: int) -> tuple[Task, Parts]:
-    from stitch.bench.training.paths import PathTask, path_lessons
-    from stitch.bench.trees.sets import load_tree_set
-
-    domains = [load_tree_set(path) for path in (train, valid) if path is not None]
-    sides = [list(path_lessons(domain)) for domain in domains]
-    for side, path in zip(sides, (train, valid), strict=False):
-        if not side:
-            raise InputError(f"no requests in {str(path)!r}", hint="--train names the folder of a tree with requests")
-    return PathTask(domains), _parts(sides, seed=seed)
-
-
-def _parts(sides: Sequence[list[Lesson]], *, seed: int) -> Parts:
+def _parts(
+    paths: list[Path], data: list[_Data], lessons_of: Callable[[_Data], Iterable[Lesson]], *, seed: int,
+    refusal: tuple[str, str] | None = None,
+) -> Parts:  # fmt: skip
+    """The lessons of one or two sides; a side without any is refused, if words for that are given."""
+    sides = [list(lessons_of(each)) for each in data]
+    for side, path in zip(sides, paths, strict=True):
+        if refusal and not side:
+            raise InputError(refusal[0].format(repr(str(path))), hint=refusal[1])
     if len(sides) == 1:
         return hold_back(sides[0], seed=seed)
-    train, held_back = sides
-    check_apart(train, held_back)
-    return Parts(train, held_back)
+    check_apart(*sides)
+    return Parts(*sides)
 
 
 def _label_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
-    from stitch.bench.training.labels import lessons_of
-
-    if (path / _JOURNAL).is_file():
-        yield from _correction_lessons(path, tenant=tenant)
-        return
-    labeled = _labeled(path)
-    for trajectory in labeled.trajectories:
-        yield from lessons_of(trajectory, labeled.gold.get(trajectory.id, {}))
-
-
-def _correction_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
     from stitch.assemble import open_memory
-    from stitch.bench.training.labels import lessons_from_corrections
+    from stitch.bench.training.labels import lessons_from_corrections, lessons_of
 
+    if not (path / _JOURNAL).is_file():
+        labeled = _labeled(path)
+        for trajectory in labeled.trajectories:
+            yield from lessons_of(trajectory, labeled.gold.get(trajectory.id, {}))
+        return
     with open_memory(path, tenant=tenant, must_exist=True, labels="local", filter="local") as memory:
         corrected: dict[str, dict[int, frozenset[LabelKind]]] = {}
         for each in memory.lifecycle.corrections():
@@ -133,10 +115,9 @@ def _correction_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
                 hint=f"`stitch correct STEP --trajectory ID --scope NAME --memory {path}` does",
             )
         for name, kinds in corrected.items():
-            entries = [entry for entry in memory.steps(name) if entry.labels is not None]
-            steps = tuple(entry.step for entry in entries)
-            labels = [entry.labels for entry in entries if entry.labels is not None]
-            yield from lessons_from_corrections(Trajectory(id=name, steps=steps), labels, corrected=kinds)
+            told = [(entry.step, entry.labels) for entry in memory.steps(name) if entry.labels is not None]
+            trajectory = Trajectory(id=name, steps=tuple(step for step, _ in told))
+            yield from lessons_from_corrections(trajectory, [labels for _, labels in told], corrected=kinds)
 
 
 def _labeled(path: Path) -> LabeledSet:
@@ -169,20 +150,18 @@ def _questions(path: Path, target: str) -> DataSet:
     return load_questions(path) if _trajectories(path) is not None else load_came(path)
 
 
-def _joined(data: Sequence[DataSet]) -> DataSet:
+def _joined(data: list[DataSet]) -> DataSet:
     """All trajectories to ask; those that both sides have are one."""
-    if len(data) == 1:
-        return data[0]
-    trajectories = {trajectory.id: trajectory for each in data for trajectory in each.trajectories}
-    for each in data:
-        for trajectory in each.trajectories:
-            if trajectories[trajectory.id].steps != trajectory.steps:
-                raise InputError(
-                    f"--train and --valid have different trajectories of one name, {trajectory.id!r}",
-                    hint="rename one of them",
-                )
-    return DataSet(data[0].name, tuple(trajectories.values()), (), data[0].digest)
+    trajectories: dict[str, Trajectory] = {}
+    for trajectory in (trajectory for each in data for trajectory in each.trajectories):
+        if trajectories.setdefault(trajectory.id, trajectory).steps != trajectory.steps:
+            raise InputError(
+                f"--train and --valid have different trajectories of one name, {trajectory.id!r}",
+                hint="rename one of them",
+            )
+    return replace(data[0], trajectories=tuple(trajectories.values()))
 
 
 def _trajectories(folder: Path) -> Path | None:
-    return next((file for ending in _ENDINGS if (file := folder / f"trajectories{ending}").is_file()), None)
+    files = (folder / f"trajectories{ending}" for ending in (".jsonl.gz", ".jsonl"))
+    return next((file for file in files if file.is_file()), None)

@@ -12,10 +12,8 @@ from stitch import ContextualIntent, IntentFilter, Step, Trajectory
 from stitch.bench.data.types import DataSet, GoldLabels, Question
 from stitch.bench.metrics.clusters import bcubed
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.training.answers import AnswerTask, Posed
-from stitch.bench.training.asked import asked_memory, question_keys
-from stitch.bench.training.filters import FilterTask, filter_lessons
 from stitch.bench.training.labels import LabelTask, Made, Right, lessons_of
+from stitch.bench.training.questions import AnswerTask, FilterTask, Posed, asked_memory, filter_lessons, question_keys
 from stitch.core import Selection
 from stitch.errors import InputError
 from stitch.pipelines.optimize.splitting import hold_back, take
