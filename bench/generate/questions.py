@@ -77,7 +77,6 @@ class _Asker:
         """The questions about a debate."""
         world, asked = self._trajectory.world, self._asked
         assert isinstance(world, DebateWorld)
-        cited: dict[str, set[str]] = {}
         for side in ("pro", "con"):
             for number, (purpose, actions) in enumerate(PLAN["uses"].items(), start=1):
                 uses = self._citing(side=side, actions=actions)
@@ -92,10 +91,7 @@ class _Asker:
                 items = tuple(sorted(f"contention {world.contentions[op.target].number}" for op in given_up))
                 text, turns = asked["conceded"].format(side=side), self._first_turns(given_up)
                 yield Question(f"D1-{side}", "type_1", text, items, _as_list(items), turns)
-            cited[side] = {name for op in self._citing(side=side) for name in op.cited}
-        shared = cited["pro"] & cited["con"]
-        uses = [op for op in self._citing() if shared.intersection(op.cited)]
-        yield from self._evidence("D4-both", "type_4", asked["shared"], uses)
+        yield from self._evidence("D4-both", "type_4", asked["shared"], self._citing_what_both_cite())
 
     def _citing(
         self, *, side: str = "", actions: tuple[str, ...] = ("attack", "defend"), target: str = ""
@@ -105,6 +101,10 @@ class _Asker:
             for op in self._operations
             if op.action in actions and op.cited and op.role.startswith(side) and target in ("", op.target)
         ]
+
+    def _citing_what_both_cite(self) -> list[Operation]:
+        pro, con = ({name for op in self._citing(side=side) for name in op.cited} for side in ("pro", "con"))
+        return [op for op in self._citing() if not pro.isdisjoint(con.intersection(op.cited))]
 
     def _evidence(self, name: str, kind: str, text: str, uses: list[Operation], **words: Any) -> Iterator[Question]:
         world = self._trajectory.world

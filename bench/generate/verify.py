@@ -68,8 +68,17 @@ def _check_travel(world: TravelWorld, op: Operation, said: Refined, *, scene: Sc
         _require(op.objects[0] in text, op, "does not name what it proposes")
         rest = text.replace(op.objects[0], "")  # a name may sound like a purpose
         _require(bool(_CUES[op.slot].search(rest)), op, "does not say what it is for")
-    values = [world.place(name).value(wish) for name in op.objects for wish in op.asked]
-    if by_user:
+    _check_values(world, op, said, plain=plain)
+    for mention in said.mentions if by_user else ():
+        _require(mention.text.lower() in text.lower(), op, f"lacks {mention.text!r}")
+        if mention.object not in mention.text:
+            _require(resolve(mention.text, op, scene) == mention.object, op, f"is misled by {mention.text!r}")
+
+
+def _check_values(world: TravelWorld, op: Operation, said: Refined, *, plain: bool) -> None:
+    """Check that a text asks for or states the values that it should, and mentions its objects."""
+    text, values = said.text, [world.place(name).value(wish) for name in op.objects for wish in op.asked]
+    if op.role == "user":
         asking = not plain or all(_CUES[wish].search(text) for wish in op.asked)
         _require(asking, op, "does not ask for what it should")
     else:
@@ -77,10 +86,6 @@ def _check_travel(world: TravelWorld, op: Operation, said: Refined, *, scene: Sc
     told = set(re.findall(r"\$\d+\.\d\d", text)) - set(values)
     _require(not told, op, f"states {', '.join(sorted(told))}, which was not asked for")
     _require([mention.object for mention in said.mentions] == list(op.objects), op, "does not mention its objects")
-    for mention in said.mentions if by_user else ():
-        _require(mention.text.lower() in text.lower(), op, f"lacks {mention.text!r}")
-        if mention.object not in mention.text:
-            _require(resolve(mention.text, op, scene) == mention.object, op, f"is misled by {mention.text!r}")
 
 
 def _days(text: str) -> list[int]:
@@ -107,6 +112,11 @@ def resolve(expression: str, operation: Operation, scene: Scene) -> str | None:
         return None
     if described:
         return described[0] if len(described) == 1 else None
+    return _pointed_at(expression, scene)
+
+
+def _pointed_at(expression: str, scene: Scene) -> str | None:
+    """The name that an expression without description finds in a scene, by what is left, counted, chosen or near."""
     place = _counted(expression)
     found: Sequence[str] = ()
     if re.search(r"\bother\b", expression):

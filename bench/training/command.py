@@ -21,6 +21,7 @@ from stitch.errors import BudgetSpentError, InputError
 if TYPE_CHECKING:
     from stitch.label.model.compiled import Scores
     from stitch.pipelines.optimize.compiling import Compilation
+    from stitch.pipelines.optimize.estimates import OptimizingEstimate
     from stitch.pipelines.optimize.tasks import Task
 
 _NAMES = ("bootstrap", "mipro", "gepa", "simba")
@@ -85,16 +86,8 @@ def command(
       stitch optimize windowed --train star.jsonl.gz --optimizer gepa --model openai/gpt-5-mini --out window.json
       stitch ingest trip.jsonl --memory trip.memory --labels model --model openai/gpt-5-mini --program window.json
     """
-    for what, name, known in (("target", target, TARGETS), ("optimizer", optimizer, _NAMES)):
-        if name not in known:
-            raise InputError(f"there is no {what} {name!r}", hint=f"name one of {', '.join(known)}")
-    if optimizer == "bootstrap":
-        refuse_idle("reflection_model", reason="bootstrap proposes no instructions", hint="name another --optimizer")
     file = out or Path(f"{target}.program.json")
-    if file.exists() and not dry_run:
-        raise InputError(f"the file {str(file)!r} is there already", hint="name another with --out")
-    if not file.parent.is_dir():
-        raise InputError(f"there is no folder {str(file.parent)!r}", hint="make it, or name another file with --out")
+    _check(target, optimizer, file=file, writes=not dry_run)
 
     from stitch.parts import model_for
     from stitch.pipelines.optimize.compiling import compile_program
@@ -112,13 +105,8 @@ def command(
         task, parts = open_task(target, train, valid=valid, tenant=tenant, seed=seed, stack=stack)
         lessons, held_back = take(parts.train, limit, seed=seed), take(parts.held_back, limit, seed=seed)
         cost = estimate(task, lessons, held_back=held_back, optimizer=optimizer)
-        if dry_run and as_json:
-            print_json(cost.model_dump())
-        elif dry_run:
-            click.echo(f"{cost.target} by {cost.optimizer}: about {cost.model_calls} calls of the model and"
-                       f" {cost.model_tokens} tokens to learn from {cost.train_examples} examples and to judge on"
-                       f" {cost.held_back_examples}")  # fmt: skip
         if dry_run:
+            _print_estimate(cost, as_json=as_json)
             return
         try:
             with progress_drawn():
@@ -137,6 +125,28 @@ def command(
             context.exit(status_of(ended))
     if not _finish(made, task, file=file, as_json=as_json):
         context.exit(NOT_ADOPTED)
+
+
+def _check(target: str, optimizer: str, *, file: Path, writes: bool) -> None:
+    for what, name, known in (("target", target, TARGETS), ("optimizer", optimizer, _NAMES)):
+        if name not in known:
+            raise InputError(f"there is no {what} {name!r}", hint=f"name one of {', '.join(known)}")
+    if optimizer == "bootstrap":
+        refuse_idle("reflection_model", reason="bootstrap proposes no instructions", hint="name another --optimizer")
+    if writes and file.exists():
+        raise InputError(f"the file {str(file)!r} is there already", hint="name another with --out")
+    if not file.parent.is_dir():
+        raise InputError(f"there is no folder {str(file.parent)!r}", hint="make it, or name another file with --out")
+
+
+def _print_estimate(cost: OptimizingEstimate, *, as_json: bool) -> None:
+    if as_json:
+        print_json(cost.model_dump())
+        return
+    click.echo(
+        f"{cost.target} by {cost.optimizer}: about {cost.model_calls} calls of the model and {cost.model_tokens} tokens"
+        f" to learn from {cost.train_examples} examples and to judge on {cost.held_back_examples}"
+    )
 
 
 def _finish(made: Compilation, task: Task, *, file: Path, as_json: bool) -> bool:

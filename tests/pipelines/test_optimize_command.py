@@ -50,7 +50,7 @@ def test_optimizing_over_http_and_using_what_came_of_it(run, provider, labeled, 
     assert done["model_calls"] == len(provider.requests)
     assert done["model_tokens"] > 0
     assert (done["out"], done["model_cost_usd"]) == ("p.json", None)
-    assert json.loads(Path("p.json").read_text())["provenance"]["optimizer"] == "gepa"
+    assert json.loads(Path("p.json").read_text())["metadata"]["stitch"]["provenance"]["optimizer"] == "gepa"
 
     write_lines(tmp_path / "trip.jsonl", [{key: row[key] for key in ("role", "content")} for row in days(30)["steps"]])
     code, out, _ = run("ingest", "trip.jsonl", "--memory", "m", "--labels", "model", *server, "--program", "p.json")
