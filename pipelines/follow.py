@@ -62,12 +62,7 @@ def drain(source: StepSource) -> Iterator[SourcedStep | Rejection | None]:
 def follow_sources(
     sources: Sequence[StepSource], *, wait: Callable[[float], None] = time.sleep
 ) -> Iterator[SourcedStep | Rejection | None]:
-    """Yield what comes from sources, as `drain` does, again and again; never ends by itself.
-
-    Args:
-        sources: They are closed in the end.
-        wait: Waits so many seconds when there is nothing more just now; whatever it raises ends the reading.
-    """
+    """Yield what comes from sources, as `drain` does, again and again, until `wait` raises; then they are closed."""
     try:
         while True:
             for source in sources:
@@ -83,11 +78,7 @@ def followed_sources(
 ) -> list[StepSource]:
     """The sources of files and folders that grow; says of each file that is not there yet that it is waited for.
 
-    Args:
-        paths: Files, which need not be there yet, and folders, in which new files may appear.
-        positions: Say where an earlier process stopped, and are told how far this one has come.
-        names: The trajectories of files.
-        trajectory: The trajectory of steps that name none; that of the file by default.
+    Steps that name no trajectory are of the given one, or of that of their file.
 
     Raises:
         InputError: One of them cannot be followed.
@@ -114,13 +105,7 @@ def followed_sources(
 def read_input(
     paths: Sequence[str], *, follow: bool, memory: Memory, trajectory: str | None
 ) -> Iterator[SourcedStep | Rejection | None]:
-    """Yield the steps of files, folders and standard input, as `drain` does.
-
-    Args:
-        paths: Files, folders, and `-`.
-        follow: Go on with what is appended to them; never ends by itself.
-        memory: Knows how far they were read, and the trajectories of files.
-        trajectory: The trajectory of steps that name none; that of the file by default.
+    """Yield the steps of files, folders and standard input (`-`), as `drain` does, from where the memory has them.
 
     Raises:
         InputError: One of them cannot be read, and it is the only one; or it cannot be followed.

@@ -197,16 +197,10 @@ def ingest(
 ) -> IngestReport:
     """Store what a source yields; return what became of it.
 
-    Args:
-        memory: Where to.
-        items: What a source yields; None where nothing more has come just now, so that what came is stored.
-        on_rejection: Is called with all that is rejected, by the source or by the memory.
-        on_progress: Is called with the number of steps that were just taken in.
-        batch_steps: How many steps of a trajectory are stored at a time. With 1, no step waits for another.
-        on_vectors: Is called in the end with the number of steps whose vectors follow, if any do; then these are made.
-        workers: How many trajectories are worked on side by side, which pays where a model is waited for.
-        again: Whether steps that were erased are taken in again.
-        report: Is filled in as the work goes on, for who is interrupted; a new one by default.
+    A None among the items says that nothing more has come just now, so that what came is stored. `on_progress` is told
+    the number of steps just taken in, `on_vectors` in the end that of steps whose vectors are made then. With 1 for
+    `batch_steps` no step waits for another; `workers` trajectories are worked on side by side, which pays where a model
+    is waited for. A given report is filled in as the work goes on, for who is interrupted.
     """
     intake = Intake(memory, again=again, report=report, on_rejection=on_rejection, on_progress=on_progress)
     at_once = workers == 1 or batch_steps == 1
@@ -284,11 +278,7 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
 
 
 class _Reading:
-    """How far it is: steps, and lines of all where these can be counted.
-
-    Args:
-        lines: How many lines each file has.
-    """
+    """Progress in steps, and in lines of all where these can be counted."""
 
     def __init__(self, lines: Mapping[str, int]) -> None:
         self._lines, self._progress = lines, Progress("0 steps", of=sum(lines.values()) or None)
@@ -318,7 +308,7 @@ def _lines_to_read(paths: Iterable[str]) -> dict[str, int]:
 
 
 def count_lines(paths: Iterable[str]) -> dict[str, int]:
-    """How many lines each file has; nothing if one of them is not read line by line: then no time can be told."""
+    """Number of lines of each file; nothing if one of them is not read line by line: then no time can be told."""
     found = dict[str, int]()
     for path in paths:
         if Path(path).suffix not in (".jsonl", ".ndjson"):

@@ -1,4 +1,4 @@
-"""What of an input is stored, and what became of it."""
+"""Storing of an input, and the report on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Batch = tuple[str, list[SourcedStep]]
 
 
 class IngestReport(BaseModel):
-    """What became of the input."""
+    """Counts of the steps of an input by what became of them."""
 
     trajectories: int = 0
     steps: int = 0
@@ -70,14 +70,9 @@ class IngestReport(BaseModel):
 
 
 class Intake:
-    """Stores the steps of an input, trajectory by trajectory, and counts what becomes of them.
+    """Stores the steps of an input, trajectory by trajectory, and counts in a report what becomes of them.
 
-    Args:
-        memory: Where to.
-        report: Is filled in as the work goes on; a new one by default.
-        again: Whether steps that were erased are taken in again.
-        on_rejection: Is called with all that is rejected.
-        on_progress: Is called with the number of steps that were just taken in.
+    With `again` steps that were erased are taken in again. `on_progress` is told the number of steps just taken in.
     """
 
     def __init__(
@@ -134,8 +129,7 @@ class Intake:
     def finish(self, *, on_vectors: Callable[[int], None] = lambda steps: None) -> IngestReport:
         """Count what became of the steps that a model was to label, now that none of them waits, and all labels.
 
-        Args:
-            on_vectors: Is called with the number of steps whose vectors follow, before these are waited for.
+        Steps whose vectors follow are counted to `on_vectors` before these are waited for.
         """
         following = self._memory.status().without_vectors if self._awaits_store or self._memory.uses_model else 0
         if following:

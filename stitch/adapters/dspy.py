@@ -44,14 +44,7 @@ class Recall(dspy.Module):
     of a program asks the same memory; one that is saved whole holds where the memory is, its tenant and its settings,
     but no keys, and opens it when it is loaded.
 
-    Args:
-        memory: What is asked.
-        trajectory: Ask for this one only.
-        k: How many steps come back at most.
-        budget_tokens: How many tokens `context` may have.
-        min_trust: `high` for the user's own words alone, `medium` for an agent's too.
-        min_relevance: Steps that bear on the query with less than this chance, from 0 to 1, do not come back.
-        min_share: Nor do steps with less than this share of the best one's score, from 0 to 1.
+    The options are those of `Memory.search`; `budget_tokens` bounds `context`.
     """
 
     def __init__(
@@ -139,10 +132,6 @@ class Recorder(BaseCallback):
 
     `with dspy.context(callbacks=[Recorder(memory, trajectory="run")]): program(...)`. Programs may run in several
     threads and in asyncio at once: the steps of each run have their own session. What was recalled is not stored again.
-
-    Args:
-        memory: Where steps go.
-        trajectory: Which one they are of.
     """
 
     def __init__(self, memory: Memory, *, trajectory: str) -> None:
@@ -200,13 +189,7 @@ class Recorder(BaseCallback):
 
 
 class Remembering(dspy.Module):
-    """A program that is recorded whenever it is called; else it is the same, and is saved and optimized as such.
-
-    Args:
-        program: What is called.
-        memory: Where its steps go.
-        trajectory: Which one they are of.
-    """
+    """A program that is recorded whenever it is called; else it is the same, and is saved and optimized as such."""
 
     def __init__(self, program: Any, memory: Memory, *, trajectory: str) -> None:
         super().__init__()

@@ -34,11 +34,7 @@ NOTES = "notes"
 class MemoryService(BaseMemoryService):
     """Keeps the sessions of each user of each application, apart from those of all others: each is a tenant.
 
-    A session that is added again is stored as far as it is new.
-
-    Args:
-        tenants: The memories of all.
-        k: How many steps a search gives at most.
+    A session that is added again is stored as far as it is new. A search gives at most `k` steps.
     """
 
     def __init__(self, tenants: Tenants, *, k: int = 10) -> None:

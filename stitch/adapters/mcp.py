@@ -159,12 +159,7 @@ def _plain(schema: Any) -> Any:
 
 
 def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[Any]:
-    """A server of the protocol.
-
-    Args:
-        memory_for: Gives the memory that a call may use.
-        trajectory: Where a step goes for which no other is named.
-    """
+    """A server of the protocol; steps for which no trajectory is named go to `trajectory`."""
     answers = Answers(lambda action: memory_for(action, _REQUEST.get()), trajectory=trajectory)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)

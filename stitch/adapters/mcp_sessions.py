@@ -35,12 +35,7 @@ class Sessions:
 
     A session of somebody else is answered as one that is not there. What a tool may do depends on who asks, not on the
     session; this keeps others from ending it, listening to it, and from filling the server with sessions of their own.
-
-    Args:
-        app: What answers; it ends sessions after `IDLE_S` itself.
-        caller_of: Tells who asks.
-        most: How many sessions one caller may have open.
-        clock: Tells the time in seconds.
+    The application that answers ends sessions after `IDLE_S` itself.
     """
 
     def __init__(

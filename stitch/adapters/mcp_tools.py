@@ -120,12 +120,7 @@ class Edited(BaseModel):
 
 
 class Answers:
-    """The tools, and the methods behind the resources.
-
-    Args:
-        memory_for: Gives the memory that a call may use, by what it does.
-        trajectory: Where a step goes for which no other is named.
-    """
+    """The tools, and the methods behind the resources; steps for which no trajectory is named go to `trajectory`."""
 
     def __init__(self, memory_for: Callable[[Action], Memory], *, trajectory: str) -> None:
         self._memory, self._trajectory = memory_for, trajectory

@@ -38,12 +38,7 @@ INSTRUCTIONS = (
 class MemoryCapability(AbstractCapability[Any]):
     """Gives an agent a memory: a tool that recalls, and a tap that stores what is new of each run.
 
-    Args:
-        memory: Where messages go, and what is asked.
-        trajectory: The conversation that the runs are of.
-        only_this: Ask for this conversation only, and not for all that the memory knows.
-        k: How many steps come back at most.
-        budget_tokens: How many tokens they may have.
+    The runs are of one conversation, `trajectory`; with `only_this` nothing else is recalled.
     """
 
     memory: Memory

@@ -6,7 +6,6 @@ Knows pydantic and nothing else.
 from stitch.core.changes import Change, ChangeKind, Projection
 from stitch.core.hierarchy import Episode, Near, NearStatement, Statement, Theme
 from stitch.core.intent import (
-    GOAL_OPENED,
     INSTRUCTS,
     PHASE_MARK,
     SETUP_SCOPE,
@@ -37,7 +36,6 @@ from stitch.core.protocols import (
     SnippetRecord,
     SnippetStore,
     SourcedStep,
-    SparseVector,
     StepSource,
     StoreHit,
     WordCounts,
@@ -116,13 +114,13 @@ from stitch.core.trust import Origin, Trust, origin_of
 __all__ = [
     "Cause", "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "Decision",
     "DensityCount", "DensityQuery", "DspyLanguageModel", "Embedder", "EntityMention", "EntityTypeSummary", "Episode",
-    "FilterMaker", "FilterSelector", "GOAL_OPENED", "INSTRUCTS", "InputRejected", "IntentFilter",
+    "FilterMaker", "FilterSelector", "INSTRUCTS", "InputRejected", "IntentFilter",
     "KeptTrajectory", "LABELS", "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession",
     "LabelVocabulary", "Labeler", "LabelsMerged", "MemoryEvent", "MemorySnippet", "Moment", "Near", "NearStatement",
     "Observer", "Origin", "PHASE_MARK", "PatientLabeler", "Piece", "Position", "Projection", "PromptModule", "Ranking",
     "RankingRule", "Receipt", "Redaction", "ReferenceRewrite", "Rejection", "RetrievalResult", "Retriever",
     "RevisingSession", "SCHEMA_VERSION", "SETUP_SCOPE", "SIMILARITY", "ScopeSummary", "ScoredSnippet", "SearchRequest",
-    "Searched", "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "SparseVector", "Statement", "Step",
+    "Searched", "Selection", "SnippetRecord", "SnippetStore", "SourcedStep", "Statement", "Step",
     "StepCorrected", "StepLabels", "StepSource", "StepState", "StepsAccepted", "StepsErased", "StepsFailed",
     "StepsRetired", "StepsStored", "StoreAway", "StoreBack", "StoreHit", "SupersededValue", "Theme", "ToolCall",
     "Trajectory", "Trust", "UnitedScopes", "WordCounts", "annotate_rewrites", "apply_rewrites", "clean_label",

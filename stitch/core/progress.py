@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 
 Item = TypeVar("Item")
 Watcher: TypeAlias = "Callable[[str, int, int | None], None]"
-"""Is told what is being done, how much of it is done, and of how much; None where that is not known."""
+"""Called with the name of a piece of work, how much of it is done, and of how much if that is known."""
 
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
@@ -32,12 +32,7 @@ def tell(what: str, done: int, of: int | None) -> None:
 
 
 class Progress:
-    """One piece of work, told to whoever looks on when it is begun; it may go on in other threads.
-
-    Args:
-        what: What is done, as a person reads it, such as `labeling`.
-        of: How much there is to do, if that is known.
-    """
+    """A piece of work, such as `labeling`, told to whoever looks on when it is begun; may go on in other threads."""
 
     def __init__(self, what: str, *, of: int | None = None) -> None:
         self._watcher = _WATCHER.get()
@@ -52,13 +47,7 @@ class Progress:
 
 
 def counted(items: Iterable[Item], what: str, *, of: Callable[[], int] | None = None) -> Iterator[Item]:
-    """The same items, each of which is counted when the next one is asked for.
-
-    Args:
-        items: What is worked on one after the other.
-        what: As for `Progress`.
-        of: Says how many there will be; asked only if somebody looks on.
-    """
+    """The same items, each counted when the next one is asked for; `of` is called only if somebody looks on."""
     if _WATCHER.get() is None:
         yield from items
         return

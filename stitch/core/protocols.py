@@ -155,13 +155,9 @@ class SnippetStore(Protocol):
     def word_counts(
         self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
     ) -> WordCounts:
-        """Count words, given as the indices of `SnippetRecord.words`, among a tenant's snippets.
+        """Count words, given as the indices of `SnippetRecord.words`, among a tenant's snippets, or a trajectory's.
 
-        Args:
-            tenant: Snippets of others change nothing.
-            words: What is counted.
-            trajectory: Count only its snippets.
-            ids: Snippets of which it is told which of the words they have.
+        Of the snippets named by `ids` it is told which of the words they have.
         """
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
@@ -205,15 +201,10 @@ class CorrectableSession(LabelSession, Protocol):
     """A labeling that can take in a correction without reading the trajectory again."""
 
     def correct(self, position: int, *, before: tuple[Step, StepLabels], after: tuple[Step, StepLabels]) -> bool:
-        """Take in that an earlier step says something else, or has other labels; no other step's labels change.
+        """Take in that an earlier step, at a position from 0, says something else or has other labels.
 
-        Args:
-            position: Of the step among those taken in, from 0.
-            before: The step as it was taken in.
-            after: The step as it is right.
-
-        Returns:
-            Whether it could. If not, nothing has changed, and a new session has to `replay` the trajectory.
+        No other step's labels change. Returns False if it cannot: then nothing has changed, and a new session has to
+        `replay` the trajectory.
         """
 
 

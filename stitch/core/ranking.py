@@ -207,18 +207,9 @@ def rank_by_label_density(
 ) -> list[ScoredSnippet]:
     """Rank snippets strictly by how many labels they share with the filter, and only then by similarity.
 
-    Ties of density and similarity are broken by trajectory, position and step, so the order is total.
-
-    Args:
-        candidates: Snippets with their similarity to the question.
-        intent_filter: F_q. If it is empty, similarity alone decides.
-        vocabulary: Merges under which labels are compared; labels of the filter are read through it too.
-        count: Whether values or kinds are counted.
-        k: How many to return; all if None.
-
-    Returns:
-        The ranking, best first. A snippet without any matched label stands below all that have one, and is not
-        dropped: density is a priority, not a gate.
+    Ties are broken by trajectory, position and step, so the order is total, best first. A snippet without any matched
+    label stands below all that have one, and is not dropped: density is a priority, not a gate. Labels of snippets and
+    of the filter F_q are read through the vocabulary; of an empty filter similarity alone decides.
     """
     labels = frozenset(map(vocabulary.canonical_label, intent_filter.labels()))
     scored = []

@@ -205,9 +205,7 @@ class ScopeSummary(BaseModel, frozen=True):
 class UnitedScopes(Sequence[ScopeSummary]):
     """The scopes of many trajectories one after the other, as each trajectory has them: none is copied or looked at.
 
-    Args:
-        parts: The scopes of each trajectory.
-        phases: The names of those scopes that are phases of goals.
+    `phases` names those that are phases of goals.
     """
 
     def __init__(self, parts: Sequence[tuple[ScopeSummary, ...]], *, phases: Sequence[str]) -> None:

@@ -8,15 +8,8 @@ from collections.abc import Sequence
 def place_of(summary: str, *, role: str, event_types: Sequence[str], scope: str | None, text: str) -> str | list[int]:
     """A summary as it is written beside a step, for `summary_at`.
 
-    Args:
-        summary: As the local labeler makes them: who does what in which scope, and words of the step.
-        role: Who speaks in the step.
-        event_types: Those of its labels.
-        scope: That of its labels.
-        text: What the step says.
-
-    Returns:
-        Where its words begin and end in the text; nothing if it has none; the summary itself if it says anything else.
+    Of one as the local labeler makes them (role, event types, scope and words of the text) the begin and end of these
+    words in the text, or nothing if it has none; any other as it is.
     """
     head = _head(role, event_types, scope)
     if summary == head:

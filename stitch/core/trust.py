@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from enum import Enum
+from functools import total_ordering
 from pathlib import Path
 
 from stitch.core.text_cache import text_cache
@@ -31,6 +32,7 @@ class Origin(str, Enum):
         return Trust.MEDIUM if self is Origin.AGENT else Trust.LOW
 
 
+@total_ordering
 class Trust(Enum):
     """Trust in a text; classes compare by it. It only falls: see `stitch.ingest.lineage`."""
 
@@ -45,15 +47,6 @@ class Trust(Enum):
 
     def __lt__(self, other: Trust) -> bool:
         return self.level < other.level
-
-    def __le__(self, other: Trust) -> bool:
-        return self.level <= other.level
-
-    def __gt__(self, other: Trust) -> bool:
-        return self.level > other.level
-
-    def __ge__(self, other: Trust) -> bool:
-        return self.level >= other.level
 
 
 _LISTS = json.loads((Path(__file__).parent / "role_words.json").read_text(encoding="utf-8"))
@@ -98,10 +91,6 @@ def origin_of(role: str, *, answers_tool: bool) -> Origin:
     """Say where a text comes from by who said it; in doubt, what is trusted less.
 
     Only a role that is just a name of the user is the user: a name nobody knows is an agent's.
-
-    Args:
-        role: As the source says it.
-        answers_tool: Whether the text is the result of a tool.
     """
     if answers_tool:
         return Origin.TOOL

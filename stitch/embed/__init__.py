@@ -6,15 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stitch.embed.hashing import HashingEmbedder
     from stitch.embed.lexical import LexicalEncoder
     from stitch.embed.minilm import MiniLMEmbedder
     from stitch.embed.remote import RemoteEmbedder
     from stitch.embed.sentence_transformer import SentenceTransformerEmbedder
     from stitch.embed.static import StaticEmbedder
+    from stitch.testing.hashing import HashingEmbedder
 
 _HOME = {
-    "HashingEmbedder": "stitch.embed.hashing",
+    "HashingEmbedder": "stitch.testing.hashing",
     "LexicalEncoder": "stitch.embed.lexical",
     "MiniLMEmbedder": "stitch.embed.minilm",
     "RemoteEmbedder": "stitch.embed.remote",

@@ -61,12 +61,8 @@ def _foreign_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
 class LexicalEncoder:
     """Turns texts into sparse vectors of BM25 weights.
 
-    Args:
-        k1: Saturation of the term frequency.
-        b: Weight of the length of a text.
-        average_length: The length, in words, that counts as average. Fixed, so that a vector never has to be made anew.
-        context_weight: Of an occurrence in the context of a snippet, beside 1 in its text.
-        light_weight: Of a word that questions are built with, in a question.
+    The average length, in words, is fixed, so that a vector never has to be made anew. `context_weight` is that of an
+    occurrence in the context of a snippet, `light_weight` that of a word that questions are built with, in a question.
     """
 
     def __init__(

@@ -17,15 +17,10 @@ if TYPE_CHECKING:
 
 
 class SentenceTransformerEmbedder:
-    """Runs a model of the library `sentence-transformers`.
+    """Runs a model of the library `sentence-transformers`, of a local folder or by its name on the hub.
 
-    Nothing is fetched: a name on the hub is looked up in the local cache. Nothing is loaded before the first use of
-    `dimension` or `embed`.
-
-    Args:
-        model: A local folder, or a name on the hub.
-        device: Where to compute (`cpu`, `cuda`, `mps`); what the library prefers if None.
-        batch_size: Texts in one forward pass.
+    Nothing is fetched: a name is looked up in the local cache. Nothing is loaded before the first use of `dimension` or
+    `embed`. The device is `cpu`, `cuda` or `mps`; what the library prefers if None.
     """
 
     def __init__(self, model: str | Path, *, device: str | None = None, batch_size: int = 32) -> None:

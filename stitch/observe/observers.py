@@ -14,9 +14,6 @@ class Observers:
     """Tells each of several observers, in order. What one of them raises reaches neither the others nor the caller.
 
     The first failure of an observer is logged, further ones are not: a full disk would fill the log as well.
-
-    Args:
-        observers: Who is told.
     """
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stitch.embed.hashing import HashingEmbedder
+from stitch.testing.hashing import HashingEmbedder
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion
 from stitch.testing.servers import LoopbackServer
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stitch.core import ContextualIntent, IntentFilter, MemorySnippet, Retriever, SearchRequest, SnippetRecord
-from stitch.embed.hashing import HashingEmbedder
 from stitch.embed.lexical import LexicalEncoder
+from stitch.testing.hashing import HashingEmbedder
 
 EMBEDDER = HashingEmbedder(64)
 LEXICAL = LexicalEncoder()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from stitch.embed.hashing import HashingEmbedder
+from stitch.testing.hashing import HashingEmbedder
 from stitch.testing.servers import LoopbackServer, Reply, Request, Silence
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from doubles.labeling import ScriptedLabeler
 from doubles.storing import ListStore
 from stitch import Step, open_memory
 from stitch.core import StepState
-from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import JournalError, StoreError
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
@@ -25,6 +24,7 @@ from stitch.lifecycle.repair import verify
 from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.maintenance import backup_memory, restore_memory
+from stitch.testing.hashing import HashingEmbedder
 
 RUNS = int(os.environ.get("STITCH_TEST_KILL_RUNS", "2"))
 

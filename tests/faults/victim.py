@@ -22,7 +22,6 @@ from doubles.labeling import ScriptedLabeler
 from stitch import parts
 from stitch.core import LabelKind, LabelMerge, LabelsMerged, MemoryEvent, Step, StepState
 from stitch.core.retention import RetentionRule
-from stitch.embed.hashing import HashingEmbedder
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
 from stitch.journal.sqlite import journal as sqlite_journal
@@ -42,6 +41,7 @@ from stitch.lifecycle.transfer import export_lines, import_lines
 from stitch.maintenance import reindex_memory, restore_memory
 from stitch.observe import Observers, TraceObserver
 from stitch.store import EdgeStore
+from stitch.testing.hashing import HashingEmbedder
 
 TENANTS = ("a", "b")
 TRAJECTORIES = ("t", "u")

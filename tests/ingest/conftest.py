@@ -9,9 +9,9 @@ import pytest
 from doubles.labeling import ScriptedLabeler
 from doubles.storing import ListStore
 from stitch.core import LabelInventory, Step
-from stitch.embed.hashing import HashingEmbedder
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
+from stitch.testing.hashing import HashingEmbedder
 
 CONTENTS = (
     "Book the Olympus hotel for day 1",

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from doubles.labeling import ScriptedLabeler
 from stitch.core import LabelMerge, Step, StepState, ToolCall
 from stitch.core.intent import LabelKind
-from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import ReplyError, StoreError
 from stitch.lifecycle.correct import correct, history
 from stitch.lifecycle.erase import erase
@@ -22,6 +21,7 @@ from stitch.lifecycle.repair import verify
 from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.lifecycle.transfer import Imported, export_lines, import_lines
+from stitch.testing.hashing import HashingEmbedder
 
 Make = Callable[..., Any]
 

@@ -13,8 +13,8 @@ import pytest
 
 from doubles.observing import RecordingObserver
 from doubles.storing import FaultPlan, ListStore, SimulatedCrash, with_faults
-from stitch.embed.hashing import HashingEmbedder
 from stitch.journal import SqliteJournal
+from stitch.testing.hashing import HashingEmbedder
 
 Make = Callable[..., Any]
 

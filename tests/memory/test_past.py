@@ -11,7 +11,6 @@ from doubles.labeling import ScriptedLabeler
 from doubles.storing import ListStore
 from stitch import Memory, Step, open_memory
 from stitch.core import Moment
-from stitch.embed.hashing import HashingEmbedder
 from stitch.errors import InputError
 from stitch.ingest import Ingestor
 from stitch.journal import SqliteJournal
@@ -19,6 +18,7 @@ from stitch.lifecycle.as_of import PastStore
 from stitch.lifecycle.correct import correct
 from stitch.lifecycle.selection import Selector
 from stitch.observe.recalls import RecallLog
+from stitch.testing.hashing import HashingEmbedder
 
 TRIP = [
     Step(id="a", role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit."),

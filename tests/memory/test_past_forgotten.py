@@ -11,12 +11,12 @@ import pytest
 from doubles.storing import ListStore
 from stitch import IntentFilter, Memory, Step, open_memory
 from stitch.core import DensityQuery, Label, LabelKind
-from stitch.embed.hashing import HashingEmbedder
 from stitch.embed.lexical import LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.lifecycle.overlay import in_order, rank_beside
 from stitch.lifecycle.selection import Selector
 from stitch.store import EdgeStore
+from stitch.testing.hashing import HashingEmbedder
 
 TRIP = [
     Step(id="a", role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit."),

@@ -314,9 +314,9 @@ def test_what_waits_of_others_is_not_shown_to_the_labeler_of_one(worlds_of: Any)
 def worlds_of() -> Iterator[Any]:
     from doubles.labeling import ScriptedLabeler
     from doubles.storing import ListStore
-    from stitch.embed.hashing import HashingEmbedder
     from stitch.ingest import Ingestor
     from stitch.journal import SqliteJournal
+    from stitch.testing.hashing import HashingEmbedder
 
     class World:
         def __init__(self, *, journal: Any = None, store: Any = None, only: str | None = None) -> None:

@@ -11,9 +11,9 @@ from contracts.hierarchy import HierarchyContract, Read
 from contracts.projection import Derive, ProjectionContract
 from doubles.journaling import MemoryJournal
 from stitch.core import Moment, Step
-from stitch.embed.hashing import HashingEmbedder
 from stitch.journal import Journal
 from stitch.journal.projections import follow
+from stitch.testing.hashing import HashingEmbedder
 from stitch.themes import TenantThemes, ThemeProjection
 from stitch.themes.reading import Themes
 

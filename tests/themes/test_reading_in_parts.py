@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from doubles.journaling import MemoryJournal
 from stitch.core import Step
-from stitch.embed.hashing import HashingEmbedder
+from stitch.testing.hashing import HashingEmbedder
 from stitch.themes import ThemeProjection
 from themes.test_projection import everything
 

@@ -21,9 +21,6 @@ class HashingEmbedder:
     """Words and their pieces of three and four characters, each hashed to a signed place (the hashing trick).
 
     Knows spelling and nothing of meaning. Its vectors depend on nothing but the text.
-
-    Args:
-        dimension: Length of a vector.
     """
 
     def __init__(self, dimension: int = 256) -> None:
