@@ -6,55 +6,48 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Protocol
 
 from stitch.bench.metrics.answers import AnswerForm, AnswerSetScore, Judge, form_of, judge_by, score_by, settled
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Answered, Record
+from stitch.lm import Charge, Ledger, sum_up
 from stitch.lm.batch import AwaitedError
 
 AWAITED = "its reply is awaited from elsewhere"
 NO_MODEL = "no model answered: see --answers"
 NO_GOLD = "the question has no gold answer"
 
-
-@dataclass
-class Spent:
-    """What the calls of a model came to."""
-
-    calls: int = 0
-    tokens: int = 0
-    cost_usd: float | None = 0.0
-    """None if the price of any of the calls is not known."""
+_metered: ContextVar[list[Charge] | None] = ContextVar("_metered", default=None)
 
 
-_spent: ContextVar[Spent | None] = ContextVar("_spent", default=None)
+class MeteredLedger(Ledger):
+    """A ledger that also reports each call to whoever meters the thread."""
+
+    def charge(self, charge: Charge) -> None:
+        """Count a call."""
+        super().charge(charge)
+        self._meter(charge)
+
+    def recall(self, charge: Charge) -> None:
+        """Count what an earlier process of the same run has paid: it is of the run all the same."""
+        super().recall(charge)
+        self._meter(charge)
+
+    def _meter(self, charge: Charge) -> None:
+        if (charges := _metered.get()) is not None:
+            charges.append(charge)
 
 
 @contextmanager
-def metered() -> Iterator[Spent]:
-    """Count what is spent on this thread inside the context."""
-    spent = Spent()
-    token = _spent.set(spent)
+def metered() -> Iterator[list[Charge]]:
+    """The calls of this thread inside the context."""
+    charges: list[Charge] = []
+    token = _metered.set(charges)
     try:
-        yield spent
+        yield charges
     finally:
-        _spent.reset(token)
-
-
-def spend(*, calls: int = 1, tokens: int = 0, cost_usd: float | None = 0.0) -> None:
-    """Report a call to whoever meters this thread; without one, it is not counted. None: its price is not known."""
-    spent = _spent.get()
-    if spent is not None:
-        spent.calls += calls
-        spent.tokens += tokens
-        spent.cost_usd = add_costs(spent.cost_usd, cost_usd)
-
-
-def add_costs(one: float | None, other: float | None) -> float | None:
-    """The sum of two costs; None if one of them is not known."""
-    return None if one is None or other is None else one + other
+        _metered.reset(token)
 
 
 class Answerer(Protocol):
@@ -62,7 +55,7 @@ class Answerer(Protocol):
 
     @property
     def name(self) -> str:
-        """Who answers: stands beside every figure."""
+        """The name that stands beside every figure."""
         ...
 
     def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
@@ -89,17 +82,19 @@ def answer_and_judge(
     """
     before = record.answered or Answered(answer=None)
     started = time.perf_counter()
-    with metered() as spent:
-        made = _answer_and_judge(record, before, answerer=answerer, judge=judge)
+    with metered() as charges:
+        made = _answered(record, before, answerer=answerer, judge=judge)
         seconds = time.perf_counter() - started
         failures: dict[str, tuple[str, ...]] = {}
         if diagnostician is not None and made.correct is not None and not _is_right(record, made):
             failures = _diagnosed(record, diagnostician)
+    spent = sum_up(charges)
+    costs = (before.cost_usd, spent.cost_usd if charges else 0.0)
     return made.model_copy(
         update={
             "model_calls": before.model_calls + spent.calls,
             "model_tokens": before.model_tokens + spent.tokens,
-            "cost_usd": add_costs(before.cost_usd, spent.cost_usd),
+            "cost_usd": None if None in costs else sum(cost for cost in costs if cost),
             "seconds": before.seconds + seconds,
             "failures": failures,
             "tries": before.tries + 1,
@@ -107,8 +102,23 @@ def answer_and_judge(
     )
 
 
+def _answered(record: Record, before: Answered, *, answerer: Answerer, judge: Judge) -> Answered:
+    said: str | Unscored | None = before.answer
+    if said is None:
+        said = answerer.answer(record.text, context=record.context or "", domain=record.domain)
+    if isinstance(said, Unscored):
+        return Answered(answer=None, reason=said.reason)
+    if record.gold_answer is None:
+        return Answered(answer=said, reason=NO_GOLD)
+    form, gold = answer_form(record), record.gold_answer
+    verdict = settled(form, gold=gold, generated=said) or judge_by(form, judge, record.text, gold=gold, generated=said)
+    if isinstance(verdict.correct, Unscored):
+        return Answered(answer=said, reason=verdict.correct.reason)
+    return Answered(answer=said, correct=verdict.correct, given=verdict.given, reason=verdict.reason)
+
+
 def _diagnosed(record: Record, diagnostician: Diagnostician) -> dict[str, tuple[str, ...]]:
-    """What is wrong with the labels of a question, by kind; all kinds are asked about before a reply is awaited."""
+    """Failure modes of a question's labels, by kind; all kinds are asked about before a reply is awaited."""
     failures: dict[str, tuple[str, ...]] = {}
     awaited: AwaitedError | None = None
     for kind, own in (record.labels or {}).items():
@@ -124,26 +134,8 @@ def _diagnosed(record: Record, diagnostician: Diagnostician) -> dict[str, tuple[
     return failures
 
 
-def _answer_and_judge(record: Record, before: Answered, *, answerer: Answerer, judge: Judge) -> Answered:
-    text = before.answer
-    if text is None:
-        told = answerer.answer(record.text, context=record.context or "", domain=record.domain)
-        if isinstance(told, Unscored):
-            return Answered(answer=None, reason=told.reason)
-        text = told
-    if record.gold_answer is None:
-        return Answered(answer=text, reason=NO_GOLD)
-    form = answer_form(record)
-    verdict = settled(form, gold=record.gold_answer, generated=text) or judge_by(
-        form, judge, record.text, gold=record.gold_answer, generated=text
-    )
-    if isinstance(verdict.correct, Unscored):
-        return Answered(answer=text, reason=verdict.correct.reason)
-    return Answered(answer=text, correct=verdict.correct, given=verdict.given, reason=verdict.reason)
-
-
 def answer_form(record: Record) -> AnswerForm:
-    """Of what form the gold answer of a record is."""
+    """The form of the gold answer of a record."""
     return form_of(record.type, record.gold_answer, came=bool(record.domain))
 
 
@@ -157,9 +149,8 @@ def score_answered(record: Record, answered: Answered) -> AnswerSetScore | Unsco
     """The score of a judged answer to a question of CAME-Bench."""
     if answered.answer is None or answered.correct is None:
         return Unscored(answered.reason or "not judged")
-    gold = record.gold_answer or ""
-    form = answer_form(record)
-    return score_by(form, gold=gold, generated=answered.answer, count=answered.correct, given=answered.given)
+    gold, count = record.gold_answer or "", answered.correct
+    return score_by(answer_form(record), gold=gold, generated=answered.answer, count=count, given=answered.given)
 
 
 def _is_right(record: Record, answered: Answered) -> bool:

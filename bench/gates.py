@@ -99,7 +99,7 @@ def _retrieval(name: str, *, written: bool = False) -> Callable[[Path], Figures]
 
 def _came_example(data: Path) -> Figures:
     """The authors' published trip and debate."""
-    from stitch.bench.suites.came import measure_came
+    from stitch.bench.suites.retrieval import measure_came
 
     folder = _there(data / "came" / "example")
     row = measure_came(load_came(folder), _options())["methods"]["stitch"]
@@ -178,11 +178,9 @@ SOURCES: Mapping[str, Callable[[Path], Figures]] = {
 
 
 def _options() -> Any:
-    from stitch.bench.suites.running import BUDGET_TOKENS, Options
+    from stitch.bench.suites.running import Options
 
-    return Options(
-        methods="stitch", limit=None, budget=BUDGET_TOKENS, labels="local", out=None, workers=2, as_json=True
-    )
+    return Options(methods="stitch", workers=2, as_json=True)
 
 
 def _there(path: Path) -> Path:

@@ -7,12 +7,13 @@ run that was stopped anywhere goes on with the questions that have no line yet, 
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NamedTuple
 
 from stitch.bench.answering import AWAITED, Answerer, Diagnostician, answer_and_judge, is_unscored
 from stitch.bench.data.types import DataSet, Question
@@ -48,45 +49,34 @@ _WORTH_WORKERS = 2_000
 """Below so many steps, starting further processes takes longer than they save."""
 
 
+class Asked(NamedTuple):
+    """The models that take part."""
+
+    answerer: Answerer
+    judge: Judge
+    diagnostician: Diagnostician | None = None
+    """Says of wrong answers what was wrong with the labels; None leaves it open."""
+    threads: int = 1
+    """How many questions are answered at the same time."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What to run.
-
-    Attributes:
-        data: The set.
-        methods: Names of methods.
-        folder: The run folder.
-        budget_tokens: The budget of a context.
-        contexts: Whether contexts are kept; evidence can be measured without.
-        labels: Who labels, or files of written labels.
-        filters: The labels chosen for each question; the memory chooses by default.
-        workers: How many processes.
-        answerer: Answers questions from contexts; None if no model is configured.
-        judge: Judges the answers.
-        diagnostician: Says of wrong answers what was wrong with the labels; None leaves it open.
-        threads: How many questions are answered at the same time.
-    """
+    """A set, the methods that are run on it, and how."""
 
     data: DataSet
     methods: tuple[str, ...]
     folder: Path
     budget_tokens: int
     contexts: bool = False
+    """Whether contexts are kept; evidence can be measured without."""
     labels: str = "local"
+    """Who labels, or files of written labels."""
     filters: Path | None = None
+    """The labels chosen for each question; the memory chooses by default."""
     workers: int = 1
-    answerer: Answerer | None = None
-    judge: Judge | None = None
-    diagnostician: Diagnostician | None = None
-    threads: int = 1
-
-
-class Advance(Protocol):
-    """Is told of progress."""
-
-    def __call__(self, count: int, cost_usd: float = 0.0) -> None:
-        """Note that so many records were written, and what they cost."""
-        ...
+    asked: Asked | None = None
+    """Who answers questions from contexts; None leaves answers out."""
 
 
 def run(job: Job) -> None:
@@ -98,170 +88,159 @@ def run(job: Job) -> None:
     for method in job.methods:
         mend(record_file(job.folder, method))
     mend(prepared_file(job.folder))
-    tasks, unscored = list(_tasks(job)), list(_unscored(job))
-    total = len(unscored) + sum(len(own.questions) for part in tasks for own in (part.data,) for _ in part.methods)
+    parts, unscored, kept = _parts(job), list(_unscored(job)), replies_of(job.folder)
+    total = len(unscored) + sum(len(part.data.questions) * len(part.methods) for part in parts)
+    large = job.labels != "model" and sum(part.data.steps for part in parts) >= _WORTH_WORKERS
     with progress_drawn():
-        advance = _Answered(total, job)
-        if job.answerer is not None:
-            _answer(job, tasks, unscored, advance)
-            return
-        many = job.labels != "model" and sum(part.data.steps for part in tasks) >= _WORTH_WORKERS
-        if job.workers > 1 and many and len(tasks) > 1:
-            _run_side_by_side(tasks, workers=job.workers, advance=advance)
-            return
-        with keeping_replies(replies_of(job.folder)):
-            for part in tasks:
-                for method, record in _each(part):
-                    append(record_file(job.folder, method), record)
-                    advance(1)
+        progress = Progress(f"{job.data.name}: questions x methods", of=total)
+        write = _writer(job, progress)
+        found = (made for part in parts for made in _each(part, kept))
+        if job.asked is not None:
+            tasks = ((kept, job.asked, *each) for each in chain(unscored, found))
+            _in_pool(ThreadPoolExecutor(job.asked.threads), _answered, tasks, done=write, width=job.asked.threads)
+        elif job.workers > 1 and large and len(parts) > 1:
+            count = min(job.workers, len(parts))
+            pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+            _in_pool(pool, _run_part, ((part,) for part in parts), done=progress.advance, width=count)
+        else:
+            for made in found:
+                write(made)
 
 
-def _run_side_by_side(tasks: Sequence[Job], *, workers: int, advance: Callable[[int], None]) -> None:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=context) as pool:
-        waiting = {pool.submit(_run_part, part) for part in tasks}
+def _writer(job: Job, progress: Progress) -> Callable[[tuple[str, Record] | None], None]:
+    """Writes records, and tells what answers have cost."""
+    what, spent_usd = progress.what, 0.0
+
+    def write(made: tuple[str, Record] | None) -> None:
+        nonlocal spent_usd
+        if made is not None:
+            method, record = made
+            append(record_file(job.folder, method), record)
+            if record.answered:
+                spent_usd += record.answered.cost_usd or 0.0
+                progress.what = f"{what}, ${spent_usd:.4f}"
+            progress.advance(1)
+
+    return write
+
+
+def _in_pool(
+    pool: Executor,
+    do: Callable[..., Any],
+    tasks: Iterable[tuple[Any, ...]],
+    *,
+    done: Callable[[Any], object],
+    width: int,
+) -> None:
+    """Do all tasks, few ahead of the pool's width; what is done is told also if another task fails."""
+    waiting: set[Future[Any]] = set()
+    with pool:
         try:
+            for each in tasks:
+                waiting.add(pool.submit(do, *each))
+                if len(waiting) >= 2 * width:
+                    _tell(waiting, done)
             while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    advance(future.result())
+                _tell(waiting, done)
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
+            for own in waiting:  # paid for already
+                if not own.cancelled() and own.exception() is None:
+                    done(own.result())
             raise
 
 
-def _answer(job: Job, tasks: Iterable[Job], unscored: Iterable[tuple[str, Record]], advance: Advance) -> None:
-    """Answer and judge what was found, several questions at a time; a record is written when its answer is there."""
-    waiting: dict[Future[Record | None], str] = {}
-    kept = replies_of(job.folder)
-
-    def write(done: Iterable[Future[Record | None]]) -> None:
-        for future in done:
-            method, record = waiting.pop(future), future.result()
-            if record is not None:
-                append(record_file(job.folder, method), record)
-                advance(1, (record.answered.cost_usd or 0.0) if record.answered else 0.0)
-
-    with ThreadPoolExecutor(job.threads) as pool:
-        try:
-            for method, record in chain(unscored, (made for part in tasks for made in _kept_each(part, kept))):
-                waiting[pool.submit(_answered, job, record, kept)] = method
-                if len(waiting) >= 2 * job.threads:
-                    write(wait(waiting, return_when=FIRST_COMPLETED).done)
-            while waiting:
-                write(wait(waiting, return_when=FIRST_COMPLETED).done)
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            write(own for own in list(waiting) if not own.cancelled() and own.exception() is None)  # paid for already
-            raise
+def _tell(waiting: set[Future[Any]], done: Callable[[Any], object]) -> None:
+    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        waiting.remove(future)
+        done(future.result())
 
 
-def _kept_each(part: Job, kept: KeptReplies) -> Iterator[tuple[str, Record]]:
-    """As `_each`; what a model says of a question's labels is kept."""
-    found = _each(part)
-    while True:
-        with keeping_replies(kept):  # not around the loop: whoever takes the records has contexts of its own
-            made = next(found, None)
-        if made is None:
-            return
-        yield made
-
-
-def _answered(job: Job, record: Record, kept: KeptReplies) -> Record | None:
+def _answered(kept: KeptReplies, asked: Asked, method: str, record: Record) -> tuple[str, Record] | None:
     """A record with its answer and verdict; while these are awaited from elsewhere, once what needs none of them."""
-    if record.context is None or job.answerer is None or job.judge is None:
-        return record
+    if record.context is None:
+        return method, record
     tries = record.answered.tries if record.answered else 0
     try:
         with keeping_replies(kept), asking_again(times=2 * tries):  # each try asks once more by itself
-            made = answer_and_judge(record, answerer=job.answerer, judge=job.judge, diagnostician=job.diagnostician)
+            made = answer_and_judge(
+                record, answerer=asked.answerer, judge=asked.judge, diagnostician=asked.diagnostician
+            )
     except AwaitedError:
-        return (
-            None if record.answered else record.model_copy(update={"answered": Answered(answer=None, reason=AWAITED)})
-        )
-    return record.model_copy(update={"answered": made})
+        if record.answered:
+            return None
+        made = Answered(answer=None, reason=AWAITED)
+    return method, record.model_copy(update={"answered": made})
 
 
 def _unscored(job: Job) -> Iterator[tuple[str, Record]]:
     """The records of which a model's answer or verdict is missing."""
-    if job.answerer is not None:
-        asked = {question.id for question in job.data.questions}
-        for method in job.methods:
-            for record in read_records(job.folder, method):
-                if record.question in asked and is_unscored(record):
-                    yield method, record
+    asked = {question.id for question in job.data.questions} if job.asked else set()
+    for method in job.methods if asked else ():
+        for record in read_records(job.folder, method):
+            if record.question in asked and is_unscored(record):
+                yield method, record
 
 
-def _tasks(job: Job) -> Iterator[Job]:
-    """The work that is left, one trajectory a task, largest first, so that workers end together."""
+def _parts(job: Job) -> list[Job]:
+    """The work that is left, one trajectory a part, largest first, so that workers end together.
+
+    Methods that were stopped at different questions of a trajectory are different parts.
+    """
     done = {method: {record.question for record in read_records(job.folder, method)} for method in job.methods}
     noted = {(note.method, note.trajectory) for note in read_prepared(job.folder)}
-    parts = [part for trajectory in job.data.trajectories for part in _left_of(job, trajectory, done=done, noted=noted)]
-    yield from sorted(parts, key=lambda part: -part.data.steps * (1 + len(part.data.questions)))
+    parts = []
+    for trajectory in job.data.trajectories:
+        own = [question for question in job.data.questions if question.trajectory == trajectory.id]
+        wanted: dict[tuple[Question, ...], list[str]] = {}
+        for method in job.methods:
+            left = tuple(question for question in own if question.id not in done[method])
+            if left or (own and (method, trajectory.id) not in noted):
+                wanted.setdefault(left, []).append(method)
+        for questions, methods in wanted.items():
+            parts.append(replace(job, data=job.data.only(questions, of=trajectory.id), methods=tuple(methods)))
+    return sorted(parts, key=lambda part: -part.data.steps * (1 + len(part.data.questions)))
 
 
-def _left_of(
-    job: Job, trajectory: Trajectory, *, done: Mapping[str, set[str]], noted: set[tuple[str, str]]
-) -> Iterator[Job]:
-    """The work that is left of one trajectory: methods that were stopped at different questions are different tasks."""
-    own = [question for question in job.data.questions if question.trajectory == trajectory.id]
-    wanted = {method: tuple(question for question in own if question.id not in done[method]) for method in job.methods}
-    left = [method for method in job.methods if wanted[method] or (own and (method, trajectory.id) not in noted)]
-    for questions in dict.fromkeys(wanted[method] for method in left):
-        names = tuple(method for method in left if wanted[method] == questions)
-        yield replace(job, data=_only(job.data, trajectory, questions), methods=names)
-
-
-def _only(data: DataSet, trajectory: Trajectory, questions: tuple[Question, ...]) -> DataSet:
-    name = trajectory.id
-    return replace(
-        data,
-        trajectories=(trajectory,),
-        questions=questions,
-        gold={name: data.gold[name]} if name in data.gold else {},
-        operations={name: data.operations[name]} if name in data.operations else {},
-    )
-
-
-def _run_part(job: Job) -> int:
-    """Run a task in a process of its own; returns the number of records written."""
+def _run_part(part: Job) -> int:
+    """Run a part in a process of its own; returns the number of records written."""
     written = 0
-    for method, record in _each(job):
-        append(record_file(job.folder, method), record)
+    for method, record in _each(part, replies_of(part.folder)):
+        append(record_file(part.folder, method), record)
         written += 1
     return written
 
 
-def _each(job: Job) -> Iterator[tuple[str, Record]]:
+def _each(part: Job, kept: KeptReplies) -> Iterator[tuple[str, Record]]:
     """Run the methods over one trajectory; yields each method's name with its record of each question."""
-    keep = job.folder / FOLDER / "memories" if job.labels == "model" else None
-    methods = make_methods(job.methods, job.data, labels=job.labels, filters=job.filters, keep=keep)
+    keep = part.folder / FOLDER / "memories" if part.labels == "model" else None
+    methods = make_methods(part.methods, part.data, labels=part.labels, filters=part.filters, keep=keep)
+    (trajectory,) = part.data.trajectories
     try:
         for method in methods:
-            _prepare(job, method)
-            labels = method.labels(job.data.trajectories[0].id) if isinstance(method, MemoryMethod) else None
-            for question in job.data.questions:
-                found = method.search(question.inquiry, k=DEPTH, budget_tokens=job.budget_tokens)
-                yield method.name, _record(job, question, found, labels=labels)
+            with keeping_replies(kept):  # not while a record is taken: whoever does has contexts of its own
+                append(prepared_file(part.folder), _prepared(part.data, trajectory, method))
+            labels = method.labels(trajectory.id) if isinstance(method, MemoryMethod) else None
+            for question in part.data.questions:
+                with keeping_replies(kept):
+                    found = method.search(question.inquiry, k=DEPTH, budget_tokens=part.budget_tokens)
+                yield method.name, _record(question, found, labels=labels, contexts=part.contexts)
     finally:
         for method in methods:
             method.close()
 
 
-def _prepare(job: Job, method: Method) -> None:
-    from time import perf_counter
-
-    started = perf_counter()
-    method.prepare(job.data.trajectories)
-    (trajectory,) = job.data.trajectories
-    operations = job.data.operations.get(trajectory.id, ())
-    named, seconds, spent, stand_ins = None, perf_counter() - started, Totals(), 0
+def _prepared(data: DataSet, trajectory: Trajectory, method: Method) -> Prepared:
+    started = time.perf_counter()
+    method.prepare([trajectory])
+    operations = data.operations.get(trajectory.id, ())
+    named, seconds, spent, stand_ins = None, time.perf_counter() - started, Totals(), 0
     if isinstance(method, MemoryMethod):
         spent, stand_ins = method.shared.spent, method.shared.stand_ins
         seconds = method.shared.seconds  # methods that share a memory share what it took
         texts = method.texts(trajectory.id) if operations else {}
         named = sum(surfaces(operation.entity, texts.get(operation.step, "")) for operation in operations)
-    note = Prepared(
+    return Prepared(
         method=method.name,
         trajectory=trajectory.id,
         steps=len(trajectory.steps),
@@ -274,21 +253,15 @@ def _prepare(job: Job, method: Method) -> None:
         stand_ins=stand_ins,
         unusable_replies=spent.unusable,
     )
-    append(prepared_file(job.folder), note)
 
 
 def _record(
-    job: Job,
-    question: Question,
-    found: Found,
-    *,
-    labels: Mapping[str, frozenset[tuple[str, str]]] | None,
+    question: Question, found: Found, *, labels: Mapping[str, frozenset[tuple[str, str]]] | None, contexts: bool
 ) -> Record:
-    diagnostics = None
+    diagnostics: Sequence[float] | Unscored | None = None
     if labels is not None and found.labels is not None:
         selected = {(kind, value) for kind, values in found.labels.items() for value in values}
-        diagnosed = diagnose_selection(selected, labels, gold=question.evidence)
-        diagnostics = None if isinstance(diagnosed, Unscored) else tuple(diagnosed)
+        diagnostics = diagnose_selection(selected, labels, gold=question.evidence)
     return Record(
         question=question.id,
         trajectory=question.trajectory,
@@ -301,26 +274,12 @@ def _record(
         shown=dict(found.shown),
         milliseconds=round(found.milliseconds, 3),
         window_tokens=found.window_tokens,
-        context=found.context if job.contexts else None,
+        context=found.context if contexts else None,
         context_tokens=found.context_tokens,
         context_steps=found.context_steps,
         labels=None if found.labels is None else {kind: tuple(values) for kind, values in found.labels.items()},
         matched={step: {k: tuple(v) for k, v in kinds.items() if v} for step, kinds in found.matched.items()},
         parts={step: {name: round(number, 4) for name, number in own.items()} for step, own in found.parts.items()},
         decided_by=found.decided_by,
-        diagnostics=diagnostics,
+        diagnostics=None if diagnostics is None or isinstance(diagnostics, Unscored) else tuple(diagnostics),
     )
-
-
-class _Answered:
-    """How many questions are answered and what that costs."""
-
-    def __init__(self, total: int, job: Job) -> None:
-        self._what, self._priced = f"{job.data.name}: questions x methods", job.answerer is not None
-        self._progress, self._spent_usd = Progress(self._what, of=total), 0.0
-
-    def __call__(self, count: int, cost_usd: float = 0.0) -> None:
-        self._spent_usd += cost_usd
-        if self._priced:
-            self._progress.what = f"{self._what}, ${self._spent_usd:.4f}"
-        self._progress.advance(count)

@@ -26,13 +26,13 @@ def replies_of(folder: Path) -> KeptReplies:
 
 
 class Taken(NamedTuple):
-    """What came of replies that were made elsewhere."""
+    """How many replies were taken in that were made elsewhere."""
 
     new: int = 0
     known: int = 0
     """How many say what was taken in before."""
     wrong: tuple[str, ...] = ()
-    """What is wrong with each of the other lines."""
+    """The problem of each of the other lines."""
 
 
 def take_in(folder: Path, lines: Iterable[bytes]) -> Taken:
@@ -40,7 +40,7 @@ def take_in(folder: Path, lines: Iterable[bytes]) -> Taken:
 
     A reply that says otherwise than one before takes its place, as long as nothing was made of that.
     """
-    kept, asked = replies_of(folder), set(_asked_from(folder))
+    kept, asked = replies_of(folder), _asked_from(folder)
     new, known, wrong = 0, 0, []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -52,20 +52,18 @@ def take_in(folder: Path, lines: Iterable[bytes]) -> Taken:
             continue
         if name not in asked:
             wrong.append(f"line {number}: nothing was asked from here by the id {name[:64]!r}")
-            continue
-        request = bytes.fromhex(name)
-        if kept.get(request) == reply:
+        elif kept.get(bytes.fromhex(name)) == reply:
             known += 1
-            continue
-        kept.keep(request, reply)
-        new += 1
+        else:
+            kept.keep(bytes.fromhex(name), reply)
+            new += 1
     return Taken(new, known, tuple(wrong))
 
 
-def _asked_from(folder: Path) -> list[str]:
+def _asked_from(folder: Path) -> set[str]:
     """The ids of all requests that the run in a folder has asked; one that was torn is none."""
     file = _asked_file(folder)
-    return file.read_text().splitlines() if file.exists() else []
+    return set(file.read_text().splitlines()) if file.exists() else set()
 
 
 def _asked_file(folder: Path) -> Path:
@@ -86,11 +84,10 @@ class RequestFile(DeferredCompletion):
 
     def __init__(self, file: Path, *, folder: Path, form: BatchFormat = "neutral") -> None:
         super().__init__(self._write)
-        self._folder, self._form = folder, form
+        self.file, self._folder, self._form = file, folder, form
         self._seen: set[str] = set()
         self._noted: set[str] = set()
         self._lock = threading.Lock()
-        self.file = file
         try:
             file.open("ab").close()
         except OSError as error:
@@ -107,18 +104,15 @@ class RequestFile(DeferredCompletion):
         """Throw away what it holds, and go on where the run was."""
         self.file.write_bytes(b"")
         mend(_asked_file(self._folder))
-        self._noted = set(_asked_from(self._folder))
+        self._noted = _asked_from(self._folder)
 
     def _write(self, request: BatchRequest) -> None:
         with self._lock:
-            if request.id not in self._seen:
-                self._seen.add(request.id)
-                self._note(request.id)
-                append_line(self.file, write_request(request, form=self._form))
-
-    def _note(self, name: str) -> None:
-        if name not in self._noted:
-            self._noted.add(name)
-            file = _asked_file(self._folder)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            append_line(file, name.encode())
+            if request.id in self._seen:
+                return
+            self._seen.add(request.id)
+            if request.id not in self._noted:
+                self._noted.add(request.id)
+                _asked_file(self._folder).parent.mkdir(parents=True, exist_ok=True)
+                append_line(_asked_file(self._folder), request.id.encode())
+            append_line(self.file, write_request(request, form=self._form))

@@ -1,10 +1,19 @@
-"""Labelers of the benchmark: those that can be chosen by name, and those that stand in for parts of the default one."""
+"""Labels and filters of the benchmark: by name, from files in the place of a model, and gold.
+
+`--labels FILE[,FILE]` are files of written labels (`stitch.label.model.written`), `--filters FILE` of `WrittenFilter`s.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from stitch.bench.data.types import GoldLabels, Question, StepGold
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from stitch.bench.data.types import GoldLabels, Inquiry, Question, StepGold
 from stitch.core import (
     ContextualIntent,
     EntityTypeSummary,
@@ -16,82 +25,120 @@ from stitch.core import (
     Step,
     StepLabels,
 )
+from stitch.errors import InputError, ReplyError
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
 
 LABELERS = ("local", "model")
+FilterChoice = Callable[["Memory", Inquiry], "IntentFilter | None"]
+"""The labels to search by; None leaves the choice to the memory."""
 
 
 def labeler_named(name: str) -> Labeler:
-    """The labeler of this name, or of files of written labels.
+    """The labeler of this name, or of files of written labels, separated by commas.
 
     Raises:
         SettingsError: It needs a model and settings name none.
         InputError: A file is not there, or not in the format.
     """
-    from stitch.bench.written import written_labeler
+    from stitch.label.local import LocalLabeler
+    from stitch.label.model.written import WrittenLabeler, read_written
     from stitch.parts import labeler_for
 
-    if name not in LABELERS:
-        return written_labeler(name)
-
-    return labeler_for(labels=name)
-
-
-Change = Callable[[StepLabels], StepLabels]
-
-
-def with_targets(labels: StepLabels) -> StepLabels:
-    """Labels with the values that the step mentions as targets, folded: the fourth kind of the authors' code."""
-    intent = labels.intent
-    changed = ContextualIntent(
-        scope=intent.scope,
-        event_types=intent.event_types,
-        entity_types=intent.entity_types,
-        targets=tuple(mention.value.casefold() for mention in labels.mentions),
-    )
-    return labels.model_copy(update={"intent": changed})
+    if name in LABELERS:
+        return labeler_for(labels=name)
+    lines = [line for file in name.split(",") for line in _lines(Path(file))]
+    try:
+        return WrittenLabeler(read_written(lines), fallback=LocalLabeler())
+    except ReplyError as error:
+        raise InputError(f"labels of {name!r}: {error.message}", hint="one JSON object a line") from error
 
 
-class ChangedLabeler:
-    """Another labeler, each of whose results is changed.
+class WrittenFilter(BaseModel):
+    """The labels that were chosen for one question: a line of a file of filters."""
 
-    Args:
-        labeler: Makes the labels.
-        change: Changes them.
-        name: Says what was changed.
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: str
+    trajectory: str = ""
+    scopes: tuple[str, ...] = ()
+    event_types: tuple[str, ...] = ()
+    entity_types: tuple[str, ...] = ()
+
+
+def read_filters(file: Path) -> dict[str, IntentFilter]:
+    """The filters of a file, by question.
+
+    Raises:
+        InputError: It is not there, or a line of it is not in the format.
     """
+    try:
+        read = [WrittenFilter.model_validate_json(line) for line in _lines(file)]
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise InputError(f"filters of {str(file)!r}: {first['msg'].lower()}", hint="one JSON object a line") from error
+    return {each.question: IntentFilter(**each.model_dump(exclude={"question", "trajectory"})) for each in read}
 
-    def __init__(self, labeler: Labeler, change: Change, *, name: str) -> None:
-        self._labeler, self._change = labeler, change
-        self.name = f"{labeler.name}+{name}"
+
+def check_filters(filters: Mapping[str, IntentFilter], questions: Iterable[Question]) -> None:
+    """See that each question has a filter."""
+    for question in questions:
+        if question.id not in filters:
+            raise InputError(f"no filter for question {question.id!r}", hint='a line a question: {"question": ID, ...}')
+
+
+def digest_of(file: Path) -> str:
+    """A name of what a file says."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+
+
+def as_written(filters: Mapping[str, IntentFilter]) -> FilterChoice:
+    """Choose the labels that were written for each question."""
+    return lambda memory, inquiry: filters[inquiry.id]
+
+
+def _lines(file: Path) -> list[bytes]:
+    try:
+        return [line for line in file.read_bytes().splitlines() if line.strip()]
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot read {str(file)!r}: {reason}", hint="name `local`, `model`, or files") from error
+
+
+class TargetLabeler:
+    """Labels with the values that a step mentions as targets, the fourth kind of the authors' code."""
+
+    def __init__(self, labeler: Labeler) -> None:
+        self._labeler = labeler
+        self.name = f"{labeler.name}+targets"
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
         """Start labeling a trajectory, or continue."""
-        return _ChangedSession(self._labeler.begin(trajectory, saved), self._change)
+        session: Any = _TargetSession(self._labeler.begin(trajectory, saved))
+        return session  # type: ignore[no-any-return]
 
 
-class _ChangedSession:
-    def __init__(self, session: LabelSession, change: Change) -> None:
-        self._session, self._change = session, change
+class _TargetSession:
+    def __init__(self, session: LabelSession) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
 
     def label(self, steps: Sequence[Step]) -> list[StepLabels]:
-        return [self._change(labels) for labels in self._session.label(steps)]
+        return [with_targets(labels) for labels in self._session.label(steps)]
 
-    def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
-        self._session.replay(steps, labels)
 
-    def inventory(self) -> LabelInventory:
-        return self._session.inventory()
-
-    def save(self) -> bytes:
-        return self._session.save()
+def with_targets(labels: StepLabels) -> StepLabels:
+    """Labels with the values that the step mentions as targets, folded."""
+    targets = tuple(mention.value.casefold() for mention in labels.mentions)
+    intent = ContextualIntent(**{**labels.intent.model_dump(), "targets": targets})
+    return labels.model_copy(update={"intent": intent})
 
 
 class GoldLabeler:
-    """Gives every step its gold labels: the ceiling of what labels can do. A step without gold gets none.
-
-    Args:
-        gold: Gold labels by trajectory and step.
-    """
+    """Gives every step its gold labels: the ceiling of what labels can do. A step without gold gets none."""
 
     name = "gold"
 
@@ -100,7 +147,6 @@ class GoldLabeler:
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
         """Start labeling a trajectory; there is nothing to continue from."""
-        del saved
         return _GoldSession(trajectory, self._gold.get(trajectory, {}))
 
 
@@ -119,21 +165,16 @@ class _GoldSession:
 
     def inventory(self) -> LabelInventory:
         spans: dict[str, list[tuple[int, int]]] = {}
-        events: dict[str, int] = {}
-        entities: dict[str, int] = {}
         for place, intent in enumerate(self._intents):
             if intent.scope:
                 spans.setdefault(intent.scope, []).append((place, place))
-            for value in intent.event_types:
-                events[value] = events.get(value, 0) + 1
-            for value in intent.entity_types:
-                entities[value] = entities.get(value, 0) + 1
+        entities = Counter(value for intent in self._intents for value in intent.entity_types)
         return LabelInventory(
             scopes=tuple(
                 ScopeSummary(name=name, trajectory=self._trajectory, spans=tuple(own), steps=len(own))
                 for name, own in spans.items()
             ),
-            event_types=events,
+            event_types=dict(Counter(value for intent in self._intents for value in intent.event_types)),
             entity_types={name: EntityTypeSummary(steps=count) for name, count in entities.items()},
             steps=len(self._intents),
         )
@@ -158,7 +199,8 @@ def gold_filter(question: Question, gold: StepGold) -> IntentFilter:
     intents = [gold_intent(labels) for labels in own]
     return IntentFilter(
         scopes=tuple(intent.scope for intent in intents if intent.scope),
-        event_types=tuple(value for intent in intents for value in intent.event_types),
-        entity_types=tuple(value for intent in intents for value in intent.entity_types),
-        targets=tuple(value for intent in intents for value in intent.targets),
+        **{
+            name: tuple(value for intent in intents for value in getattr(intent, name))
+            for name in ("event_types", "entity_types", "targets")
+        },
     )

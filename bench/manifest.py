@@ -1,4 +1,4 @@
-"""What a run was made with: enough to repeat it, and to notice that another run is not the same."""
+"""The manifest of a run: enough to repeat it, and to notice that another run is not the same."""
 
 from __future__ import annotations
 
@@ -57,8 +57,15 @@ class Manifest(BaseModel):
 
 def new_manifest(settings: RunSettings, *, command: str = "", notes: tuple[str, ...] = ()) -> Manifest:
     """The manifest of a run that is made here and now."""
-    versions = {**_versions(), "code": _code_digest()}
-    return Manifest(settings=settings, command=command, notes=notes, versions=versions, machine=_machine())
+    versions = {"stitch": __version__, "python": platform.python_version(), "code": _code_digest()}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    machine = {"system": platform.system(), "machine": platform.machine(), "processor": _processor(),
+               "cores": os.cpu_count()}  # fmt: skip
+    return Manifest(settings=settings, command=command, notes=notes, versions=versions, machine=machine)
 
 
 def _code_digest() -> str:
@@ -72,6 +79,16 @@ def _code_digest() -> str:
         for path in sorted(found for found in folder.rglob("*") if found.is_file() and found.suffix not in _COMPILED):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _processor() -> str:
+    """The model of the processor, where the system says it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor())
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -92,10 +109,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def claim(folder: Path, manifest: Manifest) -> Manifest:
-    """Make a run folder, or go on with one that was made with the same settings.
-
-    Returns:
-        The manifest in force: that of the run that goes on, or the new one.
+    """Make a run folder, or go on with one that was made with the same settings; returns the manifest in force.
 
     Raises:
         SettingsError: The folder holds a run of other settings, or of another program; nothing of it is changed.
@@ -103,56 +117,20 @@ def claim(folder: Path, manifest: Manifest) -> Manifest:
     """
     if (folder / FILE).exists():
         known = read_manifest(folder)
-        if known.settings != manifest.settings:
-            mine, theirs = manifest.settings.model_dump(), known.settings.model_dump()
-            name = next(name for name in mine if mine[name] != theirs[name])
-            raise SettingsError(
-                f"{str(folder)!r} holds a run of other settings: {name} is {theirs[name]!r} there, {mine[name]!r} now",
-                hint="name another folder with --out",
-            )
-        if known.versions != manifest.versions:
-            now, then = manifest.versions, known.versions
-            name = next(name for name in sorted({*now, *then}) if now.get(name) != then.get(name))
-            raise SettingsError(
-                f"{str(folder)!r} holds a run of another program: {name} {then.get(name)} there, {now.get(name)} now",
-                hint="name another folder with --out, or remove this one",
-            )
+        for what, then, now in (
+            ("other settings: {} is {!r} there, {!r} now", known.settings.model_dump(), manifest.settings.model_dump()),
+            ("another program: {} {} there, {} now", known.versions, manifest.versions),
+        ):
+            if then != now:
+                name = next(name for name in sorted({*now, *then}) if now.get(name) != then.get(name))
+                told = what.format(name, then.get(name), now.get(name))
+                hint = "name another folder with --out, or remove this one"
+                raise SettingsError(f"{str(folder)!r} holds a run of {told}", hint=hint)
         return known
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{str(folder)!r} is not empty and holds no run", hint="name another folder with --out")
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / FILE
-    temporary = path.with_suffix(".part")
-    temporary.write_bytes(orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2))
-    temporary.replace(path)
+    part = (folder / FILE).with_suffix(".part")
+    part.write_bytes(orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2))
+    part.replace(folder / FILE)
     return manifest
-
-
-def _versions() -> dict[str, str]:
-    found = {"stitch": __version__, "python": platform.python_version()}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def _machine() -> dict[str, Any]:
-    return {
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-    }
-
-
-def _processor() -> str:
-    """The model of the processor, where the system says it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
-    )

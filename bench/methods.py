@@ -1,4 +1,4 @@
-"""What is compared: every method behind one interface, with one token budget counted by one counter.
+"""The baselines, and the form of all methods: one interface, one token budget counted by one counter.
 
 A method prepares trajectories and then searches them one question at a time; only `stitch-gold` and `oracle` are given
 gold, when they are made. The context of every method is made by `stitch.retrieve.fit_context` from steps in its ranking
@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from stitch.bench.data.types import Inquiry
 from stitch.bench.metrics.evidence import BUDGETS
@@ -29,15 +29,6 @@ WINDOW_TOKENS = 128_000
 RRF_K = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 TENANT = "bench"
-
-
-class Shown(NamedTuple):
-    """A text that a method shows of one or several steps."""
-
-    steps: tuple[str, ...]
-    """The ids of the steps of which it carries words."""
-    tokens: int
-    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +54,6 @@ class Found:
     """The parts of the score of each of the first steps, by step id."""
     decided_by: str | None = None
     """What part labels had in the order; None for methods without labels."""
-    pieces: tuple[Shown, ...] = ()
-    """Where the method shows less than steps: what, best first."""
 
 
 class Method(Protocol):
@@ -112,10 +101,8 @@ class Ranker:
         from stitch.retrieve import fit_context
 
         started = time.perf_counter()
-        order = list(self._rank(inquiry))
-        snippets = self._snippets[inquiry.trajectory]
+        snippets, order = self._snippets[inquiry.trajectory], list(self._rank(inquiry))
         read = order if self.window_tokens else order[:k]
-        steps = tuple(snippets[place].step for place in read)
         hits = [ScoredSnippet(snippets[place], frozenset(), {}, 0.0) for place in read]
         budget = self.window_tokens or budget_tokens
         context = fit_context(hits, budget_tokens=budget, counter=self._counter)
@@ -125,7 +112,7 @@ class Ranker:
         every[budget] = context
         shown = {each: tuple(step_of[own] for own in made.ids) for each, made in every.items()}
         return Found(
-            steps=steps,
+            steps=tuple(step_of.values()),
             context=context.text,
             context_tokens=context.tokens,
             context_steps=shown[budget],
@@ -162,8 +149,7 @@ class Lexical(Ranker):
 class Dense(Ranker):
     """`dense`: cosine of the default embedder's vectors of steps with their speakers, as the dense lens searches.
 
-    Args:
-        rare_first: Whether rare words of a question count more in its vector; else all count alike.
+    With `rare_first`, rare words of a question count more in its vector; else all count alike.
     """
 
     name = "dense"
@@ -243,11 +229,7 @@ class FullContext(Recent):
 
 
 class Oracle(Ranker):
-    """`oracle`: the gold evidence itself, in order; what no method can beat.
-
-    Args:
-        evidence: Evidence steps by question id.
-    """
+    """`oracle`: the gold evidence itself, by question id, in order; what no method can beat."""
 
     name = "oracle"
 

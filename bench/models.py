@@ -1,26 +1,20 @@
-"""The configured language model as an answerer and a judge (Appendix E.2, Listings 9 to 12)."""
+"""The configured language model as an answerer and a judge (Appendix E.2, Listings 9 to 12).
+
+A reply that cannot be used is asked for once more. A spent budget is raised, so that the run stops where it can go on
+later; any other failure is an answer or a verdict that could not be made.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from stitch.bench.answering import spend
+from stitch.bench.answering import MeteredLedger
 from stitch.bench.metrics.answers import Verdict, candidates
 from stitch.bench.metrics.scores import Unscored
 from stitch.config import load_settings
 from stitch.errors import BudgetSpentError, ModelError, ReplyError
-from stitch.lm import (
-    Charge,
-    Completion,
-    LanguageModel,
-    Ledger,
-    Price,
-    Purpose,
-    Sampling,
-    asking_again,
-)
+from stitch.lm import Completion, LanguageModel, Price, Purpose, Sampling, asking_again
 from stitch.lm.batch import AwaitedError
 from stitch.parts import language_model_of
 from stitch.text.markers import Quoted
@@ -54,24 +48,9 @@ def configured_model(
     if settings.model is None:
         return None
     if name is not None and name != settings.model:
-        prices = price or (None, None)
-        settings = settings.model_copy(
-            update={"model": name, "price_prompt": prices[0], "price_reply": prices[1], "model_budget_usd": None}
-        )
-    return language_model_of(settings, _MeteredLedger(), sampling=sampling, completion=completion)
-
-
-class _MeteredLedger(Ledger):
-    """A ledger that also reports each call to whoever meters the thread."""
-
-    def charge(self, charge: Charge) -> None:
-        super().charge(charge)
-        self.recall(charge)
-
-    def recall(self, charge: Charge) -> None:
-        """Paid by an earlier process of the same run, it is of the run all the same."""
-        super().recall(charge)
-        spend(calls=charge.calls, tokens=charge.prompt_tokens + charge.reply_tokens, cost_usd=charge.cost_usd)
+        prices = dict(zip(("price_prompt", "price_reply"), price or (None, None), strict=True))
+        settings = settings.model_copy(update={"model": name, **prices, "model_budget_usd": None})
+    return language_model_of(settings, MeteredLedger(), sampling=sampling, completion=completion)
 
 
 def prompts_sha256() -> str:
@@ -86,17 +65,12 @@ def prompts_sha256() -> str:
     )
 
     prompts = (AnswerDebate, AnswerQuestion, JudgeAnswer, JudgeAnswerSet, JudgePlan, DiagnoseLabels)
-    return hashlib.sha256(
-        "\0".join([*(str(prompt.instructions) for prompt in prompts), configured_program().digest]).encode()
-    ).hexdigest()
+    told = [*(str(prompt.instructions) for prompt in prompts), configured_program().digest]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()
 
 
 def configured_program() -> AnswerProgram:
-    """The prompts that answer: compiled ones, if settings name a file of them.
-
-    Raises:
-        InputError: The file does not fit.
-    """
+    """The prompts that answer: compiled ones, if settings name a file of them that fits (else an InputError)."""
     from stitch.label.model.compiled import load_program
     from stitch.signatures.programs import AnswerProgram
 
@@ -107,10 +81,7 @@ def configured_program() -> AnswerProgram:
 
 
 class ModelAnswerer:
-    """Answers questions from contexts, in one call each; a reply that cannot be used is asked for once more.
-
-    A spent budget is raised, so that the run stops where it can go on later; any other failure is kept as an answer
-    that could not be made.
+    """Answers questions from contexts, in one call each.
 
     Args:
         model: The model.
@@ -124,28 +95,15 @@ class ModelAnswerer:
 
     def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
         """Answer from the context alone."""
-        try:
-            said = _run(
-                self._model,
-                self._program.answer_debate if domain == "debate" else self._program.answer_question,
-                purpose=Purpose("answer"),
-                setting=_SETTINGS.get(domain, "a log of what was said and done"),
-                quoted_steps=Quoted(context),
-                question=question,
-            )
-        except (BudgetSpentError, AwaitedError):
-            raise
-        except ModelError as error:
-            return Unscored(f"no answer: {error.message}")
-        return str(said.answer).strip()
+        setting = _SETTINGS.get(domain, "a log of what was said and done")
+        predictor = self._program.answer_debate if domain == "debate" else self._program.answer_question
+        given = {"setting": setting, "quoted_steps": Quoted(context), "question": question}
+        said = _said(self._model, predictor, "answer", otherwise="no answer", **given)
+        return said if isinstance(said, Unscored) else str(said.answer).strip()
 
 
 class ModelJudge:
-    """Judges answers by a model; a failure is a verdict that could not be made.
-
-    Args:
-        model: The model.
-    """
+    """Judges answers by a model."""
 
     def __init__(self, model: LanguageModel) -> None:
         import dspy
@@ -159,50 +117,43 @@ class ModelJudge:
 
     def count(self, question: str, *, gold: str, generated: str) -> Verdict:
         """How many candidates of an answer set are correct (Listing 12)."""
-        given = {
-            "question": question,
-            "reference_entries": list(candidates(gold)),
-            "given_entries": list(candidates(generated)),
-        }
-        return self._judge(self._set, given, lambda said: int(said.correct_entries))
+        entries = {"reference_entries": list(candidates(gold)), "given_entries": list(candidates(generated))}
+        said = self._judged(self._set, question=question, **entries)
+        return said if isinstance(said, Verdict) else Verdict(int(said.correct_entries), str(said.reasoning))
 
     def fill(self, question: str, *, gold: str, generated: str) -> Verdict:
         """How many slots of a plan are filled as in the gold plan."""
-        given = {"question": question, "reference_plan": gold, "given_plan": generated}
-        return self._judge(
-            self._plan, given, lambda said: int(said.correct_slots), slots=lambda said: int(said.given_slots)
-        )
-
-    def diagnose(self, question: str, *, kind: str, labels: tuple[str, ...]) -> tuple[str, ...] | Unscored:
-        """What is wrong with the labels of one kind that were selected for a question."""
-        given = {"question": question, "label_kind": kind.replace("_", " "), "selected_labels": list(labels)}
-        try:
-            said = _run(self._model, self._labels, purpose=Purpose("diagnose"), **given)
-        except (BudgetSpentError, AwaitedError):
-            raise
-        except ModelError as error:
-            return Unscored(f"not diagnosed: {error.message}")
-        return tuple(dict.fromkeys(map(str, said.failures)))
+        said = self._judged(self._plan, question=question, reference_plan=gold, given_plan=generated)
+        if isinstance(said, Verdict):
+            return said
+        return Verdict(int(said.correct_slots), str(said.reasoning), int(said.given_slots))
 
     def accept(self, question: str, *, gold: str, generated: str) -> Verdict:
         """Whether a single answer is correct (Listing 11)."""
-        given = {"question": question, "reference_answer": gold, "given_answer": generated}
-        return self._judge(self._single, given, lambda said: int(said.verdict == "CORRECT"))
+        said = self._judged(self._single, question=question, reference_answer=gold, given_answer=generated)
+        return said if isinstance(said, Verdict) else Verdict(int(said.verdict == "CORRECT"), str(said.reasoning))
 
-    def _judge(self, predictor: Any, given: Mapping[str, Any], read: Any, *, slots: Any = None) -> Verdict:
-        try:
-            said = _run(self._model, predictor, purpose=Purpose("judge"), **given)
-        except (BudgetSpentError, AwaitedError):
-            raise
-        except ModelError as error:
-            return Verdict(Unscored(f"not judged: {error.message}"))
-        return Verdict(read(said), str(said.reasoning), slots(said) if slots else None)
+    def diagnose(self, question: str, *, kind: str, labels: tuple[str, ...]) -> tuple[str, ...] | Unscored:
+        """The failure modes of the labels of one kind that were selected for a question."""
+        given = {"question": question, "label_kind": kind.replace("_", " "), "selected_labels": list(labels)}
+        said = _said(self._model, self._labels, "diagnose", otherwise="not diagnosed", **given)
+        return said if isinstance(said, Unscored) else tuple(dict.fromkeys(map(str, said.failures)))
+
+    def _judged(self, predictor: Any, **given: Any) -> Any:
+        """The model's reply; a verdict if there is none."""
+        said = _said(self._model, predictor, "judge", otherwise="not judged", **given)
+        return Verdict(said) if isinstance(said, Unscored) else said
 
 
-def _run(model: LanguageModel, predictor: Any, *, purpose: Purpose, **given: Any) -> Any:
-    """What a model says, asked once more if its first reply cannot be used."""
+def _said(model: LanguageModel, predictor: Any, stage: str, *, otherwise: str, **given: Any) -> Any:
+    """A model's reply, asked for once more if the first one cannot be used; `Unscored` if it fails."""
     try:
-        return model.run(predictor, purpose=purpose, **given)
-    except ReplyError:
-        with asking_again():
-            return model.run(predictor, purpose=purpose, **given)
+        try:
+            return model.run(predictor, purpose=Purpose(stage), **given)
+        except ReplyError:
+            with asking_again():
+                return model.run(predictor, purpose=Purpose(stage), **given)
+    except (BudgetSpentError, AwaitedError):
+        raise
+    except ModelError as error:
+        return Unscored(f"{otherwise}: {error.message}")

@@ -14,7 +14,7 @@ from stitch.errors import InputError
 
 
 class Answered(BaseModel):
-    """What an answerer and a judge made of a context."""
+    """The answer made of a context, and its verdict."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -82,7 +82,7 @@ class Prepared(BaseModel):
     """How many of the plan's operations have their entity in the snippet's text; None for methods without snippets."""
     operations: int = 0
     model_calls: int = 0
-    """What labeling took, where a model labels; methods that share a memory each note it."""
+    """Calls for labels, where a model labels; methods that share a memory each note it."""
     model_tokens: int = 0
     cost_usd: float | None = None
     stand_ins: int = 0
@@ -92,12 +92,12 @@ class Prepared(BaseModel):
 
 
 def record_file(folder: Path, method: str) -> Path:
-    """Where the records of a method are."""
+    """The file of the records of a method."""
     return folder / f"{method}.jsonl"
 
 
 def prepared_file(folder: Path) -> Path:
-    """Where it is noted how trajectories were taken in."""
+    """The file of notes on how trajectories were taken in."""
     return folder / "prepared.jsonl"
 
 
@@ -108,21 +108,14 @@ def append(path: Path, model: BaseModel) -> None:
 
 def append_line(path: Path, line: bytes) -> None:
     """Write a line, given without its end, at the end of a file in one piece."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        os.write(descriptor, line + b"\n")
-    finally:
-        os.close(descriptor)
+    with open(path, "ab", buffering=0) as lines:
+        lines.write(line + b"\n")
 
 
 def mend(path: Path) -> None:
     """Cut a last line that a killed run left half written."""
-    if not path.exists():
-        return
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole != len(content):
-        os.truncate(path, whole)
+    if path.exists() and not (content := path.read_bytes()).endswith(b"\n"):
+        os.truncate(path, content.rfind(b"\n") + 1)
 
 
 def read_records(folder: Path, method: str) -> list[Record]:
@@ -136,11 +129,7 @@ def read_records(folder: Path, method: str) -> list[Record]:
 
 
 def read_prepared(folder: Path) -> list[Prepared]:
-    """How trajectories were taken in; of one that was taken in again, the last time.
-
-    Raises:
-        InputError: A line is damaged.
-    """
+    """How trajectories were taken in; of one that was taken in again, the last time."""
     notes = [Prepared.model_validate(value) for value in read_lines(prepared_file(folder))]
     return list({(note.method, note.trajectory): note for note in notes}.values())
 
@@ -151,11 +140,7 @@ def methods_in(folder: Path) -> list[str]:
 
 
 def read_lines(path: Path) -> Iterable[Any]:
-    """The values of a file of JSON lines; none if there is no file.
-
-    Raises:
-        InputError: A line is damaged.
-    """
+    """The values of a file of JSON lines; none if there is no file."""
     if not path.exists():
         return
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):

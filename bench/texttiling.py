@@ -11,45 +11,38 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean, pstdev
 
-from stitch.bench.metrics.overlap import FUNCTION_WORDS, words
+from stitch.bench.lexical import terms
 
 BLOCK = 3
 
 
-def texttiling(texts: Sequence[str], *, block: int = BLOCK) -> list[int]:
+def texttiling(texts: Sequence[str]) -> list[int]:
     """The number of the segment of each text, from 0; a boundary never makes the label of an earlier segment return."""
-    from stitch.text.words import stem
-
-    bags = [Counter(stem(word) for word in words(text) if word not in FUNCTION_WORDS) for text in texts]
-    cohesion = [
-        _cosine(sum(bags[max(0, gap - block) : gap], Counter()), sum(bags[gap : gap + block], Counter()))
-        for gap in range(1, len(bags))
-    ]
-    depths = [_climb(cohesion, i, -1) + _climb(cohesion, i, 1) - 2 * here for i, here in enumerate(cohesion)]
-    if not depths:
-        return [0] * len(texts)
-    mean = sum(depths) / len(depths)
-    cutoff = mean + math.sqrt(sum((d - mean) ** 2 for d in depths) / len(depths)) / 2
-    segment, labels = 0, [0]
-    for i, depth in enumerate(depths):
-        neighbors = depths[max(0, i - 1) : i + 2]
-        segment += depth > cutoff and depth == max(neighbors)
+    bags = [Counter(terms(text)) for text in texts]
+    gaps = range(1, len(bags))
+    cohesion = [_cosine(_sum(bags[max(0, gap - BLOCK) : gap]), _sum(bags[gap : gap + BLOCK])) for gap in gaps]
+    depths = [_peak(cohesion[place::-1]) + _peak(cohesion[place:]) - 2 * here for place, here in enumerate(cohesion)]
+    segment, labels = 0, [0] * bool(texts)
+    cutoff = fmean(depths) + pstdev(depths) / 2 if depths else 0.0
+    for place, depth in enumerate(depths):
+        segment += depth > cutoff and depth == max(depths[max(0, place - 1) : place + 2])
         labels.append(segment)
     return labels
 
 
-def _climb(values: Sequence[float], start: int, direction: int) -> float:
-    """The peak that is reached by going up from `start`."""
-    peak, i = values[start], start + direction
-    while 0 <= i < len(values) and values[i] >= peak:
-        peak = values[i]
-        i += direction
-    return peak
+def _peak(values: Sequence[float]) -> float:
+    """The height that is reached by going up from the first value."""
+    return next((here for here, after in pairwise(values) if after < here), values[-1])
+
+
+def _sum(bags: Sequence[Counter[str]]) -> Counter[str]:
+    return sum(bags, Counter())
 
 
 def _cosine(one: Counter[str], other: Counter[str]) -> float:
     shared = sum(count * other[word] for word, count in one.items())
-    if not shared:
-        return 0.0
-    return shared / math.sqrt(sum(c * c for c in one.values()) * sum(c * c for c in other.values()))
+    squares = (sum(count * count for count in bag.values()) for bag in (one, other))
+    return shared / math.sqrt(math.prod(squares)) if shared else 0.0

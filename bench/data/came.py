@@ -39,7 +39,7 @@ class CameFiles(NamedTuple):
 
 
 class CameTrajectory(NamedTuple):
-    """One trajectory of CAME-Bench with what is gold about it."""
+    """One trajectory of CAME-Bench with its gold."""
 
     trajectory: Trajectory
     questions: tuple[Question, ...]

@@ -1,4 +1,4 @@
-"""Reading JSON and JSON lines, gzip or plain, with errors that name file and line."""
+"""Reading JSON and JSON lines, gzip or plain, with errors (`InputError`) that name file and line."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, unpacked if it is gzip.
-
-    Raises:
-        InputError: It cannot be read or unpacked.
-    """
+    """The content of a file, unpacked if it is gzip."""
     try:
         content = path.read_bytes()
         return gzip.decompress(content) if content.startswith(_GZIP) else content
@@ -30,11 +26,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file.
-
-    Raises:
-        InputError: It cannot be read or is no JSON.
-    """
+    """The value in a JSON file."""
     try:
         return orjson.loads(read_bytes(path))
     except orjson.JSONDecodeError as error:
@@ -42,11 +34,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a JSON-lines file, each with its place (`FILE:LINE`), blank lines left out.
-
-    Raises:
-        InputError: The file cannot be read, or a line is no JSON object.
-    """
+    """The objects of a JSON-lines file, each with its place (`FILE:LINE`), blank lines left out."""
     return parse_records(read_bytes(path), name=str(path))
 
 
@@ -66,11 +54,7 @@ def parse_records(content: bytes, *, name: str) -> Iterator[tuple[str, dict[str,
 
 
 def required(record: Mapping[str, Any], field: str, where: str) -> Any:
-    """The value of a field.
-
-    Raises:
-        InputError: It is missing; the message names the place.
-    """
+    """The value of a field that has to be there."""
     try:
         return record[field]
     except KeyError:

@@ -1,102 +1,87 @@
-"""The official files of LoCoMo (`locomo10.json`) and LongMemEval (`longmemeval_{s,m,oracle}.json`)."""
+"""The published files of other benchmarks, each read by one small function into memories of rows and questions.
+
+AMA-Bench and LongMemEval-V2 publish answers and no evidence: what was found is measured by the answers that a model
+gives from it (`--answers`). Who&When names the step that made a run fail: that is the evidence. STATE-Bench names none;
+what was last called on a thing with an identifier, and the calls of a run, are known by program.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from stitch.bench.data.files import digest_of, read_json, required, set_name
+import orjson
+
+from stitch.bench.data.files import digest_of, read_json, read_records, required, set_name
 from stitch.bench.data.records import check_questions, trajectory_from
 from stitch.bench.data.types import DataSet, Question
 from stitch.errors import InputError
 
+Rows = list[dict[str, Any]]
+
 _CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+_ABILITIES = {"A": "recall", "B": "causal inference", "C": "state updating", "D": "state abstraction"}
 _SESSION = re.compile(r"^session_(\d+)$")
 _DIALOG_ID = re.compile(r"D:?(\d+):(\d+)")
+_KEY = re.compile(r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)+")
+_MOST_CALLS = 8
+"""A run of more calls is not asked for all of them."""
+
+
+def _data_set(
+    path: Path, memories: Mapping[str, Rows], questions: Iterable[Question], *, files: Sequence[Path], note: str = ""
+) -> DataSet:
+    """A set of memories and questions; evidence that names no step is left out and counted, for these files have slips.
+
+    Raises:
+        InputError: A row or a question cannot be used, or there is no question.
+    """
+    read = {name: trajectory_from(name, rows, where=f"{path}, {name}") for name, rows in memories.items()}
+    kept, slips = [], 0
+    for question in questions:
+        evidence = tuple(step for step in question.evidence if step in read[question.trajectory].steps)
+        slips += len(question.evidence) - len(evidence)
+        kept.append(replace(question, evidence=evidence))
+    check_questions(kept, known={name: each.steps for name, each in read.items()}, where=str(path))
+    bare = sum(not question.evidence for question in kept)
+    notes = [note] if note else []
+    notes += [f"{slips} evidence ids that name no step were left out"] if slips else []
+    notes += [f"{bare} questions have no evidence"] if bare and (bare < len(kept) or slips) else []
+    trajectories = tuple(each.trajectory for each in read.values())
+    return DataSet(set_name(path), trajectories, tuple(kept), digest_of(files), notes=tuple(notes))
 
 
 def load_locomo(path: Path) -> DataSet:
-    """Load the official LoCoMo file.
-
-    Its evidence has known slips: several ids in one string, `D:11:26`, `D30:05`. These are repaired; ids that still
-    name no turn are left out and counted in `notes`; a question with no evidence left is left out of its measures.
-
-    Raises:
-        InputError: The file is no LoCoMo file.
-    """
-    samples = read_json(path)
-    if not isinstance(samples, list) or not all(isinstance(s, dict) and "conversation" in s for s in samples):
-        raise InputError(f"{str(path)!r} is no LoCoMo file: a list of samples with conversations is expected")
-    trajectories, questions, slips = [], [], Counter[str]()
-    for place, sample in enumerate(samples):
+    """Load the official LoCoMo file; ids of its evidence such as `D:11:26` and `D30:05` are repaired."""
+    memories: dict[str, Rows] = {}
+    questions: list[Question] = []
+    for place, sample in enumerate(_listed(path, holding="conversation", of="LoCoMo")):
         where = f"{path}, sample {place}"
         name = str(required(sample, "sample_id", where))
-        trajectory = trajectory_from(name, list(_locomo_rows(sample["conversation"], where)), where=where).trajectory
-        trajectories.append(trajectory)
-        known = {str(step.id) for step in trajectory.steps}
-        for number, qa in enumerate(required(sample, "qa", where)):
-            named = _dialog_ids(qa.get("evidence") or ())
-            evidence = tuple(step for step in named if step in known)
-            slips["evidence ids that name no turn were left out"] += len(named) - len(evidence)
-            slips["questions have no evidence"] += not evidence
-            answer = qa.get("answer")
+        memories[name] = list(_locomo_rows(sample["conversation"], where))
+        for number, asked in enumerate(required(sample, "qa", where)):
+            ids = _DIALOG_ID.findall(" ".join(map(str, asked.get("evidence") or ())))
             questions.append(
                 Question(
                     id=f"{name}#{number}",
                     trajectory=name,
-                    type=_CATEGORIES.get(qa.get("category"), str(qa.get("category"))),
-                    text=str(required(qa, "question", where)),
-                    answer=None if answer is None else str(answer),
-                    evidence=evidence,
+                    type=_CATEGORIES.get(asked.get("category"), str(asked.get("category"))),
+                    text=str(required(asked, "question", where)),
+                    answer=None if asked.get("answer") is None else str(asked["answer"]),
+                    evidence=tuple(dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in ids)),
                 )
             )
-    notes = tuple(f"{count} {what}" for what, count in slips.items() if count)
-    return DataSet(set_name(path), tuple(trajectories), tuple(questions), digest_of([path]), notes=notes)
-
-
-def load_longmemeval(path: Path) -> DataSet:
-    """Load an official LongMemEval file; evidence are the turns marked `has_answer`.
-
-    Raises:
-        InputError: The file is no LongMemEval file.
-    """
-    instances = read_json(path)
-    if not isinstance(instances, list) or not all(isinstance(i, dict) and "haystack_sessions" in i for i in instances):
-        raise InputError(f"{str(path)!r} is no LongMemEval file: a list of questions with haystacks is expected")
-    trajectories, questions = [], []
-    for place, instance in enumerate(instances):
-        where = f"{path}, question {place}"
-        name = str(required(instance, "question_id", where))
-        rows = list(_longmemeval_rows(instance, where))
-        read = trajectory_from(name, rows, where=where)
-        trajectories.append(read.trajectory)
-        questions.append(
-            Question(
-                id=name,
-                trajectory=name,
-                type=str(required(instance, "question_type", where)),
-                text=str(required(instance, "question", where)),
-                answer=str(required(instance, "answer", where)),
-                evidence=tuple(row["id"] for row in rows if row["has_answer"] and row["id"] not in read.empty),
-                asked_at=instance.get("question_date"),
-            )
-        )
-    known = {trajectory.id: frozenset(str(step.id) for step in trajectory.steps) for trajectory in trajectories}
-    check_questions(questions, known=known, where=str(path))
-    unmarked = sum(not question.evidence for question in questions)
-    notes = (f"{unmarked} questions have no evidence",) if unmarked else ()
-    return DataSet(set_name(path), tuple(trajectories), tuple(questions), digest_of([path]), notes=notes)
+    return _data_set(path, memories, questions, files=[path])
 
 
 def _locomo_rows(conversation: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
-    sessions = sorted((int(found[1]), key) for key in conversation if (found := _SESSION.match(key)))
-    for number, key in sessions:
+    for number, key in sorted((int(found[1]), key) for key in conversation if (found := _SESSION.match(key))):
         for turn in conversation[key]:
-            caption = turn.get("blip_caption")
-            text = str(turn.get("text") or "")
+            caption, text = turn.get("blip_caption"), str(turn.get("text") or "")
             yield {
                 "id": str(required(turn, "dia_id", where)),
                 "role": required(turn, "speaker", where),
@@ -106,20 +91,226 @@ def _locomo_rows(conversation: Mapping[str, Any], where: str) -> Iterator[dict[s
             }
 
 
-def _dialog_ids(evidence: Any) -> list[str]:
-    found = [match for text in evidence for match in _DIALOG_ID.findall(str(text))]
-    return list(dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in found))
+def load_longmemeval(path: Path) -> DataSet:
+    """Load an official LongMemEval file; evidence are the turns marked `has_answer`."""
+    memories: dict[str, Rows] = {}
+    questions: list[Question] = []
+    for place, instance in enumerate(_listed(path, holding="haystack_sessions", of="LongMemEval")):
+        where = f"{path}, question {place}"
+        name, dates = str(required(instance, "question_id", where)), instance.get("haystack_dates") or []
+        marked: list[str] = []
+        memories[name] = rows = []
+        for number, session in enumerate(instance["haystack_sessions"]):
+            for turn_place, turn in enumerate(session):
+                row = {
+                    "id": f"s{number}:{turn_place}",
+                    "role": required(turn, "role", where),
+                    "content": str(required(turn, "content", where)),
+                    "timestamp": dates[number] if number < len(dates) else None,
+                    "session": str(number),
+                }
+                rows.append(row)
+                marked += [row["id"]] if turn.get("has_answer") and row["content"].strip() else []
+        kind = str(required(instance, "question_type", where))
+        questions.append(_question(instance, name, where=where, trajectory=name, type=kind, evidence=marked,
+                                   asked_at=instance.get("question_date")))  # fmt: skip
+    return _data_set(path, memories, questions, files=[path])
 
 
-def _longmemeval_rows(instance: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
-    dates = instance.get("haystack_dates") or []
-    for number, session in enumerate(instance["haystack_sessions"]):
-        for place, turn in enumerate(session):
-            yield {
-                "id": f"s{number}:{place}",
-                "role": required(turn, "role", where),
-                "content": str(required(turn, "content", where)),
-                "timestamp": dates[number] if number < len(dates) else None,
-                "session": str(number),
-                "has_answer": bool(turn.get("has_answer")),
-            }
+def load_ama(path: Path) -> DataSet:
+    """Load AMA-Bench: JSON lines, one episode each, with actions, observations and questions."""
+    memories: dict[str, Rows] = {}
+    questions: list[Question] = []
+    for where, episode in read_records(path):
+        name = str(required(episode, "episode_id", where))
+        rows = [{"id": "task", "role": "user", "content": str(episode.get("task") or "")}]
+        for place, turn in enumerate(
+            _listing(required(episode, "trajectory", where), where, "'trajectory' is no list of turns")
+        ):
+            number = turn.get("turn_idx", place)
+            action = f"Action (step {number}): {_text(turn.get('action'))}"
+            rows.append({"id": f"{number}:action", "role": "assistant", "content": action})
+            rows.append(
+                {"id": f"{number}:observation", "role": "environment", "content": _text(turn.get("observation"))}
+            )
+        memories[name] = rows
+        for number, pair in enumerate(required(episode, "qa_pairs", where)):
+            kind, id_ = str(pair.get("type") or ""), str(pair.get("question_uuid") or f"{name}#{number}")
+            questions.append(_question(pair, id_, where=where, trajectory=name, type=_ABILITIES.get(kind, kind),
+                                       domain=str(episode.get("domain") or "")))  # fmt: skip
+    return _data_set(path, memories, questions, files=[path])
+
+
+def load_longmemeval_v2(folder: Path, *, tier: str = "small") -> DataSet:
+    """Load LongMemEval-V2: `questions.jsonl`, `trajectories.jsonl` and `haystacks/lme_v2_TIER.json` of its release.
+
+    Questions over the same runs share a memory, in which each run is a session. Screenshots are left out, and so are
+    questions that show an image. `tier` is `small` or `medium`.
+    """
+    if tier not in ("small", "medium"):
+        raise InputError(f"no tier {tier!r}", hint="one of small, medium")
+    files = [folder / "questions.jsonl", folder / "trajectories.jsonl", folder / "haystacks" / f"lme_v2_{tier}.json"]
+    haystacks = _object(
+        read_json(files[2]), f"{str(files[2])!r} is no haystack file: an object of questions is expected"
+    )
+    asked = [(where, record) for where, record in read_records(files[0]) if str(record.get("id")) in haystacks]
+    shown = [(where, record) for where, record in asked if not record.get("image")]
+    runs = _runs(files[1], wanted={str(run) for _, record in shown for run in haystacks[str(record["id"])]})
+    names: dict[tuple[str, ...], str] = {}
+    memories: dict[str, Rows] = {}
+    questions: list[Question] = []
+    for where, record in shown:
+        own = tuple(map(str, haystacks[str(record["id"])]))
+        name = names.setdefault(own, f"{record.get('domain') or 'runs'}-{len(names)}")
+        if name not in memories:
+            memories[name] = [row for run in own for row in _web_rows(run, runs, where)]
+        questions.append(_question(record, str(record["id"]), where=where, trajectory=name,
+                                   type=_told(record, "question_type"), domain=_told(record, "domain")))  # fmt: skip
+    left_out = len(asked) - len(shown)
+    note = f"{left_out} questions that show an image were left out" if left_out else ""
+    return _data_set(folder, memories, questions, files=files, note=note)
+
+
+def _runs(path: Path, *, wanted: set[str]) -> dict[str, dict[str, Any]]:
+    read = ((str(required(record, "id", where)), record) for where, record in read_records(path))
+    return {name: record for name, record in read if name in wanted}
+
+
+def _web_rows(name: str, runs: Mapping[str, dict[str, Any]], where: str) -> Iterator[dict[str, Any]]:
+    if name not in runs:
+        raise InputError(f"{where}: there is no run {name!r}, which the haystack names")
+    run = runs[name]
+
+    def row(id_: str, role: str, *said: Any) -> dict[str, Any]:
+        content = "\n".join(str(each) for each in said if each)
+        return {"id": f"{name}:{id_}", "role": role, "content": content, "session": name}
+
+    yield row("goal", "user", run.get("goal"))
+    for place, state in enumerate(required(run, "states", where)):
+        number, action = state.get("state_index", place), state.get("action")
+        yield row(f"{number}:page", "browser", state.get("url"), state.get("accessibility_tree"))
+        yield row(f"{number}:action", "assistant", state.get("thought"), action and f"Action: {_text(action)}")
+    if run.get("outcome") is not None:
+        yield row("outcome", "environment", f"Outcome: {_text(run['outcome'])}")
+
+
+def load_who_and_when(folder: Path) -> DataSet:
+    """Load Who&When: one JSON file a failed run of several agents, with the step at which it went wrong.
+
+    A run is asked once which step that was; the files name its place in the history, from 0.
+    """
+    files = _json_files(folder, of="Who&When")
+    memories: dict[str, Rows] = {}
+    questions: list[Question] = []
+    for file in files:
+        where, name = str(file), file.relative_to(folder).with_suffix("").as_posix()
+        record = _object(read_json(file), f"{where!r} is no run of Who&When: an object is expected")
+        history = _listing(required(record, "history", where), where, "'history' is no list of messages")
+        memories[name] = [
+            {"id": str(place), "role": str(said.get("name") or required(said, "role", where)),
+             "content": str(said.get("content") or "")}
+            for place, said in enumerate(history)
+        ]  # fmt: skip
+        task = str(record.get("question") or "").strip()
+        questions.append(
+            Question(
+                id=name,
+                trajectory=name,
+                type="decisive mistake",
+                text=f"The task was: {task} It failed. At which step was the decisive mistake made, and by whom?",
+                answer=f"{record.get('mistake_agent') or ''}: {record.get('mistake_reason') or ''}".strip(": "),
+                evidence=(str(required(record, "mistake_step", where)).strip(),),
+            )
+        )
+    return _data_set(folder, memories, questions, files=files)
+
+
+def load_state_bench(folder: Path) -> DataSet:
+    """Load STATE-Bench: a folder a domain with one JSON file a run; a memory a domain, its runs one after the other.
+
+    Results follow the calls they rest on, and words said after them come last, though a message lists words first.
+    """
+    files = _json_files(folder, of="STATE-Bench")
+    memories: dict[str, Rows] = {}
+    questions: list[Question] = []
+    for file in files:
+        domain, name = file.parent.name, f"{file.parent.name}/{file.stem}"
+        record = _object(read_json(file), f"{str(file)!r} is no run of STATE-Bench: an object is expected")
+        rows = list(_state_rows(file.stem, record, str(file)))
+        memories.setdefault(domain, []).extend(rows)
+        said = next((row["content"] for row in rows if row["role"] == "user"), "")
+        calls = tuple(row["id"] for row in rows if row.get("tool_calls"))
+        if said and 0 < len(calls) <= _MOST_CALLS:
+            text = f'Which calls were made when a customer said this? "{said}"'
+            questions.append(Question(name, domain, "procedure", text, None, calls))
+    for domain, rows in memories.items():
+        questions += _of_things(domain, rows)
+    return _data_set(folder, memories, questions, files=files)
+
+
+def _of_things(domain: str, rows: Rows) -> Iterator[Question]:
+    last: dict[str, tuple[str, str]] = {}
+    for call, result in pairwise(rows):
+        for made in call.get("tool_calls") or ():
+            values = (value for value in made["arguments"].values() if isinstance(value, str))
+            last |= {value: (call["id"], result["id"]) for value in values if _KEY.fullmatch(value)}
+    for key, evidence in last.items():
+        text = f"What was the last call on {key}, and what came of it?"
+        yield Question(f"{domain}/{key}", domain, "state", text, None, evidence)
+
+
+def _state_rows(run: str, record: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
+    """The steps of a run: instructions and words as they are, each call before its result, words after both."""
+    rows: Rows = []
+    for message in required(record, "conversation", where):
+        role = str(required(message, "role", where))
+        for call in message.get("tool_calls") or ():
+            made = {"name": str(required(call, "name", where)), "arguments": call.get("arguments") or {}}
+            rows.append({"role": role, "content": "", "words": "", "tool_calls": [made]})
+            rows.append(
+                {"role": "tool", "content": orjson.dumps(call.get("result")).decode(), "tool_name": made["name"]}
+            )
+        if message.get("content"):
+            rows.append({"role": role, "content": str(message["content"])})
+    return ({"id": f"{run}:{number}", **row} for number, row in enumerate(rows))
+
+
+def _question(
+    record: Mapping[str, Any], id_: str, *, where: str, evidence: Sequence[str] = (), **more: Any
+) -> Question:
+    text, answer = str(required(record, "question", where)), str(required(record, "answer", where))
+    return Question(id=id_, text=text, answer=answer, evidence=tuple(evidence), **more)
+
+
+def _listed(path: Path, *, holding: str, of: str) -> list[dict[str, Any]]:
+    """The records of an official file, a list of objects that each have a field."""
+    read = read_json(path)
+    if not isinstance(read, list) or not all(isinstance(each, dict) and holding in each for each in read):
+        raise InputError(f"{str(path)!r} is no {of} file: a list of objects with {holding!r} is expected")
+    return read
+
+
+def _listing(value: Any, where: str, otherwise: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(f"{where}: {otherwise}")
+    return value
+
+
+def _object(value: Any, otherwise: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(otherwise)
+    return value
+
+
+def _json_files(folder: Path, *, of: str) -> list[Path]:
+    if files := sorted(folder.rglob("*.json")):
+        return files
+    raise InputError(f"{str(folder)!r} holds no JSON file of {of}")
+
+
+def _told(record: Mapping[str, Any], field: str) -> str:
+    return str(record.get(field) or "")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else orjson.dumps(value).decode()

@@ -1,8 +1,8 @@
-"""Turning records of the generic format into steps and gold, and checking that gold refers to what exists."""
+"""Records of the generic format as steps and gold, and the check that gold refers to what exists."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +14,6 @@ from stitch.core import Step, Trajectory
 from stitch.errors import InputError, StepRejectedError
 from stitch.sources.tool_calls import ToolCalls
 
-_STEP_FIELDS = ("role", "timestamp", "session", "tool_name", "parent")
-
 
 class ReadTrajectory(NamedTuple):
     """A trajectory with what was kept apart while reading it."""
@@ -24,6 +22,11 @@ class ReadTrajectory(NamedTuple):
     gold: dict[str, GoldLabels]
     empty: frozenset[str]
     """Ids of steps that say nothing, call nothing and answer nothing, and so cannot be stored."""
+
+    @property
+    def steps(self) -> frozenset[str]:
+        """Ids of the steps that can be stored."""
+        return frozenset(str(step.id) for step in self.trajectory.steps)
 
 
 def read_trajectories(path: Path) -> Iterator[ReadTrajectory]:
@@ -51,10 +54,8 @@ def trajectory_from(name: str, rows: Sequence[Mapping[str, Any]], *, where: str)
     Raises:
         InputError: A step cannot be used, or two have the same id.
     """
-    steps: list[Step] = []
+    steps: dict[str, Step | None] = {}
     gold: dict[str, GoldLabels] = {}
-    empty: set[str] = set()
-    ids: set[str] = set()
     tools = ToolCalls()
     if not isinstance(rows, list):
         raise InputError(f"{where} is no trajectory: 'steps' is no list")
@@ -62,44 +63,37 @@ def trajectory_from(name: str, rows: Sequence[Mapping[str, Any]], *, where: str)
         if not isinstance(row, dict):
             raise InputError(f"{where}, step {place}, is no object but {type(row).__name__}")
         step = str(row.get("id", place))
-        if step in ids:
+        if step in steps:
             raise InputError(f"{where} repeats the step {step!r}")
-        ids.add(step)
         try:
             fields = _fields_of(row, tools)
-            if not fields["content"].strip() and not fields.get("tool_calls") and not fields.get("tool_name"):
-                empty.add(step)
-                continue
-            steps.append(Step.model_validate({**fields, "id": step}))
+            says = fields["content"].strip() or fields.get("tool_calls") or fields.get("tool_name")
+            steps[step] = Step.model_validate({**fields, "id": step}) if says else None
         except StepRejectedError as error:
             raise InputError(f"{where}, step {step!r}: {error}") from None
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"])) or "step"
             raise InputError(f"{where}, step {step!r}: {field}: {str(first['msg']).lower()}") from None
-        if labels := gold_labels(row.get("gold")):
+        if says and (labels := gold_labels(row.get("gold"))):
             gold[step] = labels
-    return ReadTrajectory(Trajectory(id=name, steps=tuple(steps)), gold, frozenset(empty))
+    empty = frozenset(id_ for id_, step in steps.items() if step is None)
+    return ReadTrajectory(Trajectory(id=name, steps=tuple(filter(None, steps.values()))), gold, empty)
 
 
 def _fields_of(row: Mapping[str, Any], tools: ToolCalls) -> dict[str, Any]:
-    """The fields of a step but for its id.
-
-    Raises:
-        StepRejectedError: A call names no tool.
-    """
-    fields = {field: row[field] for field in _STEP_FIELDS if row.get(field) is not None}
+    """The fields of a step but for its id; StepRejectedError if a call names no tool."""
+    names = ("role", "timestamp", "session", "tool_name", "parent")
+    fields = {field: row[field] for field in names if row.get(field) is not None}
     calls = tuple(tools.call(call) for call in row.get("tool_calls") or ())
     if calls:
         fields["tool_calls"] = calls
     said = row.get("words") if calls and row.get("words") is not None else row.get("content")
-    texts = [str(said or "")]
-    if results := [tools.result(result if isinstance(result, Mapping) else {"content": result})
-                   for result in row.get("tool_results") or ()]:  # fmt: skip
-        texts += [result["content"] for result in results]
-        if not calls:
-            fields.setdefault("tool_name", results[0]["tool_name"])
-    fields["content"] = "\n".join(filter(None, texts))
+    given = row.get("tool_results") or ()
+    results = [tools.result(each if isinstance(each, Mapping) else {"content": each}) for each in given]
+    if results and not calls:
+        fields.setdefault("tool_name", results[0]["tool_name"])
+    fields["content"] = "\n".join(filter(None, [str(said or ""), *(result["content"] for result in results)]))
     return fields
 
 
@@ -111,8 +105,8 @@ def gold_labels(record: Any) -> GoldLabels:
     return GoldLabels(*(tuple(map(str, record.get(name) or ())) for name in names))
 
 
-def check_questions(questions: Iterable[Question], *, known: Mapping[str, frozenset[str]], where: str) -> None:
-    """Check that every question has an id of its own and asks about what exists.
+def check_questions(questions: Collection[Question], *, known: Mapping[str, frozenset[str]], where: str) -> None:
+    """Check that there are questions, each with an id of its own, about what exists.
 
     Args:
         questions: The questions of a set.
@@ -120,8 +114,10 @@ def check_questions(questions: Iterable[Question], *, known: Mapping[str, frozen
         where: Names the file in messages.
 
     Raises:
-        InputError: An id is repeated, or a trajectory or an evidence step does not exist.
+        InputError: There is none, an id is repeated, or a trajectory or an evidence step does not exist.
     """
+    if not questions:
+        raise InputError(f"{where!r} holds no question")
     seen: set[str] = set()
     for question in questions:
         if question.id in seen:

@@ -12,8 +12,6 @@ from stitch.bench.data.records import check_questions, gold_labels, read_traject
 from stitch.bench.data.types import DataSet, LabeledSet, Question
 from stitch.errors import InputError
 
-_ENDINGS = (".jsonl.gz", ".jsonl")
-
 
 def load_questions(folder: Path) -> DataSet:
     """Load a folder with `trajectories.jsonl[.gz]` and `questions.jsonl[.gz]`.
@@ -23,21 +21,18 @@ def load_questions(folder: Path) -> DataSet:
     Raises:
         InputError: The folder is no such data set, or a line of it cannot be used.
     """
-    trajectories_file, questions_file = _find(folder, "trajectories"), _find(folder, "questions")
-    read = list(read_trajectories(trajectories_file))
-    questions = tuple(_question(record, where) for where, record in read_records(questions_file))
-    known = {r.trajectory.id: frozenset(str(s.id) for s in r.trajectory.steps) | r.empty for r in read}
-    check_questions(questions, known=known, where=str(questions_file))
-    if not questions:
-        raise InputError(f"{str(questions_file)!r} holds no question")
-    empty = {r.trajectory.id: r.empty for r in read}
-    left_out = sum(map(len, empty.values()))
+    files = _find(folder, "trajectories"), _find(folder, "questions")
+    read = {each.trajectory.id: each for each in read_trajectories(files[0])}
+    questions = [_question(record, where) for where, record in read_records(files[1])]
+    known = {name: each.steps | each.empty for name, each in read.items()}
+    check_questions(questions, known=known, where=str(files[1]))
+    left_out = sum(len(each.empty) for each in read.values())
     return DataSet(
         name=set_name(folder),
-        trajectories=tuple(r.trajectory for r in read),
-        questions=tuple(_without(question, empty[question.trajectory]) for question in questions),
-        digest=digest_of((trajectories_file, questions_file)),
-        gold={r.trajectory.id: r.gold for r in read if r.gold},
+        trajectories=tuple(each.trajectory for each in read.values()),
+        questions=tuple(_without(question, read[question.trajectory].empty) for question in questions),
+        digest=digest_of(files),
+        gold={name: each.gold for name, each in read.items() if each.gold},
         notes=(f"{left_out} steps without content were left out",) if left_out else (),
     )
 
@@ -48,15 +43,17 @@ def load_labels(path: Path) -> LabeledSet:
     Raises:
         InputError: The file cannot be used, or no step of it carries gold.
     """
-    read = list(read_trajectories(_file(path)))
-    gold = {r.trajectory.id: r.gold for r in read}
+    if not path.is_file():
+        raise InputError(f"{str(path)!r} is no file", hint="name a JSON-lines file, plain or gzip")
+    read = list(read_trajectories(path))
+    gold = {each.trajectory.id: each.gold for each in read}
     if not any(gold.values()):
         raise InputError(f"{str(path)!r} holds no labeled trajectory", hint="see `stitch bench labels --help`")
-    return LabeledSet(set_name(path), tuple(r.trajectory for r in read), gold, digest_of([path]))
+    return LabeledSet(set_name(path), tuple(each.trajectory for each in read), gold, digest_of([path]))
 
 
 def _find(folder: Path, stem: str) -> Path:
-    for ending in _ENDINGS:
+    for ending in (".jsonl.gz", ".jsonl"):
         if (path := folder / f"{stem}{ending}").is_file():
             return path
     raise InputError(
@@ -65,20 +62,16 @@ def _find(folder: Path, stem: str) -> Path:
     )
 
 
-def _file(path: Path) -> Path:
-    if not path.is_file():
-        raise InputError(f"{str(path)!r} is no file", hint="name a JSON-lines file, plain or gzip")
-    return path
-
-
 def _question(record: Mapping[str, Any], where: str) -> Question:
-    evidence = required(record, "evidence", where)
+    evidence, text, answer = (
+        required(record, "evidence", where),
+        required(record, "question", where),
+        record.get("answer"),
+    )
     if not isinstance(evidence, list):
         raise InputError(f"{where}: 'evidence' is no list of step ids")
-    text = required(record, "question", where)
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{where} asks nothing")
-    answer = record.get("answer")
     return Question(
         id=str(required(record, "id", where)),
         trajectory=str(required(record, "trajectory", where)),
@@ -93,6 +86,4 @@ def _question(record: Mapping[str, Any], where: str) -> Question:
 
 
 def _without(question: Question, empty: frozenset[str]) -> Question:
-    if empty.isdisjoint(question.evidence):
-        return question
     return replace(question, evidence=tuple(step for step in question.evidence if step not in empty))

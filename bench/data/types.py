@@ -1,4 +1,4 @@
-"""What a data set consists of. What a memory may see and what it must not are different types.
+"""Data sets: what a memory may see and what it must not are of different types.
 
 A `Trajectory` of `Step`s and an `Inquiry` are all that a method receives. Gold labels, evidence and answers are in
 `GoldLabels`, `GoldOperation` and `Question`, which neither a `Step` (it forbids unknown fields) nor any function of the
@@ -8,7 +8,7 @@ ingest path can take.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Inquiry:
 
 @dataclass(frozen=True)
 class GoldLabels:
-    """What a person, or the plan behind a trajectory, says of a step or a question."""
+    """Labels of a step or a question by a person, or by the plan behind a trajectory."""
 
     scope: tuple[str, ...] = ()
     event_types: tuple[str, ...] = ()
@@ -66,12 +66,29 @@ class Question:
 
     @property
     def inquiry(self) -> Inquiry:
-        """What a memory is asked."""
+        """The question without its gold."""
         return Inquiry(self.id, self.trajectory, self.text, self.asked_at)
 
 
 StepGold = Mapping[str, GoldLabels]
 """Gold labels by step id."""
+
+
+@dataclass(frozen=True)
+class LabeledSet:
+    """Trajectories whose steps carry gold labels."""
+
+    name: str
+    trajectories: tuple[Trajectory, ...]
+    gold: Mapping[str, StepGold]
+    """By trajectory."""
+    digest: str
+    """SHA-256 of the files it was read from."""
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of all trajectories."""
+        return sum(len(trajectory.steps) for trajectory in self.trajectories)
 
 
 @dataclass(frozen=True)
@@ -95,6 +112,17 @@ class DataSet:
         """The number of steps of all trajectories."""
         return sum(len(trajectory.steps) for trajectory in self.trajectories)
 
+    def only(self, questions: tuple[Question, ...], *, of: str | None = None) -> DataSet:
+        """These questions with the trajectories they ask about, or with the one of this id."""
+        kept = {of} if of is not None else {question.trajectory for question in questions}
+        return replace(
+            self,
+            trajectories=tuple(trajectory for trajectory in self.trajectories if trajectory.id in kept),
+            questions=questions,
+            gold={name: own for name, own in self.gold.items() if name in kept},
+            operations={name: own for name, own in self.operations.items() if name in kept},
+        )
+
     def limited(self, questions: int | None) -> DataSet:
         """So many questions, of each type in turn, with the trajectories that they ask about; everything if None."""
         if questions is None:
@@ -104,29 +132,4 @@ class DataSet:
             by_type.setdefault(question.type, []).append(place)
         turns = chain.from_iterable(zip_longest(*by_type.values()))
         chosen = sorted(islice((place for place in turns if place is not None), questions))
-        kept = tuple(self.questions[place] for place in chosen)
-        asked = {question.trajectory for question in kept}
-        return DataSet(
-            self.name,
-            tuple(trajectory for trajectory in self.trajectories if trajectory.id in asked),
-            kept,
-            self.digest,
-            {trajectory: gold for trajectory, gold in self.gold.items() if trajectory in asked},
-            {trajectory: gold for trajectory, gold in self.operations.items() if trajectory in asked},
-            self.notes,
-        )
-
-
-@dataclass(frozen=True)
-class LabeledSet:
-    """Trajectories whose steps carry gold labels."""
-
-    name: str
-    trajectories: tuple[Trajectory, ...]
-    gold: Mapping[str, StepGold]
-    digest: str
-
-    @property
-    def steps(self) -> int:
-        """The number of steps of all trajectories."""
-        return sum(len(trajectory.steps) for trajectory in self.trajectories)
+        return self.only(tuple(self.questions[place] for place in chosen))

@@ -10,12 +10,12 @@ from typing import NamedTuple, Protocol
 
 from stitch.bench.metrics.scores import Unscored, harmonic
 
-# The judge that needs no model: containment of normalized strings. An item is met if one string
-# stands in the other at word boundaries.
-
 _MARKS = re.compile(r"[^\w.]+")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _OUTER_POINTS = re.compile(r"(?<!\d)\.|\.(?!\d)")
+_SEPARATORS = re.compile(r"[;,\n]")
+_PREFIX = re.compile(r"^(stay|breakfast|lunch|dinner|visit)\s*(?:(?:at\b|:)\s*)?", re.IGNORECASE)
+_VISITS = re.compile(r",|\band\b")
 
 
 def normalize(text: str) -> str:
@@ -38,87 +38,22 @@ def contains_normalized(text: str, item: str) -> bool:
     return bool(item) and f" {item} " in f" {text} "
 
 
-def count_contained(gold: tuple[str, ...], generated: tuple[str, ...]) -> int:
-    """How many generated candidates are correct: each gold item may be met once, by containment either way."""
-    open_items = [normalize(item) for item in gold]
-    correct = 0
-    for given in map(normalize, generated):
-        for place, wanted in enumerate(open_items):
-            if contains_normalized(given, wanted) or contains_normalized(wanted, given):
-                del open_items[place]
-                correct += 1
-                break
-    return correct
-
-
-# Candidates: the items of which a gold or generated answer consists.
-#
-# The rules of CAME-Bench's released evaluation: a JSON list is split item by item, anything else as one text, at `;`,
-# `,` and line breaks; what is empty is dropped. So a comma inside prose or "$1,234" makes a further candidate, as it
-# does there.
-
-_SEPARATORS = re.compile(r"[;,\n]")
+def _same(one: str, other: str) -> bool:
+    return contains_normalized(one, other) or contains_normalized(other, one)
 
 
 def candidates(text: str) -> tuple[str, ...]:
-    """The candidates of an answer, in order, repeated as they occur; none in an empty answer."""
+    """The candidates of an answer, in order, repeated as they occur; none in an empty answer.
+
+    The rules of CAME-Bench's released evaluation: a JSON list is split item by item, anything else as one text, at `;`,
+    `,` and line breaks. So a comma inside prose or "$1,234" makes a further candidate, as it does there.
+    """
     try:
         loaded = json.loads(text)
     except ValueError:
         loaded = text
     texts = [str(item) for item in loaded] if isinstance(loaded, list) else [text]
     return tuple(part.strip() for item in texts for part in _SEPARATORS.split(item) if part.strip())
-
-
-# Precision, recall and F1 of an answer that is a set (CAME-Bench §3.2, Listing 12).
-#
-# With c = min(judge's count, |gold|, |generated|): P = c / |generated|, R = c / |gold|, F1 their harmonic mean. The
-# benchmark's figure is the mean of each over the questions (macro average).
-
-
-class AnswerSetScore(NamedTuple):
-    """How well a generated set meets the gold set."""
-
-    precision: float
-    recall: float
-    f1: float
-
-    @property
-    def correct(self) -> bool:
-        """Every gold item was given (the released code's `is_correct_frq`)."""
-        return self.recall == 1.0
-
-
-def score_answer_set(gold: str, generated: str, *, count: int | Unscored) -> AnswerSetScore | Unscored:
-    """Score a generated answer by the number of its candidates that a judge found correct.
-
-    Args:
-        gold: The gold answer, as the data set writes it.
-        generated: What was answered; an empty answer scores 0.
-        count: The judge's count; what is more than there are candidates on either side is cut.
-
-    Returns:
-        The score; `Unscored` if the judge gave no count or the gold answer has no candidate.
-    """
-    if isinstance(count, Unscored):
-        return count
-    wanted, given = len(candidates(gold)), len(candidates(generated))
-    if not wanted:
-        return Unscored("gold answer has no candidate")
-    correct = max(0, min(count, wanted, given))
-    precision = correct / given if given else 0.0
-    recall = correct / wanted
-    return AnswerSetScore(precision, recall, harmonic(precision, recall))
-
-
-# Score of a travel plan part by part (the released code's judge of type 4 questions).
-#
-# A plan is "Stay at X; Breakfast at X; Lunch at X; Dinner at X; Visit X, Y and Z": parts are split at `;`, their prefix
-# removed, the list of visits split at commas and "and". P, R and F1 as for an answer set, over parts: a part is correct
-# if the same slot of the gold plan holds it.
-
-_PREFIX = re.compile(r"^(stay|breakfast|lunch|dinner|visit)\s*(?:(?:at\b|:)\s*)?", re.IGNORECASE)
-_VISITS = re.compile(r",|\band\b")
 
 
 class PlanPart(NamedTuple):
@@ -131,12 +66,14 @@ class PlanPart(NamedTuple):
 
 
 def plan_parts(text: str) -> tuple[PlanPart, ...]:
-    """The parts of a plan, in order; every place to visit is a part of its own."""
+    """The parts of a plan, in order, as the released code splits them; every place to visit is a part of its own.
+
+    A plan is "Stay at X; Breakfast at X; Lunch at X; Dinner at X; Visit X, Y and Z".
+    """
     parts: list[PlanPart] = []
     for piece in filter(None, map(str.strip, text.split(";"))):
         found = _PREFIX.match(piece)
-        slot = found.group(1).lower() if found else ""
-        rest = piece[found.end() :] if found else piece
+        slot, rest = (found.group(1).lower(), piece[found.end() :]) if found else ("", piece)
         names = _VISITS.split(rest) if slot == "visit" else [rest]
         parts.extend(PlanPart(slot, name) for name in map(normalize, names) if name)
     return tuple(parts)
@@ -154,50 +91,72 @@ def items_of(type_: str, gold: str | None) -> list[str]:
     return [normalize(item) for item in candidates(gold or "")]
 
 
+def count_contained(gold: tuple[str, ...], generated: tuple[str, ...]) -> int:
+    """How many generated candidates are correct: each gold item may be met once, by containment either way."""
+    return _met([PlanPart("", normalize(item)) for item in gold], [PlanPart("", normalize(item)) for item in generated])
+
+
 def count_slots(gold: str, generated: str) -> int:
     """How many places of a generated plan stand in the same slot of the gold plan, by normalized containment."""
-    open_parts = list(plan_parts(gold))
+    return _met(list(plan_parts(gold)), list(plan_parts(generated)))
+
+
+def _met(open_parts: list[PlanPart], generated: list[PlanPart]) -> int:
     correct = 0
-    for part in plan_parts(generated):
-        for candidate in open_parts:
-            if candidate.slot == part.slot and _same(candidate.name, part.name):
-                open_parts.remove(candidate)
-                correct += 1
-                break
+    for part in generated:
+        met = next((each for each in open_parts if each.slot == part.slot and _same(each.name, part.name)), None)
+        if met is not None:
+            open_parts.remove(met)
+            correct += 1
     return correct
 
 
+class AnswerSetScore(NamedTuple):
+    """How well a generated set meets the gold set (CAME-Bench §3.2, Listing 12); the benchmark averages over questions.
+
+    With c = min(judge's count, |gold|, |generated|): P = c / |generated|, R = c / |gold|, F1 their harmonic mean.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+
+    @property
+    def correct(self) -> bool:
+        """Every gold item was given (the released code's `is_correct_frq`)."""
+        return self.recall == 1.0
+
+
+def score_answer_set(gold: str, generated: str, *, count: int | Unscored) -> AnswerSetScore | Unscored:
+    """Score a generated answer by the number of its candidates that a judge found correct; an empty one scores 0."""
+    if isinstance(count, Unscored):
+        return count
+    wanted, given = len(candidates(gold)), len(candidates(generated))
+    return _score(count, wanted, given) if wanted else Unscored("gold answer has no candidate")
+
+
 def score_plan(gold: str, generated: str, *, count: int, given: int | None = None) -> AnswerSetScore | Unscored:
-    """Score a plan by the number of its slots that a judge found correct.
+    """Score a plan by the number of its slots that a judge found correct (the released code's judge of type 4).
 
     Args:
         gold: The gold plan.
         generated: The plan that was answered.
         count: The judge's count; what is more than there are slots on either side is cut.
         given: How many slots the judge saw filled; the parts of the text are counted if it did not say.
-
-    Returns:
-        The score; `Unscored` if the gold plan has no part.
     """
     wanted = len(plan_parts(gold))
-    if not wanted:
-        return Unscored("gold plan has no part")
     filled = given if given is not None and given > 0 else len(plan_parts(generated))
-    correct = max(0, min(count, wanted, filled))
-    precision = correct / filled if filled else 0.0
-    recall = correct / wanted
+    return _score(count, wanted, filled) if wanted else Unscored("gold plan has no part")
+
+
+def _score(count: int, wanted: int, given: int) -> AnswerSetScore:
+    correct = max(0, min(count, wanted, given))
+    precision, recall = correct / given if given else 0.0, correct / wanted
     return AnswerSetScore(precision, recall, harmonic(precision, recall))
 
 
-def _same(one: str, other: str) -> bool:
-    return contains_normalized(one, other) or contains_normalized(other, one)
-
-
-# What a judge is: somebody who counts, or decides, which generated items are correct.
-
-
 class Verdict(NamedTuple):
-    """What a judge said of one answer, kept so that it can be scored again without asking again."""
+    """The judgement of one answer, kept so that it can be scored again without asking again."""
 
     correct: int | Unscored
     """How many generated candidates are correct."""
@@ -211,7 +170,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Who judges: stands beside every figure."""
+        """The name that stands beside every figure."""
         ...
 
     def count(self, question: str, *, gold: str, generated: str) -> Verdict:
@@ -234,33 +193,29 @@ class ContainmentJudge:
 
     def count(self, question: str, *, gold: str, generated: str) -> Verdict:
         """Count generated candidates that contain a gold item or stand in one."""
-        del question
         return Verdict(count_contained(candidates(gold), candidates(generated)))
 
     def fill(self, question: str, *, gold: str, generated: str) -> Verdict:
         """Count places that contain the gold place of the same slot or stand in it."""
-        del question
         return Verdict(count_slots(gold, generated))
 
     def accept(self, question: str, *, gold: str, generated: str) -> Verdict:
         """Accept an answer in which the gold answer stands."""
-        del question
         return Verdict(int(contains(generated, gold)))
 
-
-# Of what form the gold answer of a question is, so that it goes to the judge of that form; and what needs no judge.
 
 _SINGLE_TYPES = frozenset(("type_1", "type_2"))
 """Revised states and facts; a question of the other types asks for several things, even where there is one."""
 _AMOUNT = re.compile(r"\s*[$€£¥]?\s?\d[\d.,]*\s?[%$€£¥]?\s*")
 _REFUSALS = frozenset(map(normalize, (
     "Question not answerable", "Not answerable", "Unanswerable", "I don't know", "I do not know", "Don't know",
-    "Unknown",    "No answer", "None", "N/A", "Not mentioned", "Not specified", "The question is not answerable",
+    "Unknown", "No answer", "None", "N/A", "Not mentioned", "Not specified", "The question is not answerable",
 )))  # fmt: skip
+_NEGATION = re.compile(r"\b(?:not|no|never|cannot|unknown|unanswerable|n't|none)\b")
 
 
 class AnswerForm(str, Enum):
-    """The form of a gold answer."""
+    """The form of a gold answer, which says which judge it goes to."""
 
     SINGLE = "single"
     """One thing, right or wrong (Listing 11)."""
@@ -271,13 +226,7 @@ class AnswerForm(str, Enum):
 
 
 def form_of(type_: str, gold: str | None, *, came: bool) -> AnswerForm:
-    """The form of a gold answer.
-
-    Args:
-        type_: Of the question.
-        gold: The gold answer.
-        came: Whether the question is of CAME-Bench; the other sets ask for one answer each.
-    """
+    """The form of a gold answer; sets other than CAME-Bench ask for one answer each."""
     if not came:
         return AnswerForm.SINGLE
     if is_plan(type_, gold):
@@ -289,9 +238,10 @@ def form_of(type_: str, gold: str | None, *, came: bool) -> AnswerForm:
 def settled(form: AnswerForm, *, gold: str, generated: str) -> Verdict | None:
     """The verdict on an answer that needs no judge: empty, a refusal, or exactly the gold one; None if it needs one."""
     said = normalize(generated)
-    wanted, given = sorted(map(normalize, candidates(gold))), sorted(map(normalize, candidates(generated)))
+    wanted, given = (sorted(map(normalize, candidates(each))) for each in (gold, generated))
     if said == normalize(gold) or (form is AnswerForm.SET and wanted == given):
-        return Verdict(_all_of(form, gold), "exactly the reference")
+        every = {AnswerForm.PLAN: len(plan_parts(gold)), AnswerForm.SET: len(wanted), AnswerForm.SINGLE: 1}
+        return Verdict(every[form], "exactly the reference")
     if not said:
         return Verdict(0, "the answer is empty")
     if said in _REFUSALS and not declines(gold):
@@ -301,17 +251,11 @@ def settled(form: AnswerForm, *, gold: str, generated: str) -> Verdict | None:
 
 def declines(gold: str) -> bool:
     """Whether a gold answer says that there is none; then a refusal in other words may be right."""
-    return re.search(r"\b(?:not|no|never|cannot|unknown|unanswerable|n't|none)\b", gold.casefold()) is not None
-
-
-def _all_of(form: AnswerForm, gold: str) -> int:
-    if form is AnswerForm.PLAN:
-        return len(plan_parts(gold))
-    return len(candidates(gold)) if form is AnswerForm.SET else 1
+    return _NEGATION.search(gold.casefold()) is not None
 
 
 def judge_by(form: AnswerForm, judge: Judge, question: str, *, gold: str, generated: str) -> Verdict:
-    """What the judge of a form says of an answer."""
+    """The verdict by the judge of a form."""
     told = {AnswerForm.SINGLE: judge.accept, AnswerForm.PLAN: judge.fill, AnswerForm.SET: judge.count}[form]
     return told(question, gold=gold, generated=generated)
 

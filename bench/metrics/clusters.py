@@ -4,45 +4,36 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from stitch.bench.metrics.scores import Score, Unscored, harmonic, mean
 
-# B-cubed precision, recall and F1 of a clustering (Bagga and Baldwin 1998; Amigó et al. 2009).
-#
-# For each item, precision is the share of its cluster that is of its gold class, recall the share of its gold class
-# that is in its cluster, the item itself included; the figures of a trajectory are means over items, F1 is harmonic.
-# A set of trajectories is averaged with equal weight (macro).
+Labels = Sequence[Hashable]
+"""The label of each item, in order."""
+NO_GOLD = Unscored("no gold")
+TOO_SHORT = Unscored("too short for a window")
 
 
 class BCubed(NamedTuple):
-    """B-cubed agreement, each from 0 to 1."""
+    """B-cubed agreement (Bagga and Baldwin 1998; Amigó et al. 2009), each from 0 to 1.
+
+    For each item, precision is the share of its cluster that is of its gold class, recall the share of its gold class
+    that is in its cluster, the item itself included; means over items, F1 harmonic.
+    """
 
     precision: float
     recall: float
     f1: float
 
 
-def bcubed(clusters: Sequence[Hashable], gold: Sequence[Hashable], *, context: int = 0) -> BCubed | Unscored:
-    """Compare two labelings of the same items; names do not matter.
-
-    Args:
-        clusters: The label of each item.
-        gold: The class of each item.
-        context: So many of the first items are there to be joined, and are not counted themselves.
-
-    Returns:
-        The agreement; `Unscored` without items that count.
-
-    Raises:
-        ValueError: The two differ in length.
-    """
+def bcubed(clusters: Labels, gold: Labels, *, context: int = 0) -> BCubed | Unscored:
+    """B-cubed of one trajectory; the first `context` items are there to be joined, and are not counted themselves."""
     pairs = list(zip(clusters, gold, strict=True))
     both, counted = Counter(pairs), Counter(pairs[context:])
     if not counted:
-        return Unscored("no gold")
+        return NO_GOLD
     in_cluster, in_class = Counter(clusters), Counter(gold)
     items = len(pairs) - context
     precision = sum(n * both[pair] / in_cluster[pair[0]] for pair, n in counted.items()) / items
@@ -50,23 +41,17 @@ def bcubed(clusters: Sequence[Hashable], gold: Sequence[Hashable], *, context: i
     return BCubed(precision, recall, harmonic(precision, recall))
 
 
-def macro_bcubed(trajectories: Iterable[tuple[Sequence[Hashable], Sequence[Hashable]]]) -> BCubed | Unscored:
+def macro_bcubed(trajectories: Iterable[tuple[Labels, Labels]]) -> BCubed | Unscored:
     """The mean of each figure over trajectories, given as clusters and gold; those without items are left out."""
     each = [bcubed(clusters, gold) for clusters, gold in trajectories]
-    scored = [score for score in each if not isinstance(score, Unscored)]
-    if not scored:
-        return Unscored("no gold")
-    return BCubed(*(mean(figures).value or 0.0 for figures in zip(*scored, strict=True)))
-
-
-# Switch F1: are the steps found at which the label changes?
-#
-# A switch stands at item i > 0 if its label differs from that of item i - 1. Counts are pooled over all trajectories:
-# P = hits / predicted, R = hits / gold, F1 harmonic.
+    kept = [score for score in each if not isinstance(score, Unscored)]
+    if not kept:
+        return NO_GOLD
+    return BCubed(*(mean(figures).value or 0.0 for figures in zip(*kept, strict=True)))
 
 
 class Switches(NamedTuple):
-    """Agreement on switches, and how often either side switches."""
+    """Agreement on the places at which the label changes, and how often either side switches."""
 
     precision: float
     recall: float
@@ -76,17 +61,13 @@ class Switches(NamedTuple):
     gold_rate: float
 
 
-def switch_places(labels: Sequence[Hashable]) -> frozenset[int]:
+def switch_places(labels: Labels) -> frozenset[int]:
     """The places, from 1, at which the label differs from the one before."""
     return frozenset(i for i in range(1, len(labels)) if labels[i] != labels[i - 1])
 
 
-def switch_f1(trajectories: Iterable[tuple[Sequence[Hashable], Sequence[Hashable]]]) -> Switches | Unscored:
-    """Compare switches, pooled over trajectories given as predicted and gold labels of the same items.
-
-    Returns:
-        The agreement; `Unscored` if no trajectory has two items. Where neither side switches, all three are 1.
-    """
+def switch_f1(trajectories: Iterable[tuple[Labels, Labels]]) -> Switches | Unscored:
+    """Switches pooled over trajectories, given as predicted and gold; where neither side switches, all three are 1."""
     pairs = hits = predicted = wanted = 0
     for labels, gold in trajectories:
         mine, theirs = switch_places(labels), switch_places(gold)
@@ -95,7 +76,7 @@ def switch_f1(trajectories: Iterable[tuple[Sequence[Hashable], Sequence[Hashable
         predicted += len(mine)
         wanted += len(theirs)
     if not pairs:
-        return Unscored("no gold")
+        return NO_GOLD
     if not predicted and not wanted:
         return Switches(1.0, 1.0, 1.0, 0.0, 0.0)
     precision = hits / predicted if predicted else 0.0
@@ -103,73 +84,53 @@ def switch_f1(trajectories: Iterable[tuple[Sequence[Hashable], Sequence[Hashable
     return Switches(precision, recall, harmonic(precision, recall), predicted / pairs, wanted / pairs)
 
 
-# Pk (Beeferman, Berger and Lafferty 1999): the chance that a probe of width k is judged wrongly; 0 is best.
-#
-# Pk = share of windows (i, i + k) for which the two segmentations disagree on whether a boundary lies between. k is
-# half the mean length of the gold segments. On sparse sets 'no boundary' has a good Pk: never report it alone.
+def pk(labels: Labels, gold: Labels) -> Score:
+    """Pk of one trajectory (Beeferman, Berger and Lafferty 1999): the chance that a window is judged wrongly.
 
-TOO_SHORT = Unscored("too short for a window")
+    A window (i, i + k) is wrong if the two sides disagree on whether a boundary lies in it; 0 is best. On sparse sets
+    "no boundary" has a good Pk: never report it alone.
+    """
+    return _wrong_windows(labels, gold, lambda mine, theirs: bool(mine) != bool(theirs))
 
 
-def window_width(gold: Sequence[Hashable]) -> int:
+def window_diff(labels: Labels, gold: Labels) -> Score:
+    """WindowDiff (Pevzner and Hearst 2002): as Pk, but a window is wrong if the numbers of boundaries differ."""
+    return _wrong_windows(labels, gold, lambda mine, theirs: mine != theirs)
+
+
+def _wrong_windows(labels: Labels, gold: Labels, differ: Callable[[int, int], bool]) -> Score:
+    if len(labels) != len(gold):
+        raise ValueError(f"{len(labels)} labels for {len(gold)} items")
+    width = window_width(gold)
+    if len(gold) <= width:
+        return TOO_SHORT
+    mine, theirs = boundary_counts(labels), boundary_counts(gold)
+    windows = range(len(gold) - width)
+    return sum(differ(mine[i + width] - mine[i], theirs[i + width] - theirs[i]) for i in windows) / len(windows)
+
+
+def window_width(gold: Labels) -> int:
     """Half the mean length of the gold segments, at least 1 (Beeferman et al. 1999, §5)."""
     return max(1, round(len(gold) / (len(switch_places(gold)) + 1) / 2))
 
 
-def boundary_counts(labels: Sequence[Hashable]) -> list[int]:
+def boundary_counts(labels: Labels) -> list[int]:
     """For each item, how many boundaries lie between the first item and it."""
     places = switch_places(labels)
     return list(accumulate(int(i in places) for i in range(len(labels))))
 
 
-def pk(labels: Sequence[Hashable], gold: Sequence[Hashable]) -> Score:
-    """Pk of one trajectory; `Unscored` if it is no longer than the window.
+# V-measure and ARI are scikit-learn's, with which the tests compare them; in a few lines here, so that nothing heavy
+# loads.
 
-    Raises:
-        ValueError: The two differ in length.
+
+def v_measure(clusters: Labels, gold: Labels) -> Score:
+    """V-measure (Rosenberg and Hirschberg 2007): harmonic mean of homogeneity and completeness.
+
+    h = 1 - H(class | cluster) / H(class), c = 1 - H(cluster | class) / H(cluster), each 1 where its entropy is 0.
     """
-    if len(labels) != len(gold):
-        raise ValueError(f"{len(labels)} labels for {len(gold)} items")
-    width = window_width(gold)
-    if len(gold) <= width:
-        return TOO_SHORT
-    mine, theirs = boundary_counts(labels), boundary_counts(gold)
-    windows = len(gold) - width
-    wrong = sum((mine[i] == mine[i + width]) != (theirs[i] == theirs[i + width]) for i in range(windows))
-    return wrong / windows
-
-
-# WindowDiff (Pevzner and Hearst 2002): as Pk, but a window is wrong if the numbers of boundaries differ; 0 is best.
-
-
-def window_diff(labels: Sequence[Hashable], gold: Sequence[Hashable]) -> Score:
-    """WindowDiff of one trajectory; `Unscored` if it is no longer than the window.
-
-    Raises:
-        ValueError: The two differ in length.
-    """
-    if len(labels) != len(gold):
-        raise ValueError(f"{len(labels)} labels for {len(gold)} items")
-    width = window_width(gold)
-    if len(gold) <= width:
-        return TOO_SHORT
-    mine, theirs = boundary_counts(labels), boundary_counts(gold)
-    windows = len(gold) - width
-    wrong = sum(mine[i + width] - mine[i] != theirs[i + width] - theirs[i] for i in range(windows))
-    return wrong / windows
-
-
-# V-measure (Rosenberg and Hirschberg 2007): harmonic mean of homogeneity and completeness.
-#
-# h = 1 - H(class | cluster) / H(class), c = 1 - H(cluster | class) / H(cluster), each 1 where its entropy is 0. The
-# same as scikit-learn's `v_measure_score`, which the tests compare it with; here in a few lines, so that nothing
-# heavy loads.
-
-
-def v_measure(clusters: Sequence[Hashable], gold: Sequence[Hashable]) -> Score:
-    """V-measure of two labelings of the same items, from 0 to 1; names do not matter. `Unscored` without items."""
     if not gold:
-        return Unscored("no gold")
+        return NO_GOLD
     of_gold, of_clusters = _entropy(gold), _entropy(clusters)
     together = _entropy(list(zip(clusters, gold, strict=True)))
     homogeneity = 1 - (together - of_clusters) / of_gold if of_gold else 1.0
@@ -177,22 +138,16 @@ def v_measure(clusters: Sequence[Hashable], gold: Sequence[Hashable]) -> Score:
     return harmonic(max(0.0, homogeneity), max(0.0, completeness))
 
 
-def _entropy(labels: Sequence[Hashable]) -> float:
+def _entropy(labels: Labels) -> float:
     total = len(labels)
     return -math.fsum(n / total * math.log(n / total) for n in sorted(Counter(labels).values()))
 
 
-# Adjusted Rand index (Hubert and Arabie 1985): agreement on pairs of items, 0 by chance, 1 if equal.
-#
-# ARI = (Σ_ij C(n_ij,2) - E) / ((Σ_i C(a_i,2) + Σ_j C(b_j,2)) / 2 - E), E = Σ_i C(a_i,2) Σ_j C(b_j,2) / C(n,2). The
-# same as scikit-learn's `adjusted_rand_score`, which the tests compare it with.
-
-
-def adjusted_rand_index(clusters: Sequence[Hashable], gold: Sequence[Hashable]) -> Score:
-    """ARI of two labelings of the same items; names do not matter. `Unscored` without items."""
+def adjusted_rand_index(clusters: Labels, gold: Labels) -> Score:
+    """ARI (Hubert and Arabie 1985): agreement on pairs of items, 0 by chance, 1 if equal."""
     both = _pairs(zip(clusters, gold, strict=True))
     if not gold:
-        return Unscored("no gold")
+        return NO_GOLD
     mine, theirs, everything = _pairs(clusters), _pairs(gold), math.comb(len(gold), 2)
     expected = mine * theirs / everything if everything else 0.0
     highest = (mine + theirs) / 2
@@ -203,18 +158,12 @@ def _pairs(labels: Iterable[Hashable]) -> int:
     return sum(math.comb(n, 2) for n in Counter(labels).values())
 
 
-# Per-step F1 of induced entity types, whatever they are called.
-#
-# Trajectories are dealt alternately into two halves. On the first, each induced type is mapped to the gold type that it
-# most often shares a step with (ties: the first by name); on the second, mapped types are compared with gold step by
-# step and counts are pooled (micro-F1). A type that the mapping does not know is kept as it is, so it counts as wrong.
-
 StepTypes = tuple[Collection[str], Collection[str]]
 """Induced and gold entity types of one step."""
 
 
 def majority_mapping(steps: Iterable[StepTypes]) -> dict[str, str]:
-    """The gold type that each induced type most often stands beside."""
+    """The gold type that each induced type most often stands beside; of equals the first by name."""
     together: dict[str, Counter[str]] = {}
     for induced, gold in steps:
         for name in set(induced):
@@ -225,11 +174,9 @@ def majority_mapping(steps: Iterable[StepTypes]) -> dict[str, str]:
 def entity_type_f1(trajectories: Sequence[Sequence[StepTypes]]) -> Score:
     """Micro-F1 on the trajectories at odd places, with the mapping learned on those at even places.
 
-    Returns:
-        The score; `Unscored` if either half has no gold type.
+    A type that the mapping does not know is kept as it is, so it counts as wrong.
     """
-    first = [step for trajectory in trajectories[::2] for step in trajectory]
-    second = [step for trajectory in trajectories[1::2] for step in trajectory]
+    first, second = ([step for trajectory in trajectories[half::2] for step in trajectory] for half in (0, 1))
     if not any(gold for _, gold in first) or not any(gold for _, gold in second):
         return Unscored("no gold in both halves")
     mapping = majority_mapping(first)

@@ -8,25 +8,21 @@ from typing import NamedTuple
 
 from stitch.bench.metrics.scores import Mean, Score, Unscored, mean
 
-# Evidence recall at k: |first k ∩ gold| / |gold|; and whether the first k hold all of it.
-
 NO_EVIDENCE = Unscored("no evidence is named")
+BUDGETS = (512, 1024, 2048, 4096)
+"""The budgets for which recall is told, in tokens, beside the one that a run was made with."""
 
 
 def recall_at(ranking: Sequence[str], gold: Collection[str], *, k: int | None = None) -> Score:
     """The share of gold steps among the first `k` of the ranking (the whole ranking if None)."""
     wanted = set(gold)
-    if not wanted:
-        return NO_EVIDENCE
-    return len(wanted.intersection(ranking[:k])) / len(wanted)
+    return len(wanted.intersection(ranking[:k])) / len(wanted) if wanted else NO_EVIDENCE
 
 
 def precision_of(ranking: Sequence[str], gold: Collection[str]) -> Score:
     """The share of the ranking that is gold; 0 of an empty one."""
     wanted = set(gold)
-    if not wanted:
-        return NO_EVIDENCE
-    return len(wanted.intersection(ranking)) / (len(ranking) or 1)
+    return len(wanted.intersection(ranking)) / (len(ranking) or 1) if wanted else NO_EVIDENCE
 
 
 def all_at(ranking: Sequence[str], gold: Collection[str], *, k: int | None = None) -> Score:
@@ -35,44 +31,28 @@ def all_at(ranking: Sequence[str], gold: Collection[str], *, k: int | None = Non
     return found if isinstance(found, Unscored) else float(found == 1.0)
 
 
-# Reciprocal rank of the first gold step: 1 / rank, 0 if none is ranked (Voorhees 1999). Its mean is MRR.
-
-
 def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> Score:
-    """One over the rank, from 1, of the first gold step in the ranking."""
+    """One over the rank of the first gold step, 0 if none is ranked; its mean is MRR (Voorhees 1999)."""
     wanted = set(gold)
-    if not wanted:
-        return NO_EVIDENCE
-    return next((1.0 / rank for rank, step in enumerate(ranking, start=1) if step in wanted), 0.0)
-
-
-# Normalized discounted cumulative gain with binary gains (Järvelin and Kekäläinen 2002).
-#
-# DCG@k = Σ_{i≤k} [step i is gold] / log2(i + 1); nDCG@k divides by the DCG of a ranking that begins with all gold
-# steps.
+    ranks = (1.0 / rank for rank, step in enumerate(ranking, start=1) if step in wanted)
+    return next(ranks, 0.0) if wanted else NO_EVIDENCE
 
 
 def ndcg_at(ranking: Sequence[str], gold: Collection[str], *, k: int) -> Score:
-    """NDCG of the first `k`, from 0 to 1; a step that is ranked twice counts once."""
+    """NDCG of the first `k` with binary gains (Järvelin and Kekäläinen 2002); a step that is ranked twice counts once.
+
+    DCG@k = Σ_{i≤k} [step i is gold] / log2(i + 1), divided by that of a ranking that begins with all gold steps.
+    """
     wanted = set(gold)
     if not wanted:
         return NO_EVIDENCE
-    gain, seen = 0.0, set()
-    for rank, step in enumerate(ranking[:k], start=1):
-        if step in wanted and step not in seen:
-            seen.add(step)
-            gain += 1 / math.log2(rank + 1)
+    first = {step: rank for rank, step in reversed(list(enumerate(ranking[:k], start=1)))}
+    gain = sum(1 / math.log2(rank + 1) for step, rank in first.items() if step in wanted)
     return gain / sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(wanted)) + 1))
 
 
-# What of a ranking fits a token budget: in its order; a text that does not fit what is left is passed over.
-
-BUDGETS = (512, 1024, 2048, 4096)
-"""The budgets for which recall is told, in tokens, beside the one that a run was made with."""
-
-
 def within_budget(ranking: Sequence[str], tokens: Mapping[str, int], *, budget: int) -> list[str]:
-    """The steps of the ranking that fit the budget, in ranking order."""
+    """The steps that fit the budget, in ranking order; a text that does not fit what is left is passed over."""
     kept = []
     for step in ranking:
         if tokens[step] <= budget:
@@ -81,23 +61,24 @@ def within_budget(ranking: Sequence[str], tokens: Mapping[str, int], *, budget: 
     return kept
 
 
-# Diagnostics of the labels selected for a question (Appendix D.1, Table 4).
-#
-# With L the selected labels, o(t) = |L ∩ labels(t)| and G the gold steps, among all candidate steps: `gt_at_max` 1 if
-# max over G of o equals the maximum and is above 0; `gt_dominant` share of G with o at the maximum (and above 0);
-# `gt_coverage` mean over G of o / |L|; `gt_best_coverage` max over G of o / |L|; `gt_full` 1 if some gold step covers
-# all of L; `zero` 1 if no candidate overlaps.
-
-
 class SelectionDiagnostics(NamedTuple):
-    """How the selected labels of one question lie to its gold steps."""
+    """How the selected labels L of one question lie to its gold steps G (Appendix D.1, Table 4).
+
+    With o(t) = |L ∩ labels(t)|, over all candidate steps t.
+    """
 
     gt_at_max: float
+    """1 if max over G of o equals the maximum and is above 0."""
     gt_dominant: float
+    """The share of G with o at the maximum, if that is above 0."""
     gt_coverage: float
+    """The mean over G of o / |L|."""
     gt_best_coverage: float
+    """The maximum over G of o / |L|."""
     gt_full: float
+    """1 if some gold step covers all of L."""
     zero: float
+    """1 if no candidate overlaps."""
 
 
 def diagnose_selection(
@@ -106,12 +87,9 @@ def diagnose_selection(
     """Diagnose one question.
 
     Args:
-        selected: The labels of the filter.
+        selected: The labels of the filter; an empty one overlaps nowhere.
         labels: The labels of every candidate step, by step id.
         gold: The gold steps; those that are no candidates have no overlap.
-
-    Returns:
-        The diagnostics; `Unscored` if there is no gold step. An empty filter overlaps nowhere: `zero` is 1.
     """
     gold = dict.fromkeys(gold)
     if not gold:
@@ -134,9 +112,8 @@ def diagnose_selection(
 def mean_diagnostics(diagnoses: Iterable[SelectionDiagnostics | Unscored]) -> dict[str, Mean]:
     """The mean of each figure under the paper's name for it."""
     known = list(diagnoses)
-
-    def one(place: int) -> Mean:
-        return mean(d if isinstance(d, Unscored) else d[place] for d in known)
-
     names = ("Q_GT@MAX", "GT_DOM", "GT_COV", "GT_BEST_COV", "Q_GT_FULL", "Q_ZERO")
-    return {name: one(place) for place, name in enumerate(names)}
+    return {
+        name: mean(own if isinstance(own, Unscored) else own[place] for own in known)
+        for place, name in enumerate(names)
+    }

@@ -30,17 +30,16 @@ class Mean(NamedTuple):
     """How often each reason occurred."""
 
 
+def scored(scores: Iterable[Score]) -> list[float]:
+    """The scores without what is unscored."""
+    return [score for score in scores if not isinstance(score, Unscored)]
+
+
 def mean(scores: Iterable[Score]) -> Mean:
     """The arithmetic mean of the scored values, beside the number and the reasons of the unscored ones."""
-    values: list[float] = []
-    reasons: Counter[str] = Counter()
-    for score in scores:
-        if isinstance(score, Unscored):
-            reasons[score.reason] += 1
-        else:
-            values.append(score)
-    value = sum(values) / len(values) if values else None
-    return Mean(value, len(values), reasons.total(), dict(reasons))
+    every = list(scores)
+    values, reasons = scored(every), Counter(each.reason for each in every if isinstance(each, Unscored))
+    return Mean(sum(values) / len(values) if values else None, len(values), reasons.total(), dict(reasons))
 
 
 def harmonic(precision: float, recall: float) -> float:

@@ -1,4 +1,4 @@
-"""What the suites of retrieval share: options, the run folder, and the run."""
+"""Options, run folder and run of the suites of retrieval."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from stitch.bench.answering import Answerer, Diagnostician, is_unscored
+from stitch.bench.answering import is_unscored
 from stitch.bench.data.types import DataSet
-from stitch.bench.harness import DEPTH, Job, run
+from stitch.bench.harness import DEPTH, Asked, Job, run
 from stitch.bench.kept import RequestFile, take_in
-from stitch.bench.labelers import labeler_named
+from stitch.bench.labelers import check_filters, digest_of, labeler_named, read_filters
 from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
-from stitch.bench.metrics.answers import ContainmentJudge, Judge
+from stitch.bench.metrics.answers import ContainmentJudge
 from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
-from stitch.bench.written import check_filters, digest_of, read_filters
 from stitch.console.idle import refuse_idle
 from stitch.errors import SettingsError
 from stitch.lm.sampling import EFFORTS, Sampling
@@ -43,18 +42,17 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a suite, as given."""
+    """The options of a suite, as given; `suite_options` says what each is."""
 
-    methods: str | None
-    limit: int | None
-    budget: int
-    labels: str
+    methods: str | None = None
+    limit: int | None = None
+    budget: int = BUDGET_TOKENS
+    labels: str = "local"
     filters: Path | None = None
-    out: Path | None
-    workers: int
-    as_json: bool
+    out: Path | None = None
+    workers: int = 1
+    as_json: bool = False
     answers: bool = False
-    """Whether the configured model answers."""
     judge: str = "model"
     judge_model: str | None = None
     answer_temperature: float | None = None
@@ -70,6 +68,10 @@ class Options:
     replies: tuple[Path, ...] = ()
 
 
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_WRITTEN = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
 def suite_options(command: Command) -> Command:
     """Add the options that `Options` holds."""
     options = (
@@ -79,7 +81,7 @@ def suite_options(command: Command) -> Command:
                      help="What a context may have."),
         click.option("--labels", metavar="local|model|FILE[,FILE]", default="local", show_default=True,
                      help="Who labels, or files of labels that a model wrote."),
-        click.option("--filters", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
+        click.option("--filters", type=_WRITTEN, metavar="FILE",
                      help="The labels that a model chose for each question."),
         click.option("--out", type=click.Path(path_type=Path), help="Keep the run; the same command goes on."),
         click.option("--workers", type=click.IntRange(min=1), default=min(2, os.cpu_count() or 1), show_default=True,
@@ -99,12 +101,12 @@ def suite_options(command: Command) -> Command:
         click.option("--judge-price", type=(float, float), metavar="PROMPT REPLY",
                      help="What another judge costs, in dollars for a million tokens."),
         click.option("--seed", type=int, help="For providers that can repeat themselves."),
-        click.option("--batch", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+        click.option("--batch", type=_FILE, metavar="FILE",
                      help="Ask for no answer or verdict; write what would be asked into FILE."),
         click.option("--batch-format", type=click.Choice(("neutral", "openai")), default="neutral", show_default=True,
                      help="Of that file."),
-        click.option("--replies", type=click.Path(path_type=Path, dir_okay=False, exists=True), multiple=True,
-                     metavar="FILE", help="Take in replies to what --batch wrote."),
+        click.option("--replies", type=_WRITTEN, multiple=True, metavar="FILE",
+                     help="Take in replies to what --batch wrote."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     )  # fmt: skip
     for option in reversed(options):
@@ -112,8 +114,7 @@ def suite_options(command: Command) -> Command:
     return command
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finished:
+class Finished(NamedTuple):
     """A run that is complete."""
 
     manifest: Manifest
@@ -122,64 +123,62 @@ class Finished:
     """By method, in the order of the data set."""
     missing: dict[str, str]
     """Methods that could not be run on this set, and why."""
-    awaited: int | None = None
+    awaited: int | None
     """How many replies are made elsewhere and not there yet; None if the model itself was asked."""
 
 
 @contextmanager
 def finished(suite: str, data: DataSet, options: Options, *, contexts: bool) -> Iterator[Finished]:
-    """Run a suite, or what is left of it; a run without `--out` is removed in the end.
+    """Run a suite, or the rest of it; a run without `--out` is removed in the end.
 
     Raises:
         InputError: A method is not known or named twice.
         SettingsError: The run folder is of other settings.
     """
     names = method_names(options.methods)
-    _check_batch(options)
-    _refuse_idle(options)
-    asked = _asked(options) if options.answers else None
+    _check(options)
+    requests = None
+    if options.batch is not None and options.out is not None:
+        requests = RequestFile(options.batch, folder=options.out, form=options.batch_format)
+    asked = _asked(options, requests) if options.answers else None
     missing = {name: reason for name in names if (reason := missing_for(name, data))}
-    chosen = tuple(name for name in names if name not in missing)
     data = data.limited(options.limit)
     if options.filters is not None:
         check_filters(read_filters(options.filters), data.questions)
-    settings = _settings(suite, data, options=options, asked=asked)
-    for note in data.notes:
+    for note in (*data.notes, *(f"{name} is left out: {reason}" for name, reason in missing.items())):
         click.echo(f"stitch: {data.name}: {note}", err=True)
-    for name, reason in missing.items():
-        click.echo(f"stitch: {name} is left out: {reason}", err=True)
-    with _folder(options.out) as folder:
+    with tempfile.TemporaryDirectory(prefix="stitch-run-") as temporary:
+        folder = options.out or Path(temporary)
+        settings = _settings(suite, data, options, asked)
         manifest = claim(folder, new_manifest(settings, command=_command(), notes=data.notes))
         _take_in(folder, options.replies)
-        if asked is not None and asked.requests is not None:
-            asked.requests.clear()
-        run(_job(data, chosen, folder=folder, options=options, contexts=contexts, asked=asked))
-        records = {name: _in_order(read_records(folder, name), data) for name in chosen}
-        awaited = _tell_awaited(asked, unscored=sum(is_unscored(r) for own in records.values() for r in own))
-        yield Finished(manifest=manifest, folder=folder, records=records, missing=missing, awaited=awaited)
+        if requests is not None:
+            requests.clear()
+        job = Job(
+            data=data,
+            methods=tuple(name for name in names if name not in missing),
+            folder=folder,
+            budget_tokens=options.budget,
+            contexts=contexts,
+            labels=options.labels,
+            filters=options.filters,
+            workers=options.workers,
+            asked=asked,
+        )
+        run(job)
+        records = _records(job)
+        awaited = None if requests is None else _awaited(requests, records)
+        yield Finished(manifest, folder, records, missing, awaited)
 
 
-def _job(
-    data: DataSet, methods: tuple[str, ...], *, folder: Path, options: Options, contexts: bool, asked: _Asked | None
-) -> Job:
-    job = Job(
-        data=data,
-        methods=methods,
-        folder=folder,
-        budget_tokens=options.budget,
-        contexts=contexts,
-        labels=options.labels,
-        filters=options.filters,
-        workers=options.workers,
-    )
-    if asked is None:
-        return job
-    return replace(
-        job, answerer=asked.answerer, judge=asked.judge, diagnostician=asked.diagnostician, threads=asked.threads
-    )
+def _records(job: Job) -> dict[str, list[Record]]:
+    order = {question.id: place for place, question in enumerate(job.data.questions)}
+    read = {name: read_records(job.folder, name) for name in job.methods}
+    return {name: sorted(own, key=lambda record: order[record.question]) for name, own in read.items()}
 
 
-def _settings(suite: str, data: DataSet, *, options: Options, asked: _Asked | None) -> RunSettings:
+def _settings(suite: str, data: DataSet, options: Options, asked: Asked | None) -> RunSettings:
+    from stitch.bench.models import prompts_sha256
     from stitch.embed import StaticEmbedder
     from stitch.retrieve import PieceCounter
 
@@ -196,34 +195,14 @@ def _settings(suite: str, data: DataSet, *, options: Options, asked: _Asked | No
         limit=options.limit,
         answerer=asked.answerer.name if asked else None,
         judge=asked.judge.name if asked else None,
-        prompts_sha256=asked.prompts_sha256 if asked else None,
+        prompts_sha256=prompts_sha256() if asked else None,
     )
 
 
-def _in_order(records: Iterable[Record], data: DataSet) -> list[Record]:
-    """The records in the order of the questions."""
-    order = {question.id: place for place, question in enumerate(data.questions)}
-    return sorted(records, key=lambda record: order[record.question])
-
-
-class _Asked(NamedTuple):
-    """The models that take part."""
-
-    answerer: Answerer
-    judge: Judge
-    diagnostician: Diagnostician | None
-    threads: int
-    prompts_sha256: str
-    requests: RequestFile | None
-
-
-def _asked(options: Options) -> _Asked:
-    from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
+def _asked(options: Options, requests: RequestFile | None) -> Asked:
+    from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model
     from stitch.lm import Price
 
-    requests = None
-    if options.batch is not None and options.out is not None:
-        requests = RequestFile(options.batch, folder=options.out, form=options.batch_format)
     answering = Sampling(options.answer_temperature, options.answer_top_p, options.answer_effort, options.seed)
     model = configured_model(sampling=answering, completion=requests)
     judging = Sampling(options.judge_temperature, options.judge_top_p, options.judge_effort, options.seed)
@@ -232,33 +211,23 @@ def _asked(options: Options) -> _Asked:
     if model is None or other is None:
         raise SettingsError("answers need a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
     judge = ModelJudge(other) if options.judge == "model" else None
-    return _Asked(
-        ModelAnswerer(model), judge or ContainmentJudge(), judge, model.limits.concurrency, prompts_sha256(), requests
-    )
+    return Asked(ModelAnswerer(model), judge or ContainmentJudge(), judge, model.limits.concurrency)
 
 
-def _check_batch(options: Options) -> None:
+def _check(options: Options) -> None:
+    """Refuse options about models that would do nothing or harm."""
     wanted = "--batch" if options.batch else "--replies" if options.replies else None
     if wanted and not (options.answers and options.out):
         raise SettingsError(f"{wanted} goes on with a run with answers", hint="add --answers and --out FOLDER")
     if options.batch and any(file.resolve() == options.batch.resolve() for file in options.replies):
-        raise SettingsError(
-            f"--batch would overwrite the replies in {str(options.batch)!r}", hint="give it another file"
-        )
-
-
-_OF_JUDGING = ("judge_model", "judge_temperature", "judge_top_p", "judge_effort", "judge_price")
-
-
-def _refuse_idle(options: Options) -> None:
-    """Refuse options about models that would do nothing."""
+        told = f"--batch would overwrite the replies in {str(options.batch)!r}"
+        raise SettingsError(told, hint="give it another file")
+    judging = ("judge_model", "judge_temperature", "judge_top_p", "judge_effort", "judge_price")
     if not options.answers:
-        refuse_idle(
-            "judge", *_OF_JUDGING, "answer_temperature", "answer_top_p", "answer_effort", "seed",
-            reason="nothing is answered", hint="add --answers",
-        )  # fmt: skip
+        answering = ("judge", *judging, "answer_temperature", "answer_top_p", "answer_effort", "seed")
+        refuse_idle(*answering, reason="nothing is answered", hint="add --answers")
     if options.judge != "model":
-        refuse_idle(*_OF_JUDGING, reason=f"--judge {options.judge} asks no model", hint="leave it out, or --judge")
+        refuse_idle(*judging, reason=f"--judge {options.judge} asks no model", hint="leave it out, or --judge")
     if options.batch is None:
         refuse_idle("batch_format", reason="nothing is written", hint="add --batch FILE")
 
@@ -275,39 +244,18 @@ def _take_in(folder: Path, files: Iterable[Path]) -> None:
             click.echo(f"stitch: {file}, {len(taken.wrong) - _PROBLEMS_SHOWN} more lines of no use", err=True)
 
 
-def _tell_awaited(asked: _Asked | None, *, unscored: int) -> int | None:
-    """How many replies are awaited from elsewhere, said on standard error; None if the model itself was asked."""
-    if asked is None or asked.requests is None:
-        return None
-    count, file = asked.requests.asked, asked.requests.file
-    if count:
-        told = f"{count} requests lie in {file}; the same command takes their replies by --replies FILE"
+def _awaited(requests: RequestFile, records: Mapping[str, Iterable[Record]]) -> int:
+    """How many replies are awaited from elsewhere, told on standard error, too."""
+    unscored = sum(is_unscored(record) for own in records.values() for record in own)
+    told = f"nothing is left to ask: {requests.file} is empty"
+    if requests.asked:
+        told = (
+            f"{requests.asked} requests lie in {requests.file}; the same command takes their replies by --replies FILE"
+        )
     elif unscored:
         told = f"{unscored} answers or verdicts came to nothing twice; the same command asks for them again"
-    else:
-        told = f"nothing is left to ask: {file} is empty"
     click.echo(f"stitch: {told}", err=True)
-    return count
-
-
-def awaited_by(done: Finished) -> dict[str, int]:
-    """What figures say of replies that are made elsewhere; nothing if the model itself was asked."""
-    return {} if done.awaited is None else {"awaited": done.awaited}
-
-
-def tell_awaited(figures: Mapping[str, Any]) -> None:
-    """Print what figures leave out."""
-    if waiting := figures.get("awaited"):
-        click.echo(f"{waiting} replies are awaited: until they are in, what needs none is told of all questions")
-
-
-@contextmanager
-def _folder(out: Path | None) -> Iterator[Path]:
-    if out is not None:
-        yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="stitch-run-") as folder:
-        yield Path(folder)
+    return requests.asked
 
 
 def _command() -> str:

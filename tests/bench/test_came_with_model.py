@@ -34,18 +34,20 @@ def middling(system: str, user: str) -> Any:
     fields = fields_of(user)
     if "quoted_steps" in fields:
         prices = re.findall(r"\$[\d.]+\d", fields["quoted_steps"])
-        return f"Reasoning: it stands there.\n**Answer:** {prices[0] if prices else 'Question not answerable'}"
+        said = {"reasoning": "it stands there", "answer": prices[0] if prices else "Question not answerable"}
+        return f"Sure.\n```json\n{json.dumps(said)}\n```"
     if "reference_entries" in fields:
         wanted, given = json.loads(fields["reference_entries"]), json.loads(fields["given_entries"])
         return f"```json\n{json.dumps({'correct_entries': f'{len(set(wanted) & set(given))} of {len(given)}'})}\n```"
     if "reference_plan" in fields:
         return {"reasoning": "compared", "correct_slots": "0", "given_slots": 1}
     if "reference_answer" in fields:
-        return f"<think>{{hm}}</think>Verdict: {'CORRECT' if fields['reference_answer'] in user else 'WRONG'}"
+        verdict = "CORRECT" if fields["reference_answer"] in user else "WRONG"
+        return f"<think>{{hm}}</think>{json.dumps({'reasoning': 'read', 'verdict': verdict})}"
     if "selected_labels" in fields:
         return {"failures": []}
     if "known_event_types" in fields and "question" in fields:
-        return "Scopes: none\nEvent types: give answer\nEntity types: price"
+        return {"scopes": [], "event_types": ["give answer"], "entity_types": ["price"]}
     return f"Here you are:\n```json\n{json.dumps(label_by_rules(system, user))}\n```"
 
 

@@ -1,4 +1,4 @@
-"""Loading data sets in the generic format and the official files, and everything that can be wrong with them."""
+"""Loading data sets in the generic format, and everything that can be wrong with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 from pydantic import ValidationError
 
 from stitch.bench.data.files import digest_of, read_json, read_records, required
-from stitch.bench.data.official import load_locomo, load_longmemeval
 from stitch.bench.data.sets import load_labels, load_questions
 from stitch.bench.data.types import GoldLabels, Inquiry, Question
 from stitch.core import Step, StepLabels, ToolCall, Trajectory
@@ -142,63 +141,6 @@ def test_a_labeled_set_needs_gold(tmp_path: Path) -> None:
         load_labels(write(tmp_path / "none.jsonl", {**TRIP, "steps": TRIP["steps"][1:]}))
     with pytest.raises(InputError, match="is no file"):
         load_labels(tmp_path)
-
-
-LOCOMO = [
-    {
-        "sample_id": "conv-1",
-        "conversation": {
-            "speaker_a": "Ann",
-            "session_2_date_time": "2 May",
-            "session_10": [{"speaker": "Ann", "dia_id": "D10:1", "text": "Bye"}],
-            "session_2": [{"speaker": "Bob", "dia_id": "D2:1", "text": "Look", "blip_caption": "a dog"}],
-        },
-        "qa": [
-            {"question": "Which pet?", "answer": 1, "evidence": ["D2:1; D:10:01", "D9:9"], "category": 1},
-            {"question": "When?", "adversarial_answer": "x", "evidence": [], "category": 5},
-        ],
-    }
-]
-
-
-def test_the_official_locomo_file_is_read_with_its_slips_repaired(tmp_path: Path) -> None:
-    loaded = load_locomo(write(tmp_path / "locomo10.json", LOCOMO))
-    (trajectory,) = loaded.trajectories
-    assert [(s.id, s.content, s.timestamp) for s in trajectory.steps] == [
-        ("D2:1", "Look [shares a picture: a dog]", "2 May"),
-        ("D10:1", "Bye", None),
-    ]
-    first, second = loaded.questions
-    assert (first.evidence, first.type, first.answer) == (("D2:1", "D10:1"), "multi-hop", "1")
-    assert (second.evidence, second.type, second.answer) == ((), "adversarial", None)
-    assert loaded.notes == ("1 evidence ids that name no turn were left out", "1 questions have no evidence")
-
-
-def test_the_official_longmemeval_file_marks_its_evidence(tmp_path: Path) -> None:
-    instance = {
-        "question_id": "q", "question_type": "multi-session", "question": "How many?", "answer": 3,
-        "question_date": "2023/05/30", "haystack_dates": ["2023/05/20"],
-        "haystack_sessions": [
-            [{"role": "user", "content": "I have two.", "has_answer": True}, {"role": "assistant", "content": "Nice."}],
-            [{"role": "user", "content": "And one.", "has_answer": True}],
-        ],
-    }  # fmt: skip
-    loaded = load_longmemeval(write(tmp_path / "longmemeval_s.json", [instance]))
-    assert loaded.questions == (
-        Question("q", "q", "multi-session", "How many?", "3", ("s0:0", "s1:0"), asked_at="2023/05/30"),
-    )
-    assert [(s.id, s.timestamp, s.session) for s in loaded.trajectories[0].steps] == [
-        ("s0:0", "2023/05/20", "0"),
-        ("s0:1", "2023/05/20", "0"),
-        ("s1:0", None, "1"),
-    ]
-
-
-@pytest.mark.parametrize("load", [load_locomo, load_longmemeval])
-def test_another_json_file_is_no_official_file(tmp_path: Path, load: Callable[[Path], Any]) -> None:
-    for content in ({"a": 1}, [{"a": 1}], ["x"]):
-        with pytest.raises(InputError, match=r"is no Lo(CoMo|ngMemEval) file"):
-            load(write(tmp_path / "x.json", content))
 
 
 def test_a_step_cannot_hold_gold() -> None:

@@ -1,12 +1,9 @@
-"""Methods, the harness and the suites of retrieval, on a set small enough to be read.
-
-More than 400 lines because every method and both benchmarks go through one harness, and share its small data.
-"""
+"""Methods, the harness and the suites of retrieval, on a set small enough to be read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,13 +13,13 @@ from click.testing import CliRunner
 
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, GoldLabels, Inquiry, Question
-from stitch.bench.harness import Job, run
+from stitch.bench.harness import Asked, Job, run
 from stitch.bench.labelers import GoldLabeler, gold_filter, with_targets
 from stitch.bench.manifest import RunSettings, claim, new_manifest, read_manifest
 from stitch.bench.methods import Lexical
 from stitch.bench.metrics.answers import ContainmentJudge
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.records import append, mend, methods_in, read_prepared, read_records, record_file
+from stitch.bench.records import mend, methods_in, read_prepared, read_records, record_file
 from stitch.bench.registry import DEFAULT_METHODS, METHODS, make_methods, method_names, missing_for
 from stitch.bench.scoring import came_measures, retrieval_measures, selection_failures, summarize
 from stitch.core import ContextualIntent, EntityMention, IntentFilter, Step, StepLabels, Trajectory
@@ -36,18 +33,13 @@ SAID = (
     ("user", "Back to day 1: is there a museum?"),
     ("assistant", "The Muse Gallery is open until six."),
 )
+DAYS = ("day 1", "day 1", "day 2", "day 2", "day 1", "day 1")
+GOLD = {f"s{i}": GoldLabels(scope=(day,), event_types=("tell" if i % 2 else "ask",)) for i, day in enumerate(DAYS)}
 
 
 def trip(name: str) -> Trajectory:
     steps = tuple(Step(id=f"s{i}", role=role, content=text) for i, (role, text) in enumerate(SAID))
     return Trajectory(id=name, steps=steps)
-
-
-def gold() -> dict[str, GoldLabels]:
-    days = ("day 1", "day 1", "day 2", "day 2", "day 1", "day 1")
-    return {
-        f"s{i}": GoldLabels(scope=(day,), event_types=("ask" if i % 2 == 0 else "tell",)) for i, day in enumerate(days)
-    }
 
 
 def data(*, labeled: bool = True) -> DataSet:
@@ -59,8 +51,9 @@ def data(*, labeled: bool = True) -> DataSet:
         Question("q2", "t1", "place", "Which museum is open for day 1?", "Muse Gallery", ("s5",)),
         Question("q3", "t2", "price", "How much is breakfast?", "$18.50", ("s3",)),
     )  # fmt: skip
-    marked = {"t1": gold(), "t2": gold()} if labeled else {}
-    return DataSet("toy", (trip("t1"), trip("t2")), questions, "0" * 64, gold=marked)
+    return DataSet(
+        "toy", (trip("t1"), trip("t2")), questions, "0" * 64, gold={"t1": GOLD, "t2": GOLD} if labeled else {}
+    )
 
 
 def job(folder: Path, *methods: str, **changes: Any) -> Job:
@@ -76,58 +69,53 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_answers_every_question_inside_the_budget(everything: Path, method: str) -> None:
-    records = read_records(everything, method)
-    assert [record.question for record in records] == ["q1", "q2", "q3"] or {r.question for r in records} == {
-        "q1",
-        "q2",
-        "q3",
-    }
-    for record in records:
-        assert len(set(record.steps)) == len(record.steps) <= 6
-        assert record.steps
-        assert record.context_tokens is not None
-        assert 0 < record.context_tokens <= 4096
-        assert record.context_steps is not None
-        assert set(record.context_steps) <= {f"s{i}" for i in range(6)}
-        assert set(record.shown) >= {512, 1024, 2048, 4096}
-        assert record.shown[record.window_tokens or 4096] == record.context_steps
-        assert record.milliseconds >= 0
-        assert (record.labels is not None) == (method.startswith(("stitch", "density", "themes", "auto")))
+def test_every_method_answers_every_question_inside_the_budget_and_a_finished_run_stays(everything: Path) -> None:
+    assert methods_in(everything) == sorted(METHODS)
+    for method in METHODS:
+        records = read_records(everything, method)
+        assert {record.question for record in records} == {"q1", "q2", "q3"}
+        for record in records:
+            assert 0 < len(set(record.steps)) == len(record.steps) <= 6
+            assert record.context_tokens is not None
+            assert 0 < record.context_tokens <= 4096
+            assert set(record.context_steps or ()) <= {f"s{i}" for i in range(6)}
+            assert set(record.shown) >= {512, 1024, 2048, 4096}
+            assert record.shown[record.window_tokens or 4096] == record.context_steps
+            assert (record.labels is not None) == (method.startswith(("stitch", "density", "themes", "auto")))
+    before = {path.name: path.read_bytes() for path in everything.glob("*.*")}
+    run(job(everything, *METHODS, contexts=True))
+    assert {path.name: path.read_bytes() for path in everything.glob("*.*")} == before
 
 
 def test_the_oracle_finds_the_evidence_and_nothing_else(everything: Path) -> None:
-    figures = summarize(read_records(everything, "oracle"), retrieval_measures(4096))
-    assert figures == dict.fromkeys(figures, 1.0)
-    assert all(record.steps == record.evidence for record in read_records(everything, "oracle"))
+    records = read_records(everything, "oracle")
+    figures = summarize(records, retrieval_measures(4096))
+    assert figures == dict.fromkeys(figures, 1.0) == summarize(list(reversed(records)), retrieval_measures(4096))
+    assert all(record.steps == record.evidence for record in records)
 
 
-def test_ablations_search_without_their_labels(everything: Path) -> None:
+def test_ablations_search_without_their_labels_and_gold_with_those_of_the_question_or_its_evidence(
+    everything: Path,
+) -> None:
     for method, kind in (("no-scope", "scope"), ("no-event", "event_type"), ("no-entity", "entity_type")):
         assert all(not (record.labels or {})[kind] for record in read_records(everything, f"stitch-{method}"))
     for record in read_records(everything, "stitch-unlabeled"):
         assert not any((record.labels or {}).values())
         assert record.diagnostics is not None
         assert record.diagnostics[-1] == 1.0
+    gold = {record.question: record for record in read_records(everything, "stitch-gold")}
+    assert gold["q1"].labels == {"scope": ("day 1",), "event_type": (), "entity_type": ()}
+    assert gold["q2"].labels == {"scope": ("day 1",), "event_type": ("tell",), "entity_type": ()}
+    assert gold["q2"].matched["s5"] == {"scope": ("day 1",), "event_type": ("tell",)}
 
 
-def test_gold_labels_are_those_of_the_question_or_of_its_evidence(everything: Path) -> None:
-    by_question = {record.question: record for record in read_records(everything, "stitch-gold")}
-    assert by_question["q1"].labels == {"scope": ("day 1",), "event_type": (), "entity_type": ()}
-    assert by_question["q2"].labels == {"scope": ("day 1",), "event_type": ("tell",), "entity_type": ()}
-    assert by_question["q2"].matched["s5"] == {"scope": ("day 1",), "event_type": ("tell",)}
-
-
-def test_the_last_steps_are_the_most_recent(everything: Path) -> None:
+def test_a_method_with_a_window_of_its_own_is_not_held_to_the_budget(everything: Path, tmp_path: Path) -> None:
     assert all(record.steps[:2] == ("s5", "s4") for record in read_records(everything, "recent"))
     assert all(len(record.context_steps or ()) == 6 for record in read_records(everything, "full-context"))
-
-
-def test_a_method_with_a_window_of_its_own_is_not_held_to_the_budget(tmp_path: Path) -> None:
     run(job(tmp_path, "full-context", "recent", budget_tokens=1))
-    assert summarize(read_records(tmp_path, "full-context"), retrieval_measures(1))["budget_recall"] == 1.0
-    assert summarize(read_records(tmp_path, "recent"), retrieval_measures(1))["budget_recall"] == 0.0
+    recall = {name: summarize(read_records(tmp_path, name), retrieval_measures(1))["budget_recall"]
+              for name in ("full-context", "recent")}  # fmt: skip
+    assert recall == {"full-context": 1.0, "recent": 0.0}
 
 
 def test_methods_that_share_a_memory_note_what_it_took_once(everything: Path) -> None:
@@ -135,40 +123,25 @@ def test_methods_that_share_a_memory_note_what_it_took_once(everything: Path) ->
     assert len(notes) == 2 * len(METHODS)
     assert notes["stitch", "t1"].seconds == notes["stitch-unlabeled", "t1"].seconds
     assert notes["stitch", "t1"].steps == 6
-    assert methods_in(everything) == sorted(METHODS)
 
 
-def test_a_finished_run_is_not_run_again(everything: Path) -> None:
-    before = {path.name: path.read_bytes() for path in everything.iterdir()}
-    run(job(everything, *METHODS, contexts=True))
-    assert {path.name: path.read_bytes() for path in everything.iterdir()} == before
-
-
-def test_a_stopped_run_goes_on_with_the_questions_that_are_left(tmp_path: Path) -> None:
-    run(job(tmp_path / "r", "bm25"))
-    path = record_file(tmp_path / "r", "bm25")
+def test_a_stopped_run_goes_on_with_the_questions_that_are_left_of_each_method(tmp_path: Path) -> None:
+    run(job(tmp_path, "bm25", "recent"))
+    path = record_file(tmp_path, "bm25")
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(whole[1] + whole[2][:40])  # one line lost, one cut by the kill
-    run(job(tmp_path / "r", "bm25"))
-    again = path.read_bytes().splitlines(keepends=True)
-    assert again[0] == whole[1]
-    assert sorted(json.loads(line)["question"] for line in again) == ["q1", "q2", "q3"]
-
-
-def test_methods_stopped_at_different_places_are_all_completed(tmp_path: Path) -> None:
-    run(job(tmp_path / "r", "bm25", "recent"))
-    path = record_file(tmp_path / "r", "recent")
-    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
-    run(job(tmp_path / "r", "bm25", "recent", "oracle"))
+    run(job(tmp_path, "bm25", "recent", "oracle"))
+    assert path.read_bytes().startswith(whole[1])
     for method in ("bm25", "recent", "oracle"):
-        assert {record.question for record in read_records(tmp_path / "r", method)} == {"q1", "q2", "q3"}
+        lines = record_file(tmp_path, method).read_bytes().splitlines()
+        assert sorted(json.loads(line)["question"] for line in lines) == ["q1", "q2", "q3"]
 
 
 @pytest.mark.slow
 def test_several_processes_give_the_same_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stitch.bench.harness._WORTH_WORKERS", 1)
-    run(job(tmp_path / "one", "bm25"))
-    run(job(tmp_path / "two", "bm25", workers=2))
+    for name, workers in (("one", 1), ("two", 2)):
+        run(job(tmp_path / name, "bm25", workers=workers))
     found = [
         sorted((r.question, r.steps, sorted(r.shown.items())) for r in read_records(tmp_path / name, "bm25"))
         for name in ("one", "two")
@@ -177,59 +150,44 @@ def test_several_processes_give_the_same_records(tmp_path: Path, monkeypatch: py
 
 
 class ScriptedAnswerer:
-    """Answers with what it is told; fails where it is told None."""
+    """Answers by question; fails where it is told None, and has no budget left after so many."""
 
     name = "scripted"
 
-    def __init__(self, answers: dict[str, str | None]) -> None:
-        self._answers = answers
-        self.contexts: list[str] = []
+    def __init__(self, *answers: str | None, budget: int = 9) -> None:
+        self._answers = dict(zip((question.text for question in data().questions), answers, strict=True))
+        self._budget, self.contexts = budget, list[str]()
 
     def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
-        del domain
+        if len(self.contexts) == self._budget:
+            raise BudgetSpentError("spent")
         self.contexts.append(context)
-        text = self._answers[question]
-        return Unscored("cut off") if text is None else text
+        return self._answers[question] or Unscored("cut off")
+
+
+def answering(folder: Path, method: str, answerer: ScriptedAnswerer, **more: Any) -> Job:
+    return job(folder, method, contexts=True, asked=Asked(answerer, ContainmentJudge(), **more))
 
 
 def test_with_an_answerer_answers_are_judged_and_failures_kept(tmp_path: Path) -> None:
-    answerer = ScriptedAnswerer(
-        {
-            "What does the Apollo Seaside Resort cost?": "It costs $291.72.",
-            "Which museum is open for day 1?": "Hermes Hall",
-            "How much is breakfast?": None,
-        }
-    )
-    run(job(tmp_path / "r", "bm25", contexts=True, answerer=answerer, judge=ContainmentJudge()))
-    records = read_records(tmp_path / "r", "bm25")
+    answerer = ScriptedAnswerer("It costs $291.72.", "Hermes Hall", None)
+    run(answering(tmp_path, "bm25", answerer))
+    records = read_records(tmp_path, "bm25")
     row = summarize(records, came_measures())
-    assert row["f1"] == 0.5
-    assert row["answer_in_context"] == 1.0
+    assert (row["f1"], row["answer_in_context"]) == (0.5, 1.0)
     assert sorted(record.answered.reason for record in records if record.answered) == ["", "", "cut off"]
     assert row.reasons["f1"] == "1 of 3 are not scored: cut off (1)"
     assert all("<memory>" in context for context in answerer.contexts)
 
 
-class Failing(ScriptedAnswerer):
-    """Answers one question, then its budget is spent."""
-
-    def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
-        if self.contexts:
-            raise BudgetSpentError("spent")
-        return super().answer(question, context=context, domain=domain)
-
-
 def test_what_was_answered_before_the_budget_was_spent_is_kept(tmp_path: Path) -> None:
-    questions = [question.text for question in data().questions]
-    failing = Failing(dict.fromkeys(questions, "Hermes Hall"))
-    judge = ContainmentJudge()
     with pytest.raises(BudgetSpentError):
-        run(job(tmp_path / "r", "bm25", contexts=True, answerer=failing, judge=judge))
-    first = record_file(tmp_path / "r", "bm25").read_bytes()
+        run(answering(tmp_path, "bm25", ScriptedAnswerer(*["Hermes Hall"] * 3, budget=1)))
+    first = record_file(tmp_path, "bm25").read_bytes()
     assert first.count(b"\n") == 1
-    whole = ScriptedAnswerer(dict.fromkeys(questions, "Hermes Hall"))
-    run(job(tmp_path / "r", "bm25", contexts=True, answerer=whole, judge=judge, threads=3))
-    assert record_file(tmp_path / "r", "bm25").read_bytes().startswith(first)
+    whole = ScriptedAnswerer(*["Hermes Hall"] * 3)
+    run(answering(tmp_path, "bm25", whole, threads=3))
+    assert record_file(tmp_path, "bm25").read_bytes().startswith(first)
     assert len(whole.contexts) == 2
 
 
@@ -243,23 +201,17 @@ class Diagnosing:
 
 
 def test_the_labels_of_wrong_answers_are_diagnosed(tmp_path: Path) -> None:
-    answerer = ScriptedAnswerer({question.text: "It costs $291.72." for question in data().questions})
-    run(
-        job(tmp_path / "r", "stitch", contexts=True, answerer=answerer, judge=ContainmentJudge(),
-            diagnostician=Diagnosing())
-    )  # fmt: skip
-    records = read_records(tmp_path / "r", "stitch")
-    right = [record for record in records if record.answered and record.answered.correct]
-    assert right
-    assert not any(record.answered.failures for record in right if record.answered)
-    wrong = [kinds for r in records if r not in right and r.answered for kinds in (r.answered.failures,)]
-    assert any(wrong)
+    run(answering(tmp_path, "stitch", ScriptedAnswerer(*["It costs $291.72."] * 3), diagnostician=Diagnosing()))
+    records = [record for record in read_records(tmp_path, "stitch") if record.answered]
+    right = {record.question for record in records if record.answered and record.answered.correct}
+    assert right == {"q1"}
+    assert {r.question for r in records if r.answered and r.answered.failures} <= {"q2", "q3"}
     assert selection_failures(records) == {"GRANULARITY_MISMATCH": 1.0}
 
 
 def test_what_was_not_measured_is_null_with_a_reason(tmp_path: Path) -> None:
-    run(job(tmp_path / "r", "bm25"))
-    row = summarize(read_records(tmp_path / "r", "bm25"), came_measures())
+    run(job(tmp_path, "bm25"))
+    row = summarize(read_records(tmp_path, "bm25"), came_measures())
     assert row["f1"] is None
     assert row.reasons["f1"] == "no model answered: see --answers"
     assert row.reasons["answer_in_context"] == "no context was made"
@@ -271,21 +223,14 @@ def settings(**changes: Any) -> RunSettings:
     return RunSettings(**{**fields, **changes})
 
 
-def test_a_run_folder_belongs_to_its_settings(tmp_path: Path) -> None:
+def test_a_run_folder_belongs_to_its_settings_and_the_program_that_made_it(tmp_path: Path) -> None:
     first = claim(tmp_path / "r", new_manifest(settings()))
     assert claim(tmp_path / "r", new_manifest(settings(), command="again")) == first
-    assert first.versions["stitch"]
     with pytest.raises(SettingsError, match="budget_tokens is 4096 there, 1024 now") as raised:
         claim(tmp_path / "r", new_manifest(settings(budget_tokens=1024)))
     assert "--out" in raised.value.hint
-    assert read_manifest(tmp_path / "r") == first
-
-
-def test_a_run_folder_belongs_to_the_program_that_made_it(tmp_path: Path) -> None:
-    first = claim(tmp_path / "r", new_manifest(settings()))
     for name in ("code", "numpy"):
-        other = new_manifest(settings())
-        other = other.model_copy(update={"versions": {**other.versions, name: "another"}})
+        other = first.model_copy(update={"versions": {**first.versions, name: "another"}})
         with pytest.raises(SettingsError, match=f"another program: {name} {first.versions[name]} there, another now"):
             claim(tmp_path / "r", other)
     assert read_manifest(tmp_path / "r") == first
@@ -300,30 +245,21 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match="is no manifest"):
         read_manifest(tmp_path)
-
-
-def test_damaged_records_are_named_with_their_line(tmp_path: Path) -> None:
     record_file(tmp_path, "bm25").write_bytes(b"nonsense\n")
     with pytest.raises(InputError, match=r"bm25\.jsonl:1 is damaged"):
         read_records(tmp_path, "bm25")
     mend(tmp_path / "absent.jsonl")
-    append(tmp_path / "new.jsonl", settings())
-    assert (tmp_path / "new.jsonl").read_bytes().endswith(b"}\n")
 
 
-def test_methods_are_chosen_by_name() -> None:
+def test_methods_are_chosen_by_name_and_gold_needs_a_set_that_has_it() -> None:
     assert method_names(None) == DEFAULT_METHODS
     assert method_names("all") == tuple(METHODS)
     assert method_names("bm25, stitch") == ("bm25", "stitch")
     for text, message in (("bm26", "no method 'bm26'"), ("bm25,bm25", "named twice"), (" , ", "no method is named")):
         with pytest.raises(InputError, match=message):
             method_names(text)
-
-
-def test_gold_labels_need_a_set_that_has_them() -> None:
-    assert missing_for("stitch-gold", data()) is None
     assert missing_for("stitch-gold", data(labeled=False)) == "the set has no gold labels"
-    assert missing_for("stitch", data(labeled=False)) is None
+    assert missing_for("stitch-gold", data()) is missing_for("stitch", data(labeled=False)) is None
 
 
 @pytest.mark.parametrize("name", ["bm25", "stitch", "themes"])
@@ -346,19 +282,16 @@ def test_a_question_without_a_known_word_leaves_the_order_of_steps() -> None:
 
 
 def test_gold_labels_are_continued_as_any_others() -> None:
-    session = GoldLabeler({"t1": gold()}).begin("t1")
+    session = GoldLabeler({"t1": GOLD}).begin("t1")
     steps = trip("t1").steps
     labels = session.label(steps[:4])
-    other = GoldLabeler({"t1": gold()}).begin("t1", session.save())
+    other = GoldLabeler({"t1": GOLD}).begin("t1", session.save())
     other.replay(steps[:4], labels)
     assert other.label(steps[4:]) == session.label(steps[4:])
     assert other.inventory() == session.inventory()
     assert {scope.name: scope.steps for scope in session.inventory().scopes} == {"day 1": 4, "day 2": 2}
     assert session.inventory().event_types == {"ask": 3, "tell": 3}
     assert GoldLabeler({}).begin("t9").label(steps[:1])[0].intent == ContextualIntent()
-
-
-def test_several_gold_scopes_are_one_and_a_question_without_gold_asks_for_nothing() -> None:
     question = Question("q", "t", "x", "?", None, ("s1", "s9"))
     assert gold_filter(question, {"s1": GoldLabels(("a", "b"))}) == IntentFilter(scopes=("a + b",))
     assert gold_filter(question, {}) == IntentFilter()
@@ -394,16 +327,8 @@ def call(*arguments: str) -> Any:
 
 
 def test_the_retrieval_command_keeps_its_contract(tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "toy")
-    arguments = (
-        "retrieval",
-        "--data",
-        str(folder),
-        "--methods",
-        "stitch,bm25,stitch-gold",
-        "--out",
-        str(tmp_path / "r"),
-    )
+    given = ("retrieval", "--data", str(write_set(tmp_path / "toy")))
+    arguments = (*given, "--methods", "stitch,bm25,stitch-gold", "--out", str(tmp_path / "r"))
     figures = json.loads(call(*arguments, "--json").stdout)
     assert (figures["set"], figures["questions"]) == ("toy", 3)
     row = figures["methods"]["stitch"]
@@ -427,8 +352,7 @@ def test_the_retrieval_command_keeps_its_contract(tmp_path: Path) -> None:
     assert "recall@10" in table.stdout
     with pytest.raises(SettingsError, match="limit is None there, 1 now"):
         call(*arguments, "--limit", "1")
-    limited = json.loads(call("retrieval", "--data", str(folder), "--methods", "bm25", "--limit", "1", "--json").stdout)
-    assert limited["questions"] == 1
+    assert json.loads(call(*given, "--methods", "bm25", "--limit", "1", "--json").stdout)["questions"] == 1
 
 
 def test_the_came_command_keeps_its_contract(tmp_path: Path) -> None:
@@ -465,21 +389,6 @@ def test_the_came_command_keeps_its_contract(tmp_path: Path) -> None:
     assert "no model answered: see --answers" in table.stderr
 
 
-@pytest.mark.parametrize("command", ["locomo", "longmemeval"])
-def test_official_files_are_measured_as_other_sets(tmp_path: Path, command: str) -> None:
-    talk = [{"speaker": "Ann", "dia_id": f"D1:{i}", "text": text} for i, (_, text) in enumerate(SAID, start=1)]
-    qa = {"question": "What does Apollo cost?", "answer": "$291.72", "evidence": ["D1:2"], "category": 4}
-    session = [{"role": role, "content": text, "has_answer": i == 1} for i, (role, text) in enumerate(SAID)]
-    contents: dict[str, list[Any]] = {
-        "locomo": [{"sample_id": "c", "conversation": {"session_1": talk}, "qa": [qa]}],
-        "longmemeval": [{"question_id": "q", "question_type": "x", "question": "What does Apollo cost?",
-                         "answer": "y", "haystack_sessions": [session]}],
-    }  # fmt: skip
-    (tmp_path / "official.json").write_text(json.dumps(contents[command]))
-    figures = json.loads(call(command, "--data", str(tmp_path / "official.json"), "--methods", "bm25", "--json").stdout)
-    assert figures["methods"]["bm25"]["recall@5"] == 1.0
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -493,16 +402,6 @@ def test_the_published_bm25_baselines_are_met(
 ) -> None:
     from stitch.bench.data.sets import load_questions
 
-    loaded = load_questions(shared_data(f"memory_qa/{name}"))
-    run(job(tmp_path / "r", "bm25", data=loaded))
-    figures = summarize(read_records(tmp_path / "r", "bm25"), retrieval_measures(4096))
+    run(job(tmp_path, "bm25", data=load_questions(shared_data(f"memory_qa/{name}"))))
+    figures = summarize(read_records(tmp_path, "bm25"), retrieval_measures(4096))
     assert figures["recall@10"] == pytest.approx(expected, abs=0.01)
-
-
-def test_question_order_does_not_matter_to_a_summary(everything: Path) -> None:
-    records = read_records(everything, "bm25")
-    assert summarize(records, retrieval_measures(4096)) == summarize(_turned(records), retrieval_measures(4096))
-
-
-def _turned(records: Sequence[Any]) -> list[Any]:
-    return list(reversed(records))
