@@ -6,10 +6,14 @@ from __future__ import annotations
 import gc
 import json
 import os
+import platform
 import re
 import shutil
+import sys
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -18,6 +22,15 @@ from stitch.core import Step, ToolCall
 
 # What tests start finds `doubles` and `contracts`, as they do.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))))
+
+# No setting of whoever runs the tests stands in the environment.
+for _name in [
+    name for name in os.environ if name.startswith("STITCH_") and not name.startswith(("STITCH_TEST", "STITCH_QDRANT"))
+]:
+    del os.environ[_name]
+
+# Clients of models ask the system for its processor, by a process; nothing here depends on it.
+vars(platform.uname())["processor"] = ""
 
 settings.register_profile("short", max_examples=16, deadline=None, derandomize=True, database=None)
 settings.register_profile("long", max_examples=200, deadline=None, database=None, print_blob=True)
@@ -48,6 +61,27 @@ def _step(line: str, name: str) -> Step:
     calls = (ToolCall(name=match["call"], arguments=json.loads(match["arguments"])),) if match["call"] else ()
     text = match["text"].strip().replace("⏎", "\n")
     return Step(id=name, role=match["role"] or "tool", content=text, tool_name=match["tool"], tool_calls=calls)
+
+
+@pytest.fixture
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, which is empty."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def stitch(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, str, str]]:
+    """Runs the command in this process; gives exit status, standard output and standard error."""
+    [command] = [each.load() for each in entry_points(group="console_scripts") if each.name == "stitch"]
+
+    def call(*arguments: object) -> tuple[Any, str, str]:
+        monkeypatch.setattr(sys, "argv", ["stitch", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            command()
+        return (ended.value.code or 0, *capfd.readouterr())
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -77,7 +77,6 @@ VIOLATIONS = (
 
 @pytest.fixture
 def checkout(tmp_path):
-    """The packages as they are installed, to be violated."""
     folder = tmp_path / "contracts"
     shutil.copytree(ROOT / "stitch", folder / "stitch", ignore=shutil.ignore_patterns("__pycache__"))
     for name in FOLDERS:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from doubles.lessons import days, write_asked_days, write_lines
-from stitch.cli import main
 from stitch.errors import install_command
 
 tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -21,16 +20,13 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 @pytest.fixture
-def run(monkeypatch, capfd, tmp_path):
+def run(monkeypatch, in_empty_folder, stitch):
     """Runs the command as if a package were not installed; gives exit status and standard error."""
-    monkeypatch.chdir(tmp_path)
 
     def call(*arguments, without):
         monkeypatch.setitem(sys.modules, without, None)
-        monkeypatch.setattr(sys, "argv", ["stitch", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code or 0, capfd.readouterr().err
+        status, _, err = stitch(*arguments)
+        return status, err
 
     return call
 

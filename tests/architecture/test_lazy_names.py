@@ -17,10 +17,6 @@ PACKAGES = sorted(
 )
 
 
-def test_there_are_such_packages() -> None:
-    assert {"stitch", "stitch.store"} <= set(PACKAGES)
-
-
 @pytest.mark.parametrize("name", PACKAGES)
 def test_every_public_name_is_there_and_no_other(name: str) -> None:
     package = import_module(name)

@@ -15,9 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
-from stitch.cli import main as run_command
 from stitch.cli.main import cli
-from stitch.config import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("stitch", "signatures", "pipelines", "bench", "configs")
@@ -112,24 +110,14 @@ def test_every_room_has_a_page() -> None:
     assert sorted(str(room.relative_to(ROOT)) for room in rooms if not (room / "README.md").exists()) == []
 
 
-@pytest.fixture
-def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name in [*Settings.model_fields, "config"]:
-        monkeypatch.delenv(f"STITCH_{name.upper()}", raising=False)
-    return tmp_path
-
-
-def test_the_commands_of_the_first_page_run_in_their_order(in_empty_folder, monkeypatch, capfd) -> None:
+def test_the_commands_of_the_first_page_run_in_their_order(in_empty_folder, stitch) -> None:
     lines = [json.dumps({"id": str(place), "role": "user", "content": text}) for place, text in enumerate(TRIP)]
     (in_empty_folder / "trip.jsonl").write_text("\n".join(lines))
     run = [line for line in commands(ROOT / "README.md") if not any(word in line for word in (*ELSEWHERE, SERVES))]
     assert len(run) >= 15
     for line in run:
-        monkeypatch.setattr(sys, "argv", shlex.split(line))
-        with pytest.raises(SystemExit) as ended:
-            run_command()
-        assert (line, ended.value.code or 0) == (line, 0), capfd.readouterr().err
+        status, _, err = stitch(*shlex.split(line)[1:])
+        assert (line, status) == (line, 0), err
 
 
 def test_the_code_of_the_first_page_runs(in_empty_folder) -> None:
@@ -138,10 +126,12 @@ def test_the_code_of_the_first_page_runs(in_empty_folder) -> None:
     with contextlib.redirect_stdout(out):
         exec(first, {})
     assert "$76.22" in out.getvalue()
+    codes = []
     for text in others:
         imports, _, calls = text.partition("\n\n")
         here = [line for line in calls.splitlines() if not any(word in line for word in ELSEWHERE)]
         assert here
-        code = "\n".join((imports, *here))
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        codes.append("\n".join((imports, *here)))
+    run = "import os, sys\nfor code in sys.argv[1:]:\n    os.mkdir('x'), os.chdir('x'), exec(code, {})"
+    done = subprocess.run([sys.executable, "-c", run, *codes], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -22,7 +22,6 @@ MakeEngine = Callable[[], VectorEngine]
 
 @pytest.fixture
 def engine(make_engine: MakeEngine) -> Iterator[VectorEngine]:
-    """An empty engine, closed in the end."""
     with closing(make_engine()) as made:
         yield made
 
@@ -61,19 +60,6 @@ class VectorEngineContract:
         together = engine.cosines(range(40), asked)
         assert together[7] == together[31]
         assert [float(engine.cosines([row], asked)[0]) for row in range(40)] == together.tolist()
-
-    def test_a_vector_of_zeros_has_the_cosine_zero(self, engine: VectorEngine) -> None:
-        engine.put([0], np.zeros((1, DIMENSION), dtype=np.float32), snippets=_snippets(1))
-        assert engine.cosines([0], _units(1)[0].tolist()).tolist() == [0.0]
-        assert engine.vectors([0])[0].tolist() == [0.0] * DIMENSION
-
-    def test_a_row_put_again_has_its_new_vector(self, engine: VectorEngine) -> None:
-        vectors = _units(3)
-        engine.put([1, 2], vectors[:2], snippets=_snippets(2))
-        engine.put([2], vectors[2:], snippets=_snippets(1))
-        found = engine.vectors([1, 2])
-        assert (found[1].tobytes(), found[2].tobytes()) == (vectors[0].tobytes(), vectors[2].tobytes())
-        assert len(engine) == 2
 
     def test_what_is_deleted_is_gone_and_no_error(self, engine: VectorEngine) -> None:
         engine.put(range(4), _units(4), snippets=_snippets(4))

@@ -27,7 +27,6 @@ class HierarchyContract:
 
     @pytest.fixture
     def journal(self) -> MemoryJournal:
-        """A journal of two trajectories."""
         journal = MemoryJournal()
         for trajectory in "tu":
             for number, (role, text) in enumerate(SAID):
@@ -52,13 +51,6 @@ class HierarchyContract:
             assert statement.steps[-1] in episode.steps
             own = hierarchy.statements_of_step(statement.trajectory, statement.steps[-1])
             assert statement in own
-
-    def test_what_steps_say_is_told_of_many_at_once(self, read: Read, journal: MemoryJournal) -> None:
-        hierarchy = read(journal)
-        steps = [("t", f"s{number}") for number in range(len(SAID))] + [("t", "x"), ("u", "s0")]
-        for (trajectory, step), said in zip(steps, hierarchy.said_in(steps), strict=True):
-            own = [each for each in hierarchy.statements_of_step(trajectory, step) if each.steps[-1] == step]
-            assert [(each.id, each.text) for each in said] == [(each.id, each.text) for each in own]
 
     def test_episodes_have_all_steps_of_a_trajectory_in_order(self, read: Read, journal: MemoryJournal) -> None:
         steps = [step for episode in read(journal).episodes("t") for step in episode.steps]

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from doubles.journal_lives import ENCODED, LABELS, MERGE, OTHERS, append, live, nested, say
-from doubles.journaling import MemoryJournal
+from doubles.journal_lives import ENCODED, LABELS, MERGE, OTHERS, append, nested, say
 from stitch.core import (
     Change,
     ChangeKind,
@@ -35,7 +34,6 @@ class JournalContract:
 
     @pytest.fixture
     def journal(self, make_journal: MakeJournal) -> Iterator[Journal]:
-        """A new journal."""
         journal = make_journal()
         yield journal
         journal.close()
@@ -99,19 +97,10 @@ class JournalContract:
         assert isinstance(rejected, StepRejectedError)
         assert "cannot be written as JSON" in rejected.message
 
-    def test_an_id_that_is_no_text_is_rejected(self, journal: Journal) -> None:
-        (rejected,) = append(journal, say("one", id="x\udfff"))
-        assert isinstance(rejected, StepRejectedError)
-
     def test_steps_without_an_id_are_named_after_their_position(self, journal: Journal) -> None:
         entries = append(journal, say("one"), say("two", id="x"), say("three"))
         assert [entry.id for entry in entries] == ["0", "x", "2"]
         assert [entry.id for entry in append(journal, say("one"))] == ["3"]
-
-    def test_a_name_after_a_position_avoids_names_that_are_taken(self, journal: Journal) -> None:
-        append(journal, say("one", id="1"))
-        entries = append(journal, say("two"), say("three"), say("four", id="2"), say("five", id="1-2"))
-        assert [entry.id for entry in entries] == ["1-3", "2-2", "2", "1-2"]
 
     def test_positions_and_ids_are_of_one_trajectory(self, journal: Journal) -> None:
         append(journal, say("one", id="1"), trajectory="t")
@@ -146,28 +135,11 @@ class JournalContract:
         assert journal.labeled("a", "t") == 3
         assert journal.labeled("a", "unknown") == 0
 
-    def test_steps_are_counted_by_state_of_a_tenant_and_of_all(self, journal: Journal) -> None:
-        append(journal, say("one"), say("two"))
-        append(journal, say("three"), tenant="b")
-        journal.record_labels([(seq, ENCODED) for seq in (1, 3)])
-        journal.record_stored([3])
-        accepted, labeled, stored = StepState.ACCEPTED, StepState.LABELED, StepState.STORED
-        assert [journal.number_in(state, tenant="a") for state in (accepted, labeled, stored)] == [1, 1, 0]
-        assert [journal.number_in(state) for state in (accepted, labeled, stored)] == [1, 1, 1]
-
     def test_an_iteration_over_many_pages_misses_nothing(self, journal: Journal) -> None:
         append(journal, *(say(f"step {n}") for n in range(1100)))
         append(journal, say("other"), trajectory="u")
         assert [e.position for e in journal.entries("a", "t")] == list(range(1100))
         assert [e.seq for e in journal.every_entry()] == list(range(1, 1102))
-
-    def test_unfinished_trajectories_come_in_the_order_of_their_steps(self, journal: Journal) -> None:
-        for name in ("t", "u", "v"):
-            append(journal, say("one"), trajectory=name)
-        journal.record_stored([2])
-        journal.record_failed([1], "no model")
-        assert journal.unfinished([StepState.ACCEPTED]) == [("a", "v")]
-        assert journal.unfinished([StepState.ACCEPTED, StepState.FAILED]) == [("a", "t"), ("a", "v")]
 
     def test_the_last_checkpoint_is_kept(self, journal: Journal) -> None:
         append(journal, say("one"))
@@ -199,26 +171,6 @@ class JournalContract:
             append(journal, say("one"))
         with pytest.raises(JournalError, match="it is closed"):
             journal.counts()
-
-    def test_an_interrupted_acceptance_is_taken_back(self, journal: Journal) -> None:
-        class InterruptError(BaseException):
-            pass
-
-        class Steps(list[Step]):
-            interrupt = False
-
-            def __iter__(self) -> Iterator[Step]:
-                yield say("one", id="1")
-                if self.interrupt:
-                    raise InterruptError
-
-        steps = Steps()
-        journal.append_many(steps, tenant="a", trajectory="t", recorded=1.0)
-        steps.interrupt = True
-        with pytest.raises(InterruptError):
-            journal.append_many(steps, tenant="a", trajectory="u", recorded=1.0)
-        assert journal.counts().accepted == 1
-        assert [entry.position for entry in append(journal, say("two"))] == [1]
 
     def test_changes_are_followed_from_any_position(self, journal: Journal) -> None:
         append(journal, say("one", id="1"), say("two", id="2"))
@@ -289,12 +241,6 @@ class JournalContract:
         journal.forget_checkpoint("a", "t")
         assert (journal.cut("a", "t"), journal.replies("a", "t"), journal.checkpoint("a", "t")) == (0, {}, None)
 
-    def test_a_projection_says_how_far_it_has_come(self, journal: Journal) -> None:
-        assert journal.projected("themes") == 0
-        journal.record_projected("themes", 3)
-        journal.record_projected("trees", 1)
-        assert (journal.projected("themes"), journal.projected("trees")) == (3, 1)
-
     def test_records_are_kept_beside_steps(self, journal: Journal) -> None:
         first = journal.append_record("a", kind="tree", key="x", payload=b"\x00one")
         journal.append_record("a", kind="tree", key="y", payload=b"two")
@@ -323,16 +269,6 @@ class JournalContract:
         assert journal.append_records("a", [one], last=None)[0] > third[1]
         assert journal.append_records("b", [one], last=0)
         assert journal.append_records("a", []) == []
-
-    def test_the_keys_of_records_are_told_and_several_are_erased_at_once(self, journal: Journal) -> None:
-        for key in "yxyz":
-            journal.append_record("a", kind="tree", key=key, payload=b"one")
-        journal.append_record("b", kind="tree", key="w", payload=b"one")
-        assert journal.record_keys("a", kind="tree") == ["y", "x", "z"]
-        assert journal.record_keys("a", kind="event") == []
-        assert journal.erase_records("a", kind="tree", key=["y", "z", "none"]) == 3
-        assert journal.record_keys("a", kind="tree") == ["x"]
-        assert journal.erase_records("a", kind="tree", key=[]) == 0
 
     def test_what_records_say_counts_as_said_and_whoever_has_any_is_a_tenant(self, journal: Journal) -> None:
         append(journal, say("one", id="1"))
@@ -394,12 +330,6 @@ class JournalContract:
         assert not journal.owes_purge()
         assert journal.record_removed([1, 2]) == [2]
 
-    def test_whoever_follows_is_told_of_steps_that_are_about_to_be_erased(self, journal: Journal) -> None:
-        append(journal, say("one", id="1"), say("two", id="2"))
-        before = journal.last_change()
-        assert journal.record_removed([2, 3]) == [2]
-        assert [(each.kind, each.steps) for each in journal.changes(after=before)] == [(ChangeKind.ERASED, range(2, 3))]
-
     def test_an_erased_step_is_not_accepted_again_unless_that_is_asked_for(self, journal: Journal) -> None:
         append(journal, say("one", id="1"), say("two", id="2"))
         append(journal, say("one", id="1"), trajectory="u")
@@ -424,15 +354,6 @@ class JournalContract:
         (known,) = append(journal, say("something else", id="1"))
         assert known.repeated
 
-    def test_an_erased_step_is_restored_if_that_is_asked_for(self, journal: Journal) -> None:
-        append(journal, say("one", id="1"))
-        (kept,) = journal.kept("a")
-        journal.erase([1], tenant="a", trajectory="t")
-        journal.begin("a", "t")
-        (taken,) = journal.restore([kept._replace(seq=journal.take_seqs(1))], tenant="a", again=True)
-        assert isinstance(taken, Entry)
-        assert (taken.state, taken.repeated) == (StepState.ACCEPTED, False)
-
     def test_no_step_is_named_as_one_that_was_erased(self, journal: Journal) -> None:
         append(journal, say("one"), say("two"))
         journal.erase([2], tenant="a", trajectory="t")
@@ -453,25 +374,6 @@ class JournalContract:
         assert append(journal, say("one", id="1"), tenant="b")[0].state is StepState.ERASED
         assert (list(journal.records("a", kind="tree")), len(list(journal.records("b", kind="tree")))) == ([], 1)
 
-    def test_steps_are_selected_by_all_that_is_said(self, journal: Journal) -> None:
-        append(journal, say("one", id="1"), say("two", id="2"), say("three", id="3"))
-        append(journal, say("four", id="1"), trajectory="u", recorded=9.0)
-        journal.record_labels([(1, ENCODED), (2, encode_labels(OTHERS, step="2"))])
-
-        def chosen(**how: Any) -> list[int]:
-            return [each.seq for each in journal.select("a", **how)]
-
-        assert chosen() == [1, 2, 3, 4]
-        assert chosen(trajectory="t", step="2") == [2]
-        assert chosen(scopes=["day 1", "day 9"]) == [1]
-        assert chosen(event_types=["tell", "ask"]) == [1, 2]
-        assert chosen(event_types=["tell"], scopes=["day 1"]) == []
-        assert chosen(accepted_before=9.0, trajectory="u") == []
-        assert journal.accepted_at("a") == {1: 1.5, 2: 1.5, 3: 1.5, 4: 9.0}
-        assert journal.accepted_at("b") == {}
-        assert journal.select("b") == []
-        assert [each.labeled for each in journal.select("a")] == [True, True, False, False]
-
     def test_lengths_are_known_at_a_moment(self, journal: Journal) -> None:
         append(journal, say("one"), say("two"), recorded=1.0)
         append(journal, say("three"), recorded=2.0)
@@ -479,22 +381,3 @@ class JournalContract:
         assert journal.lengths_at(Moment(1.0), tenant="a") == {"t": (3, 2), "u": (1, 0)}
         assert journal.lengths_at(Moment(2.0, "t", 0), tenant="a", trajectory="t") == {"t": (3, 1)}
         assert journal.lengths_at(Moment(2.0), tenant="b") == {}
-
-    def test_what_one_kept_another_takes_in(self, journal: Journal) -> None:
-        there = MemoryJournal()
-        live(there, 3)
-        for name in there.trajectories("a"):
-            journal.begin("c", name)
-        kept = list(there.kept("a"))
-        first = journal.take_seqs(len(kept))
-        numbered = [each._replace(seq=first + number) for number, each in enumerate(kept)]
-        assert not any(isinstance(each, StepRejectedError) for each in journal.restore(numbered, tenant="c"))
-        assert [each._replace(seq=0) for each in journal.kept("c")] == [each._replace(seq=0) for each in kept]
-        again = journal.restore(numbered, tenant="c")
-        assert all(isinstance(each, Entry) and each.repeated for each in again)
-        other = numbered[0]._replace(digest=b"x" * 16)
-        assert isinstance(journal.restore([other], tenant="c")[0], StepRejectedError)
-        assert {change.kind for change in journal.changes()} == {ChangeKind.RESTORED}
-        journal.begin("c", "empty")
-        journal.drop_empty("c")
-        assert "empty" not in journal.trajectories("c")

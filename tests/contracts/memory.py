@@ -85,11 +85,6 @@ class MemoryContract:
         assert not isinstance(third, StepRejectedError)
         assert (first.step, third.position) == ("a", 1)
 
-    def test_nothing_is_added_of_nothing(self, memory: Memory) -> None:
-        assert memory.add_many([], trajectory="trip") == []
-        assert memory.add_each([], trajectory="trip") == []
-        assert memory.trajectories() == []
-
     def test_mappings_are_steps_wherever_steps_are_taken(self, memory: Memory) -> None:
         good, wrong = {"role": "user", "content": "hello"}, {"role": "user", "colour": "red"}
         first, second, third = memory.add_each([good, wrong, TRIP[0]], trajectory="trip")
@@ -136,10 +131,6 @@ class MemoryContract:
         with pytest.raises(InputError):
             memory.add_messages(MESSAGES[0], trajectory="chat")
 
-    def test_a_step_among_messages_is_taken_as_it_is(self, memory: Memory) -> None:
-        [receipt] = memory.add_messages([Step(id="own", role="user", content="hello")], trajectory="chat")
-        assert receipt.step == "own"
-
     def test_a_stream_is_stored_as_it_comes(self, memory: Memory) -> None:
         rejection = Rejection(source="f", line=2, reason="no step")
         given: list[Step | SourcedStep | Rejection] = [
@@ -179,12 +170,6 @@ class MemoryContract:
         assert result.context_tokens <= 500
         assert set(result.context_hits) <= {hit.snippet.id for hit in result.hits}
         assert (result.mode, result.ranking in Ranking) == ("intent", True)
-
-    def test_the_parts_of_the_scores_make_the_order(self, memory: Memory) -> None:
-        memory.add_many(TRIP, trajectory="trip")
-        result = memory.search("the hotel for day 1")
-        keys = [result.rule.key(hit) for hit in result.hits]
-        assert keys == sorted(keys)
 
     def test_a_search_is_told_what_it_is_to_do(self, memory: Memory) -> None:
         memory.add_many(TRIP, trajectory="trip")
@@ -349,15 +334,6 @@ class MemoryContract:
         with pytest.raises(InputError, match="no trajectory 'none'"):
             list(memory.lifecycle.export(trajectory="none"))
 
-    def test_lines_that_are_no_export_change_nothing(self, memory: Memory) -> None:
-        for lines in ([], ["nonsense"], ['{"kind": "memory", "schema_version": 999, "tenant": "x"}', "x"]):
-            try:
-                taken = memory.lifecycle.import_lines(lines)
-            except StitchError:
-                continue
-            assert taken.steps == 0
-        assert memory.status().accepted == 0
-
     def test_the_memory_is_copied_compared_and_labeled_anew(self, memory: Memory, tmp_path: Path) -> None:
         memory.add_many(TRIP, trajectory="trip")
         copied = memory.lifecycle.backup(tmp_path / "copy")
@@ -387,23 +363,12 @@ class MemoryContract:
         assert themes[0].medoid in {each.id for each in hierarchy.neighbors(near.id)}
         assert [hierarchy.theme("t999"), hierarchy.statement("x"), hierarchy.episode("x")] == [None, None, None]
 
-    def test_a_list_of_no_themes_is_refused_and_so_is_what_is_no_id(self, memory: Memory) -> None:
-        with pytest.raises(InputError, match="is none"):
-            memory.themes(limit=0)
-        with pytest.raises(InputError, match="None is no id of a theme"):
-            memory.hierarchy.theme(None)  # type: ignore[arg-type]  # as a caller without types does
-
     def test_there_were_no_themes_at_a_moment_before_all_and_what_is_no_moment_is_refused(self, memory: Memory) -> None:
         memory.add_many(TRIP, trajectory="trip")
         assert memory.themes()
         assert memory.themes(as_of=5) == memory.themes(as_of=5.5) == []
         with pytest.raises(InputError, match="'5' is no time"):
             memory.themes(as_of="5")
-
-    def test_trees_that_are_asked_for_themes_say_where_these_are(self, memory: Memory) -> None:
-        with pytest.raises(InputError, match="no node has the type 'Theme'") as refused:
-            memory.trees.select('//Theme[name ~= "hotels"]')
-        assert "stitch select" in refused.value.hint
 
     def test_it_is_a_context_and_closing_twice_is_harmless(self, memory: Memory) -> None:
         with memory as same:

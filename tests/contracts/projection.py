@@ -1,24 +1,16 @@
-"""What every `Projection` must do: subclass `ProjectionContract`, give it a `derive` fixture, run pytest.
-
-One that outlives its process also passes `KilledProjectionContract`.
-"""
+"""What every `Projection` must do: subclass `ProjectionContract`, give it a `derive` fixture, run pytest."""
 
 from __future__ import annotations
 
 import random
-import subprocess
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Any, NamedTuple
-
-import pytest
+from typing import Any
 
 from doubles.journal_lives import live
 from doubles.journaling import MemoryJournal
 from stitch.core import Projection
 from stitch.journal import Journal
-from stitch.journal.projections import catch_up, follow
+from stitch.journal.projections import follow
 
 Derive = Callable[[Journal], tuple[Projection, Callable[[], Any]]]
 """A projection of a journal, begun where an earlier one of it was left, and what tells all that it holds."""
@@ -69,55 +61,7 @@ class ProjectionContract:
         assert follow(projection, journal) == 0
 
 
-class Derived(NamedTuple):
-    """A projection in a folder, as the process finds it that comes after one that was killed."""
-
-    journal: Journal
-    projection: Projection
-    everything: Callable[[], Any]
-    """Tells all that is derived, numbers included."""
-
-
-class KilledProjectionContract:
-    """What a projection passes that is kept in files: whatever a kill leaves is made good by the next process.
-
-    A subclass gives three fixtures: `opened`, which opens journal and projection in a folder; `command`, which starts a
-    process that does `live_on` there; and `kills`, how many times that process is killed.
-    """
-
-    @pytest.fixture
-    def kills(self) -> int:
-        """How many times the process is killed."""
-        return 3
-
-    def test_what_a_killed_process_left_equals_what_is_rebuilt(
-        self,
-        opened: Callable[[Path], AbstractContextManager[Derived]],
-        command: Callable[[Path, int], list[str]],
-        kills: int,
-        tmp_path: Path,
-    ) -> None:
-        """However often a process is killed from outside, at random moments of its work."""
-        chance = random.Random(kills)
-        for number in range(kills):
-            with subprocess.Popen(command(tmp_path, number), stdout=subprocess.PIPE) as process:
-                assert process.stdout is not None
-                assert process.stdout.readline(), "it has opened, and begins to work"
-                try:
-                    process.wait(chance.uniform(0, 0.5))
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                assert process.wait() < 0, "it was killed and did not end"
-            with opened(tmp_path) as derived:
-                catch_up(derived.projection, derived.journal)
-                left = derived.everything()
-                derived.projection.rebuild()
-                assert derived.everything() == left, f"kill {number}"
-                derived.projection.checkpoint()
-
-
 def live_and_erase(journal: Journal, projection: Projection, *, seed: int) -> None:
-    """Live a random history; what it erases is erased from the projection first, as lifecycle does."""
     before = journal.erase
 
     def erase(seqs: Any, *, tenant: str, trajectory: str, **cleaned: Any) -> None:
@@ -130,13 +74,3 @@ def live_and_erase(journal: Journal, projection: Projection, *, seed: int) -> No
         live(journal, seed)
     finally:
         journal.erase = before  # type: ignore[method-assign]
-
-
-def live_on(derived: Derived, *, seed: int) -> None:
-    """Live random histories and follow them, without an end: for a process that is killed."""
-    while True:
-        live_and_erase(derived.journal, derived.projection, seed=seed)
-        follow(derived.projection, derived.journal)
-        if seed % 5 == 0:
-            derived.projection.rebuild()
-        seed += 1_000

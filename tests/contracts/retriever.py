@@ -20,7 +20,6 @@ def snippet(
     trajectory: str = "trip",
     intent: ContextualIntent | None = None,
 ) -> MemorySnippet:
-    """A stored step; its id is also its position."""
     return MemorySnippet(
         tenant=tenant, trajectory=trajectory, step=step, position=int(step), role="user", text=text, resolved=text,
         intent=intent or ContextualIntent(), recorded=0.0,
@@ -28,7 +27,6 @@ def snippet(
 
 
 def record(kept: MemorySnippet) -> SnippetRecord:
-    """The snippet with what it is searched by."""
     return SnippetRecord(kept, EMBEDDER.embed([kept.resolved])[0], LEXICAL.document(kept.resolved))
 
 
@@ -58,7 +56,6 @@ class RetrieverContract:
 
     @pytest.fixture
     def retriever(self) -> Retriever:
-        """A retriever over `RECORDS`."""
         raise NotImplementedError
 
     def test_it_is_a_retriever_and_says_so_in_its_results(self, retriever: Retriever) -> None:

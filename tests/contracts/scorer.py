@@ -15,12 +15,10 @@ class ScorerContract:
 
     @pytest.fixture
     def scorer(self) -> Scorer:
-        """The scorer under test."""
         raise NotImplementedError
 
     @pytest.fixture
     def pool(self) -> Pool:
-        """A pool of at least three candidates of which the scorer says something."""
         raise NotImplementedError
 
     def test_it_says_one_finite_number_of_every_candidate(self, scorer: Scorer, pool: Pool) -> None:

@@ -29,7 +29,6 @@ class SelectorContract:
 
     @pytest.fixture
     def selector(self) -> FilterSelector:
-        """The selector under test."""
         raise NotImplementedError
 
     @pytest.mark.parametrize("query", ["What did the hotel for day 1 cost?", "Who sings that song?", "?", "", "日 1"])

@@ -27,25 +27,21 @@ Told = tuple[str, str | None, str, str | None]
 
 
 def told(item: SourcedStep | Rejection) -> Told:
-    """What tells an item from another: trajectory, id, words and tool of a step; line and reason of a rejection."""
     if isinstance(item, Rejection):
         return ("rejected", str(item.line), item.text, None)
     return (item.trajectory, item.step.id, item.step.content, item.step.tool_name)
 
 
 def batches_of(source: StepSource) -> Iterator[tuple[list[Told], Position]]:
-    """What a source yields now, each batch with the position behind it, as JSON would bring it back."""
     for batch in source.read():
         yield list(map(told, batch)), json.loads(json.dumps(source.snapshot()))
 
 
 def all_of(source: StepSource) -> list[Told]:
-    """Everything that a source yields now."""
     return [item for batch, _ in batches_of(source) for item in batch]
 
 
 def all_anew(make_source: MakeSource) -> list[Told]:
-    """Everything that a new source yields, as in another process."""
     source = make_source()
     items = all_of(source)
     source.close()
@@ -64,11 +60,9 @@ class StepSourceContract:
 
     @pytest.fixture
     def make_source(self) -> MakeSource:
-        """Makes a source that holds `RECORDS`; called again, one that goes on after it."""
         raise NotImplementedError
 
     def test_it_is_a_source_with_a_name(self, make_source: MakeSource) -> None:
-        """It satisfies the protocol."""
         source = make_source()
         assert isinstance(source, StepSource)
         assert source.name
@@ -77,7 +71,6 @@ class StepSourceContract:
     def test_everything_is_read_in_order_and_what_is_broken_is_rejected_in_its_place(
         self, make_source: MakeSource
     ) -> None:
-        """Seven steps of words, a call, its result under the name of the tool, and one rejection."""
         source = make_source()
         items = all_of(source)
         said = [what for _, _, what, _ in items]
@@ -88,7 +81,6 @@ class StepSourceContract:
         source.close()
 
     def test_steps_of_a_trajectory_have_ids_of_their_own(self, make_source: MakeSource) -> None:
-        """Those that the source does not name are named."""
         source = make_source()
         keys = [item[:2] for item in all_of(source) if item[0] != "rejected"]
         assert len(set(keys)) == len(keys)
@@ -96,14 +88,12 @@ class StepSourceContract:
         source.close()
 
     def test_to_read_again_goes_on_and_yields_nothing_twice(self, make_source: MakeSource) -> None:
-        """Where nothing more has come, nothing is yielded."""
         source = make_source()
         all_of(source)
         assert all_of(source) == []
         source.close()
 
     def test_a_reading_that_is_left_off_goes_on_with_the_next_batch(self, make_source: MakeSource) -> None:
-        """Whoever stops taking loses nothing."""
         whole = all_anew(make_source)
         source = make_source()
         first = [told(item) for item in next(iter(source.read()))]
@@ -111,14 +101,12 @@ class StepSourceContract:
         source.close()
 
     def test_without_a_commit_everything_comes_again(self, make_source: MakeSource) -> None:
-        """With the same trajectories and ids, so that it is known."""
         first = make_source()
         items = all_of(first)
         first.close()
         assert all_anew(make_source) == items
 
     def test_after_a_commit_at_any_batch_nothing_is_lost_and_nothing_is_doubled(self, make_source: MakeSource) -> None:
-        """Whichever position is committed: what a later process is given goes on with it exactly."""
         source = make_source()
         batches = list(batches_of(source))
         source.close()
@@ -132,7 +120,6 @@ class StepSourceContract:
             assert again == behind if self.goes_back else again == before + behind
 
     def test_an_earlier_position_may_be_committed_while_reading_goes_on(self, make_source: MakeSource) -> None:
-        """What is accepted later than it is read is committed later."""
         source = make_source()
         batches = list(batches_of(source))
         source.commit(batches[0][1])
@@ -140,16 +127,3 @@ class StepSourceContract:
         again = all_anew(make_source)
         assert again[-sum(len(batch) for batch, _ in batches[1:]) :] == [i for batch, _ in batches[1:] for i in batch]
         assert len(again) == sum(len(batch) for batch, _ in (batches[1:] if self.goes_back else batches))
-
-    def test_a_snapshot_before_reading_is_what_was_committed(self, make_source: MakeSource) -> None:
-        """To commit it changes nothing."""
-        source = make_source()
-        batches = list(batches_of(source))
-        source.commit(batches[1][1])
-        source.close()
-        idle = make_source()
-        idle.commit(idle.snapshot())
-        idle.close()
-        idle.close()
-        behind = [item for batch, _ in batches[2:] for item in batch]
-        assert all_anew(make_source)[-len(behind) :] == behind

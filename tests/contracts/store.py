@@ -118,33 +118,12 @@ class SnippetStoreContract:
                     places_found = [(hit.snippet.trajectory, hit.snippet.position) for hit in hits]
                     assert places_found == sorted(places)[:170]
 
-    def test_two_steps_in_one_place_are_ordered_by_name(self, make_store: MakeStore) -> None:
-        with _closing(make_store()) as store:
-            store.put([make_record(name) for name in ("b", "c", "a")])
-            assert [hit.snippet.step for hit in store.rank(DensityQuery(tenant="t", k=2))] == ["a", "b"]
-
-    def test_snippets_without_a_matched_label_follow_those_with_one(self, make_store: MakeStore) -> None:
-        near = make_record("near", vector=[1.0, *[0] * 7])
-        far = make_record("far", vector=[-1.0, *[0] * 7], intent=ContextualIntent(scope="day 1"))
-        with _closing(make_store()) as store:
-            store.put([near, far])
-            labels = _labels((LabelKind.SCOPE, "day 1"))
-            hits = store.rank(DensityQuery(tenant="t", vector=near.vector, labels=labels))
-        assert [(hit.snippet.step, hit.density) for hit in hits] == [("far", 1.0), ("near", 0.0)]
-        assert [hit.similarity for hit in hits] == pytest.approx([-1.0, 1.0])
-
     def test_two_aliases_of_one_label_count_once(self, make_store: MakeStore) -> None:
         both = make_record("both", intent=ContextualIntent(entity_types=("price", "cost")))
         with _closing(make_store()) as store:
             store.put([both])
             labels = {Label(LabelKind.ENTITY_TYPE, "price"): frozenset({"price", "cost", "fare"})}
             assert [hit.density for hit in store.rank(DensityQuery(tenant="t", labels=labels))] == [1.0]
-
-    def test_the_same_value_of_another_kind_does_not_match(self, make_store: MakeStore) -> None:
-        with _closing(make_store()) as store:
-            store.put([make_record("1", intent=ContextualIntent(scope="price", event_types=("price",)))])
-            hits = store.rank(DensityQuery(tenant="t", labels=_labels((LabelKind.ENTITY_TYPE, "price"))))
-        assert [hit.density for hit in hits] == [0.0]
 
     def test_labels_whose_hashes_collide_are_two_labels(self, make_store: MakeStore) -> None:
         # CRC-32 of these two is equal, with and without the name of the kind before them.
@@ -206,25 +185,6 @@ class SnippetStoreContract:
             assert found(Moment(101.0)) == ["a0", "a1", "b0", "b1"]
             assert found(Moment(101.0, "a", 0)) == ["a0", "b0", "b1"]
 
-    def test_one_part_of_the_similarity_alone_counts_in_full(self, make_store: MakeStore) -> None:
-        record = make_record("1", vector=[3.0, 4.0, *[0] * 6], words={7: 2.0})
-        asked = np.array([5.0, *[0] * 7], dtype=np.float32)
-        cosine = float(np.float16(0.6))
-        lexical = 2.0 * math.log(1 + 0.5 / 1.5) ** 1.3
-        with _closing(make_store()) as store:
-            store.put([record])
-
-            def similarity(**parts: object) -> float:
-                query = DensityQuery(tenant="t", lexical_share=0.25, **parts)  # type: ignore[arg-type]  # any parts
-                return store.rank(query)[0].similarity
-
-            assert similarity() == 0.0
-            assert similarity(vector=asked) == pytest.approx(cosine)
-            assert similarity(words={7: 1.0}) == pytest.approx(lexical / (lexical + 10))
-            both = similarity(vector=asked, words={7: 1.0})
-            assert both == pytest.approx(0.75 * cosine + 0.25 * lexical / (lexical + 10))
-            assert similarity(vector=asked, words={}) == pytest.approx(0.75 * cosine)
-
     def test_nothing_is_found_where_nothing_is(self, make_store: MakeStore) -> None:
         with _closing(make_store()) as store:
             assert store.rank(DensityQuery(tenant="t", labels=_labels((LabelKind.SCOPE, "x")))) == []
@@ -277,21 +237,6 @@ class SnippetStoreContract:
         assert counts.carrying == {word: having[word] for word in words}
         assert counts.carried == {name: frozenset(left[name]) for name in left.keys() & set(ids)}
 
-    def test_words_are_counted_in_one_trajectory(self, make_store: MakeStore) -> None:
-        records = random_records(random.Random(8), self.snippets)
-        mine = [each for each in records if each.snippet.tenant == "t"]
-        gone = [each.snippet.id for each in mine[::7]]
-        trajectory = mine[1].snippet.trajectory
-        words = [*sorted(set().union(*(each.words for each in mine))), 4_000_000_000]
-        with _closing(make_store()) as store:
-            store.put(records)
-            store.delete("t", gone)
-            counts = store.word_counts("t", words, trajectory=trajectory)
-            assert store.word_counts("t", words, trajectory="nowhere") == (0, dict.fromkeys(words, 0), {})
-        here = [each for each in mine if each.snippet.trajectory == trajectory and each.snippet.id not in gone]
-        having = Counter(word for each in here for word in each.words)
-        assert counts == (len(here), {word: having[word] for word in words}, {})
-
     def test_tenants_do_not_see_each_other(self, make_store: MakeStore) -> None:
         mine, theirs = make_record("1", tenant="mine"), make_record("1", tenant="theirs")
         with _closing(make_store()) as store:
@@ -339,14 +284,6 @@ class SnippetStoreContract:
             store.put([waiting])
             hits = store.rank(DensityQuery(tenant="t", labels=labels, words={3: 1.0}))
             assert [(hit.density, hit.similarity) for hit in hits] == [(0.0, 0.0)]
-
-    def test_get_returns_what_it_knows_in_the_order_asked(self, make_store: MakeStore) -> None:
-        records = [make_record(str(number), position=number) for number in range(5)]
-        ids = [record.snippet.id for record in records]
-        with _closing(make_store()) as store:
-            store.put(records)
-            found = store.get("t", [ids[3], snippet_id("t", "trip", "unknown"), "no id", ids[0]])
-        assert [snippet.step for snippet in found] == ["3", "0"]
 
     def test_scroll_goes_by_trajectory_and_position(self, make_store: MakeStore) -> None:
         records = [
@@ -452,11 +389,6 @@ class SnippetStoreContract:
                 with pytest.raises(StoreError, match=f"step 'bad' .*{next(iter(update))}"):
                     store.put([good, broken])
             assert store.count() == 0
-
-    @pytest.mark.parametrize("share", [-0.1, 1.1, math.nan])
-    def test_a_share_outside_of_zero_to_one_is_refused(self, make_store: MakeStore, share: float) -> None:
-        with _closing(make_store()) as store, pytest.raises(StoreError, match="lexical share"):
-            store.rank(DensityQuery(tenant="t", lexical_share=share))
 
     def test_closing_twice_is_harmless_and_a_closed_store_says_so(self, make_store: MakeStore) -> None:
         store = make_store()

@@ -29,7 +29,6 @@ class TreesContract:
 
     @pytest.fixture
     def trip(self, memory: Memory) -> VersionedTree:
-        """A tree that is there."""
         return memory.trees.create("trip", PLAN, message="first plan", author="ann", time="2026-03-01T10:00")
 
     def test_a_tree_is_made_of_a_value_or_a_file_and_opened_by_its_name(self, memory: Memory, tmp_path: Path) -> None:

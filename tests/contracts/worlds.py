@@ -67,7 +67,6 @@ def make_record(
     trust: Trust = Trust.LOW,
     recorded: float = 1.0,
 ) -> SnippetRecord:
-    """A record with as little as a test has to say."""
     snippet = MemorySnippet(
         tenant=tenant,
         trajectory=trajectory,
@@ -84,7 +83,6 @@ def make_record(
 
 
 def random_records(rng: random.Random, n: int, *, tenants: Sequence[str] = ("t", "u")) -> list[SnippetRecord]:
-    """Records with skewed labels, repeated vectors and words, so that there are ties of every kind."""
     vectors = np.random.default_rng(rng.randrange(2**32)).standard_normal((max(4, n // 3), DIMENSION)).astype("float32")
     vectors[0] = 0
     records = []
@@ -113,7 +111,6 @@ def random_records(rng: random.Random, n: int, *, tenants: Sequence[str] = ("t",
 
 
 def random_query(rng: random.Random, *, tenants: Sequence[str] = ("t", "u")) -> tuple[DensityQuery, LabelVocabulary]:
-    """A query over what `random_records` makes, and the merges it was made with."""
     vocabulary = LabelVocabulary(_MERGES[: rng.randrange(4)])
     labels = {}
     for kind, values in _VALUES.items():
@@ -150,7 +147,6 @@ def _random_moment(rng: random.Random) -> Moment:
 def expected_ranking(
     records: Sequence[SnippetRecord], query: DensityQuery, vocabulary: LabelVocabulary | None = None
 ) -> list[ScoredSnippet]:
-    """The ranking of all snippets a query may see, by definition: `rank_by_label_density` over their similarities."""
     similarities = _similarities(records, query)
     candidates = [
         (record.snippet, similarity)
@@ -174,7 +170,6 @@ def expected_ranking(
 
 
 def assert_ranked(hits: Sequence[StoreHit], expected: Sequence[ScoredSnippet], *, k: int) -> None:
-    """Assert that `hits` are the first `k` of the whole expected ranking, up to ties of similarity."""
     assert len(hits) == min(k, len(expected))
     known = {_name(scored.snippet): scored for scored in expected}
     assert len({_name(hit.snippet) for hit in hits}) == len(hits)

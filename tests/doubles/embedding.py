@@ -30,7 +30,6 @@ class EmbeddingServer(LoopbackServer):
         return next(self._first, None) or self.proper_reply(request)
 
     def proper_reply(self, request: Request) -> Reply:
-        """What a server answers when nothing goes wrong; the vectors are not of unit length and in no order."""
         texts = request.body["input"]
         entries = [
             {"object": "embedding", "index": at, "embedding": (3 * vector).tolist()}
@@ -46,27 +45,20 @@ class SentenceTransformersLibrary(ModuleType):
     Args:
         dimension: Length of the vectors.
         load_error: Raised when a model is loaded.
-        encode_error: Raised when a model is used.
     """
 
-    def __init__(
-        self, *, dimension: int = 256, load_error: Exception | None = None, encode_error: Exception | None = None
-    ) -> None:
+    def __init__(self, *, dimension: int = 256, load_error: Exception | None = None) -> None:
         super().__init__("sentence_transformers")
         self.loaded: list[tuple[str, dict[str, Any]]] = []
         """The models that were asked for, with the arguments."""
         self._embedder = HashingEmbedder(dimension)
-        self._load_error, self._encode_error = load_error, encode_error
+        self._load_error = load_error
 
     def SentenceTransformer(self, source: str, **arguments: Any) -> SentenceTransformersLibrary:
-        """Load a model."""
         self.loaded.append((source, arguments))
         if self._load_error:
             raise self._load_error
         return self
 
     def encode(self, texts: Sequence[str], **_: Any) -> Vectors:
-        """Return the vectors of some texts."""
-        if self._encode_error:
-            raise self._encode_error
         return self._embedder.embed(texts)

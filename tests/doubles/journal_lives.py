@@ -16,18 +16,15 @@ MERGE = LabelMerge(kind=LabelKind.EVENT_TYPE, alias="fetch", into="get", positio
 
 
 def append(journal: Journal, *steps: Step, trajectory: str = "t", tenant: str = "a", **options: Any) -> list[Any]:
-    """Accept steps, by default at moment 1.5."""
     options.setdefault("recorded", 1.5)
     return journal.append_many(steps, tenant=tenant, trajectory=trajectory, **options)
 
 
 def say(content: str, **fields: Any) -> Step:
-    """A step of a user."""
     return Step(role="user", content=content, **fields)
 
 
 def nested(depth: int) -> Any:
-    """A list in a list, so deep."""
     value: Any = 1
     for _ in range(depth):
         value = [value]
@@ -55,7 +52,6 @@ class _Now(NamedTuple):
 
 
 def live(journal: Journal, seed: int, *, operations: int = 60) -> None:
-    """Do something with a journal, always the same for the same seed."""
     chance = random.Random(seed)
     states = tuple(state for state in StepState if state is not StepState.RETIRED)  # these stay as they are
     for number in range(operations):

@@ -71,15 +71,12 @@ class ScriptedLabeler:
 
     @property
     def name(self) -> str:
-        """The name given."""
         return self._name
 
     def fail_next(self, *errors: BaseException) -> None:
-        """Raise these from the next calls of `label`, one each."""
         self._failures.extend(errors)
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> ScriptedSession:
-        """Start labeling a trajectory, or continue from a saved session."""
         return ScriptedSession(self, trajectory, saved)
 
     def _called(self, trajectory: str, steps: Sequence[Step]) -> None:
@@ -99,7 +96,6 @@ class ScriptedSession:
         self._labels = [StepLabels.model_validate(labels) for _, labels in past]
 
     def label(self, steps: Sequence[Step]) -> list[StepLabels]:
-        """Label steps by the script; after a failure the session is as before."""
         self._labeler._called(self._trajectory, steps)
         past, labels = list(self._steps), []
         for step in steps:
@@ -110,13 +106,11 @@ class ScriptedSession:
         return labels
 
     def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
-        """Take in steps with their labels."""
         self._labeler.replayed.append((self._trajectory, tuple(step.id or "" for step in steps)))
         self._steps.extend(steps)
         self._labels.extend(labels)
 
     def inventory(self) -> LabelInventory:
-        """Counts of all labels given so far."""
         intents = [labels.intent for labels in self._labels]
         return LabelInventory(
             scopes=tuple(
@@ -149,7 +143,6 @@ class ScriptedSession:
         return spans
 
     def save(self) -> bytes:
-        """All steps and labels, as JSON."""
         pairs = zip(self._steps, self._labels, strict=True)
         return json.dumps(
             [(step.model_dump(mode="json"), labels.model_dump(mode="json")) for step, labels in pairs]

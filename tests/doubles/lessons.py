@@ -20,7 +20,6 @@ _MEALS = ("breakfast", "lunch", "dinner")
 
 
 def days(trajectory: int, *, steps: int = 12) -> dict[str, Any]:
-    """A trajectory that goes back and forth between three days, with gold, as a line of a file of trajectories."""
     rows = []
     for n in range(steps):
         day = _DAYS[(n // 2 + trajectory) % 6]
@@ -37,14 +36,12 @@ def days(trajectory: int, *, steps: int = 12) -> dict[str, Any]:
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    """Write a file of JSON lines, and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
 def write_asked_days(folder: Path, *, trajectories: int = 6, steps: int = 48) -> Path:
-    """Write a folder of trajectories, with questions whose evidence does not name its day, and return its path."""
     rows = [days(n, steps=steps) for n in range(trajectories)]
     questions = []
     for row in rows:
@@ -66,7 +63,6 @@ def write_asked_days(folder: Path, *, trajectories: int = 6, steps: int = 48) ->
 
 
 def label_poorly(system: str, user: str) -> Any:
-    """A script that takes every step for a matter of its own."""
     fields = fields_of(user)
     if "`readings`" in system:
         rows = [json.loads(line) for line in fields["steps"].splitlines()]
@@ -78,7 +74,6 @@ def label_poorly(system: str, user: str) -> Any:
 
 
 def labeling_pupil(*, needs: str = "") -> Pupil:
-    """A labeler that has to learn that a day is a scope; by itself it does well where breakfast comes first."""
     return Pupil(
         well=label_by_rules,
         poorly=label_poorly,
@@ -90,7 +85,6 @@ def labeling_pupil(*, needs: str = "") -> Pupil:
 
 
 def choosing_pupil() -> Pupil:
-    """A filter that has to learn to choose the scopes of the day that is named; by itself it does so for the third."""
     return Pupil(
         well=_choose_well,
         poorly=lambda system, user: {
@@ -106,7 +100,6 @@ def choosing_pupil() -> Pupil:
 
 
 def answering_pupil() -> Pupil:
-    """An answerer that has to learn to give the bare sum; by itself it does so for the third day."""
     return Pupil(
         well=_answer_well,
         poorly=lambda system, user: {"reasoning": "?", "answer": "I would rather not say that out loud, my friend."},
@@ -117,7 +110,6 @@ def answering_pupil() -> Pupil:
 
 
 def extracting_pupil() -> Pupil:
-    """Says what steps assert; it has to learn to name day and place, as it does alone where breakfast comes first."""
     return Pupil(
         well=_extract_well,
         poorly=lambda system, user: {"statements": [{"text": "They talked about the trip.", "steps": [1, 2]}]},

@@ -12,7 +12,6 @@ class RecordingObserver:
         self.events: list[MemoryEvent] = []
 
     def notice(self, event: MemoryEvent) -> None:
-        """Keep an event."""
         self.events.append(event)
 
 
@@ -27,5 +26,4 @@ class FailingObserver:
         self.error = error
 
     def notice(self, event: MemoryEvent) -> None:
-        """Raise."""
         raise self.error

@@ -1,14 +1,12 @@
 """A stand-in for a Qdrant server or cluster: its REST interface as far as stores use it.
 
 What is said goes over real sockets, through the client's own REST code. Points lie in shards, each of which scores its
-own as the real one does, in single precision; what is approximate there (a count that is not exact) is wrong here. It
-can be told to be strict, to have no room for now, to hang, and to be away.
+own as the real one does, in single precision. It can be told to hang, and to be away.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,9 +20,9 @@ _DONE = {"operation_id": 0, "status": "completed"}
 class RefusalError(Exception):
     """What the server answers with another status than 200."""
 
-    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
-        self.status, self.message, self.headers = status, message, headers or {}
+        self.status, self.message = status, message
 
 
 class Collection:
@@ -34,19 +32,14 @@ class Collection:
         self.made = made
         self.metadata: dict[str, Any] = made.get("metadata") or {}
         self.shards: list[dict[int | str, dict[str, Any]]] = [{} for _ in range(made.get("shard_number") or shards)]
-        self.deleted = 0
-        """How many points were deleted and still take part in what is approximate."""
 
     def shard(self, point: int | str) -> dict[int | str, dict[str, Any]]:
-        """Where a point is, or would be."""
         return self.shards[hash(point) % len(self.shards)]
 
     def find(self, point: int | str) -> dict[str, Any] | None:
-        """A point; None if it is not there."""
         return self.shard(point).get(point)
 
     def ids(self) -> list[int | str]:
-        """All ids, in the order in which they are scrolled: numbers, then UUIDs."""
         ids = [point for shard in self.shards for point in shard]
         return sorted(ids, key=lambda point: (isinstance(point, str), point))
 
@@ -55,58 +48,35 @@ class LoopbackQdrant(LoopbackServer):
     """Answers on 127.0.0.1 as a Qdrant server would, while it is entered.
 
     Args:
-        node_of: Another one, to be a further node of its cluster.
         shards: How many shards a collection has.
     """
 
-    def __init__(self, *, node_of: LoopbackQdrant | None = None, shards: int = 1) -> None:
+    def __init__(self, *, shards: int = 1) -> None:
         super().__init__(self._reply)
         self.hangs = False
         """Whether requests are kept without an answer."""
         self.away = False
         """Whether connections are closed without an answer."""
-        self.busy = 0
-        """How many requests are still answered with 429."""
-        self.strict: dict[str, Any] = {}
-        """The limits of strict mode, as a collection's configuration has them."""
-        self._spent = Counter[str]()
-        self.keeps_metadata = True
-        """Whether it is of a version that does."""
-        self.nodes = 1
-        """How many nodes it says that its cluster has."""
         self.shards = shards
-        self.collections: dict[str, Collection] = {} if node_of is None else node_of.collections
-        self._lock: threading.Lock = threading.Lock() if node_of is None else node_of._lock
+        self.collections: dict[str, Collection] = {}
+        self._lock = threading.Lock()
 
     def _reply(self, request: Request) -> Reply | Silence:
         if self.hangs:
             return Silence()
         if self.away:
             return Reply({}, cut=0)
-        if self.busy:
-            self.busy -= 1
-            return _refusal(429, "Rate limiting exceeded: retry after 1s", {"retry-after": "1"})
         path = request.path.partition("?")[0].strip("/").split("/")
         if path == ["cluster"]:
-            return Reply({"result": self._cluster(), "status": "ok", "time": 0.0})
+            return Reply({"result": {"status": "disabled"}, "status": "ok", "time": 0.0})
         if path == [""]:
             return Reply({"title": "qdrant - vector search engine", "version": "1.18.3"})
         try:
             with self._lock:
                 result = self._answer(request.method, unquote(path[1]), "/".join(path[2:]), request.body)
         except RefusalError as refused:
-            return _refusal(refused.status, refused.message, refused.headers)
+            return Reply({"status": {"error": refused.message}, "time": 0.0}, status=refused.status)
         return Reply({"result": result, "status": "ok", "time": 0.0})
-
-    def _cluster(self) -> Any:
-        if self.nodes == 1:
-            return {"status": "disabled"}
-        raft: dict[str, Any] = {"term": 1, "commit": 1, "pending_operations": 0, "is_voter": True}
-        return {
-            "status": "enabled", "peer_id": 1, "peers": {str(n): {"uri": f"http://{n}"} for n in range(self.nodes)},
-            "raft_info": raft, "consensus_thread_status": {"consensus_thread_status": "stopped"},
-            "message_send_failures": {},
-        }  # fmt: skip
 
     def _answer(self, method: str, name: str, what: str, body: Any) -> Any:
         if what == "exists":
@@ -115,8 +85,6 @@ class LoopbackQdrant(LoopbackServer):
             if name in self.collections:
                 raise RefusalError(409, f"Wrong input: Collection `{name}` already exists!")
             self.collections[name] = Collection(body, shards=self.shards)
-            if not self.keeps_metadata:
-                self.collections[name].metadata = {}
             return True
         if not what and method == "DELETE":
             return self.collections.pop(name, None) is not None
@@ -128,7 +96,6 @@ class LoopbackQdrant(LoopbackServer):
             return True
         if not what:
             return self._info(collection)
-        self._check_limits(collection, what if method == "POST" else "put", body)
         answer = {
             "points": _retrieve if method == "POST" else _upsert,
             "points/scroll": _scroll, "points/count": _count, "points/query": _query, "points/delete": _delete,
@@ -148,63 +115,11 @@ class LoopbackQdrant(LoopbackServer):
             "flush_interval_sec": 5,
         }  # fmt: skip
         config = {"params": params, "hnsw_config": hnsw, "optimizer_config": optimizer, "metadata": collection.metadata}
-        if self.strict:
-            config["strict_mode_config"] = {"enabled": True, **self.strict}
         there = sum(map(len, collection.shards))
         return {
-            "status": "green", "optimizer_status": "ok", "points_count": there + collection.deleted,
+            "status": "green", "optimizer_status": "ok", "points_count": there,
             "segments_count": 1, "config": config, "payload_schema": {},
         }  # fmt: skip
-
-    def _check_limits(self, collection: Collection, what: str, body: Any) -> None:
-        most = self.strict
-        limit = body.get("limit") or 0
-        among = _among(body)
-        if len(among) > most.get("condition_max_size", len(among)):
-            raise RefusalError(400, f"Forbidden: Condition size limit exceeded {most['condition_max_size']}")
-        if limit > most.get("max_query_limit", limit):
-            raise RefusalError(400, f'Forbidden: Limit exceeded {limit} > {most["max_query_limit"]} for "limit"')
-        most_points = most.get("upsert_max_batchsize")
-        if what == "put" and most_points is not None and len(_ids(body)) > most_points:
-            raise RefusalError(400, f"Forbidden: Upsert limit exceeded {len(_ids(body))} > {most_points}")
-        if most.get("search_allow_exact") is False:
-            _check_not_exact(collection, what, body)
-        self._spend(what, len(_ids(body)) if what == "put" else len(body.get("ids") or body.get("points") or [0]))
-
-    def _spend(self, what: str, cost: int) -> None:
-        """Take tokens for a request; who is told to come back later finds them all there again."""
-        name = "write_rate_limit" if what in ("put", "points/delete") else "read_rate_limit"
-        if (most := self.strict.get(name)) is None:
-            return
-        if cost > most:
-            raise RefusalError(429, "Rate limiting exceeded: request larger than rate limiter capacity")
-        if self._spent[name] + cost > most:
-            self._spent[name] = 0
-            raise RefusalError(429, f"Rate limiting exceeded: {name}", {"retry-after": "0"})
-        self._spent[name] += cost
-
-
-def _refusal(status: int, message: str, headers: dict[str, str]) -> Reply:
-    return Reply({"status": {"error": message}, "time": 0.0}, status=status, headers=headers)
-
-
-def _check_not_exact(collection: Collection, what: str, body: Any) -> None:
-    """What a server refuses that scores with a graph alone."""
-    exact = body.get("exact") if what == "points/count" else (body.get("params") or {}).get("exact")
-    if what in ("points/count", "points/query") and exact:
-        raise RefusalError(400, "Forbidden: Exact search disabled")
-    if what == "points/query" and (collection.made.get("hnsw_config") or {}).get("m") == 0:
-        raise RefusalError(400, "Forbidden: global vector indexing is disabled (hnsw_config.m = 0)")
-
-
-def _among(body: Any) -> list[Any]:
-    conditions = (body.get("filter") or {}).get("must") or [{}]
-    ids: list[Any] = conditions[0].get("has_id") or []
-    return ids
-
-
-def _ids(body: Any) -> list[Any]:
-    return body["batch"]["ids"] if "batch" in body else [point["id"] for point in body["points"]]
 
 
 def _upsert(collection: Collection, body: Any) -> Any:
@@ -245,8 +160,7 @@ def _scroll(collection: Collection, body: Any) -> Any:
 
 
 def _count(collection: Collection, body: Any) -> Any:
-    there = sum(map(len, collection.shards))
-    return {"count": there if body.get("exact", True) else there + collection.deleted}
+    return {"count": sum(map(len, collection.shards))}
 
 
 def _query(collection: Collection, body: Any) -> Any:
@@ -264,6 +178,5 @@ def _query(collection: Collection, body: Any) -> Any:
 
 def _delete(collection: Collection, body: Any) -> Any:
     for each in body["points"]:
-        if collection.shard(each).pop(each, None) is not None:
-            collection.deleted += 1
+        collection.shard(each).pop(each, None)
     return _DONE

@@ -22,7 +22,6 @@ def pool_of(
     sure: bool = False,
     of_runs: bool = False,
 ) -> Pool:
-    """The pool of a question with labels that words hint at, or license where they are sure; density counts values."""
     request = SearchRequest(query=query, tenant="a", asked_at=asked_at)
     return Pool(
         request=request,
@@ -39,5 +38,4 @@ def pool_of(
 
 
 def ranked(pool: Pool, *, rule: RankingRule = WEIGHTED, scorers: Mapping[str, Scorer] = SCORERS) -> list[ScoredSnippet]:
-    """All candidates of a pool in their order."""
     return rank(pool, scorers_for(pool, scorers), rule, k=len(pool.candidates))

@@ -40,17 +40,14 @@ class TopicSource:
             self._reader.restore(committed)
 
     def read(self) -> Iterator[Sequence[SourcedStep | Rejection]]:
-        """Yield the messages that have come, each as a batch; see `StepSource`."""
         while self._next < len(self._topic.messages):
             self._next += 1
             yield list(self._reader.line(self._next, self._topic.messages[self._next - 1]))
 
     def snapshot(self) -> Position:
-        """The offset of the next message, and what is remembered of those before."""
         return {"offset": self._next, **self._reader.save()}
 
     def commit(self, position: Position) -> None:
-        """Tell the broker."""
         self._topic.committed[self._group] = position
 
     def close(self) -> None:

@@ -51,19 +51,15 @@ class ListStore:
         self._lock = threading.RLock()
 
     def fail_next(self, *errors: BaseException) -> None:
-        """Raise these from the next puts and flushes, one each."""
         self._failures.extend(errors)
 
     def lose_power(self) -> None:
-        """Forget what was written since the last flush."""
         self.records = dict(self._flushed)
 
     def reopen(self) -> None:
-        """Be open again, as for the next process."""
         self.closed = False
 
     def put(self, records: Sequence[SnippetRecord]) -> None:
-        """Write snippets, all or none."""
         with self._lock:
             self._check_open()
             self.puts.append(tuple(record.snippet.step for record in records))
@@ -76,7 +72,6 @@ class ListStore:
             self.records.update({record.snippet.id: record for record in records})
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
-        """Score every snippet and rank all by the definition."""
         by_kind = {kind: tuple(label.value for label in query.labels if label.kind is kind) for kind in LabelKind}
         intent_filter = IntentFilter(
             scopes=by_kind[LabelKind.SCOPE],
@@ -108,14 +103,12 @@ class ListStore:
         return [StoreHit(scored.snippet, scored.density, scored.similarity) for scored in ranking]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
-        """Return a tenant's snippets by id."""
         with self._lock:
             self._check_open()
             found = [self.records[snippet].snippet for snippet in ids if snippet in self.records]
         return [snippet for snippet in found if snippet.tenant == tenant]
 
     def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
-        """Return what stands beside these snippets."""
         given = {snippet.id for snippet in snippets}
         return [
             each
@@ -130,7 +123,6 @@ class ListStore:
     def word_counts(
         self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
     ) -> WordCounts:
-        """Count words among a tenant's snippets."""
         with self._lock:
             self._check_open()
             records = [record for record in self.records.values() if record.snippet.tenant == tenant]
@@ -143,7 +135,6 @@ class ListStore:
         )
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
-        """Iterate over a tenant's snippets, by trajectory and position."""
         with self._lock:
             self._check_open()
             snippets = [record.snippet for record in self.records.values()]
@@ -151,7 +142,6 @@ class ListStore:
         return iter(sorted(mine, key=lambda snippet: (snippet.trajectory, snippet.position, snippet.step)))
 
     def delete(self, tenant: str, ids: Sequence[str]) -> int:
-        """Delete a tenant's snippets."""
         with self._lock:
             found = self.get(tenant, list(dict.fromkeys(ids)))
             for snippet in found:
@@ -159,13 +149,11 @@ class ListStore:
         return len(found)
 
     def count(self, tenant: str | None = None) -> int:
-        """The number of snippets of a tenant, or of all."""
         with self._lock:
             self._check_open()
             return sum(tenant in (None, record.snippet.tenant) for record in self.records.values())
 
     def flush(self) -> None:
-        """Keep everything beyond `lose_power`."""
         with self._lock:
             self._check_open()
             self._fail()
@@ -173,7 +161,6 @@ class ListStore:
             self._flushed = dict(self.records)
 
     def close(self) -> None:
-        """Flush, the first time."""
         if not self.closed:
             try:
                 if not self.away:
@@ -229,7 +216,6 @@ class FaultPlan:
 
     @property
     def crashed(self) -> bool:
-        """Whether the run has come to its end."""
         return self.crash_at is not None and len(self.crossed) > self.crash_at
 
     def cross(self, boundary: str) -> None:
@@ -245,7 +231,6 @@ class FaultPlan:
 
 
 def with_faults(target: _T, plan: FaultPlan, *methods: str) -> _T:
-    """Return `target` with a boundary before and one after each call of `methods`."""
     return cast("_T", _Watched(target, plan, methods))
 
 

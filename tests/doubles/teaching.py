@@ -40,7 +40,6 @@ class Pupil:
         """How often it was asked for an instruction."""
 
     def __call__(self, system: str, user: str) -> Any:
-        """The reply."""
         wanted = user.rpartition(_LAST_OF_PROMPT)[2]
         for field in ("new_instruction", "proposed_instruction", "module_advice"):
             if f"`{field}`" in wanted:

@@ -26,7 +26,6 @@ _VALUES = (
 
 
 def random_node(rng: random.Random, *, depth: int = 4, prefix: str = "n") -> Node:
-    """A node with up to so many levels below it; ids begin with the prefix."""
     count = 0
 
     def grow(left: int) -> Node:
@@ -41,7 +40,6 @@ def random_node(rng: random.Random, *, depth: int = 4, prefix: str = "n") -> Nod
 
 
 def random_operations(rng: random.Random, tree: Tree, *, count: int) -> list[Operation]:
-    """Edits, many of which can be done to the tree one after the other; some cannot."""
     ids: Sequence[str] = [node.id for node in tree]
     made: list[Operation] = []
     for number in range(count):

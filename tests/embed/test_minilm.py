@@ -34,7 +34,6 @@ class TestWithMiniLM(EmbedderContract):
         assert asked @ near > asked @ far + 0.2
 
     def test_vectors_of_the_reference(self, embedder):
-        """The first numbers are those of the float model: the tokens are its own."""
         vector = embedder.embed(["the boat sails to the harbor at night"])[0]
         assert vector.shape == (384,)
         assert np.allclose(vector[:4], REFERENCE, atol=0.02)

@@ -65,11 +65,6 @@ def kept(memory: Path) -> list[int]:
         return [int(entry.id) for entry in opened.steps("t")]
 
 
-@pytest.fixture(autouse=True)
-def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("STITCH_MEMORY", raising=False)
-
-
 @pytest.fixture
 def memory(tmp_path: Path) -> Path:
     with open_memory(tmp_path / "m") as opened:

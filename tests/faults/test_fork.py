@@ -142,7 +142,6 @@ def test_a_fork_that_closes_or_ends_takes_nothing_from_its_parent(tmp_path: Path
 def test_a_worker_opens_the_memory_itself_if_it_was_forked_before_its_parent_did(
     tmp_path: Path, forked: str, told: str
 ) -> None:
-    """As with gunicorn's preload: what the application opens when it is loaded is open in the arbiter."""
     folder = tmp_path / "m"
     first = open_memory(folder)
     first.add_many(STEPS, trajectory="t")

@@ -25,8 +25,7 @@ def server() -> Iterator[LoopbackQdrant]:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+def settings(tmp_path: Path) -> dict[str, Any]:
     return {"journal": str(tmp_path / "j"), "qdrant_timeout_s": LIMIT_S}
 
 

@@ -23,9 +23,7 @@ def server() -> Iterator[LoopbackQdrant]:
 
 
 @pytest.fixture
-def settings(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Of a memory of two tenants in the collection `old`."""
-    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+def settings(server: Any, tmp_path: Path) -> dict[str, Any]:
     settings: dict[str, Any] = {"journal": str(tmp_path / "j")}
     for tenant in ("ann", "bob"):
         with open_memory(server.url, collection="old", tenant=tenant, **settings) as memory:

@@ -38,7 +38,6 @@ with open_memory(sys.argv[1]) as memory:
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Path:
-    """A memory with a trace, a ledger and a recall log that all speak of what will be erased, first or between."""
     folder = tmp_path / "m"
     folder.mkdir()
     with TraceObserver(folder / "trace.jsonl") as trace, open_memory(folder, recall_log=99, observers=[trace]) as made:

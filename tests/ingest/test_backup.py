@@ -20,11 +20,6 @@ SAID = ["Let's plan day 1. One idea is the Olympus Summit.", "How much is it?", 
 CANARY = "Quetzalina Archaeopteryx lives at the Halcyon Observatory"
 
 
-@pytest.fixture(autouse=True)
-def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("STITCH_MEMORY", raising=False)
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     with open_tenants(tmp_path / "m") as tenants:
@@ -150,11 +145,3 @@ def test_a_damaged_backup_is_refused_and_nothing_is_restored(folder: Path, tmp_p
     with pytest.raises(JournalError, match="is damaged"):
         restore_memory(backup, memory=tmp_path / "r")
     assert not (tmp_path / "r").exists()
-
-
-def test_an_interrupted_restore_is_repeated(folder: Path, tmp_path: Path) -> None:
-    backup_memory(folder, to=tmp_path / "b")
-    (tmp_path / "r.restoring").mkdir()
-    (tmp_path / "r.restoring" / "ledger.jsonl").write_text("x")
-    assert restore_memory(tmp_path / "b", memory=tmp_path / "r").steps == 7
-    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["journal.sqlite", "store"]

@@ -23,8 +23,7 @@ TRIP = [
 
 
 @pytest.fixture
-def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
-    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+def memory(tmp_path: Path) -> Iterator[Memory]:
     with open_memory(tmp_path / "m") as opened:
         opened.add_many(TRIP, trajectory="trip")
         yield opened

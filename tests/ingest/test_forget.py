@@ -18,7 +18,6 @@ from stitch.lifecycle.erase import erase
 from stitch.lifecycle.selection import Selector, select
 from stitch.lm import Charge, Ledger, read_ledger
 from stitch.observe import TraceObserver
-from stitch.text.words import FUNCTION_WORDS, is_verb, words
 
 Make = Callable[..., Any]
 
@@ -42,8 +41,7 @@ def files_with(folder: Path, *texts: bytes) -> list[str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+def folder(tmp_path: Path) -> Path:
     with open_memory(tmp_path / "m", tenant="bob") as other:
         other.add_many(TRIP, trajectory="trip")
     with open_memory(tmp_path / "m") as memory:
@@ -133,38 +131,6 @@ def test_a_proof_tells_nothing_of_what_other_tenants_say(folder: Path) -> None:
     right, wrong = proofs
     assert right == wrong
     assert right.said_elsewhere == 0
-
-
-NEIGHBORS = [
-    (
-        "Ask john_zorblatt about the visa.",
-        ["It is about a visa, and nothing else.", "How long does it take?"],
-    ),
-    ("Let's talk about Zorblatting in Quuxville.", ["How does it work?", "And what does it cost?"]),
-    ("The johnZorblatt module fails.", ["Why does it fail?", "Fix it, please."]),
-    ("How much is it at the old place by the river?", ["It is $40.", "And with breakfast?"]),
-    ("We meet the two of them at nine.", ["Where?", "At the station, as ever."]),
-]
-
-
-@pytest.mark.parametrize(("secret", "others"), NEIGHBORS)
-def test_no_neighbor_keeps_a_word_that_only_the_erased_step_said(
-    tmp_path: Path, secret: str, others: list[str]
-) -> None:
-    before = ["Good morning.", "Let's plan the week."]
-    texts = [*before, secret, *others]
-    steps = [Step(id=str(n), role="user", content=text) for n, text in enumerate(texts)]
-    with open_memory(tmp_path / "m") as memory:
-        memory.add_many(steps, trajectory="t")
-        memory.flush()
-        erased = memory.lifecycle.erase(Selector(trajectory="t", step="2"))
-        assert erased.proof.found == ()
-        left = [entry.labels.model_dump_json() for entry in memory.steps("t") if entry.labels]
-        shown = "\n".join([*left, str(memory.inventory())])
-    said = {word for text in (*before, *others) for word in words(text)}
-    gone = {piece for word in words(secret) for piece in (word, *word.split("_"))} - said - FUNCTION_WORDS
-    known = set(words(shown.replace("_", " ")))
-    assert not {word for word in gone if word in known and not is_verb(word, base=True)}
 
 
 def test_the_proof_finds_what_is_left(folder: Path) -> None:

@@ -73,8 +73,7 @@ def test_repairing_one_tenant_touches_no_other(world: Any, steps: Make) -> None:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+def memory(tmp_path: Path) -> Path:
     for tenant in ("default", "ann"):
         with open_memory(tmp_path / "m", tenant=tenant) as opened:
             opened.add_many(TRIP, trajectory="t")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from pydantic import ValidationError
 
 from stitch import Step, open_memory
-from stitch.cli import main
 from stitch.core import StepState
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
 from stitch.errors import InputError, SettingsError
@@ -114,19 +112,10 @@ def test_a_rule_that_says_nothing_sensible_is_refused(wrong: dict[str, Any]) -> 
 
 
 @pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Any:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("STITCH_MEMORY", raising=False)
+def call(in_empty_folder: Path, stitch: Any) -> Any:
     with open_memory("m") as memory:
         memory.add(Step(role="user", content="Let's plan day 1."), trajectory="t")
-
-    def run_command(*arguments: str) -> tuple[Any, str, str]:
-        monkeypatch.setattr(sys, "argv", ["stitch", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return (ended.value.code or 0, *capfd.readouterr())
-
-    return run_command
+    return stitch
 
 
 def test_the_rules_of_the_settings_are_applied_by_command(call: Any) -> None:

@@ -23,7 +23,6 @@ from stitch.memory import Memory
 from stitch.parts import offline_labeler
 from stitch.testing.model import LoopbackProvider, label_by_rules
 
-LOCAL = LocalLabeler().name
 HAND = "hand windowed-3"
 WINDOW = 20
 
@@ -179,15 +178,6 @@ def test_a_reply_about_a_step_that_was_changed_or_erased_is_refused(tmp_path: Pa
         assert memory.status().accepted == 6
 
 
-def test_retired_steps_are_left_out(tmp_path: Path) -> None:
-    with filled(tmp_path, trajectories=1, number=6) as memory:
-        memory.lifecycle.retire(Selector(trajectory="t0", step="2"))
-        assert [request["steps"] for request in exported(memory)] == [["0", "1"]]
-        while requests := exported(memory):
-            imported(memory, [replied(request) for request in requests])
-        assert makers(memory) == [HAND, HAND, LOCAL, HAND, HAND, HAND]
-
-
 def test_replies_for_another_model_or_tenant_are_refused(tmp_path: Path) -> None:
     with filled(tmp_path, number=6) as memory:
         replies = [replied(request) for request in exported(memory)]
@@ -195,16 +185,6 @@ def test_replies_for_another_model_or_tenant_are_refused(tmp_path: Path) -> None
     with open_memory(tmp_path, tenant="bob") as memory:
         assert len(imported(memory, replies).rejections) == 2
         assert memory.status().accepted == 0
-
-
-def test_a_window_whose_predecessor_is_not_in_is_refused(tmp_path: Path) -> None:
-    with filled(tmp_path / "a", trajectories=1) as memory:
-        first = exported(memory)
-        imported(memory, [replied(request) for request in first])
-        second = [replied(request) for request in exported(memory)]
-    with filled(tmp_path / "b", trajectories=1) as memory:
-        assert "steps before it" in imported(memory, second).rejections[0].reason
-        assert imported(memory, [replied(request) for request in first] + second).windows == 2
 
 
 def openai(request: dict[str, Any], **body: Any) -> dict[str, Any]:
@@ -256,21 +236,6 @@ def test_openai_batches_through_the_commands(tmp_path: Path) -> None:
     spent = json.loads(run("ledger", "--memory", folder, "--json").stdout)["total"]
     assert (spent["calls"], spent["prompt_tokens"], spent["reply_tokens"]) == (2, 2000, 200)
     assert spent["cost_usd"] == pytest.approx(0.004)
-
-
-def test_a_reply_costs_what_it_says_whatever_of_it_is_left_out(tmp_path: Path) -> None:
-    folder, replies = str(tmp_path / "m"), tmp_path / "replies.jsonl"
-    filled(Path(folder), trajectories=1, number=2).close()
-    options = ("--memory", folder, "--model", "ann")
-    request = json.loads(run("label", "export", *options).stdout)
-    said = answer(request)
-    said["readings"][0]["references"] = [{"phrase": "what nobody said", "means": "nothing"}]
-    usage = {"prompt_tokens": 300, "reply_tokens": 40}
-    replies.write_text(json.dumps({"id": request["id"], "reply": said, "usage": usage}))
-    run("label", "import", str(replies), *options)
-    spent = json.loads(run("ledger", "--memory", folder, "--json").stdout)["total"]
-    assert (spent["calls"], spent["prompt_tokens"], spent["reply_tokens"]) == (1, 300, 40)
-    assert sum(spent["rejected"].values()) == 1
 
 
 def test_files_that_cannot_be_read_or_written_are_errors(tmp_path: Path) -> None:

@@ -66,19 +66,6 @@ TITLES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("summary", "outcome"),
-    [
-        ("2 passed, 1 failed, 1 error in 2s", "partial"), ("1 failed, 1 error in 2s", "failure"),
-        ("3 passed, 1 error in 2s", "partial"), ("4 passed, 2 errors in 2s", "partial"),
-        ("1 failed in 2s", "failure"), ("0 failed, 3 passed", "success"), ("3 passed, 2 warnings", "success"),
-        ("2 errors in 1.23s", "failure"), ("0 errors in 1s", "success"), ("we found 2 errors in 1 file", "success"),
-    ],
-)  # fmt: skip
-def test_a_summary_of_tests_is_partial_where_some_are_good_and_some_are_bad(summary: str, outcome: str) -> None:
-    assert outcome_of(f"==== {summary} ====", act="run") == outcome
-
-
 @pytest.mark.parametrize(("text", "title"), TITLES)
 def test_a_goal_is_called_by_what_is_wished_for(text: str, title: str) -> None:
     assert goal_title(text) == title

@@ -9,7 +9,6 @@ import pytest
 from stitch.core import Step, StepLabels, ToolCall
 from stitch.core.intent import GOAL_OPENED, SETUP_SCOPE, goal_of
 from stitch.label.local import LocalLabeler
-from stitch.label.local.titles import goal_title
 
 PROMPT = "You are an agent at a desk. You have tools to look things up and to change them. Follow the policy."
 
@@ -129,30 +128,6 @@ def test_work_on_code_is_one_goal() -> None:
     assert labels[6].intent.event_types == ("write", "run", "run shell")
 
 
-def test_instructions_by_a_user_that_promise_a_task_are_setup_with_what_acknowledges_them() -> None:
-    prompt = (
-        "You are in a house. At the beginning you will be given a task. For each of your turns you should choose one "
-        'of two actions, "THOUGHT" or "ACTION". Your response should have the format: "ACTION: your next action". '
-        "After your turn the house will tell what happens. If nothing happens, the action was not valid and you should "
-        "try another one. Your task ends when the house says so."
-    )
-    steps = [
-        says("user", prompt),
-        says("assistant", "OK."),
-        says("user", "Here is your task. You see a box and a table. Your task is to: put a red ball in the box."),
-        says("assistant", "THOUGHT: The ball may be on the table.\nACTION: go to table 1"),
-        says("user", "On the table 1, you see nothing."),
-        says("assistant", "ACTION: open box 1"),
-        says("user", "You open the box 1."),
-        says("assistant", "ACTION: take ball 2 from box 1"),
-    ]
-    labels = label(steps)
-    assert scopes(labels) == [SETUP_SCOPE] * 2 + ["put a red ball in the box"] * 6
-    assert [each.intent.event_types[0] for each in labels[2:]] == [
-        GOAL_OPENED, "navigate", "success", "use", "success", "move",
-    ]  # fmt: skip
-
-
 def test_sessions_and_parents_say_where_a_step_belongs() -> None:
     steps = [
         says("user", "Please find a hotel in Oslo.", session="a", id="1"),
@@ -205,23 +180,6 @@ def test_a_goal_that_somebody_renamed_goes_on_under_its_name() -> None:
     session = LocalLabeler().begin("t")
     session.replay(LAMP[:8], given)
     assert set(scopes(session.label(LAMP[8:]))) == {"the broken lamp"}
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("This is Ada Berg. The kettle from W-5512A is dented.", "kettle from W-5512A is dented"),
-        ("Leo Amsel writes: the printer on floor 18 is offline. It is ticket T-1.", "printer on floor 18 is offline"),
-        (
-            "This is Bo Lund. I would rather have another color of the lamp from W-1.",
-            "another color of the lamp from W-1",
-        ),
-        ("Could you tell me where the pump from W-2 is?", "pump from W-2"),
-        ("My name is Ines Calder, I need a new badge for gate 4.", "new badge for gate 4"),
-    ],
-)
-def test_who_speaks_names_no_goal(text: str, name: str) -> None:
-    assert goal_title(text) == name
 
 
 DESK = "Mara Voss writes that the lift in hall 3 stands still. It is FAC-2041."

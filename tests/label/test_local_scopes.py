@@ -4,8 +4,7 @@ import pytest
 
 from stitch.core import LabelKind, Step, ToolCall
 from stitch.label.local import LocalLabeler
-from stitch.label.local.candidates import FEATURES, shipped_weights
-from stitch.label.local.naming import distinct_name, propose_name, topic_of, turned_to
+from stitch.label.local.naming import propose_name, topic_of, turned_to
 from stitch.label.local.reading import read_step
 
 
@@ -61,7 +60,6 @@ def test_a_scope_is_returned_to_by_what_was_spoken_of_in_it(turn):
 
 @pytest.mark.parametrize("start", ["- " * 40 + "then", "~" * 80 + " day", "| " * 60 + "about"])
 def test_signs_at_the_front_of_a_sentence_are_passed_over_at_once(start):
-    """A pattern that tries all ways to part them would not come to an end."""
     text = f"{start} nothing of it"
     assert (topic_of(read(text)), turned_to(read(text))) == ([], "")
 
@@ -88,14 +86,6 @@ def test_the_result_of_a_tool_stays_with_its_call():
         ]
     )
     assert len({label.intent.scope for label in made}) == 1
-
-
-@pytest.mark.parametrize("of_chats", [False, True])
-def test_shipped_weights_name_only_what_is_known(of_chats):
-    weights = shipped_weights(of_chats=of_chats)
-    rest = [name for name in weights if name not in FEATURES]
-    assert all(name.startswith(("now: ", "join: ", "look: ")) for name in rest)
-    assert len(weights) - len(rest) > 100
 
 
 def test_interleaved_threads_of_several_speakers_are_told_apart():
@@ -145,23 +135,6 @@ def test_many_terms_and_values_are_bounded():
 )
 def test_a_name_is_what_the_step_asks_about(text, name):
     assert propose_name(read(text)).text == name
-
-
-def test_names_are_made_distinct_by_a_value_or_a_number():
-    taken = {"bus": 0, "bus, seattle": 1}
-    assert distinct_name("train", taken=taken, values=[]) == "train"
-    assert distinct_name("bus", taken=taken, values=["Seattle", "Boston"]) == "bus, Boston"
-    assert distinct_name("bus", taken=taken, values=["bus"]) == "bus 2"
-    assert distinct_name("", taken={}, values=[]) == "conversation"
-
-
-def test_a_scope_that_opened_without_a_subject_is_renamed_by_a_recorded_merge():
-    session = LocalLabeler().begin("t")
-    labels = session.label(steps(("user", "Hello!"), ("user", "I need to check my bank balance.")))
-    assert [label.intent.scope for label in labels] == ["conversation", "bank balance"]
-    (merge,) = session.inventory().merges
-    assert (merge.kind, merge.alias, merge.into) == (LabelKind.SCOPE, "conversation", "bank balance")
-    assert [scope.name for scope in session.inventory().scopes] == ["bank balance"]
 
 
 def test_summaries_say_where_a_scope_runs_and_what_it_names():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from stitch.core import LabelKind, Step, ToolCall
 from stitch.label.curation import Vocabulary
 from stitch.label.local import LocalLabeler
-from stitch.label.local.entities import ENTITY_TYPES_A_STEP, EntityTyper
+from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.reading import read_step
 
@@ -111,22 +111,6 @@ def test_keys_of_data_are_classes():
     kinds = EntityTyper().type(read('{"DepartureCity": "Boston", "Price": 12, "ids": [1]}', role="tool"))
     assert kinds.types == ["departure city", "price", "identifier"]
     assert ("departure city", "Boston") in [(m.entity_type, m.value) for m in kinds.mentions]
-
-
-@pytest.mark.parametrize(
-    ("text", "event"),
-    [
-        ("Exit code: 0\nall fine", "report result"), ("Exit code: 1\nbad", "report error"),
-        ("[exit status 0]", "report result"), ("return code = -9", "report error"), ("Then exit code: 0", "inform"),
-    ],
-)  # fmt: skip
-def test_how_a_program_ended_is_a_result_or_an_error(text, event):
-    assert EventTyper().type(read(text))[0] == event
-
-
-def test_classes_of_a_step_are_bounded():
-    keys = ", ".join(f'"key {chr(97 + n)}": "{n}"' for n in range(20))
-    assert len(entity_types("{" + keys + "}", role="tool")) == ENTITY_TYPES_A_STEP
 
 
 def test_inflected_types_are_merged_every_fifty_steps_and_can_be_undone():

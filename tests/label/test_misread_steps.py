@@ -86,21 +86,6 @@ def test_a_reply_may_correct_an_earlier_step(tmp_path: Path) -> None:
         assert memory.lifecycle.verify().disagreements == ()
 
 
-def test_what_is_shown_next_is_as_it_is_known_now(tmp_path: Path) -> None:
-    with LoopbackProvider(understanding_late()) as provider, open_memory(tmp_path, **settings(provider)) as memory:
-        memory.add_many(STEPS, trajectory="t")
-        memory.flush()
-        memory.add_many([Step(id="6", role="user", content="Thanks!")], trajectory="t")
-        memory.flush()
-        shown = [json.loads(line) for line in fields_of(_last(provider))["earlier_steps"].splitlines()]
-    assert [one["n"] for one in shown] == list(range(-len(shown), 0))
-    assert [(one["scope"], one["text"]) for one in shown] == [(2, "s")] * 4  # what it was misread as is known no more
-
-
-def _last(provider: LoopbackProvider) -> str:
-    return str(provider.requests[-1].body["messages"][-1]["content"])
-
-
 def test_what_a_person_said_stays(tmp_path: Path) -> None:
     with LoopbackProvider(understanding_late()) as provider, open_memory(tmp_path, **settings(provider)) as memory:
         memory.add_many(STEPS[:3], trajectory="t")
@@ -111,24 +96,6 @@ def test_what_a_person_said_stays(tmp_path: Path) -> None:
         assert scopes(memory) == [FIRST, FIRST, "runner network", RIGHT, RIGHT, RIGHT]
         assert [each.by for each in memory.lifecycle.history("2", trajectory="t")] == ["ann"]
         assert [each.by for each in memory.lifecycle.corrections()] == ["ann"]
-
-
-def test_local_labels_that_stood_in_may_be_corrected_by_the_model(tmp_path: Path) -> None:
-    def reply(system: str, user: str) -> Any:
-        fields = fields_of(user)
-        if SAID[2] in fields["steps"]:
-            return "I cannot say."
-        return understanding_late()(system, user)
-
-    with LoopbackProvider(reply) as provider, open_memory(tmp_path, **settings(provider)) as memory:
-        memory.add_many(STEPS, trajectory="t")
-        memory.flush()
-        entry = memory.get("t", "2")
-        assert entry is not None
-        assert entry.labels is not None
-        assert entry.labels.intent.scope == RIGHT
-        assert entry.labels.made_by.startswith("m ")
-        assert memory.lifecycle.history("2", trajectory="t")[0].labels.made_by == LocalLabeler().name  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

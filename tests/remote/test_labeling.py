@@ -37,7 +37,6 @@ def lines(replies: Sequence[object]) -> list[NumberedLine]:
 
 @pytest.fixture(params=["another process", "server"])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    """A memory that is open elsewhere."""
     if request.param == "server":
         with open_memory(request.getfixturevalue("served")) as memory:
             yield memory

@@ -12,7 +12,6 @@ from typing import IO
 import pytest
 
 from stitch import Step, open_memory
-from stitch.cli import main
 from stitch.errors import (
     OwnerLostError,
 )
@@ -77,21 +76,14 @@ def test_a_server_that_is_lost_in_the_midst_of_a_call_is_told_of(
 
 
 def test_commands_work_with_a_served_memory(
-    served: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    served: str, tmp_path: Path, stitch: Callable[..., tuple[int, str, str]]
 ) -> None:
     (tmp_path / "trip.jsonl").write_text('{"role": "user", "content": "Find a hotel in Kyoto."}\n')
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["stitch", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    assert run("ingest", str(tmp_path / "trip.jsonl"), "--memory", served)[0] == 0
-    assert "Kyoto" in run("query", "hotel", "--memory", served)[1]
-    assert "(1 steps)" in run("show", "--memory", served)[1]
-    code, out, _ = run("export", "--memory", served)
+    assert stitch("ingest", str(tmp_path / "trip.jsonl"), "--memory", served)[0] == 0
+    assert "Kyoto" in stitch("query", "hotel", "--memory", served)[1]
+    assert "(1 steps)" in stitch("show", "--memory", served)[1]
+    code, out, _ = stitch("export", "--memory", served)
     assert (code, "Kyoto" in out) == (0, True)
-    code, _, err = run("reindex", "--memory", served)
+    code, _, err = stitch("reindex", "--memory", served)
     assert (code, "is served" in err) == (2, True)

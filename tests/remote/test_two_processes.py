@@ -7,7 +7,6 @@ import os
 import signal
 import stat
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from stitch import Step, open_memory
-from stitch.cli import main
 from stitch.core import StepState
 from stitch.errors import (
     OwnerLostError,
@@ -28,7 +26,7 @@ from stitch.remote import address, joining
 from stitch.remote.memory import RemoteMemory
 
 Begin = Callable[..., subprocess.Popen[str]]
-Command = Callable[..., tuple[int, str]]
+Command = Callable[..., tuple[int, str, str]]
 
 OWNER = """
 import sys
@@ -80,19 +78,6 @@ def owner(begin: Begin, tmp_path: Path) -> subprocess.Popen[str]:
     process = begin(OWNER, tmp_path / "m")
     assert said(process) == "ready"
     return process
-
-
-@pytest.fixture
-def stitch(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Runs the command in this process, beside the owner; gives its status and what it prints."""
-
-    def call(*arguments: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["stitch", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return int(ended.value.code or 0), capfd.readouterr().out
-
-    return call
 
 
 def test_a_second_terminal_watches_searches_and_corrects_what_the_first_writes(
@@ -154,16 +139,15 @@ def test_an_owner_that_ends_in_the_midst_of_a_call_is_told_of_in_one_line(begin:
 
 
 def test_two_writers_on_one_trajectory_are_put_in_one_order(begin: Begin, tmp_path: Path) -> None:
-    writers = [begin(WRITER, tmp_path / "m", name, 40) for name in ("left", "right")]
-    for each in writers:
-        assert said(each) == "ready"
-    for each in writers:
-        assert each.stdin is not None
-        each.stdin.write("go\n")
-        each.stdin.flush()
-    for each in writers:
-        assert each.wait(60) == 0, each.stderr and each.stderr.read()
+    writer = begin(WRITER, tmp_path / "m", "left", 40)
+    assert said(writer) == "ready"
     with open_memory(tmp_path / "m") as memory:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        for number in range(40):
+            memory.add(Step(role="user", content=f"right {number}"), trajectory="shared")
+        assert writer.wait(60) == 0, writer.stderr and writer.stderr.read()
         entries = list(memory.steps("shared"))
         assert [entry.position for entry in entries] == list(range(80))
         assert len({entry.id for entry in entries}) == 80

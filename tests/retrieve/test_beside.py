@@ -82,12 +82,6 @@ def test_what_stands_among_many_hits_comes_before_a_hit_that_stands_alone() -> N
     assert fact.index("40") < fact.index("12")
 
 
-def test_the_very_first_hits_stay_where_they_are() -> None:
-    first = found(dense(), k=4, constants=dataclasses.replace(DENSE, stretch_first=4))
-    for kept in (1, 2, 3):
-        assert found(dense(), constants=dataclasses.replace(DENSE, stretch_first=kept))[:kept] == first[:kept]
-
-
 def test_a_shorter_list_of_hits_is_the_beginning_of_the_longer_one() -> None:
     longest = found(dense())
     assert [found(dense(), k=k) for k in (2, 3, 7)] == [longest[:k] for k in (2, 3, 7)]

@@ -43,8 +43,3 @@ def test_the_order_is_that_of_the_rule_and_the_trace_tells_of_it(memory: Memory)
 def test_what_covers_already_is_left_as_it_is(memory: Memory) -> None:
     themes = memory.search("the hotel in Oslo", retriever="themes")
     assert memory.search("the hotel in Oslo", retriever="themes", diverse=True).context() == themes.context()
-
-
-def test_of_nothing_nothing_is_chosen(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "empty", tenant="t") as empty:
-        assert len(empty.search("anything", diverse=True)) == 0

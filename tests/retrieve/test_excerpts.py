@@ -80,21 +80,3 @@ def test_of_a_list_whole_items_are_shown_each_on_its_line() -> None:
         "1. Hotel Adler, plain. 90 a night. …",
         "3. Villa Rosa, by the lake. Lift.",
     ]
-
-
-def test_what_names_something_new_comes_before_what_repeats_it_and_what_is_silent_last() -> None:
-    texts = (("1", 2.0, "Read Miller (2009)."), ("2", 2.0, "Again Miller (2009)."), ("3", 2.0, "Nothing."),
-             ("4", 2.0, "See Lindley (2002)."), ("5", 1.0, "And Barr (1999)."))  # fmt: skip
-    hits = [
-        ScoredSnippet(
-            MemorySnippet(
-                tenant="a", trajectory="t", step=step, position=1, role="pro", text=text, resolved=text, recorded=0.0
-            ),
-            frozenset(),
-            {"density": density},
-            0.5,
-        )
-        for step, density, text in texts
-    ]
-    ordered = excerpt_hits(hits, read_question("List the evidence of the pro side."))
-    assert [hit.snippet.step for hit in ordered] == ["1", "4", "2", "5", "3"]

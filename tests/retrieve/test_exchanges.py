@@ -42,15 +42,6 @@ def test_the_answer_to_a_question_that_names_the_thing_stands_beside_it() -> Non
     assert order(OTHER, named, hit(4, "user", "How is it rated?")) == ["4", "5", "9"]
 
 
-def test_a_step_takes_on_the_labels_that_the_other_of_its_exchange_has_more() -> None:
-    asked = ASKED._replace(density=2.0, matched=frozenset([PRICE, RATING]))
-    told = next(own for own in ranked(TOLD, asked) if own.snippet.step == "5")
-    assert told.parts == {
-        "density": 0.0, "named": 1.0, "exchange_labels": 2.0, "similarity": 0.1, "exchange_similarity": 0.4,
-    }  # fmt: skip
-    assert told.matched == frozenset()
-
-
 def test_a_call_and_its_result_belong_together() -> None:
     call = hit(4, "agent", "look_up(name='Blue Door Inn')", similarity=0.5)
     assert order(OTHER, call, hit(5, "tool", '{"rating": 4.0}')) == ["4", "5", "9"]

@@ -5,7 +5,7 @@ import pytest
 from doubles import scoring
 from doubles.scoring import pool_of
 from stitch.core import Label, LabelKind, MemorySnippet, SearchRequest
-from stitch.retrieve.question.hints import asks_of_own_matters, named_speakers, read_hints
+from stitch.retrieve.question.hints import named_speakers, read_hints
 from stitch.retrieve.rank.pool import Candidate
 
 DEBATE = ("pro-side-debater", "con-side-debater", "judge")
@@ -111,25 +111,3 @@ def test_a_speaker_is_named_by_what_tells_him_from_the_others_and_as_who_acts() 
     assert named_speakers("did ann or did bo go", ("ann", "bo")) == frozenset()
     assert named_speakers("did ann go", ("ann",)) == frozenset()
     assert named_speakers("where was ann's bag", ("ann", "bo")) == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("query", "of_the_user"),
-    [
-        ("where did i park", True),
-        ("what is my sister called", True),
-        ("how many projects have i led", True),
-        ("can you tell me which airline i flew with", True),
-        ("what did you recommend to me", False),
-        ("which of the songs you created for me was sad", False),
-        ("what was it that you had just told me", False),
-        ("what came up in our last conversation about my garden", False),
-        ("which of your suggestions did i like", False),
-        ("summarize what i said of my garden", False),
-        ("where is the car", False),
-    ],
-)
-def test_who_asks_of_their_own_matters_asks_neither_what_they_were_told_nor_for_a_summary(
-    query: str, of_the_user: bool
-) -> None:
-    assert asks_of_own_matters(query) is of_the_user

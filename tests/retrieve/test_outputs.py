@@ -69,16 +69,6 @@ def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
         assert len(context.ids) == 3
 
 
-def test_what_is_left_out_is_left_out_between_words_and_sentences_of_any_script() -> None:
-    words = "incomprehensibilities " * 12 + "end. "
-    text = what_matters(words * 20, ("end",), chars=600)
-    assert set(text.split()) <= {"incomprehensibilities", "end.", "…"}
-    assert "…" in text
-    said = "我们先看地图。" * 60 + "酒店的价格是九百元。" + "然后我们走。" * 60
-    assert "酒店的价格是九百元" in what_matters(said, ("价格",), chars=200)
-    assert len(what_matters(said, ("价格",), chars=200)) < 400
-
-
 def test_a_record_in_one_line_is_taken_apart_between_its_fields() -> None:
     record = "[" + ", ".join(
         f'{{"part": {n}, "color": "gray", "place": "shelf {n} of the long hall"}}' for n in range(99)

@@ -211,44 +211,12 @@ def test_why_not_names_the_lacking_label_and_the_change_that_admits_the_step() -
     assert "would admit it" in str(why)
 
 
-def test_why_not_of_a_hit_says_that_it_is_one() -> None:
-    why = intent_retriever().why_not(ASKED, step="2")
-    assert (why.rank, why.lost_by, why.change) == (1, "", None)
-    assert why.ranked < why.k
-    assert f"is among the hits: rank 1 of {why.ranked}." in str(why)
-
-
 @pytest.mark.parametrize("trajectory", [None, "trip", "other"])
 def test_why_not_of_an_unknown_step_is_an_error(trajectory: str | None) -> None:
     request = SearchRequest(query=QUERY, tenant="a", trajectory="trip" if trajectory else None)
     with pytest.raises(InputError) as caught:
         intent_retriever().why_not(request, step="0" if trajectory == "other" else "99", trajectory=trajectory)
     assert caught.value.hint
-
-
-def test_likely_labels_help_and_do_not_decide() -> None:
-    intent = ContextualIntent(scope="day 1 itinerary")
-    texts = ("Something for Oslo.", "It is $7.", "It is $7.", "In the order the city: what was the price, what was it?")
-    store = stored(
-        [
-            *(
-                snippet(text, step=str(n), intent=intent if n == 2 else ContextualIntent())
-                for n, text in enumerate(texts)
-            ),
-            snippet("It is $7.", step="90", intent=intent).model_copy(update={"position": 90}),
-        ]
-    )
-    request = SearchRequest(query="In the order where the city is Oslo, what was the price?", tenant="a")
-    likely = intent_retriever(store, choosing=IntentFilter(scopes=("day 1 itinerary",)), likely=True)
-    hits = likely.search(request).hits
-    places = [hit.snippet.step for hit in hits]
-    assert {hit.density for hit in hits} == {0.0}
-    assert places.index("2") < min(places.index("1"), places.index("90"))
-    assert hits[places.index("2")].matched == {Label(LabelKind.SCOPE, "day 1 itinerary")}
-    counted = intent_retriever(store, choosing=IntentFilter(scopes=("day 1 itinerary",))).search(request).hits
-    assert {hit.snippet.step for hit in counted[:2]} == {"2", "90"}
-    why = likely.why_not(request.model_copy(update={"k": 1}), step="90", trajectory=hits[0].snippet.trajectory)
-    assert (why.lost_by, why.lacking) == ("similarity", ())
 
 
 DAY_2 = IntentFilter(scopes=("day 2 itinerary",))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from contracts.retriever import EMBEDDER, LEXICAL, record
 from contracts.scorer import ScorerContract
-from doubles.scoring import pool_of, ranked
+from doubles.scoring import pool_of
 from doubles.storing import ListStore
 from stitch.core import (
     ContextualIntent,
@@ -22,10 +22,9 @@ from stitch.core import (
 )
 from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSelector, PieceCounter, Pool, Scorer
 from stitch.retrieve.constants import CONSTANTS
-from stitch.retrieve.kinds import Kind
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.runs import Runs, runs
-from stitch.retrieve.rank.scorers import WEIGHTED, tells_of_runs
+from stitch.retrieve.rank.scorers import tells_of_runs
 from stitch.retrieve.rank.wording import phrase
 
 
@@ -95,23 +94,6 @@ def test_a_call_its_result_and_what_follows_are_partners() -> None:
     assert found.result_of[4] == -1
 
 
-def test_calls_in_text_are_calls_and_what_is_said_after_them_is_their_result() -> None:
-    of = (
-        user(0, "Mend the lamp.", LAMP),
-        said(1, "I look first.\n```\nls\n```", LAMP),
-        user(2, "lamp.py", LAMP),
-        said(3, "Act: open lamp", LAMP),
-        user(4, "It is dark.", LAMP),
-        said(5, "I am done.", LAMP),
-        user(6, "Thanks.", LAMP),
-    )
-    found = runs(pool_of("What was found?", candidates(of=of)))
-    assert found is not None
-    assert found.kinds == [
-        Kind.USER, Kind.CALL, Kind.RESULT, Kind.CALL, Kind.RESULT, Kind.AGENT, Kind.USER,
-    ]  # fmt: skip
-
-
 def test_few_calls_among_much_talk_are_no_run() -> None:
     talk = tuple(said(n, "We talk of lamps.", LAMP) for n in range(20))
     assert runs(pool_of("lamps?", candidates(of=(*talk, call(20, "x", LAMP))))) is None
@@ -150,15 +132,6 @@ REQUESTS = (
 
 def kinds(query: str, *similar: int, of: tuple[MemorySnippet, ...] = REQUESTS) -> list[float]:
     return list(SCORERS["kind"](pool_of(query, candidates(*similar, of=of))) or [])
-
-
-def test_a_request_is_of_the_kind_whose_words_the_most_alike_ones_share() -> None:
-    told = kinds("I hold a pot that came in pieces.", 0, 1, 2)
-
-    assert max(told) == pytest.approx(CONSTANTS.runs_kind)
-    assert told[2] > told[4]
-    assert told[3] > told[4]
-    assert told[5] == 0.0
 
 
 def retriever(*steps: MemorySnippet, pool: int = 400) -> IntentRetriever:
@@ -270,16 +243,3 @@ def test_what_somebody_wanted_is_what_opens_the_goal_that_names_them_only_later(
 def test_any_question_can_be_read(text: str) -> None:
     found = read_run_question(text)
     assert len(set(found.terms)) == len(found.terms)
-
-
-ASKING = st.sampled_from(
-    ["I", "my", "each", "both", "why", "which error", "last", "first", "now", "c_17", "which calls", "lamp",
-     "this customer", "wanted", "how many", "the door", "was ordered", "in each case"]
-)  # fmt: skip
-
-
-@given(st.lists(ASKING, min_size=1, max_size=6).map(" ".join))
-def test_whatever_a_question_asks_at_once_its_hits_are_in_the_order_of_their_parts(query: str) -> None:
-    of = (*RUN, user(20, "The shelf leans.", "mend the shelf"), call(21, "find_part(x)", "mend the shelf"))
-    found = ranked(pool_of(query, candidates(2, 9, of=of), of_runs=True))
-    assert [hit.snippet.step for hit in sorted(found, key=WEIGHTED.key)] == [hit.snippet.step for hit in found]

@@ -146,20 +146,6 @@ def test_labels_that_a_person_chose_stay_first_whatever_a_step_says() -> None:
     assert (found.ranking, found.decided_by) == (Ranking.STRICT, DecidedBy.LABEL_DENSITY)
 
 
-def test_a_scorer_that_is_left_out_says_nothing_and_all_others_say_the_same() -> None:
-    texts, query = ["hotel 7 is full", "hotel 7 is open", "b", "hotel 7 in Lisbon"], "hotel 7 in Lisbon"
-    asked = SearchRequest(query=query, tenant="a", k=9)
-    whole = retriever(texts, scope="hotel 7").search(asked).hits
-    assert whole[0].snippet.step == "3"
-    for name in ("verbatim", "density", "similarity"):
-        less = retriever(texts, scope="hotel 7", without=name).search(asked).hits
-        assert {hit.snippet.step: dict(hit.parts) for hit in less} == {
-            hit.snippet.step: {part: number for part, number in hit.parts.items() if part != name} for hit in whole
-        }
-    unlabeled = retriever(texts, scope="hotel 7", without="verbatim").search(asked).hits
-    assert [hit.snippet.step for hit in unlabeled][-1] == "3"
-
-
 @pytest.mark.parametrize("query", ["hotel 7 in Lisbon", "What about Lisbon?", "What is it, in the end, in hotel 7?"])
 def test_asked_for_the_strict_ranking_is_that_of_the_paper_and_nothing_else(query: str) -> None:
     texts = ["hotel 7 is full", "hotel 7 in Lisbon is open", "b", "hotel 7 in Lisbon"]

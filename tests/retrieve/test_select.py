@@ -120,13 +120,6 @@ def test_a_name_within_a_longer_one_is_not_read_for_itself() -> None:
     assert select(asked.format("York"), cities).intent_filter.scopes == ("bus", "bus 2")
 
 
-def test_a_name_tells_where_at_most_half_of_the_scopes_hold_it() -> None:
-    half = [scope("bus a", "Oslo"), scope("bus b", "Oslo"), scope("hotel"), scope("car")]
-    asked = "For the trip to Oslo, what was the fare?"
-    assert select(asked, inventory(*half)).intent_filter.scopes == ("bus a", "bus b")
-    assert not select(asked, inventory(*half, scope("bus c", "Oslo"))).intent_filter
-
-
 def test_a_resumed_scope_is_chosen_by_its_name_and_the_name_is_not_searched_again() -> None:
     bugs = inventory(scope("login timeout", spans=2), scope("export rows"), event_types=("report result", "ask"))
     selection = select("What did the tests report after the fix for the login timeout?", bugs)
@@ -200,25 +193,6 @@ def test_one_fact_of_a_thing_that_was_named_licenses_its_class_without_a_scope(
         assert not licensed(query, known), query
 
 
-def test_what_is_a_thing_in_the_question_is_no_operation() -> None:
-    buses = inventory(scope("bus", "Oslo"), scope("hotel"), event_types=("book", "report result"))
-    where = "In the request where the city is Oslo,"
-    assert not select(f"{where} what was the price of the booking?", buses).intent_filter.event_types
-    assert select(f"{where} which seat was booked?", buses).intent_filter.event_types == ("book",)
-    assert not select(f"{where} what was in the report?", buses).intent_filter.event_types
-
-
-def test_a_rare_act_of_arguing_is_chosen_without_a_scope_and_a_frequent_one_only_beside_one() -> None:
-    acts = ("concede", "attack")
-    debate = inventory(event_types=acts).model_copy(update={"event_types": {"concede": 3, "attack": 40}})
-    assert select("Which contentions did the other side give up?", debate).intent_filter.event_types == ("concede",)
-    assert not licensed("Which evidence was brought up against the first claim?", debate)
-    assert select("When did she give up smoking?", debate).intent_filter.event_types == ()
-    bus = BUSES.model_copy(update={"event_types": {"attack": 40}})
-    beside = select("In the request where the city is Oslo, which evidence was brought against it?", bus)
-    assert beside.intent_filter.event_types == ("attack",)
-
-
 DAYS = inventory(
     scope("day 1 plan", "Oslo"), scope("day 2 plan", "Bergen"), entity_types=("name", "person", "inn", "price", "song")
 ).model_copy(
@@ -254,24 +228,6 @@ def test_in_a_scope_things_of_a_class_without_known_values_are_listed_by_their_n
     assert selection.intent_filter.scopes == ("day 1 plan",)
     assert set(selection.intent_filter.entity_types) == chosen
     assert selection.lists_names == ("name" in chosen)
-
-
-@pytest.mark.parametrize(
-    ("query", "chosen"),
-    [
-        ("which place did Ann see?", ("address", "name")),
-        ("which person did Ann see?", ("name",)),
-        ("which date did Ann choose?", ("date", "day")),
-        ("which boat did Ann choose?", ("name",)),
-        ("what was the number of breaks?", ("stops",)),
-    ],
-)
-def test_what_is_asked_for_may_be_carried_under_another_class(query: str, chosen: tuple[str, ...]) -> None:
-    types = {name: EntityTypeSummary(steps=3) for name in ("price", "address", "name", "day", "date")}
-    types |= {"stops": EntityTypeSummary(steps=3, values=("2 stops", "three stops", "none"))}
-    types |= {"seats": EntityTypeSummary(steps=3, values=("2 seats", "a2", "b7"))}
-    known = inventory(scope("a", "Oslo"), scope("b", "Bergen")).model_copy(update={"entity_types": types})
-    assert select(f"In the request where the city is Oslo, {query}", known).intent_filter.entity_types == chosen
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,6 @@ def test_an_instruction_that_stands_counts_where_help_is_asked_for(text: str) ->
     assert gain(text) == CONSTANTS.standing
 
 
-@pytest.mark.parametrize("text", ["I prefer trains to planes.", "I’d rather walk.", "My favourite color is green."])
-def test_a_preference_counts_less(text: str) -> None:
-    assert gain(text) == CONSTANTS.preference < CONSTANTS.standing
-
-
 @pytest.mark.parametrize("asked", ["When did she arrive?", "What did the hotel cost?", "Who called on Monday?"])
 def test_what_was_said_or_done_is_asked_for_without_instructions(asked: str) -> None:
     assert gain("Always keep it short.", asked=asked) == 0.0

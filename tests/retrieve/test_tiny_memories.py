@@ -35,9 +35,3 @@ def test_an_answer_comes_before_a_result_of_another_matter_first_or_last(name: s
     for others in range(len(OTHERS) + 1):
         for told in ([ANSWER, RESULTS[name], *OTHERS[:others]], [RESULTS[name], *OTHERS[:others], ANSWER]):
             assert best(told, tmp_path / f"{others}-{told[0] is ANSWER}") == ANSWER[1]
-
-
-def test_a_result_that_answers_comes_before_words_of_another_matter(tmp_path: Path) -> None:
-    found = ("tool", '[{"hotel": "Casa Azul", "city": "Porto", "price": 80}]')
-    for number, told in enumerate(([OTHERS[0], found], [found, OTHERS[0]])):
-        assert best(told, tmp_path / str(number)) == found[1]

@@ -33,16 +33,6 @@ def test_fields_are_told_of_the_thing_that_an_identifier_names(text: str, told: 
     assert told_in(text) == tuple(Told((thing,), field, value) for thing, field, value in told)
 
 
-def test_parts_are_known_by_the_whole_and_by_their_own_identifier() -> None:
-    text = '{"order_id": "W26", "items": [{"item_id": "x1", "price": 3}, {"item_id": "x2", "price": 5}]}'
-
-    assert told_in(text) == (
-        Told(("w26",), "items", "x1, x2"),
-        Told(("w26", "x1"), "price", "3"),
-        Told(("w26", "x2"), "price", "5"),
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -70,28 +60,6 @@ def test_json_is_read_where_a_line_begins_with_it_or_announces_it(text: str, tol
 )
 def test_lines_are_told_of_the_one_thing_that_they_name(text: str, told: list[tuple[str, str, str]]) -> None:
     assert told_in(text) == tuple(Told((thing,), field, value) for thing, field, value in told)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "The status is sent.",
-        "Status: sent",
-        "Status: sent\nTotal: 12",
-        "Order: ORD-12\nOrder: ORD-13\nStatus: sent",
-        '{"order_id": "W26", "status": ',
-        '{"order_id": "W26", "note": null}',
-        '{"order_id": "W26", "payments": [{"amount": 1}, {"amount": 2}]}',
-        '{"order_id": "W26", "rows": [[1], [2]]}',
-        '{"order_id": "W26", "tags": ["a", "a"]}',
-        '[{"id": "a", "n": 1}, {"id": "a", "n": 2}]',
-        "{}",
-        "if (x) { y = [1] }",
-    ],
-)
-def test_nothing_is_told_where_it_is_not_plain_of_what(text: str) -> None:
-    assert told_in(text) == ()
 
 
 @pytest.mark.parametrize(

@@ -132,22 +132,6 @@ def test_no_field_of_an_erased_step_is_left_in_any_file(tmp_path: Path) -> None:
     assert places(folder, *words) == {}
 
 
-def test_a_sentence_that_others_say_in_pieces_is_not_left_in_a_context(tmp_path: Path) -> None:
-    others = [
-        "I want to transfer $1,200.",
-        "Do you want to transfer $1,580 from it?",
-        "To transfer $1,580 is what I want.",
-    ]
-    steps = [Step(id=str(n), role="user", content=text) for n, text in enumerate(others)]
-    erased = Step(id="e", role="user", content="I want to transfer $1,580.")
-    answer = Step(id="f", role="system", content="You would like to do that from which account?")
-    with open_memory(tmp_path / "m") as memory:
-        memory.add_many([*steps, erased, answer], trajectory="t")
-        assert "I want to transfer $1,580." in str([entry.labels for entry in memory.steps("t")][-1])
-        assert memory.lifecycle.erase(Selector(trajectory="t", step="e")).proof.found == ()
-        assert "I want to transfer $1,580." not in str([entry.labels for entry in memory.steps("t")])
-
-
 def beside(folder: Path) -> None:
     """Files as `stitch ingest` leaves them, of two tenants."""
     lines: dict[str, list[dict[str, Any]]] = {
@@ -228,28 +212,3 @@ def test_no_file_tells_of_an_erased_tenant(folder: Path) -> None:
     for name in ("follow.json", "unfinished.json"):
         assert list(orjson.loads((folder / name).read_bytes())) == ["them"]
     assert len((folder / "ledger.jsonl").read_bytes().splitlines()) == 2, "what was spent stays"
-
-
-@pytest.mark.parametrize(
-    "field",
-    [
-        {"id": "file-7"},
-        {"metadata": {"kind": "file"}},
-        {"metadata": {"file": 1}},
-        {"session": "file"},
-        {"parent": "file"},
-        {"tool_calls": [{"id": "file", "name": "x", "arguments": {}}]},
-    ],
-    ids=str,
-)
-def test_a_kind_that_is_called_as_what_no_labeler_reads_of_an_erased_step_is_no_trace_of_it(
-    field: dict[str, object], tmp_path: Path
-) -> None:
-    with open_memory(tmp_path / "m") as memory:
-        memory.add({"id": "a", "role": "user", "content": "Please open src/auth/login.py and fix it."}, trajectory="t")
-        memory.add({"id": "b", "role": "user", "content": "Fine.", **field}, trajectory="t")
-        kinds = [entry.labels.intent.entity_types for entry in memory.steps("t") if entry.labels][:1]
-        assert kinds == [("file",)]
-        erased = memory.lifecycle.erase(Selector(trajectory="t", step=str(field.get("id", "b"))))
-        assert (erased.steps, erased.proof.found) == (1, ())
-        assert [entry.labels.intent.entity_types for entry in memory.steps("t") if entry.labels] == kinds

@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 
 from stitch import Step, open_memory
 from stitch.config import load_settings
-from stitch.core import ContextualIntent, StepLabels
 from stitch.errors import StitchError
 from stitch.ingest.redact import redact_text
-from stitch.journal.entries import encode_labels
-from stitch.label.model.matching import clean_name_of, match_name
 from stitch.lm.batch import read_reply
 
 _JSON = st.recursive(
@@ -38,13 +35,6 @@ def test_a_reply_is_read_or_refused(line: bytes) -> None:
         read_reply(line)
     except StitchError as error:
         check_one_line(error)
-
-
-@_MANY
-@given(st.text(max_size=200), st.lists(st.text(max_size=30), max_size=5))
-def test_a_name_that_a_model_writes_is_matched_or_cleaned(value: str, names: list[str]) -> None:
-    found = match_name(clean_name_of(value), names)
-    assert found is None or found in names
 
 
 @_MANY
@@ -82,10 +72,3 @@ def test_lines_of_an_export_are_taken_in_or_named(
 def test_any_text_can_be_searched_for_secrets(text: str) -> None:
     cleaned, found = redact_text(text)
     assert bool(found) == (cleaned != text)
-
-
-@_MANY
-@given(st.text(max_size=50), st.text(max_size=50))
-def test_labels_of_any_text_can_be_written(scope: str, summary: str) -> None:
-    made = StepLabels(intent=ContextualIntent(scope=scope), made_by="x", summary=summary)
-    assert StepLabels.model_validate_json(encode_labels(made, step="1")) == made

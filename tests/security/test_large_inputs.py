@@ -38,7 +38,6 @@ def test_a_small_packed_file_that_expands_beyond_measure_is_named_with_the_place
 
 @pytest.fixture
 def small(monkeypatch):
-    """Lines and documents of more than 1,000 bytes are too long."""
     monkeypatch.setattr(limits, "MAX_RECORD_BYTES", 1_000)
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from stitch import Step, ToolCall, open_memory
-from stitch.errors import InputError, StepRejectedError
-from stitch.trees.core.reading.commits_file import read_commits
+from stitch.errors import StepRejectedError
 
 TOO_LARGE, LARGE = 10**309, 10**308
 
@@ -27,10 +26,3 @@ def test_a_step_with_a_number_beyond_measure_is_refused_and_others_are_exported_
     with open_memory(tmp_path / "n") as memory:
         assert memory.lifecycle.import_lines(lines).rejections == ()
         assert [(entry.id, entry.step.metadata) for entry in memory.steps("t")] == [("b", {"n": LARGE})]
-
-
-@pytest.mark.parametrize("before", ["", '{"op": "delete", "id": "a"}\n'])
-def test_an_edit_of_a_tree_with_a_number_of_too_many_digits_is_refused_by_its_line(before: str) -> None:
-    line = 2 if before else 1
-    with pytest.raises(InputError, match=f"line {line} holds a number of too many digits"):
-        read_commits(f'{before}{{"op": "set", "id": "b", "field": "cost", "value": {"9" * 5000}}}\n')

@@ -88,7 +88,6 @@ QUESTION = "What is the deposit of the hotel for day 1?"
 
 @pytest.fixture(scope="module", params=list(POISON))
 def poisoned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    """A memory that was attacked; the tests only read it."""
     with open_memory(tmp_path_factory.mktemp("poisoned") / "m") as memory:
         memory.add_many([*GOOD, *POISON[request.param]], trajectory="trip")
         memory.add(Step(id="g4", role="user", content="And is it near the harbor?"), trajectory="trip")

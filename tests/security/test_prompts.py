@@ -19,7 +19,6 @@ from stitch.label.model.quoting import quote
 from stitch.lm import LanguageModel
 from stitch.retrieve.question.model_filter import ModelFilterSelector
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of, label_by_rules
-from stitch.text.markers import harmless
 
 MARKERS = (
     "<|im_start|>", "<|im_end|>", "[INST]", "<<SYS>>", "<|eot_id|>", "[TOOL_CALLS]", "<start_of_turn>", "<think>",
@@ -126,9 +125,3 @@ def test_a_quoted_line_is_read_as_what_was_said(text: str) -> None:
     assert json.loads(line) == {"text": text, text: [text]}
     assert "\n" not in line
     assert _RAW.search(line) is None
-
-
-def test_what_is_no_marker_is_left_as_it_is() -> None:
-    plain = ["if a < b and c[0] > 1:", "<html><body>", "x | y", "[1] [link](a) [[2]]", "👩‍👩‍👧", "```\nuser: [x]\n```"]
-    assert harmless(plain) == plain
-    assert harmless({"n": 1}) == {"n": 1}

@@ -42,7 +42,6 @@ AGENT_ROLES = (
     "query_planner", "call_center_agent", "Database Administrator", "error_404_kid", "Sim-Value", "ssh_rdp",
     "Post Malone", "R2-D2", "C-3PO", "gpt4", "agent_4", "Slack agent", "Stripe engineer", "Brave", "Julia", "Jina",
 )  # fmt: skip
-USER_ROLES = ("user", "User", "human", "HumanMessage", "customer", "client", "system", "developer", "operator")
 
 TOOL_MESSAGES = (
     {"role": "user", "type": "tool_result", "content": TEXT},
@@ -126,11 +125,6 @@ def test_agents_and_speakers_stay_what_they_are(tmp_path):
     assert [role for role in AGENT_ROLES if Step(role=role, content="Hi").whence() is not Origin.AGENT] == []
     read = {role: trust_of(tmp_path, {"role": role, "content": "Hi"}) for role in AGENT_ROLES}
     assert read == dict.fromkeys(AGENT_ROLES, Trust.MEDIUM)
-
-
-def test_users_stay_users(tmp_path):
-    read = {role: trust_of(tmp_path, {"role": role, "content": "Hi"}) for role in USER_ROLES}
-    assert read == dict.fromkeys(USER_ROLES, Trust.HIGH)
 
 
 @pytest.mark.parametrize("message", AGENT_MESSAGES, ids=json.dumps)

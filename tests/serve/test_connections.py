@@ -18,7 +18,6 @@ LONG_S = 120.0
 
 @pytest.fixture(autouse=True)
 def limited(monkeypatch):
-    """Makes a limit short, once what has to come before it has come: until then none is met on a busy machine."""
     for name in LIMITS:
         monkeypatch.setattr(PatientProtocol, name, LONG_S)
     return lambda name, seconds: monkeypatch.setattr(PatientProtocol, name, seconds)

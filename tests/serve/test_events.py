@@ -59,13 +59,6 @@ def test_a_reader_who_was_away_goes_on_where_it_was(serving):
     ]
 
 
-def test_a_place_that_is_not_known_any_more_is_said_to_be_missed(serving):
-    client = serving()
-    for place in ("00000000-0", "nonsense", "", "00000000-99999999999999999999"):
-        with client.events(Last_Event_ID=place) as stream:
-            assert next(stream)[1] == "missed"
-
-
 def test_what_was_told_of_erased_steps_is_told_to_nobody_who_comes_later(serving):
     client = serving()
     with client.events() as stream:

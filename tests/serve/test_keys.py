@@ -7,11 +7,9 @@ import sys
 
 import pytest
 
-from stitch.cli import main
-from stitch.errors import SettingsError, StoreLockedError
+from stitch.errors import SettingsError
 from stitch.serve.access import Access, is_loopback
 from stitch.serve.keys import ACTIONS, KeyFile, Keys, make_key
-from stitch.store.owner import Ownership
 
 NOW = 1_000.0
 
@@ -58,16 +56,6 @@ def test_what_changes_in_the_file_is_heeded_at_once(file):
     assert keys.find(second.text) is None
     file.path.unlink()
     assert keys.find(second.text) is None
-
-
-def test_two_who_change_the_file_at_once_lose_nothing(file):
-    add(file)
-    held = Ownership(file.path.with_name("keys.json.lock"), what="the file of keys")
-    with pytest.raises(StoreLockedError):
-        add(file, "bea")
-    held.release()
-    add(file, "bea")
-    assert [key.tenant for key in file.read()] == ["ann", "bea"]
 
 
 def test_without_any_key_no_server_begins(file):
@@ -155,20 +143,8 @@ def test_a_revoked_key_is_refused_from_the_next_request_on(keyed):
 # The command.
 
 
-@pytest.fixture
-def run(monkeypatch, capfd):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stitch", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
-
-
-def test_the_command_makes_lists_and_revokes_keys(run, file):
-    status, out, err = run(
+def test_the_command_makes_lists_and_revokes_keys(stitch, file):
+    status, out, err = stitch(
         "keys", "add", "--keys", "keys.json", "--tenant", "ann", "--expires", "90d", "--note", "a\nb"
     )
     text = out.strip()
@@ -176,11 +152,13 @@ def test_the_command_makes_lists_and_revokes_keys(run, file):
     found = Keys(file, clock=lambda: NOW).find(text)
     assert found is not None
     assert found.actions == ("read", "write")
-    _, out, _ = run("keys", "list", "--keys", "keys.json")
+    _, out, _ = stitch("keys", "list", "--keys", "keys.json")
     assert text not in out
     assert "ann  read write  until 2" in out
     assert out.rstrip().endswith("a b")
-    [row] = json.loads(run("keys", "list", "--keys", "keys.json", "--json")[1])["keys"]
+    [row] = json.loads(stitch("keys", "list", "--keys", "keys.json", "--json")[1])["keys"]
     assert (row["tenant"], row["expired"], "sha256" in row) == ("ann", False, False)
-    assert run("keys", "revoke", row["id"], "--keys", "keys.json")[1] == f"key {row['id']} of tenant ann is revoked\n"
-    assert "there are no keys" in run("keys", "list", "--keys", "keys.json")[2]
+    assert (
+        stitch("keys", "revoke", row["id"], "--keys", "keys.json")[1] == f"key {row['id']} of tenant ann is revoked\n"
+    )
+    assert "there are no keys" in stitch("keys", "list", "--keys", "keys.json")[2]

@@ -43,7 +43,6 @@ def chunk(data):
 
 @pytest.fixture
 def streaming(serving):
-    """A request on its way whose body has no end yet, and a reader of what is answered."""
     opened = []
 
     def call(**options):

@@ -19,7 +19,6 @@ HEEDING = (
 
 @pytest.fixture
 def begin():
-    """Begins `stitch serve` as a process of its own; gives it with what it says when it is ready."""
     begun = []
 
     def call(*arguments):

@@ -17,14 +17,6 @@ def caller(key="k", spend_usd=None):
     return Caller("ann", ACTIONS, key, spend_usd)
 
 
-def test_sums_go_on_over_a_restart():
-    ledger = Ledger()
-    spending = Spending(ledger, earlier=[charge("k1", 1.0), charge("", 9.0), charge("k2", None)])
-    ledger.charge(charge("k1", 0.5))
-    ledger.charge(charge("k3", 0.25))
-    assert spending.by_key() == {"k1": 1.5, "k2": None, "k3": 0.25}
-
-
 def test_a_ceiling_is_a_ceiling_of_its_key_alone():
     ledger = Ledger()
     spending = Spending(ledger)

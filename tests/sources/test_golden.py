@@ -34,8 +34,6 @@ def told(item: SourcedStep | Rejection) -> dict[str, Any]:
 
 @pytest.fixture
 def read(tmp_path: Path):
-    """Reads the file of a golden line."""
-
     def call(case: dict[str, Any]) -> list[dict[str, Any]]:
         path = tmp_path / "run-1" / case["file"]
         path.parent.mkdir(exist_ok=True)

@@ -188,45 +188,6 @@ def test_a_full_disk_is_refused_before_anything_is_written(tmp_path: Path, monke
         assert store.count() == 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the size of files cannot be limited there")
-def test_after_a_failed_write_the_store_knows_what_it_holds_and_goes_on(tmp_path: Path) -> None:
-    code = """
-        import resource, sys
-        from stitch.errors import StoreError
-        from stitch.store import EdgeStore
-        from contracts.worlds import DIMENSION, EMBEDDER, make_record
-
-        store = EdgeStore(sys.argv[1], embedder_name=EMBEDDER, dimension=DIMENSION)
-        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, limits[1]))
-        for number in range(400):
-            try:
-                store.put([make_record(str(number), position=number, text="x" * 1_000_000)])
-            except StoreError as error:
-                print(error.message)
-                break
-        for _ in range(2):
-            try:
-                store.count()
-            except StoreError as error:
-                assert "cannot write to" in error.message, error.message
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        steps = [int(snippet.step) for snippet in store.scroll("t")]
-        assert steps[:number] == list(range(number)), (number, steps)
-        store.put([make_record(str(number), position=number)])
-        assert store.count() == number + 1, (store.count(), number)
-        store.close()
-        print(number)
-    """
-    with run_python(code, tmp_path) as process:
-        out, err = process.communicate()
-    assert process.returncode == 0, err
-    message, number = out.splitlines()
-    assert message.startswith("cannot write to the memory")
-    with closing(open_store(tmp_path)) as store:
-        assert store.count() == int(number) + 1
-
-
 def test_threads_may_write_and_search_at_once(tmp_path: Path) -> None:
     failures: list[BaseException] = []
 

@@ -39,7 +39,6 @@ MakeServer = Callable[[], Server]
 
 @pytest.fixture(params=["rest", "grpc"])
 def make_server(request: pytest.FixtureRequest) -> Iterator[MakeServer]:
-    """Makes collections of this run, which are dropped in the end."""
     made: list[Server] = []
 
     def make() -> Server:

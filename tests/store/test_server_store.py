@@ -20,7 +20,6 @@ from stitch.core import ContextualIntent, DensityQuery, SnippetRecord
 from stitch.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from stitch.store import ServerStore
 from stitch.store.connection import Server
-from stitch.store.options import QdrantOptions
 
 
 @pytest.fixture
@@ -150,28 +149,6 @@ def test_what_is_replaced_and_deleted_is_deleted_on_the_server_by_the_next_flush
 
 
 # What a collection is made like
-
-
-def test_a_collection_is_made_and_used_as_the_options_say(qdrant: LoopbackQdrant, tmp_path: Path) -> None:
-    options = QdrantOptions(
-        shard_number=4,
-        replication_factor=2,
-        write_consistency_factor=2,
-        on_disk=True,
-        write_ordering="strong",
-        read_consistency="majority",
-    )
-    with closing(open_store(qdrant, tmp_path, options=options)) as store:
-        store.put(RECORDS)
-        nearest(store, RECORDS[0])
-        about = store.about()
-    made = qdrant.collections["stitch"].made
-    assert made["vectors"]["text"]["on_disk"] is True
-    assert (made["shard_number"], made["replication_factor"], made["write_consistency_factor"]) == (4, 2, 2)
-    assert (about["shards"], about["replicas"], about["nodes"]) == ("4", "2", "1")
-    paths = [request.path for request in qdrant.requests]
-    assert any("/points?" in path and "ordering=strong" in path for path in paths)
-    assert any("/points/query?" in path and "consistency=majority" in path for path in paths)
 
 
 # What is interrupted, and what is lost

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
@@ -74,12 +73,3 @@ def test_a_server_that_is_starting_is_waited_for_and_one_line_says_so(caplog: py
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
         "waiting for the server for up to 5 s"
     ]
-
-
-def test_a_key_is_sent_and_on_this_machine_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
-    with LoopbackServer(lambda _: YES) as server, caplog.at_level(logging.WARNING):
-        connection = connect(server.url, api_key="secret")
-        connection.ask("open", exists)
-        connection.close()
-    assert server.requests[0].headers["api-key"] == "secret"
-    assert caplog.records == []

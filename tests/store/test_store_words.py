@@ -58,10 +58,3 @@ def test_scores_are_those_of_the_definition(
     assert scores.scores(slots[::-2]).tolist() == pytest.approx(expected[::-2])
     for slot in slots[:3]:
         assert scores.scores(slots[slot : slot + 1]).tolist() == pytest.approx(expected[slot : slot + 1])
-
-
-@given(st.dictionaries(st.integers(0, 2**32 - 1), st.floats(0.015625, 64.0, width=32), max_size=40))
-def test_what_is_packed_comes_back_to_the_last_bit(words: dict[int, float]) -> None:
-    packed = PackedWords([pack({9: 1.5}), pack(words), pack({})])
-    assert packed.counts.tolist() == [1, len(words), 0]
-    assert (packed.words.tolist(), packed.weights.tolist()) == ([9, *words], [1.5, *words.values()])

@@ -10,7 +10,6 @@ import json
 import subprocess
 import sys
 from contextlib import closing, contextmanager
-from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -32,42 +31,19 @@ TRIP = (
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(tmp_path, monkeypatch):
-    """The current folder is empty, and no setting stands in the environment."""
-    import os
-
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("STITCH_") and not name.startswith("STITCH_TEST")]:
-        monkeypatch.delenv(name)
+def nothing_set(in_empty_folder):
+    pass
 
 
 @pytest.fixture
 def memory(tmp_path):
-    """An open memory of the trip."""
     with open_memory(tmp_path / "trip.memory") as opened:
         opened.add_many([Step.model_validate(step) for step in TRIP], trajectory="trip")
         yield opened
 
 
 @pytest.fixture
-def stitch(monkeypatch, capfd):
-    """Runs the command in this process; gives exit status, standard output and standard error."""
-    [command] = [each.load() for each in entry_points(group="console_scripts") if each.name == "stitch"]
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stitch", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            command()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
-
-
-@pytest.fixture
 def told(stitch):
-    """What a command that succeeds prints as JSON."""
-
     def call(*arguments):
         status, out, err = stitch(*arguments, "--json")
         assert status == 0, err
@@ -78,7 +54,6 @@ def told(stitch):
 
 @pytest.fixture
 def trip_file(tmp_path):
-    """The trip as a file of steps."""
     path = tmp_path / "trip.jsonl"
     path.write_text("".join(json.dumps(step) + "\n" for step in TRIP), encoding="utf-8")
     return path
@@ -86,7 +61,6 @@ def trip_file(tmp_path):
 
 @pytest.fixture
 def kept(stitch, trip_file):
-    """The name of a folder into which the trip was ingested by the command."""
     assert stitch("ingest", trip_file, "--memory", "trip.memory")[0] == 0
     return "trip.memory"
 
@@ -159,7 +133,6 @@ def _served(*arguments):
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory):
-    """A client of one server without keys, for the whole run: each test has trajectories of its own."""
     pytest.importorskip("fastapi")
     with _served("--memory", tmp_path_factory.mktemp("served") / "m") as url:
         yield Client(url)
@@ -167,7 +140,6 @@ def served(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def keyed(tmp_path_factory):
-    """Clients of one server with keys: ann and bea do everything but read each other, eve only reads."""
     pytest.importorskip("fastapi")
     folder = tmp_path_factory.mktemp("keyed")
     from click.testing import CliRunner
@@ -187,7 +159,6 @@ def keyed(tmp_path_factory):
 
 @pytest.fixture
 def model():
-    """The options of a model that answers by rule, over HTTP on this machine."""
     from stitch.bench.labeling_costs import reply_to
     from stitch.testing.model import LoopbackProvider
 

@@ -19,7 +19,6 @@ BOOKING = [
 
 @pytest.fixture
 def talk(served):
-    """The name of a trajectory of one's own, with a booking in it."""
     name = f"t-{uuid.uuid4()}"
     answer = served.post("/v1/steps", trajectory=name, steps=BOOKING)
     assert [receipt["state"] for receipt in answer.json["receipts"]] == ["stored", "stored"]

@@ -58,7 +58,6 @@ def test_a_name_that_is_none_is_no_tenant(tmp_path, name):
 
 
 def test_a_memory_is_shared_with_whoever_opens_it_next(memory, stitch):
-    """The command finds the owner in this very process, as one of another process does."""
     status, out, err = stitch("status", "--memory", memory.folder, "--json")
     if status:
         assert "open" in err or "use" in err

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from stitch import open_memory
-from stitch.bench.samples import PARTY_NOTES
-
 README = Path(__file__).resolve().parents[3] / "README.md"
 BOUGHT = ("kite", "lanterns", "cake tin")
 
@@ -28,11 +25,3 @@ def test_the_code_of_the_page_shows_all_that_was_bought_by_themes_alone(
     by_intent, by_themes = out.getvalue().strip().removesuffix("</memory>").split("</memory>\n")
     assert not all(thing in by_intent for thing in BOUGHT)
     assert all(thing in by_themes for thing in BOUGHT)
-
-
-@pytest.mark.parametrize("retriever", ["intent", "dense", "lexical", "hybrid"])
-def test_no_ranking_of_steps_shows_all_in_so_few_tokens(tmp_path: Path, retriever: str) -> None:
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many(PARTY_NOTES, trajectory="notes")
-        found = memory.search("What did I buy for the party in May?", budget_tokens=100, retriever=retriever)
-    assert not all(thing in found.context() for thing in BOUGHT)

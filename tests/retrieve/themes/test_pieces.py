@@ -125,11 +125,6 @@ def test_what_is_said_in_the_same_words_stands_once_with_all_the_steps_that_say_
     assert len(page.ids) == 6
 
 
-def test_what_is_trusted_least_says_so() -> None:
-    page = fit_page([placed("x", "a", 1, trust=Trust.LOW)], budget_tokens=500, counter=COUNTER)
-    assert "<step 1 Ada on 14 Nov 2023 in x low trust>x\n" in page.text
-
-
 @pytest.mark.parametrize("budget", range(1, 220, 7))
 def test_as_much_stands_on_a_page_as_fits(budget: int) -> None:
     pieces = [placed(f"Sentence number {place} of many.", str(place), place, theme="k") for place in range(12)]
@@ -148,14 +143,6 @@ def test_a_context_by_themes_is_known_again_where_it_comes_back(tmp_path: Path) 
         )
         context = memory.search("What did I plant in the garden?", retriever="themes").context()
     assert is_recalled(context)
-
-
-def test_words_are_found_by_their_beginnings_and_rare_ones_tell_more() -> None:
-    texts = [folded(text) for text in ("She adopted a dog.", "A dog barks.", "The dog (a brown one) sleeps.", "Rain.")]
-    wording = Wording("Which dogs were adopted?", texts)
-    adopted, barks, sleeps, rain = wording.each(texts)
-    assert adopted > barks > 0 == rain
-    assert sleeps > 0
 
 
 def test_words_of_other_scripts_are_found_inside_longer_ones() -> None:

@@ -81,32 +81,6 @@ def test_an_answer_is_shown_with_its_question_and_stands_on_both_steps(memory: M
     assert len(answer.snippets) == 2
 
 
-def test_a_sentence_that_asks_stands_on_the_step_that_asked_also_where_the_answer_is_shown_in_parts(
-    tmp_path: Path,
-) -> None:
-    answer = "The dentist in Harbor Lane, who has fixed my brother's teeth for years. He asks high prices there."
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many(
-            [{"role": "Ben", "content": "Who looks after your teeth?"}, {"role": "Ada", "content": answer}],
-            trajectory="x",
-        )
-        result = memory.search("Who looks after the teeth of Ada?", retriever="themes")
-    asks = next(piece for piece in result.pieces if "looks after your teeth?" in piece.text)
-    says = next(piece for piece in result.pieces if piece.text.startswith("He asks high prices"))
-    assert len(asks.steps) == 2
-    assert len(says.steps) == 1
-
-
-def test_the_first_steps_are_shown_before_the_best_sentences_of_many_others(tmp_path: Path) -> None:
-    recipe = "For the bread of my aunt I take rye flour from the mill. It needs salt and honey. I bake it for an hour."
-    others = [f"My neighbor number {number} likes bread with cheese on a rainy day in town." for number in range(40)]
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many([{"role": "Ada", "content": each} for each in [recipe, *others]], trajectory="x")
-        question = "How do I bake the bread of my aunt with rye flour?"
-        shown = memory.search(question, retriever="themes", budget_tokens=200).context()
-    assert "salt and honey" in shown
-
-
 def test_few_tokens_hold_a_sentence_of_each_of_many_long_steps(tmp_path: Path) -> None:
     rest = "It stood between the lamps and the garden chairs of a shop that closes early on every second Tuesday, which"
     rest += " nobody had told me before I went there by bus with two heavy bags and my youngest cousin."
@@ -119,18 +93,6 @@ def test_few_tokens_hold_a_sentence_of_each_of_many_long_steps(tmp_path: Path) -
         question = "Which tools did I buy for my workshop?"
         shown = memory.search(question, retriever="themes", budget_tokens=300).context()
     assert [thing for thing in things if f" {thing} " in shown] == list(things)
-
-
-def test_hits_stand_in_the_order_of_their_scores_and_no_more_than_asked_for(memory: Memory) -> None:
-    result = memory.search("What did Ada adopt?", retriever="themes", k=3)
-    assert len(result) == 3
-    assert list(result) == sorted(result, key=result.rule.key)
-
-
-def test_the_trace_says_how_often_coverage_decided(memory: Memory) -> None:
-    stage = memory.search("Which animals has Ada?", retriever="themes").trace[0]
-    assert stage.what == "stage I"
-    assert 0.0 <= stage.figures["by_coverage"] <= 1.0
 
 
 def test_what_is_erased_is_found_no_more(memory: Memory) -> None:
@@ -163,23 +125,3 @@ def test_only_what_is_trusted_enough_is_shown(memory: Memory) -> None:
     memory.add({"role": "tool", "content": "Ada has a parrot named Coco.", "tool_name": "web"}, trajectory="talk")
     assert "Coco" in memory.search("Ada's parrot", retriever="themes").context()
     assert "Coco" not in memory.search("Ada's parrot", retriever="themes", min_trust="medium").context()
-
-
-def test_an_empty_memory_gives_an_empty_context(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "empty.memory", tenant="t") as empty:
-        result = empty.search("anything", retriever="themes")
-        assert result.context() == ""
-        assert not result.pieces
-
-
-def test_another_process_gets_the_same_pieces_and_trace(memory: Memory) -> None:
-    from stitch.api.asking import answer_of
-    from stitch.api.models import QueryResponse
-    from stitch.remote.rebuilding import result_of
-
-    result = memory.search("What did Ada adopt?", retriever="themes")
-    sent = answer_of(result, whole=True).model_dump_json(exclude_unset=True)
-    again = result_of(QueryResponse.model_validate_json(sent))
-    assert again.pieces == result.pieces
-    assert again.trace == result.trace
-    assert again.context() == result.context()
