@@ -5,15 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from doubles.storing import ListStore
-from stitch.core import LabelInventory, MemorySnippet, RetrievalResult, SearchRequest, Trust
-from stitch.embed import HashingEmbedder, LexicalEncoder
-from stitch.ingest.records import make_records
-from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
+from doubles.scoring import retriever_of, snippet
+from stitch.core import MemorySnippet, RetrievalResult, SearchRequest, Trust
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.rank.beside import BESIDE
 
-EMBEDDER, LEXICAL = HashingEmbedder(), LexicalEncoder()
 SUMMARY, FACT = "Summarize the discussion about the lighthouse keeper.", "Which lighthouse has the keeper?"
 DENSE = dataclasses.replace(CONSTANTS, stretch_first=1, stretch_hits=4, stretch_reach=3, beside_hits=4, beside_reach=1)
 NEAR = dataclasses.replace(CONSTANTS, beside_hits=2, beside_reach=2)
@@ -23,12 +19,9 @@ def steps_of(texts: dict[int, str], **of: dict[str, object]) -> list[MemorySnipp
     """Steps of boats and nets with others among them; `s12={...}` says more of step 12."""
     every = {number: f"boats and nets {number}" for number in range(60)} | texts
     return [
-        MemorySnippet(
-            tenant="a", trajectory="t", step=str(position), position=position, role="user", text=text, resolved=text,
-            recorded=0.0, trust=Trust.MEDIUM,
-        ).model_copy(update=of.get(f"s{position}", {}))
+        snippet(text, position=position, trust=Trust.MEDIUM).model_copy(update=of.get(f"s{position}", {}))
         for position, text in every.items()
-    ]  # fmt: skip
+    ]
 
 
 def dense(**of: dict[str, object]) -> list[MemorySnippet]:
@@ -52,13 +45,8 @@ def apart(**of: dict[str, object]) -> list[MemorySnippet]:
 def search(
     steps: Sequence[MemorySnippet], query: str, *, k: int = 30, constants: Constants = DENSE, **given: object
 ) -> RetrievalResult:
-    store = ListStore()
-    store.put(make_records(steps, embedder=EMBEDDER, lexical=LEXICAL))
-    retriever = IntentRetriever(
-        store=store, selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL, counter=PieceCounter(),
-        inventories=lambda tenant, trajectory: LabelInventory(steps=len(steps)), constants=constants,
-    )  # fmt: skip
-    return retriever.search(SearchRequest.model_validate({"query": query, "tenant": "a", "k": k, **given}))
+    request = SearchRequest.model_validate({"query": query, "tenant": "a", "k": k, **given})
+    return retriever_of(steps, constants=constants).search(request)
 
 
 def found(steps: Sequence[MemorySnippet], query: str = SUMMARY, **given: object) -> list[str]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, Trust
+from doubles.scoring import hit_of
+from stitch.core import ScoredSnippet, Trust
 from stitch.retrieve import PieceCounter, TokenCounter, fit_context
 
 COUNTER = PieceCounter()
@@ -33,13 +34,9 @@ class SuddenCounter:
 def hit(
     text: str, *, position: int = 0, trajectory: str = "t", scope: str | None = None, **more: object
 ) -> ScoredSnippet:
-    snippet = MemorySnippet(
-        tenant="a", trajectory=trajectory, step=str(position), position=position, role=str(more.pop("role", "user")),
-        text=text, resolved=str(more.pop("resolved", text)), recorded=more.pop("recorded", 1.7e9),
-        intent=ContextualIntent(scope=scope),
-        happened=more.pop("happened", None), trust=more.pop("trust", Trust.HIGH),
-    )  # fmt: skip
-    return ScoredSnippet(snippet, frozenset(), {}, 0.0)
+    return hit_of(
+        text, position=position, trajectory=trajectory, scope=scope, **{"recorded": 1.7e9, "trust": Trust.HIGH, **more}
+    )
 
 
 hits = st.lists(

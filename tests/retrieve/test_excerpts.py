@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.core import MemorySnippet, ScoredSnippet
+from doubles.scoring import hit_of
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.question.reading import read_question
 from stitch.text.sentences import sentences
@@ -14,12 +14,8 @@ SPEECH = "This is a long opening. Read Miller (2009) and you will see. The winte
 
 
 def shown(query: str, text: str, *, lists_names: bool = False) -> str:
-    snippet = MemorySnippet(
-        tenant="a", trajectory="t", step="1", position=1, role="pro", text=text, resolved=text, recorded=0.0
-    )
-    hits = [ScoredSnippet(snippet, frozenset(), {"density": 1.0}, 0.5)]
+    hits = [hit_of(text, role="pro")._replace(parts={"density": 1.0}, score=0.5)]
     (hit,) = excerpt_hits(hits, read_question(query), lists_names=lists_names)
-    assert hit.snippet.id == snippet.id
     return hit.snippet.resolved
 
 

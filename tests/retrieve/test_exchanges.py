@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles import scoring
-from stitch.core import Label, LabelKind, MemorySnippet, ScoredSnippet
+from stitch.core import Label, LabelKind, ScoredSnippet
 from stitch.retrieve.rank.pool import Candidate
 from stitch.retrieve.rank.scorers import WEIGHTED
 
@@ -16,11 +16,8 @@ def hit(
     position: int, role: str, text: str, *, density: float = 0.0, similarity: float = 0.1, session: str | None = None,
     trajectory: str = "t", matched: frozenset[Label] = frozenset(),
 ) -> Candidate:  # fmt: skip
-    snippet = MemorySnippet(
-        tenant="a", trajectory=trajectory, step=str(position), position=position, role=role, text=text, resolved=text,
-        session=session, recorded=0.0,
-    )  # fmt: skip
-    return Candidate(snippet, matched, density, similarity)
+    said = scoring.snippet(text, position=position, role=role, trajectory=trajectory, session=session)
+    return Candidate(said, matched, density, similarity)
 
 
 def ranked(*candidates: Candidate, asked: str = RATED) -> list[ScoredSnippet]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doubles.scoring import snippet
 from stitch.core import (
     LABEL_DENSITY,
     ContextualIntent,
@@ -11,7 +12,6 @@ from stitch.core import (
     LabelKind,
     LabelMerge,
     LabelVocabulary,
-    MemorySnippet,
     RankingRule,
     ScoredSnippet,
 )
@@ -22,12 +22,9 @@ NO_MERGES = LabelVocabulary()
 
 
 def hit(position: int, events: str, *, asked: str = "", similarity: float = 0.0) -> ScoredSnippet:
-    snippet = MemorySnippet(
-        tenant="a", trajectory="t", step=str(position), position=position, role="user", text="x", resolved="x",
-        intent=ContextualIntent(event_types=tuple(events)), recorded=1.0,
-    )  # fmt: skip
+    said = snippet(position=position, intent=ContextualIntent(event_types=tuple(events)))
     matched = frozenset(label for label in EVENTS if label.value in events and label.value in asked)
-    return ScoredSnippet(snippet, matched, {"density": float(len(matched)), "similarity": similarity}, 0.0)
+    return ScoredSnippet(said, matched, {"density": float(len(matched)), "similarity": similarity}, 0.0)
 
 
 def why(

@@ -3,8 +3,8 @@
 import pytest
 
 from doubles import scoring
-from doubles.scoring import pool_of
-from stitch.core import Label, LabelKind, MemorySnippet, SearchRequest
+from doubles.scoring import pool_of, snippet
+from stitch.core import Label, LabelKind, SearchRequest
 from stitch.retrieve.question.hints import named_speakers, read_hints
 from stitch.retrieve.rank.pool import Candidate
 
@@ -14,11 +14,7 @@ DEBATE = ("pro-side-debater", "con-side-debater", "judge")
 def hit(
     step: str, similarity: float, *, role: str = "user", happened: str | None = None, density: float = 0.0
 ) -> Candidate:
-    snippet = MemorySnippet(
-        tenant="a", trajectory="t", step=step, position=int(step), role=role, text=step, resolved=step,
-        happened=happened, recorded=0.0,
-    )  # fmt: skip
-    return Candidate(snippet, frozenset(), density, similarity)
+    return Candidate(snippet(step, position=int(step), role=role, happened=happened), frozenset(), density, similarity)
 
 
 LABELS = frozenset([Label(LabelKind.SCOPE, "trip")])

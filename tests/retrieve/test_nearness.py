@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doubles.scoring import pool_of, ranked
-from stitch.core import ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, MemorySnippet, ScoredSnippet
+from doubles.scoring import pool_of, ranked, snippet
+from stitch.core import Label, LabelKind, LabelMerge, LabelVocabulary, ScoredSnippet
 from stitch.retrieve.question.reading import read_question
 from stitch.retrieve.rank.pool import Candidate
 
@@ -16,12 +16,9 @@ def hit(
     position: int, text: str, *, scope: str = "one", trajectory: str = "t", similarity: float = 0.5,
     matched: tuple[LabelKind, ...] = (), density: float = 0.0,
 ) -> Candidate:  # fmt: skip
-    snippet = MemorySnippet(
-        tenant="a", trajectory=trajectory, step=str(position), position=position, role="user", text=text,
-        resolved=text, intent=ContextualIntent(scope=scope), recorded=0.0,
-    )  # fmt: skip
+    said = snippet(text, position=position, trajectory=trajectory, scope=scope)
     labels = frozenset(Label(kind, f"{kind.value} {number}") for number, kind in enumerate(matched))
-    return Candidate(snippet, labels, density, similarity)
+    return Candidate(said, labels, density, similarity)
 
 
 def weighed(

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.core import MemorySnippet, Origin, ScoredSnippet
+from doubles.scoring import hit_of
+from stitch.core import Origin, ScoredSnippet
 from stitch.retrieve import PieceCounter, fit_context, shorten_long
 from stitch.retrieve.context.outputs import SHOWN_CHARS, most_chars, what_matters
 
@@ -18,11 +19,8 @@ LOG = "\n".join(
 
 
 def hit(position: int, text: str, *, tool: bool = True, trajectory: str = "t") -> ScoredSnippet:
-    snippet = MemorySnippet(
-        tenant="a", trajectory=trajectory, step=str(position), position=position, role="tool" if tool else "ann",
-        text=text, resolved=text, origin=Origin.TOOL if tool else Origin.AGENT, recorded=0.0,
-    )  # fmt: skip
-    return ScoredSnippet(snippet, frozenset(), {}, 0.0)
+    role, origin = ("tool", Origin.TOOL) if tool else ("ann", Origin.AGENT)
+    return hit_of(text, position=position, trajectory=trajectory, role=role, origin=origin)
 
 
 def shorten(hits: Sequence[ScoredSnippet], query: str, *, budget_tokens: int = 4096) -> list[ScoredSnippet]:

@@ -8,18 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.core import MemorySnippet, ScoredSnippet, Step, ToolCall
+from doubles.scoring import hit_of
+from stitch.core import Step, ToolCall
 from stitch.retrieve import PieceCounter, fit_context
 from stitch.retrieve.context.recalled import is_recalled, step_without_recalled, without_recalled
 
 
 def context(*texts: str) -> str:
-    snippets = [
-        MemorySnippet(tenant="t", trajectory="trip", step=str(at), position=at, role="user", text=text, resolved=text,
-                      recorded=1e9)
-        for at, text in enumerate(texts)
-    ]  # fmt: skip
-    hits = [ScoredSnippet(snippet, frozenset(), {}, 0.0) for snippet in snippets]
+    hits = [hit_of(text, position=at, recorded=1e9) for at, text in enumerate(texts)]
     return fit_context(hits, budget_tokens=100_000, counter=PieceCounter()).text
 
 

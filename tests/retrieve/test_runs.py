@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.retriever import EMBEDDER, LEXICAL, record
 from contracts.scorer import ScorerContract
-from doubles.scoring import pool_of
-from doubles.storing import ListStore
+from doubles.scoring import pool_of, retriever_of, snippet
 from stitch.core import (
     ContextualIntent,
     IntentFilter,
@@ -20,7 +20,7 @@ from stitch.core import (
     ScopeSummary,
     SearchRequest,
 )
-from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSelector, PieceCounter, Pool, Scorer
+from stitch.retrieve import SCORERS, Candidate, IntentRetriever, Pool, Scorer
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.runs import Runs, runs
@@ -32,10 +32,8 @@ def step(
     position: int, role: str, text: str, *, scope: str = "mend the lamp", tools: tuple[str, ...] = (),
     events: tuple[str, ...] = (), origin: Origin = Origin.AGENT,
 ) -> MemorySnippet:  # fmt: skip
-    return MemorySnippet(
-        tenant="a", trajectory="t", step=str(position), position=position, role=role, text=text, resolved=text,
-        tools=tools, origin=origin, intent=ContextualIntent(scope=scope, event_types=events), recorded=0.0,
-    )  # fmt: skip
+    intent = ContextualIntent(scope=scope, event_types=events)
+    return snippet(text, position=position, role=role, tools=tools, origin=origin, intent=intent)
 
 
 def system(position: int, text: str = "You mend things.") -> MemorySnippet:
@@ -135,17 +133,10 @@ def kinds(query: str, *similar: int, of: tuple[MemorySnippet, ...] = REQUESTS) -
 
 
 def retriever(*steps: MemorySnippet, pool: int = 400) -> IntentRetriever:
-    from dataclasses import replace
-
-    store = ListStore()
-    store.put([record(each) for each in steps])
     names = dict.fromkeys(each.intent.scope for each in steps if each.intent.scope)
     scopes = tuple(ScopeSummary(name=name, trajectory="t", spans=((0, 1),), steps=1) for name in names)
-    return IntentRetriever(
-        store=store, selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL, counter=PieceCounter(),
-        inventories=lambda tenant, trajectory: LabelInventory(scopes=scopes, steps=len(steps)),
-        constants=replace(CONSTANTS, pool=pool, pool_of_hints=pool),
-    )  # fmt: skip
+    constants = replace(CONSTANTS, pool=pool, pool_of_hints=pool)
+    return retriever_of(steps, inventory=LabelInventory(scopes=scopes, steps=len(steps)), constants=constants)
 
 
 def ask(query: str, *, k: int = 20, pool: int = 400, **given: object) -> RetrievalResult:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from doubles.scoring import pool_of
+from doubles.scoring import pool_of, snippet
 from stitch.bench.memories import opener
-from stitch.core import ContextualIntent, FilterMaker, IntentFilter, MemorySnippet, Selection, Step
+from stitch.core import FilterMaker, IntentFilter, Selection, Step
 from stitch.label.local import LocalLabeler
 from stitch.label.model.written import WrittenLabeler, WrittenStep
 from stitch.retrieve import SCORERS, Candidate
@@ -22,15 +22,9 @@ SAID = {
 
 def candidates(*scopes: str | None, by: str | None = "gpt-x") -> list[Candidate]:
     return [
-        Candidate(
-            MemorySnippet(
-                tenant="t", trajectory="t", step=str(n), position=n, role="user", text="x", resolved="x", recorded=1.0,
-                intent=ContextualIntent(scope=scope), labeled_by=by,
-            ),
-            frozenset(), 0.0, 1.0 - n / 100,
-        )
+        Candidate(snippet(position=n, scope=scope, labeled_by=by), frozenset(), 0.0, 1.0 - n / 100)
         for n, scope in enumerate(scopes)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.retriever import EMBEDDER, LEXICAL, record
 from contracts.scorer import ScorerContract
-from doubles.scoring import pool_of
-from doubles.storing import ListStore
+from doubles.scoring import pool_of, retriever_of, snippet
 from stitch.core import (
     ContextualIntent,
     DecidedBy,
@@ -22,7 +22,7 @@ from stitch.core import (
     ScopeSummary,
     SearchRequest,
 )
-from stitch.retrieve import SCORERS, Candidate, IntentRetriever, LocalFilterSelector, PieceCounter, Pool, Scorer
+from stitch.retrieve import SCORERS, Candidate, IntentRetriever, Pool, Scorer
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.rank.scorers import OF_RUNS, STRICT, WEIGHTED
 from stitch.retrieve.rank.verbatim import repeater
@@ -44,18 +44,15 @@ QUERIES = {
 }
 
 
-def snippet(step: int, text: str, *, role: str = "user", happened: str | None = None) -> MemorySnippet:
-    return MemorySnippet(
-        tenant="a", trajectory="t", step=str(step), position=step, role=role, text=text, resolved=text,
-        happened=happened, intent=ContextualIntent(scope="day 1"), recorded=0.0, labeled_by="gpt-x",
-    )  # fmt: skip
+def said(step: int, text: str, **fields: Any) -> MemorySnippet:
+    return snippet(text, position=step, scope="day 1", labeled_by="gpt-x", **fields)
 
 
 CANDIDATES = (
-    Candidate(snippet(1, "Is the Blue Door Inn good?", role="ann"), frozenset([DAY]), 1.0, 0.5),
-    Candidate(snippet(2, "It has four stars.", role="bo", happened="2023-05-08"), frozenset(), 0.0, 0.2),
-    Candidate(snippet(9, "Then we took the Blue Door Inn.", role="ann"), frozenset([DAY]), 1.0, 0.4),
-    Candidate(snippet(12, "My choice is now the Red Door Inn, which I prefer.", role="bo"), frozenset([DAY]), 1.0, 0.3),
+    Candidate(said(1, "Is the Blue Door Inn good?", role="ann"), frozenset([DAY]), 1.0, 0.5),
+    Candidate(said(2, "It has four stars.", role="bo", happened="2023-05-08"), frozenset(), 0.0, 0.2),
+    Candidate(said(9, "Then we took the Blue Door Inn.", role="ann"), frozenset([DAY]), 1.0, 0.4),
+    Candidate(said(12, "My choice is now the Red Door Inn, which I prefer.", role="bo"), frozenset([DAY]), 1.0, 0.3),
 )
 
 
@@ -107,21 +104,14 @@ def test_an_apostrophe_of_either_form_is_the_same_sign(asked: str, text: str, sa
     assert repeater(words(asked), constants=CONSTANTS)(text) is same
 
 
-def retriever(texts: list[str], *, scope: str, without: str = "") -> IntentRetriever:
+def retriever(texts: list[str], *, scope: str) -> IntentRetriever:
     """One over steps of which all but the last are in a scope that was left and taken up again."""
-    store = ListStore()
     made = [
-        snippet(n, text).model_copy(update={"intent": ContextualIntent(scope=scope)}) for n, text in enumerate(texts)
+        said(n, text).model_copy(update={"intent": ContextualIntent(scope=scope if text != texts[-1] else "another")})
+        for n, text in enumerate(texts)
     ]
-    made[-1] = made[-1].model_copy(update={"intent": ContextualIntent(scope="another")})
-    store.put([record(each) for each in made])
     scopes = ScopeSummary(name=scope, trajectory="t", spans=((0, 1), (3, 4)), steps=len(texts) - 1)
-    known = LabelInventory(scopes=(scopes,), steps=len(texts))
-    return IntentRetriever(
-        store=store, selector=LocalFilterSelector(), embedder=EMBEDDER, lexical=LEXICAL, counter=PieceCounter(),
-        inventories=lambda tenant, trajectory: known,
-        scorers={name: scorer for name, scorer in SCORERS.items() if name != without},
-    )  # fmt: skip
+    return retriever_of(made, inventory=LabelInventory(scopes=(scopes,), steps=len(texts)))
 
 
 @given(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from doubles.scoring import pool_of
-from stitch.core import MemorySnippet, Origin
+from doubles.scoring import pool_of, snippet
+from stitch.core import Origin
 from stitch.retrieve.constants import CONSTANTS
 from stitch.retrieve.rank.pool import Candidate
 from stitch.retrieve.rank.standing import standing
@@ -12,11 +12,8 @@ HELP = "How should I lay out the report?"
 
 
 def gain(text: str, *, asked: str = HELP, role: str = "user", origin: Origin = Origin.USER) -> float:
-    snippet = MemorySnippet(
-        tenant="a", trajectory="t", step="1", position=1, role=role, origin=origin, text=text, resolved=text,
-        recorded=0.0,
-    )  # fmt: skip
-    gains = standing(pool_of(asked, [Candidate(snippet, frozenset(), 0.0, 0.0)]))
+    said = snippet(text, role=role, origin=origin)
+    gains = standing(pool_of(asked, [Candidate(said, frozenset(), 0.0, 0.0)]))
     return 0.0 if gains is None else gains[0]
 
 

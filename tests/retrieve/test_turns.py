@@ -4,12 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.retriever import snippet
-from doubles.storing import ListStore
-from stitch.core import LabelInventory, SearchRequest
-from stitch.embed import HashingEmbedder, LexicalEncoder
-from stitch.ingest.records import make_records
-from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
+from doubles.scoring import retriever_of, snippet
+from stitch.core import SearchRequest
 from stitch.retrieve.question.turns import last_turn
 
 
@@ -47,18 +43,8 @@ def test_what_is_read_stands_in_the_query(query: str) -> None:
 
 def test_what_the_last_turn_is_about_comes_before_what_the_turns_before_were_about() -> None:
     texts = ["The ferry to Skye sails at noon.", "The museum keeps old lanterns.", "Boots are by the door."]
-    embedder, lexical, store = HashingEmbedder(), LexicalEncoder(), ListStore()
-    kept = [snippet(text, step=str(number)) for number, text in enumerate(texts)]
-    store.put(make_records(kept, embedder=embedder, lexical=lexical))
-    retriever = IntentRetriever(
-        store=store,
-        selector=LocalFilterSelector(),
-        embedder=embedder,
-        lexical=lexical,
-        inventories=lambda tenant, trajectory: LabelInventory(steps=3),
-        counter=PieceCounter(),
-    )
+    kept = [snippet(text, position=number) for number, text in enumerate(texts)]
     turns = "Ann: When does the ferry to Skye sail? I love the ferry to Skye.\nBo: Which museum keeps lanterns?"
-    result = retriever.search(SearchRequest(query=turns, tenant=kept[0].tenant, k=3))
+    result = retriever_of(kept).search(SearchRequest(query=turns, tenant="a", k=3))
     assert [hit.snippet.step for hit in result.hits] == ["1", "0", "2"]
     assert result.request.query == turns

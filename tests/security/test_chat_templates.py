@@ -9,7 +9,7 @@ import unicodedata
 
 import pytest
 
-from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet
+from doubles.scoring import hit_of
 from stitch.retrieve import PieceCounter, fit_context
 from stitch.retrieve.context.quoting import quote, quote_attribute
 
@@ -140,11 +140,7 @@ def test_no_marker_comes_through(name: str) -> None:
 def test_no_marker_comes_through_an_attribute() -> None:
     through = []
     for marker in [*EVERY, *ELEMENTS]:
-        made = MemorySnippet(
-            tenant="a", trajectory=marker, step="1", position=1, role=marker, text="Hello.", resolved="Hello.",
-            recorded=1.7e9, intent=ContextualIntent(scope="a"), happened=marker,
-        )  # fmt: skip
-        hit = ScoredSnippet(made, frozenset(), {}, 0.0)
+        hit = hit_of("Hello.", trajectory=marker, role=marker, recorded=1.7e9, scope="a", happened=marker)
         context = fit_context([hit], budget_tokens=1_000, counter=PieceCounter())
         inner = context.text.removeprefix("<memory>\n<step ").removesuffix("\n</memory>")
         if comes_through(marker, inner) or "\n" in quote_attribute(f"a\u2028b\u0085c\n{marker}"):

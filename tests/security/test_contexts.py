@@ -7,7 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.core import ContextualIntent, MemorySnippet, ScoredSnippet, Trust
+from doubles.scoring import hit_of
+from stitch.core import ScoredSnippet, Trust
 from stitch.retrieve import PieceCounter, fit_context
 from stitch.retrieve.context.quoting import quote
 
@@ -29,11 +30,8 @@ _TEXTS = st.lists(
 
 
 def snippet(text: str, position: int, *, role: str = "user", trajectory: str = "t", scope: str = "") -> ScoredSnippet:
-    made = MemorySnippet(
-        tenant="a", trajectory=trajectory, step=str(position), position=position, role=role, text=text, resolved=text,
-        recorded=1.7e9, intent=ContextualIntent(scope=scope), trust=Trust.HIGH, happened=text[:50] or None,
-    )  # fmt: skip
-    return ScoredSnippet(made, frozenset(), {}, 0.0)
+    fields = {"role": role, "trajectory": trajectory, "trust": Trust.HIGH, "happened": text[:50] or None}
+    return hit_of(text, position=position, scope=scope, recorded=1.7e9, **fields)
 
 
 def read_strictly(text: str) -> list[tuple[int, str]]:
