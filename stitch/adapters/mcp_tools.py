@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from stitch.adapters.recalled import recalled_steps
 from stitch.api.maintenance_models import CorrectRequest
@@ -29,6 +29,9 @@ TREE_TOOLS = ("select", "edit")
 """Listed only where a memory holds trees."""
 SHOWN = 50
 """Themes, or statements of one, on a page."""
+
+Names = Annotated[list[str] | None, WithJsonSchema({"type": "array", "items": {"type": "string"}})]
+"""Shown without null, though taken: what tools say costs the context of a model."""
 
 
 class Found(BaseModel):
@@ -198,13 +201,16 @@ class Answers:
         trajectory: str,
         text: str | None = None,
         scope: str | None = None,
-        event_types: list[str] | None = None,
-        entity_types: list[str] | None = None,
+        event_types: Names = None,
+        entity_types: Names = None,
+        asks: Names = None,
     ) -> Corrected:
-        """Put right the text or labels of a step; what it was is kept in its history."""
+        """Put right the text, labels or asks (questions it answers) of a step; what it was is kept in its history."""
         given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
         labels = {name: value for name, value in given.items() if value is not None}
-        request = made(CorrectRequest, step=step, trajectory=trajectory, text=text, labels=labels, by="agent")
+        request = made(
+            CorrectRequest, step=step, trajectory=trajectory, text=text, labels=labels, asks=asks, by="agent"
+        )
         answer = ask(self._memory("write"), "correct", request)
         return Corrected(trajectory=answer.trajectory, step=answer.step, revisions=answer.revisions)
 

@@ -51,6 +51,7 @@ def correct(memory: Memory, request: CorrectRequest) -> CorrectResponse:
         text=request.text,
         labels=request.labels,
         references=references,
+        asks=request.asks,
         metadata=request.metadata,
         by=request.by,
     )

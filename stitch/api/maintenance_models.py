@@ -26,6 +26,8 @@ class CorrectRequest(Request):
     """Which of the step's references stay; the others are undone."""
     undo: Sequence[str] = ()
     """References to undo, by their numbers in the timeline, or `all`."""
+    asks: Sequence[str] | None = None
+    """What it answers, in other words than its own, in place of what was."""
     metadata: Mapping[str, JsonValue] | None = None
     """What else is known of the step, in place of what was."""
     by: str = "person"

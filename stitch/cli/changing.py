@@ -62,7 +62,8 @@ def add(
 
 def _corrected(given: dict[str, Any]) -> dict[str, Any]:
     kinds = ("scope", "event_types", "entity_types")
-    return {**given, "labels": {name: value for name in kinds if (value := given[name])}}
+    labels = {name: value for name in kinds if (value := given[name])}
+    return {**given, "labels": labels, "asks": given["asks"] or None}
 
 
 @answering("correct", CorrectRequest, fields=_corrected)
@@ -78,6 +79,10 @@ def _corrected(given: dict[str, Any]) -> dict[str, Any]:
     "--undo-reference", "undo", metavar="N|all", multiple=True,
     help="Read a reference as the text has it: the N-th of those that `stitch show --steps` lists.",
 )  # fmt: skip
+@click.option(
+    "--ask", "asks", metavar="TEXT", multiple=True,
+    help="What it answers, in other words than its own: it is found by these, and by none if it is empty.",
+)  # fmt: skip
 @click.option("--by", metavar="NAME", default="person", show_default=True, help="Who corrects it.")
 def correct(told: CorrectResponse, say: Say, step: str, **_: Any) -> None:
     """Replace the text or the labels of STEP, or undo references; what it was stays in its history.
@@ -89,6 +94,7 @@ def correct(told: CorrectResponse, say: Say, step: str, **_: Any) -> None:
     Example:
       stitch correct 12 --trajectory trip-1 --scope "day 2" --event "ask price" --memory trip.memory
       stitch correct 12 --trajectory trip-1 --undo-reference 1 --memory trip.memory
+      stitch correct 12 --trajectory trip-1 --ask "what was paid for the room" --memory trip.memory
     """
     say(f"step {step} of {told.trajectory} is corrected; {told.revisions} earlier versions are kept")
 

@@ -29,9 +29,10 @@ def correct(
     text: str | None = None,
     labels: dict[str, Any] | None = None,
     references: Sequence[ReferenceRewrite] | None = None,
+    asks: Sequence[str] | None = None,
     metadata: Mapping[str, JsonValue] | None = None,
 ) -> None:
-    """Replace the text, labels, resolved references or metadata of a step; what it was is kept in its history.
+    """Replace the text, labels, references, asks or metadata of a step; what it was is kept in its history.
 
     With another text, references, summary and asks of the old one go; a source that gives the step as it was changes
     nothing.
@@ -42,18 +43,19 @@ def correct(
         trajectory: Where it is.
         step: Its id.
         at: Now, in Unix seconds.
-        by: Who corrects it; goes into `StepLabels.made_by` where labels or references are corrected.
+        by: Who corrects it; goes into `StepLabels.made_by` where labels, references or asks are corrected.
         text: The right text.
         labels: The right labels, by field of `ContextualIntent`; those not named stay.
         references: Which of the step's references stay replaced, the others are undone; none stays if it is empty.
+        asks: What it answers, in other words than its own; it is found by these then, and by none if empty.
         metadata: What else is known of the step, in place of what was.
 
     Raises:
         InputError: There is no such step, it is retired, waits for the labels that are to be corrected, no reference
             is undone, or a kind of labels is unknown.
     """
-    if text is None and not labels and references is None and metadata is None:
-        raise InputError("nothing to correct is given", hint="give a text, labels of some kind, or references")
+    if not labels and all(given is None for given in (text, references, asks, metadata)):
+        raise InputError("nothing to correct is given", hint="give a text, labels of some kind, references or asks")
     if unknown := sorted(set(labels or ()) - set(ContextualIntent.model_fields)):
         raise InputError(
             f"a step has no labels of the kind {some_of(unknown)}",
@@ -66,6 +68,7 @@ def correct(
         text=None if text is None else clean_text(ingestor.secrets.text(text)),
         labels=labels and ingestor.secrets.labels(labels),
         references=references,
+        asks=None if asks is None else tuple(map(clean_text, map(ingestor.secrets.text, asks))),
         metadata=None if metadata is None else ingestor.secrets.labels(dict(metadata)),
     )
 
@@ -74,7 +77,7 @@ def correct(
         entry = _entry(ingestor.journal, tenant, trajectory, step)
         if entry.state is StepState.RETIRED:
             raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
-        if (labels or references is not None) and entry.labels is None:
+        if correction.of_labels and entry.labels is None:
             raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
         right = correction.step(entry.step)
         made = entry.labels and correction.made(entry.labels)
@@ -95,7 +98,13 @@ class _Correction:
     text: str | None
     labels: dict[str, Any] | None
     references: Sequence[ReferenceRewrite] | None
+    asks: tuple[str, ...] | None
     metadata: Mapping[str, JsonValue] | None
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether it is of what was read out of the step, and not of the step alone."""
+        return bool(self.labels) or (self.references, self.asks) != (None, None)
 
     def step(self, step: Step) -> Step:
         """The step as it is to be."""
@@ -119,6 +128,8 @@ class _Correction:
             if self.text is None and kept == made.references:
                 raise InputError(f"no reference of step {self.of!r} is undone", hint="`stitch show --steps` lists them")
             made = made.model_copy(update={"references": kept, "made_by": self.by})
+        if self.asks is not None:  # validated, for there is a bound to them
+            made = StepLabels.model_validate({**dict(made), "asks": self.asks, "made_by": self.by})
         return made
 
     def _intent(self, labels: dict[str, Any]) -> ContextualIntent:

@@ -87,6 +87,7 @@ class Lifecycle:
         text: str | None = None,
         labels: Mapping[str, Any] | None = None,
         references: Sequence[ReferenceRewrite] | None = None,
+        asks: Sequence[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         by: str = "person",
     ) -> None:
@@ -98,6 +99,7 @@ class Lifecycle:
             text: The right text.
             labels: The right labels, by field of `ContextualIntent`; those not named stay.
             references: Which of the step's `labels.references` stay; the others are undone, all of them with `()`.
+            asks: What it answers, in other words than its own: it is found by these then, and by none with `()`.
             metadata: What else is known of the step, in place of what was.
             by: Who corrects it.
 
@@ -107,7 +109,8 @@ class Lifecycle:
         from stitch.lifecycle.correct import correct
 
         correct(self._writer, tenant=self._tenant, trajectory=trajectory_name(trajectory), step=step, at=time.time(),
-                by=by, text=text, labels=dict(labels or {}), references=references, metadata=metadata)  # fmt: skip
+                by=by, text=text, labels=dict(labels or {}), references=references, asks=asks,
+                metadata=metadata)  # fmt: skip
 
     def history(self, step: str, *, trajectory: str) -> list[Revision]:
         """What a step was before each of its corrections, oldest first."""

@@ -59,6 +59,7 @@ class RemoteLifecycle(Lifecycle):
         text: str | None = None,
         labels: Mapping[str, Any] | None = None,
         references: Sequence[ReferenceRewrite] | None = None,
+        asks: Sequence[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         by: str = "person",
     ) -> None:
@@ -69,6 +70,7 @@ class RemoteLifecycle(Lifecycle):
             text=text,
             labels=dict(labels or {}),
             references=references,
+            asks=asks,
             metadata=metadata,
             by=by,
         )

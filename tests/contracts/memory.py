@@ -291,6 +291,11 @@ class MemoryContract:
         assert (revision.step.content, revision.by) == (TRIP[1].content, "person")
         [correction] = lifecycle.corrections()
         assert (correction.position, correction.labels.intent.event_types) == (1, ("ask price",))
+        lifecycle.correct("1", trajectory="trip", asks=["What does lodging come to?", " "], by="ann")
+        assert memory.search("lodging", trajectory="trip", k=4).hits[0].snippet.asks == ("What does lodging come to?",)
+        assert list(memory.steps("trip"))[1].labels.made_by == "ann"
+        lifecycle.correct("1", trajectory="trip", asks=())
+        assert list(memory.steps("trip"))[1].snippet().asks == ()
         with pytest.raises(InputError):
             lifecycle.correct("none", trajectory="trip", text="x")
 

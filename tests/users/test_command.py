@@ -110,6 +110,8 @@ def test_a_correction_has_a_history(stitch, told, kept):
     [revision] = told("history", "boat", "--trajectory", "trip", *M)["revisions"]
     assert revision["corrected_by"] == "ann"
     assert "day 9" in stitch("labels", *M)[1]
+    assert stitch("correct", "boat", "--trajectory", "trip", "--ask", "catamaran departure", *M)[0] == 0
+    assert told("query", "catamaran departure", *M)["hits"][0]["step"] == "boat"
 
 
 def test_forgetting_counts_first_and_prints_a_proof(stitch, told, kept):

@@ -79,6 +79,8 @@ def test_a_correction_has_a_history(served, talk):
     assert served.post("/v1/correct", trajectory=talk, step="cost", text="Done, it costs $89.").status == 200
     assert "$98" in json.dumps(served.get(f"/v1/history?trajectory={talk}&step=cost").json)
     assert "$89" in served.post("/v1/search", query="What did the hotel cost?", trajectory=talk).json["context"]
+    assert served.post("/v1/correct", trajectory=talk, step="cost", asks=["lodging bill"]).status == 200
+    assert served.post("/v1/search", query="lodging bill", trajectory=talk).json["hits"][0]["step"] == "cost"
 
 
 def test_forgetting_counts_then_erases_with_proof(served, talk):
@@ -219,7 +221,11 @@ def test_an_agent_explains_corrects_and_forgets_by_tools(served, talk):
         listed = {tool.name for tool in (await tools.list_tools()).tools}
         why = await tools.call_tool("why", {"query": "the hotel", "step": "ask", "trajectory": talk})
         line = await tools.call_tool("timeline", {"trajectory": talk})
-        await tools.call_tool("correct", {"step": "cost", "trajectory": talk, "text": "It costs $89."})
+        await tools.call_tool(
+            "correct", {"step": "cost", "trajectory": talk, "text": "It costs $89.", "asks": ["lodging bill"]}
+        )
+        found = await tools.call_tool("search", {"query": "lodging bill", "trajectory": talk, "k": 1})
+        assert found.structured_content["steps"] == [f"{talk}/cost"]
         counted = await tools.call_tool("forget", {"trajectory": talk, "step": "cost"})
         gone = await tools.call_tool("forget", {"trajectory": talk, "step": "cost", "confirm": True})
         return listed, why, line, counted, gone
