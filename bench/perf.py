@@ -83,6 +83,7 @@ def measure_on_server(server: str, *, steps: int, seed: int = 0) -> Figures:
         seed: What steps and questions are drawn with.
     """
     from stitch import parts
+    from stitch.config import load_settings
     from stitch.store.collection import drop
 
     with tempfile.TemporaryDirectory(prefix="stitch-perf-") as folder:
@@ -91,7 +92,8 @@ def measure_on_server(server: str, *, steps: int, seed: int = 0) -> Figures:
         try:
             there = _measure_both(server, steps, seed, options)
         finally:
-            with closing(parts.server_of(*parts.settings_for(server, config=None, **options)).connect()) as connection:
+            loaded = load_settings(memory=server, **options)
+            with closing(parts.server_of(loaded.settings, loaded.location).connect()) as connection:
                 drop(connection)
     return figures | {f"server_{name}": value for name, value in there.items()}
 

@@ -1,10 +1,12 @@
-"""Settings, from arguments, the environment, a YAML file and defaults, in this order; read by `assemble` alone."""
+"""Settings, from arguments, the environment, a YAML file and defaults, in this order; read by who opens memories."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_origin
@@ -26,6 +28,7 @@ from pydantic import (
 from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError
+from stitch.lifecycle.folder import folder_of
 from stitch.store.options import QdrantOptions
 
 ENV_PREFIX = "STITCH_"
@@ -50,10 +53,6 @@ class ServeOptions(BaseModel):
     """How many of them are kept; all if None."""
 
 
-GivenModule = Annotated[InstanceOf[PromptModule], PlainSerializer(lambda module: f"a {type(module).__name__}")]
-"""A module of DSPy; it can be given in Python alone."""
-
-
 def _model_of_dspy(given: Any) -> Any:
     if isinstance(given, str):
         # A ValueError is what pydantic tells of.
@@ -61,16 +60,12 @@ def _model_of_dspy(given: Any) -> Any:
     return given
 
 
-GivenModel = Annotated[
-    InstanceOf[DspyLanguageModel],
-    BeforeValidator(_model_of_dspy),
-    PlainSerializer(lambda lm: f"a {type(lm).__name__}"),
-]
-"""A model of DSPy; it can be given in Python alone."""
+_AS_ITS_TYPE = PlainSerializer(lambda given: f"a {type(given).__name__}")
 
-
-GivenRule = Annotated[Callable[[str], str], PlainSerializer(lambda rule: f"a {type(rule).__name__}")]
-"""A function from a text to a text; it can be given in Python alone."""
+# They can be given in Python alone: a module of DSPy, a model of DSPy, a function from a text to a text.
+GivenModule = Annotated[InstanceOf[PromptModule], _AS_ITS_TYPE]
+GivenModel = Annotated[InstanceOf[DspyLanguageModel], BeforeValidator(_model_of_dspy), _AS_ITS_TYPE]
+GivenRule = Annotated[Callable[[str], str], _AS_ITS_TYPE]
 
 
 class Settings(BaseModel):
@@ -215,13 +210,17 @@ class Settings(BaseModel):
     @field_validator("memory", mode="before")
     @classmethod
     def _one_location(cls, value: Any) -> Any:
+        value = str(value) if isinstance(value, Path) else value
         return ",".join(map(str, value)) if isinstance(value, list) else value
 
     @field_validator("*", mode="before")
     @classmethod
     def _may_be_a_name(cls, value: Any, info: ValidationInfo) -> Any:
         # Most name a file, a host or a model, and no system has one of such a name; tenants have rules of their own.
-        if info.field_name != "tenant" and isinstance(value, str) and ("\0" in value or not _is_encodable(value)):
+        if info.field_name != "tenant" and isinstance(value, str):
+            with suppress(UnicodeEncodeError):
+                if b"\0" not in os.fsencode(value):
+                    return value
             raise ValueError("it holds a sign that no file and no host has in its name")
         return value
 
@@ -231,13 +230,6 @@ class Settings(BaseModel):
         if any(len(os.fsencode(part)) > _MOST_NAME_BYTES for part in (value or "").split("/")):
             raise ValueError(f"a part of a path has at most {_MOST_NAME_BYTES} bytes")
         return value
-
-
-def _is_encodable(name: str) -> bool:
-    try:
-        return bool(os.fsencode(name)) or not name
-    except UnicodeEncodeError:
-        return False
 
 
 _MOST_NAME_BYTES = 255
@@ -253,12 +245,73 @@ _WRITTEN_AS_JSON = frozenset(
 """Settings of several parts: a variable of the environment holds them as JSON."""
 
 
+OWN = frozenset(
+    {"memory", "key", "tenant", "journal", "share", "k", "budget_tokens", "ranking", "retriever", "retention", "lm"}
+)
+"""Settings that are where and whose the memory is, and those that whoever asks it may set as it likes."""
+_SEARCH = ("k", "budget_tokens", "ranking", "retriever")
+
+
 class LoadedSettings(NamedTuple):
     """Settings, and where each value came from."""
 
     settings: Settings
     origins: Mapping[str, str]
     """By field: `argument`, `environment STITCH_X`, `file NAME`, or `default`."""
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The settings that somebody has set: by an argument, the environment or a file."""
+        return frozenset(name for name, origin in self.origins.items() if origin != "default")
+
+    @property
+    def location(self) -> str:
+        """Where the memory is.
+
+        Raises:
+            SettingsError: None is named.
+        """
+        if self.settings.memory is None:
+            raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
+        return self.settings.memory
+
+    @property
+    def folder(self) -> Path:
+        """Where its journal is."""
+        return folder_of(self.location, journal=self.settings.journal, collection=self.settings.collection)
+
+    @property
+    def of_searches(self) -> dict[str, Any]:
+        """What somebody has set of what each search can say for itself."""
+        return {name: getattr(self.settings, name) for name in _SEARCH if name in self.given}
+
+    def reopening(self) -> dict[str, Any]:
+        """The arguments that open the memory again from any folder, as JSON has them: no secrets, no objects."""
+        plain = {name for name in self.given if not _is_object(getattr(self.settings, name))}
+        place = self.location if "://" in self.location else str(Path(self.location).absolute())
+        return {**self.settings.model_dump(mode="json", include=plain), "memory": place}
+
+    def compared(self, *, all_of_them: bool = False) -> dict[str, Any]:
+        """The values as two processes that use one memory compare them, but for those each may set as it likes.
+
+        Of a secret it is a digest; an object of Python alone is equal to itself alone.
+
+        Args:
+            all_of_them: Also those that nobody has set.
+        """
+        names = set(Settings.model_fields if all_of_them else self.given) - OWN - {"vectors"}  # the owner's say
+        told = self.settings.model_dump(mode="json", include=names)
+        return {name: _comparable(getattr(self.settings, name), plain) for name, plain in told.items()}
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, (SecretStr, PromptModule, DspyLanguageModel)) or callable(value)
+
+
+def _comparable(value: Any, plain: Any) -> Any:
+    if isinstance(value, SecretStr):
+        return f"digest:{hashlib.sha256(value.get_secret_value().encode()).hexdigest()}"
+    return f"object {id(value)} of process {os.getpid()}" if _is_object(value) else plain
 
 
 def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedSettings:
@@ -272,7 +325,6 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
         SettingsError: The file is missing or no mapping, a value has the wrong type, or a variable of the environment
             names no setting; names the source.
     """
-    _check_environment()
     path = config or os.environ.get(CONFIG_VARIABLE)
     layers = {
         "argument": {name: value for name, value in arguments.items() if value is not None},
@@ -308,25 +360,23 @@ def plain_values(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _check_environment() -> None:
-    """Refuse a variable that names no setting: a letter that is wrong would set nothing, silently."""
-    known = {CONFIG_VARIABLE, *(f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields)}
-    for name in sorted(os.environ):
-        if name.startswith(ENV_PREFIX) and not name.startswith(TEST_PREFIX) and name not in known:
-            [near] = get_close_matches(name, known, n=1) or [""]
-            hint = f"do you mean {near}?" if near else "`stitch config` lists the settings"
-            raise SettingsError(f"the environment variable {name} names no setting", hint=f"{hint} Unset {name}.")
-
-
 def _read_environment() -> dict[str, Any]:
-    variables = {name: f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields}
-    values: dict[str, Any] = {name: os.environ[key] for name, key in variables.items() if key in os.environ}
-    for name in _WRITTEN_AS_JSON & values.keys():
+    """The settings that variables hold; one that names none is refused, for it would set nothing, silently."""
+    variables = {f"{ENV_PREFIX}{name.upper()}": name for name in Settings.model_fields}
+    values: dict[str, Any] = {}
+    for variable in sorted(os.environ):
+        if not variable.startswith(ENV_PREFIX) or variable.startswith(TEST_PREFIX) or variable == CONFIG_VARIABLE:
+            continue
+        if variable not in variables:
+            [near] = get_close_matches(variable, [CONFIG_VARIABLE, *variables], n=1) or [""]
+            hint = f"{f'do you mean {near}?' if near else '`stitch config` lists the settings'} Unset {variable}."
+            raise SettingsError(f"the environment variable {variable} names no setting", hint=hint)
+        name, value = variables[variable], os.environ[variable]
         try:
-            values[name] = json.loads(values[name])
+            values[name] = json.loads(value) if name in _WRITTEN_AS_JSON else value
         except (ValueError, RecursionError):
             hint = "`stitch config --json` shows how it is written"
-            raise SettingsError(f"the environment variable {variables[name]} holds no JSON", hint=hint) from None
+            raise SettingsError(f"the environment variable {variable} holds no JSON", hint=hint) from None
     return values
 
 
@@ -338,10 +388,9 @@ def _read_yaml(path: Path) -> dict[str, Any]:
             raise ValueError(f"it has more than {_MOST_CHARS:,} characters")
         content = yaml.safe_load(text)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # a long number is a ValueError
-        reason = " ".join(str(error).split()).partition(";")[0][:200]
-        if isinstance(error, OSError):
-            reason = str(error.strerror).lower()
-        elif isinstance(error, RecursionError):
+        said = str(error.strerror).lower() if isinstance(error, OSError) else str(error)
+        reason = " ".join(said.split()).partition(";")[0][:200]
+        if isinstance(error, RecursionError):
             reason = "it is nested too deeply"
         raise SettingsError(f"cannot read settings from {str(path)!r}: {reason}", hint="check the file") from error
     if content is None:

@@ -1,6 +1,8 @@
 """What is done to a whole memory, for all tenants, from its own process or from another: copies, and memories of them.
 
-Not for who holds one tenant's memory: that one has `Lifecycle.backup` and `Lifecycle.export`.
+Not for who holds one tenant's memory: that one has `Lifecycle.backup` and `Lifecycle.export`. Each function takes the
+`memory` (a folder, or the URL of a Qdrant server), `config`, a YAML file of settings, and any other of
+`stitch.config.Settings` by name.
 """
 
 from __future__ import annotations
@@ -15,10 +17,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch import parts
 from stitch.assemble import open_memory
-from stitch.config import Settings
+from stitch.config import LoadedSettings, load_settings
 from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
 from stitch.errors import InputError, StitchError, StoreError, StoreLockedError
+from stitch.ingest import Ingestor
+from stitch.journal.sqlite import SqliteJournal, check_version, copy_running
+from stitch.label.local import LocalLabeler
+from stitch.lifecycle.adoption import Adoption, adopted, make_room
+from stitch.lifecycle.backup import (
+    BackedUp,
+    back_up,
+    check_backup,
+    check_empty,
+    check_rows,
+    put_at,
+    remove_unfinished,
+)
 from stitch.lifecycle.folder import (
     IDENTITY_FILE,
     JOURNAL_FILE,
@@ -26,7 +41,6 @@ from stitch.lifecycle.folder import (
     UNFINISHED_FILE,
     check_not_served,
     check_there,
-    folder_of,
     is_served,
     is_url,
     journal_id,
@@ -36,12 +50,22 @@ from stitch.lifecycle.folder import (
     store_folder,
     working_folder,
 )
-from stitch.lifecycle.repair import remove_next
+from stitch.lifecycle.read_only import cannot_be_written, check_writable, copy_to_read
+from stitch.lifecycle.repair import (
+    check_source,
+    claim_next,
+    finish_move,
+    next_folder,
+    put_in_place,
+    remove_next,
+    verify,
+)
+from stitch.lifecycle.transfer import export_lines
+from stitch.store.owner import Ownership, held_here
+from stitch.store.snippet_file import holds_snippets
 
 if TYPE_CHECKING:
     from stitch.journal import IngestCounts, Journal
-    from stitch.lifecycle.adoption import Adoption
-    from stitch.lifecycle.backup import BackedUp
 
 
 class Restored(NamedTuple):
@@ -72,14 +96,8 @@ def reindex_memory(
     The new store is built beside the old one and takes its place when it is complete; until then the memory opens as
     before. An interrupted run is taken up where it was. On a server both are in the collection that the settings name,
     so that one that was made for other vectors, or by an earlier version, is dropped first; then there is no memory
-    until this is done.
-
-    Args:
-        memory: A folder, or the URL of a Qdrant server.
-        config: A YAML file of settings.
-        adopt: Drop a collection with what others have put there; `adoption` says what that is. Without a journal here,
-            an empty one is begun.
-        settings: Any other of `stitch.config.Settings` by name.
+    until this is done. With `adopt` one is dropped with what others have put there (`adoption` says what that is); then
+    an empty journal is begun if there is none.
 
     Raises:
         InputError: There is no memory.
@@ -87,18 +105,10 @@ def reindex_memory(
         StoreLockedError: Another process has it open.
         StoreMismatchError: A collection is another journal's, or holds what this one does not know.
     """
-    from stitch.ingest import Ingestor
-    from stitch.journal import SqliteJournal
-    from stitch.label.local import LocalLabeler
-    from stitch.lifecycle.adoption import make_room
-    from stitch.lifecycle.read_only import check_writable
-    from stitch.lifecycle.repair import check_source, claim_next, finish_move, next_folder, put_in_place
-    from stitch.store.owner import Ownership
-    from stitch.store.snippet_file import holds_snippets
-
-    loaded, location, folder = _found(memory, config, settings, to_adopt=adopt)
-    embedder = parts.embedder_for(loaded)
-    path = store_folder(location, folder, collection=loaded.collection)
+    loaded = _found(memory, config, settings, to_adopt=adopt)
+    chosen, location, folder = loaded.settings, loaded.location, loaded.folder
+    embedder = parts.embedder_for(chosen)
+    path = store_folder(location, folder, collection=chosen.collection)
     with ExitStack() as stack:
         stack.enter_context(made_folder(folder))
         check_writable(folder)
@@ -107,17 +117,17 @@ def reindex_memory(
         for note in dict.fromkeys((path / "store" / OWNER_FILE, owner_note(location, folder))):
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         journal = SqliteJournal(
-            folder / JOURNAL_FILE, power_safe=loaded.power_safe, max_step_chars=loaded.max_step_chars
+            folder / JOURNAL_FILE, power_safe=chosen.power_safe, max_step_chars=chosen.max_step_chars
         )
         stack.callback(journal.close)
         check_source(journal, store_holds=holds_snippets(path / "store" / "snippets.bin"))
         if is_url(location):
-            with closing(parts.server_of(loaded, location).connect()) as connection:
+            with closing(parts.server_of(chosen, location).connect()) as connection:
                 if make_room(connection, journal, own=journal_id(folder), dimension=embedder.dimension, adopt=adopt):
                     remove_next(path)
         made = next_folder(path, embedder_name=embedder.name)
         stack.callback(claim_next(path).release)
-        store = parts.store_for(loaded, location, folder=folder, path=made, embedder=embedder, building=True)
+        store = parts.store_for(chosen, location, folder=folder, path=made, embedder=embedder, building=True)
         stack.callback(store.close)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         reached, written = journal.last_change(), ingestor.snippets.rebuild()
@@ -127,28 +137,22 @@ def reindex_memory(
         journal.record_projected(ingestor.snippets.name, reached)
         (folder / UNFINISHED_FILE).unlink(missing_ok=True)
     if is_url(location):  # what the server had of the old one goes when the new one is opened
-        parts.store_for(loaded, location, folder=folder, path=path, embedder=embedder).close()
+        parts.store_for(chosen, location, folder=folder, path=path, embedder=embedder).close()
     return result
 
 
 def adoption(memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Any) -> Adoption | None:
     """What `reindex_memory` would drop with `adopt`; None if there is nothing, or nothing but this journal's.
 
-    Args:
-        memory: The URL of a Qdrant server.
-        config: A YAML file of settings.
-        settings: Any other of `stitch.config.Settings` by name.
-
     Raises:
         InputError: There is no memory, or it is in a folder.
     """
-    from stitch.lifecycle.adoption import adopted
-
-    loaded, location, folder = _found(memory, config, settings, to_adopt=True)
+    loaded = _found(memory, config, settings, to_adopt=True)
+    location, folder = loaded.location, loaded.folder
     if not is_url(location):
         raise InputError("only a collection on a server can be adopted", hint="name one with --memory URL")
     own = journal_id(folder) if (folder / JOURNAL_FILE).is_file() else ""
-    with closing(parts.server_of(loaded, location).connect()) as connection:
+    with closing(parts.server_of(loaded.settings, location).connect()) as connection:
         return adopted(connection, journal=own)
 
 
@@ -160,26 +164,17 @@ def backup_memory(
     config: str | Path | None = None,
     **settings: Any,
 ) -> BackedUp:
-    """Make a backup of a memory, also while another process has it open.
-
-    Args:
-        memory: A folder, or the URL of a Qdrant server.
-        to: A folder that is empty or not there.
-        tenant: Copy this tenant's alone; everybody's if None.
-        config: A YAML file of settings.
-        settings: Any other of `stitch.config.Settings` by name.
+    """Copy a memory, or one tenant's alone, into a folder that is empty or not there, also while it is open elsewhere.
 
     Raises:
         InputError: There is no memory, nothing of a tenant that is named, or something at `to`; or this very process
             has the memory open, see `Lifecycle.backup` and `Tenants.backup`.
         JournalError: It is damaged, or the backup cannot be written.
     """
-    from stitch.lifecycle.backup import back_up
-
     tenant = None if tenant is None else tenant_name(tenant)
-    loaded, location, folder = _found(memory, config, settings)
-    with _readable(loaded, location, folder) as journal:
-        made = back_up(journal, to=to, beside=folder, at=time.time(), tenant=tenant)
+    loaded = _found(memory, config, settings)
+    with _readable(loaded) as journal:
+        made = back_up(journal, to=to, beside=loaded.folder, at=time.time(), tenant=tenant)
     if tenant is not None and not made.tenants:  # it would look like a backup
         shutil.rmtree(made.folder)
         raise _nothing_of(tenant)
@@ -196,35 +191,26 @@ def export_memory(
 ) -> Iterator[str]:
     """Yield one tenant's memory as lines of JSON, also while another process has it open; see `Lifecycle.export`.
 
-    Args:
-        memory: A folder, or the URL of a Qdrant server.
-        tenant: Whose; what the settings say if None.
-        trajectory: Only this one.
-        config: A YAML file of settings.
-        settings: Any other of `stitch.config.Settings` by name.
-
     Raises:
         InputError: There is no memory, nothing of a tenant that is named, or no such trajectory.
     """
-    from stitch.journal.sqlite import SqliteJournal, copy_running
-    from stitch.lifecycle.transfer import export_lines
-
     tenant = None if tenant is None else tenant_name(tenant)
-    if is_served(parts.settings_for(memory, config=config, tenant=tenant, **settings)[1]):
+    if is_served(load_settings(config, memory=memory, **settings).location):
         with open_memory(memory, tenant=tenant, config=config, **settings) as served:
             yield from served.lifecycle.export(trajectory=trajectory)
         return
-    loaded, location, folder = _found(memory, config, {**settings, "tenant": tenant})
+    loaded = _found(memory, config, {**settings, "tenant": tenant})
+    whose = loaded.settings.tenant
     with ExitStack() as stack:
-        journal = stack.enter_context(_readable(loaded, location, folder))
+        journal = stack.enter_context(_readable(loaded))
         if isinstance(journal, Path):
-            copy = stack.enter_context(working_folder(folder)) / JOURNAL_FILE
-            copy_running(journal, to=copy, tenant=loaded.tenant)
+            copy = stack.enter_context(working_folder(loaded.folder)) / JOURNAL_FILE
+            copy_running(journal, to=copy, tenant=whose)
             journal = SqliteJournal(copy)
             stack.callback(journal.close)
         if tenant is not None and not journal.trajectories(tenant):
             raise _nothing_of(tenant)
-        yield from export_lines(journal, tenant=loaded.tenant, trajectory=trajectory)
+        yield from export_lines(journal, tenant=whose, trajectory=trajectory)
 
 
 def restore_memory(
@@ -239,23 +225,17 @@ def restore_memory(
     Until all this is done there is no memory at the place that is named, or on a server none that can be opened; an
     interrupted call is to be repeated.
 
-    Args:
-        backup: What `backup_memory` or `Lifecycle.backup` made.
-        memory: A folder that is empty or not there, or the URL of a Qdrant server.
-        config: A YAML file of settings.
-        settings: Any other of `stitch.config.Settings` by name, such as another `embedder` than before.
+    In a folder, nothing may be there yet. Another `embedder` than before may be named.
 
     Raises:
         InputError: There is no backup, or something where the memory shall be.
         JournalError: The backup is damaged.
         StoreMismatchError: It was made by a later version of this library.
     """
-    from stitch.lifecycle.backup import check_backup, check_empty, put_at, remove_unfinished
-
-    loaded, location = parts.settings_for(memory, config=config, **settings)
+    loaded = load_settings(config, memory=memory, **settings)
+    location, folder = loaded.location, loaded.folder
     check_not_served(location)
     files = check_backup(backup)
-    folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
     identity = None
     if is_url(location) and (folder / UNFINISHED_FILE).exists():
         identity = journal_id(folder)  # the collection has it already
@@ -295,18 +275,15 @@ def count_steps(
         InputError: There is no memory.
         StoreLockedError: Another process has it open.
     """
-    loaded, location, folder = _found(memory, config, {"tenant": tenant, **settings})
-    with _readable(loaded, location, folder) as found:
+    loaded = _found(memory, config, {"tenant": tenant, **settings})
+    with _readable(loaded) as found:
         if isinstance(found, Path):
-            raise StoreLockedError(f"the memory {location!r} is open in another process")
-        return found.counts(loaded.tenant)
+            raise StoreLockedError(f"the memory {loaded.location!r} is open in another process")
+        return found.counts(loaded.settings.tenant)
 
 
 def _check_copy(making: Path) -> None:
     """Refuse the copy of a journal with rows that are none, and leave nothing of it."""
-    from stitch.journal import SqliteJournal
-    from stitch.lifecycle.backup import check_rows
-
     try:
         with closing(SqliteJournal(making / JOURNAL_FILE)) as journal:
             check_rows(journal)
@@ -321,31 +298,25 @@ def _nothing_of(tenant: str) -> InputError:
 
 def _found(
     memory: str | Path | None, config: str | Path | None, settings: dict[str, Any], *, to_adopt: bool = False
-) -> tuple[Settings, str, Path]:
-    """The settings of a memory that is there, where it is, and the folder of its journal.
+) -> LoadedSettings:
+    """The settings of a memory that is there.
 
     Who would adopt a collection on a server needs no journal yet: it may begin with an empty one.
     """
-    from stitch.journal.sqlite import check_version
-
-    loaded, location = parts.settings_for(memory, config=config, **settings)
+    loaded = load_settings(config, memory=memory, **settings)
+    location, folder = loaded.location, loaded.folder
     check_not_served(location)
-    folder = folder_of(location, journal=loaded.journal, collection=loaded.collection)
     if not to_adopt or not is_url(location) or restoring_in(folder).exists():
         check_there(location, folder)
     refuse_links(folder, written=True)
     check_version(folder / JOURNAL_FILE)  # before anything of it is touched
-    return loaded, location, folder
+    return loaded
 
 
 @contextmanager
-def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journal | Path]:
+def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
     """The journal of a memory, opened if nobody has it; else its file, to be copied."""
-    from stitch.journal import SqliteJournal
-    from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
-    from stitch.lifecycle.repair import finish_move
-    from stitch.store.owner import Ownership, held_here
-
+    settings, location, folder = loaded.settings, loaded.location, loaded.folder
     with ExitStack() as stack:
         if not is_url(location) and cannot_be_written(folder):
             folder = stack.enter_context(copy_to_read(folder))
@@ -368,12 +339,8 @@ def _readable(settings: Settings, location: str, folder: Path) -> Iterator[Journ
         yield found
 
 
-def _compare(settings: Settings, location: str, folder: Path) -> Restored:
-    from stitch.ingest import Ingestor
-    from stitch.journal import SqliteJournal
-    from stitch.label.local import LocalLabeler
-    from stitch.lifecycle.repair import verify
-
+def _compare(loaded: LoadedSettings, location: str, folder: Path) -> Restored:
+    settings = loaded.settings
     with ExitStack() as stack:
         embedder = parts.embedder_for(settings)
         path = store_folder(location, folder, collection=settings.collection)

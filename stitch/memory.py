@@ -39,9 +39,7 @@ from stitch.lm import charged_to
 from stitch.memory_parts import (
     MemoryParts,
     MemoryStatus,
-    Reopenable,
     SearchDefaults,
-    ServedStore,
     note_search,
     retriever_named,
     searching,
@@ -67,7 +65,7 @@ if TYPE_CHECKING:
     from stitch.why import Why
 
 
-class Memory(Reopenable):
+class Memory:
     """The memory of one tenant, open for adding and searching. Make one with `stitch.open_memory`.
 
     The tenant is fixed when the memory is opened; no call can name another. All methods may be called from several
@@ -83,6 +81,9 @@ class Memory(Reopenable):
     Raises:
         ScopeError: This can be no tenant.
     """
+
+    opened_as: dict[str, Any] | None = None
+    """What to give to `open_memory` to open it again, without keys; None if something else made it."""
 
     def __init__(
         self, parts: MemoryParts, *, tenant: str, owns_parts: bool = True, for_all: bool | None = None
@@ -120,7 +121,11 @@ class Memory(Reopenable):
         if self._trees is None:
             from stitch.trees import Trees
 
-            self._trees = Trees(tenant=self.tenant, folder=self.folder, **self._parts.for_trees())
+            made = self._parts
+            self._trees = Trees(
+                made.ingestor, tenant=self.tenant, folder=self.folder, process=made.process, model=made.model,
+                program=made.tree_program,
+            )  # fmt: skip
         return self._trees
 
     def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:
@@ -500,7 +505,7 @@ class Memory(Reopenable):
             redacted=self._ingestor.secrets.counts(self.tenant),
             embedder=self._ingestor.embedder.name,
             journal=str(self.folder),
-            server=store.about() if isinstance(store, ServedStore) else {},
+            server=getattr(store, "about", dict)(),  # of one that is on a server
         )
 
     def retry(self) -> int:

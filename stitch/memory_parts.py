@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from stitch.retrieve.relevance import RelevanceJudge
     from stitch.signatures.programs import TreeProgram
     from stitch.themes import TenantThemes
-
-
-@runtime_checkable
-class ServedStore(Protocol):
-    """A store a part of which is on a server."""
-
-    def about(self) -> dict[str, str]:
-        """What the server says of itself and of what it holds of the store."""
-        ...
 
 
 class MemoryStatus(BaseModel):
@@ -87,22 +78,6 @@ class SearchDefaults(NamedTuple):
         return {"fill_budget": True, "k": LEAST_HITS} if k is None else {"k": k}
 
 
-class TreeParts(TypedDict):
-    """What of a memory its trees use, as arguments."""
-
-    ingestor: Ingestor
-    process: OwnProcess
-    model: LanguageModel | None
-    program: TreeProgram | None
-
-
-class Reopenable:
-    """What can be opened again where it is."""
-
-    opened_as: dict[str, Any] | None = None
-    """What to give to `open_memory` for that, without keys; None if something else made it."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class MemoryParts:
     """What memories are made of; put together in `stitch.assemble`, shared by the memories of all tenants."""
@@ -132,12 +107,6 @@ class MemoryParts:
     """How many trajectories a language model labels side by side; 0 if none labels."""
     process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))
     """The process that may use them."""
-
-    def for_trees(self) -> TreeParts:
-        """What trees are made, asked and changed with."""
-        return {
-            "ingestor": self.ingestor, "process": self.process, "model": self.model, "program": self.tree_program,
-        }  # fmt: skip
 
     def close(self) -> None:
         """Close all parts; in a fork of the process that opened them, touch nothing."""

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import SecretStr
-
 from stitch.config import Settings, load_settings
-from stitch.core import DspyLanguageModel, PromptModule
 from stitch.errors import SettingsError, require_extra
 from stitch.lifecycle.folder import is_url
 
 if TYPE_CHECKING:
-    from stitch.core import Embedder, FilterSelector, Labeler, Observer, SnippetStore
+    from stitch.core import Embedder, FilterSelector, Labeler, SnippetStore
     from stitch.ingest.redact import Redact
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import Completion, LanguageModel, Ledger, Price, Sampling
@@ -26,87 +20,10 @@ if TYPE_CHECKING:
     from stitch.themes.asking import StatementModel
 
 
-def settings_for(memory: str | Path | None, *, config: str | Path | None, **settings: Any) -> tuple[Settings, str]:
-    """The settings of a memory, and where it is.
-
-    Raises:
-        SettingsError: A setting is wrong, or no memory is named.
-    """
-    given = {"memory": None if memory is None else str(memory), **settings}
-    loaded = load_settings(config, **given).settings
-    if loaded.memory is None:
-        raise SettingsError("no memory is named", hint="name a folder with --memory DIR, or set STITCH_MEMORY")
-    return loaded, loaded.memory
-
-
-def given_settings(memory: str | Path | None, *, config: str | Path | None, **settings: Any) -> frozenset[str]:
-    """The settings that somebody has set: by an argument, the environment or a file."""
-    given = {"memory": None if memory is None else str(memory), **settings}
-    return frozenset(name for name, origin in load_settings(config, **given).origins.items() if origin != "default")
-
-
-def opened_as(settings: Settings, names: Collection[str], location: str) -> dict[str, Any]:
-    """The arguments that open a memory again from any folder, as JSON has them: no secrets, nothing of Python alone."""
-    told = ((name, getattr(settings, name)) for name in names)
-    objects = (SecretStr, PromptModule, DspyLanguageModel)
-    plain = {name for name, value in told if not isinstance(value, objects) and not callable(value)}
-    place = location if "://" in location else str(Path(location).absolute())
-    return {**settings.model_dump(mode="json", include=plain), "memory": place}
-
-
-_OWN = frozenset(
-    {"memory", "key", "tenant", "journal", "share", "k", "budget_tokens", "ranking", "retriever", "retention", "lm"}
-)
-"""Settings that are where and whose the memory is, and those that whoever asks it may set as it likes."""
-
-
-def compared(settings: Settings, names: Collection[str]) -> dict[str, Any]:
-    """The values of settings as two processes that use one memory compare them; of a secret a digest.
-
-    Args:
-        settings: The settings.
-        names: Which of them; those that each may set as it likes are left out.
-    """
-    return {
-        name: _comparable(getattr(settings, name), plain)
-        for name, plain in settings.model_dump(mode="json").items()
-        if name in names and name not in _OWN and name != "vectors"  # who has it open says when these come
-    }
-
-
-def _comparable(value: Any, plain: Any) -> Any:
-    """A value as JSON has it; a module of prompts or a function, which JSON cannot hold, is equal to itself alone."""
-    if isinstance(value, SecretStr):
-        return _digest(value)
-    is_object = isinstance(value, PromptModule) or callable(value)
-    return f"object {id(value)} of process {os.getpid()}" if is_object else plain
-
-
-def check_served(given: Collection[str], *, observers: Sequence[Observer]) -> None:
-    """See that nothing is set that a memory which a server has open cannot be told.
-
-    Raises:
-        SettingsError: Something is; names it.
-    """
-    wrong = sorted(set(given) - _OWN)
-    if wrong or observers:
-        what = f"the setting {wrong[0]!r} is" if wrong else "observers are"
-        raise SettingsError(f"{what} of no use with a memory that is served", hint="set it where `stitch serve` runs")
-
-
-def _digest(secret: SecretStr) -> str:
-    return f"digest:{hashlib.sha256(secret.get_secret_value().encode()).hexdigest()}"
-
-
 def chosen_labelers(settings: Settings) -> frozenset[str]:
     """The settings by which texts are shown to a language model; none if they are not."""
-    labels = settings.labels == "model"
-    others = {
-        "relevance": settings.relevance == "model",
-        "statements": settings.statements == "model",
-    }
-    named = frozenset(name for name, asks in {"labels": labels, **others}.items() if asks)
-    return named | {"model"} if named or _filter_by_model(settings) else named
+    named = {name for name in ("labels", "relevance", "statements") if getattr(settings, name) == "model"}
+    return frozenset({*named, "model"} if named or _filter_by_model(settings) else ())
 
 
 def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler:
@@ -128,28 +45,35 @@ def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> Off
         SettingsError: No model is named, or a setting is wrong.
     """
     from stitch.label.local import LocalLabeler
-    from stitch.label.model.compiled import load_program
     from stitch.label.model.offline import OfflineLabeler
-    from stitch.label.model.windowed import WINDOW_STEPS
-    from stitch.signatures.programs import WindowProgram
 
     loaded = load_settings(config, **settings).settings
     if loaded.model is None:
         raise SettingsError(
             "no model is named", hint="name one with --model; any name, such as yours, if a person labels"
         )
-    window = WindowProgram()
-    if loaded.label_program is not None:
-        load_program(loaded.label_program, window, target="windowed")
-    steps = WINDOW_STEPS if loaded.window == "auto" else loaded.window
-    return OfflineLabeler(
-        loaded.model,
-        fallback=LocalLabeler(),
-        program=window,
-        window_steps=steps,
-        price=_price(loaded),
-        asks=loaded.asks,
-    )
+    return OfflineLabeler(loaded.model, fallback=LocalLabeler(), price=_price(loaded), **_windows(loaded))
+
+
+def _windows(settings: Settings) -> dict[str, Any]:
+    from stitch.label.model.windowed import WINDOW_STEPS
+
+    return {
+        "program": _compiled(settings, "label_program", "WindowProgram", target="windowed"),
+        "window_steps": WINDOW_STEPS if settings.window == "auto" else settings.window,
+        "asks": settings.asks,
+    }
+
+
+def _compiled(settings: Settings, setting: str, program: str, *, target: str) -> Any:
+    """A program of prompts: as a setting names it, or else as it stands in the code."""
+    from stitch.label.model.compiled import load_program
+    from stitch.signatures import programs
+
+    made = getattr(programs, program)()
+    if (given := getattr(settings, setting)) is not None:
+        load_program(given, made, target=target)
+    return made
 
 
 def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
@@ -159,13 +83,7 @@ def model_if_needed(settings: Settings, ledger: Ledger) -> LanguageModel | None:
 
 def asks_model(settings: Settings) -> bool:
     """Whether something that the settings name asks a language model."""
-    return (
-        settings.labels == "model"
-        or _filter_by_model(settings)
-        or settings.path_program is not None
-        or settings.relevance == "model"
-        or settings.statements == "model"
-    )
+    return bool(chosen_labelers(settings)) or settings.path_program is not None
 
 
 def _filter_by_model(settings: Settings) -> bool:
@@ -239,22 +157,11 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
     if settings.labels == "local" or model is None:
         return LocalLabeler()
     from stitch.label.model import StepwiseLabeler, WindowedLabeler
-    from stitch.label.model.compiled import load_program
-    from stitch.label.model.windowed import WINDOW_STEPS
-    from stitch.signatures.programs import StepProgram, WindowProgram
 
-    window_steps = WINDOW_STEPS if settings.window == "auto" else settings.window
-    if settings.stepwise:
-        steps = StepProgram()
-        if settings.label_program is not None:
-            load_program(settings.label_program, steps, target="stepwise")
-        return StepwiseLabeler(model, embedder=embedder, fallback=LocalLabeler(), program=steps, asks=settings.asks)
-    window = WindowProgram()
-    if settings.label_program is not None:
-        load_program(settings.label_program, window, target="windowed")
-    return WindowedLabeler(
-        model, fallback=LocalLabeler(), program=window, window_steps=window_steps, asks=settings.asks
-    )
+    if not settings.stepwise:
+        return WindowedLabeler(model, fallback=LocalLabeler(), **_windows(settings))
+    program = _compiled(settings, "label_program", "StepProgram", target="stepwise")
+    return StepwiseLabeler(model, embedder=embedder, fallback=LocalLabeler(), program=program, asks=settings.asks)
 
 
 def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelector:
@@ -263,13 +170,9 @@ def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelect
         from stitch.retrieve import LocalFilterSelector
 
         return LocalFilterSelector()
-    from stitch.label.model.compiled import load_program
     from stitch.retrieve.question.model_filter import ModelFilterSelector
-    from stitch.signatures.programs import FilterProgram
 
-    program = FilterProgram()
-    if settings.filter_program is not None:
-        load_program(settings.filter_program, program, target="filter")
+    program = _compiled(settings, "filter_program", "FilterProgram", target="filter")
     return ModelFilterSelector(model, program=program, one_call=not settings.filter_by_kind)
 
 
@@ -284,13 +187,9 @@ def statement_model_of(settings: Settings, model: LanguageModel | None) -> State
     """What says what steps assert; None if they speak for themselves."""
     if settings.statements != "model" or model is None:
         return None
-    from stitch.label.model.compiled import load_program
-    from stitch.signatures.programs import StatementProgram
     from stitch.themes.asking import StatementModel
 
-    program = StatementProgram()
-    if settings.statement_program is not None:
-        load_program(settings.statement_program, program, target="statements")
+    program = _compiled(settings, "statement_program", "StatementProgram", target="statements")
     return StatementModel(model, program=program)
 
 
@@ -308,11 +207,7 @@ def tree_program_of(settings: Settings) -> TreeProgram | None:
     """The prompts about trees, if the settings name compiled ones."""
     if settings.path_program is None:
         return None
-    from stitch.label.model.compiled import load_program
-    from stitch.signatures.programs import TreeProgram
-
-    program = TreeProgram()
-    load_program(settings.path_program, program, target="path")
+    program: TreeProgram = _compiled(settings, "path_program", "TreeProgram", target="path")
     return program
 
 
