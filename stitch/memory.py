@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, closing
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -112,21 +112,17 @@ class Memory:
         self.statements_failure = ""
         """Why a model did not read all steps for statements when `flush` asked it last; empty if it did."""
         self._parts, self._owns_parts, self._defaults = parts, owns_parts, parts.defaults
-        self._chats: Chats | None = None
-        self._trees: Trees | None = None
 
-    @property
+    @cached_property
     def trees(self) -> Trees:
         """Artifacts as trees, such as an itinerary or a plan: create, open, select, delete."""
-        if self._trees is None:
-            from stitch.trees import Trees
+        from stitch.trees import Trees
 
-            made = self._parts
-            self._trees = Trees(
-                made.ingestor, tenant=self.tenant, folder=self.folder, process=made.process, model=made.model,
-                program=made.tree_program,
-            )  # fmt: skip
-        return self._trees
+        own = self._parts
+        return Trees(
+            own.ingestor, tenant=self.tenant, folder=self.folder, process=own.process, model=own.model,
+            program=own.tree_program,
+        )  # fmt: skip
 
     def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:
         """Ask the steps by a path query, as `//Scope[name ~= "login"]/Step[@event_type = "report error"][-1]`."""
@@ -136,22 +132,13 @@ class Memory:
 
     @property
     def _ingestor(self) -> Ingestor:
-        """What every call goes through.
-
-        Raises:
-            ForkedProcessError: This is a fork of the process that opened the memory.
-        """
+        """What every call goes through; refused in a fork of the process that opened the memory."""
         self._parts.process.check()
         return self._parts.ingestor
 
     @property
     def _writer(self) -> Ingestor:
-        """What every call goes through that adds or changes something.
-
-        Raises:
-            ForkedProcessError: This is a fork of the process that opened the memory.
-            ReadOnlyError: The memory can only be read.
-        """
+        """The same for what adds or changes something; refused also where the memory can only be read."""
         self._parts.process.check_writing()
         return self._parts.ingestor
 
@@ -230,12 +217,15 @@ class Memory:
         Raises:
             StepRejectedError: One is no message, or was edited and `refuse` is asked for; nothing was stored.
         """
-        writer, name = self._writer, trajectory_name(trajectory)
-        if self._chats is None:
-            from stitch.chats import Chats
-
-            self._chats = Chats(writer, tenant=self.tenant)
+        self._parts.process.check_writing()
+        name = trajectory_name(trajectory)
         return self._chats.add(messages, trajectory=name, start=start, edited=edited, wait=wait, again=again)
+
+    @cached_property
+    def _chats(self) -> Chats:
+        from stitch.chats import Chats
+
+        return Chats(self._parts.ingestor, tenant=self.tenant)
 
     def stream(
         self,
@@ -314,13 +304,13 @@ class Memory:
         """
         trajectory = self._known(trajectory)
         request = self._request(
-            query=query,
+            query,
             trajectory=trajectory,
-            **self._defaults.size(k),
-            budget_tokens=self._defaults.budget_tokens if budget_tokens is None else budget_tokens,
+            k=k,
+            budget_tokens=budget_tokens,
             asked_at=asked_at,
             intent_filter=intent_filter,
-            ranking=self._defaults.ranking if ranking is None else ranking,
+            ranking=ranking,
             min_trust=min_trust,
             min_relevance=min_relevance,
             min_share=min_share,
@@ -342,13 +332,7 @@ class Memory:
             InputError: There is no such step.
             SettingsError: The retriever of the settings cannot explain its ranking.
         """
-        request = self._request(
-            query=query,
-            trajectory=trajectory,
-            **self._defaults.size(k),
-            intent_filter=intent_filter,
-            ranking=self._defaults.ranking,
-        )
+        request = self._request(query, trajectory=trajectory, k=k, intent_filter=intent_filter)
         return self._explaining().why_not(request, step=step)
 
     def why(
@@ -381,14 +365,9 @@ class Memory:
         """
         from stitch.why import explain
 
+        moment = self._moment(as_of, trajectory)
         request = self._request(
-            query=query,
-            **self._defaults.size(k),
-            budget_tokens=self._defaults.budget_tokens,
-            asked_at=asked_at,
-            ranking=ranking or self._defaults.ranking,
-            min_trust=min_trust,
-            as_of=self._moment(as_of, trajectory),
+            query, k=k, asked_at=asked_at, ranking=ranking or None, min_trust=min_trust, as_of=moment
         )
         retriever, where = self._explaining(request.as_of), trajectory_name(trajectory)
         with charged_to(self.tenant):
@@ -417,9 +396,10 @@ class Memory:
             raise no_trajectory(name, self.trajectories())
         return name
 
-    def _request(self, **fields: Any) -> SearchRequest:
-        if isinstance(fields["query"], str):
-            fields["query"] = without_surrogates(fields["query"])
+    def _request(self, query: object, *, k: int | None, **given: Any) -> SearchRequest:
+        """A request of what is given; the rest is what the settings say."""
+        fields = {**self._defaults.of(k), **{name: value for name, value in given.items() if value is not None}}
+        fields["query"] = without_surrogates(query) if isinstance(query, str) else query
         asked_at = fields.get("asked_at")
         if isinstance(asked_at, str) and asked_at.strip().isdecimal():  # Unix seconds, as a command gives them
             asked_at = fields["asked_at"] = float(asked_at)

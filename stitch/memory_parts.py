@@ -72,10 +72,11 @@ class SearchDefaults(NamedTuple):
     budget_tokens: int = 2000
     ranking: Ranking = Ranking.AUTO
 
-    def size(self, k: int | None) -> dict[str, Any]:
-        """How many steps are returned, as fields of a request."""
+    def of(self, k: int | None) -> dict[str, Any]:
+        """The fields of a request for `k` steps, or for those that the settings say."""
         k = self.k if k is None else k
-        return {"fill_budget": True, "k": LEAST_HITS} if k is None else {"k": k}
+        size = {"fill_budget": True, "k": LEAST_HITS} if k is None else {"k": k}
+        return {**size, "budget_tokens": self.budget_tokens, "ranking": self.ranking}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,7 @@ class RemoteMemory(Asking, Memory):
         self.labeler, self.uses_model, self.workers = welcome.labeler, welcome.uses_model, welcome.workers
         self.ledger = RemoteLedger(self)
         self.lifecycle = RemoteLifecycle(self, retention=retention)
-        self._trees, self.statements_failure = None, ""
+        self.statements_failure = ""
 
     @override
     def add(
@@ -356,14 +357,12 @@ class RemoteMemory(Asking, Memory):
     ) -> None:
         self.close()
 
-    @property
+    @cached_property
     @override
     def trees(self) -> Trees:
-        if self._trees is None:
-            from stitch.remote.trees import RemoteTrees
+        from stitch.remote.trees import RemoteTrees
 
-            self._trees = RemoteTrees(self)
-        return self._trees
+        return RemoteTrees(self)
 
     @override
     def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:
