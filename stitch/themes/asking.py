@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WINDOW_STEPS = 24
 """So many steps that assert something are asked of in one call."""
 WINDOW_TOKENS = 3_000
-"""How long the steps of one call may be together, as far as they are shown."""
+"""The length of the steps of one call together, as far as they are shown."""
 EARLIER = 8
 """So many statements that are near are shown, which the new ones may correct."""
 THEMES_A_CALL = 20
@@ -55,13 +55,7 @@ class Window(NamedTuple):
 def windows(
     entries: Iterable[Entry], *, covered: Callable[[Entry], bool], asserts: Callable[[Entry], bool]
 ) -> Iterator[Window]:
-    """Cut the steps of a trajectory that no model has read yet into windows.
-
-    Args:
-        entries: The steps, in order.
-        covered: Whether a step was read.
-        asserts: Whether it asserts something.
-    """
+    """Cut those steps of a trajectory that no model has read (`covered`) into windows."""
     group: list[Entry] = []
     asserting = tokens = 0
     for entry in entries:
@@ -92,12 +86,7 @@ def _window(group: Sequence[Entry], asserts: Callable[[Entry], bool]) -> Iterato
 
 
 class StatementModel:
-    """Says what steps assert, and what themes are called.
-
-    Args:
-        model: The model.
-        program: Its prompts, compiled or as they stand in the code.
-    """
+    """A model that says what steps assert, and names themes."""
 
     def __init__(self, model: LanguageModel, *, program: StatementProgram) -> None:
         self.model, self._program = model, program
@@ -108,11 +97,7 @@ class StatementModel:
         return " ".join(filter(None, (self.model.name, self._program.digest[:8])))
 
     def read(self, window: Window, *, earlier: Sequence[Statement]) -> Reading:
-        """What the steps of a window assert.
-
-        Args:
-            window: The steps.
-            earlier: Statements that are near; the new ones may correct them.
+        """Read what the steps of a window assert; the new statements may correct earlier ones that are near.
 
         Raises:
             ModelError: The model does not answer, or nothing of its reply can be used.
@@ -159,10 +144,9 @@ class StatementModel:
         return found
 
     def names(self, themes: Sequence[tuple[int, Sequence[str]]]) -> dict[int, str]:
-        """What themes are called, by their numbers; those that got no name are not there.
+        """Names of themes by their numbers, of the texts of their statements, the most typical first.
 
-        Args:
-            themes: Each with the texts of its statements, the most typical first.
+        Those that got no name are not there.
 
         Raises:
             ModelError: The model does not answer, or its reply cannot be used.

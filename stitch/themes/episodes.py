@@ -1,4 +1,4 @@
-"""Where the episodes of a trajectory begin and end: the labels say it, there is no second segmentation.
+"""Bounds of the episodes of a trajectory: the labels say them, there is no second segmentation.
 
 An episode goes on while scope and session stay, no long time passes, and it does not grow too large. The last of these
 cuts a long scope into pieces of equal size, from where the scope begins.
@@ -23,7 +23,7 @@ GAP_S = 6 * 3600.0
 
 
 class Mark(NamedTuple):
-    """What is known of a step, of all that decides where it stands."""
+    """The attributes of a step that decide in which episode it is."""
 
     position: int
     seq: int
@@ -59,12 +59,7 @@ def parts(before: Mark, mark: Mark) -> bool:
 
 
 class Line:
-    """The steps of one trajectory that can be found, in order, and the episodes that they make.
-
-    Args:
-        tenant: Whose trajectory it is.
-        trajectory: Its name.
-    """
+    """The steps of one trajectory that can be found, in order, and the episodes that they make."""
 
     def __init__(self, tenant: str, trajectory: str) -> None:
         self._tenant, self._trajectory = tenant, trajectory

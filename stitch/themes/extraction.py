@@ -20,25 +20,20 @@ if TYPE_CHECKING:
 
 
 class Extracted(NamedTuple):
-    """What came of it."""
+    """Counts of an extraction."""
 
     windows: int
-    """How many were read."""
     statements: int
     themes: int
-    """How many got a name."""
+    """Those that got a name."""
     failure: str = ""
-    """Why it ended before all was read; empty if it did not."""
+    """The reason why it ended before all was read; empty if it did not."""
 
 
 class Extraction:
-    """Lets a model read the steps of a tenant, and name its themes. The model is asked while no lock is held.
+    """Lets a model read the steps of a tenant, and name its themes.
 
-    Args:
-        projection: Holds the hierarchy.
-        journal: Where the steps are.
-        model: Is asked.
-        lock: Is held while the hierarchy is read or changed.
+    The lock is held while the hierarchy is read or changed, and not while the model is asked.
     """
 
     def __init__(

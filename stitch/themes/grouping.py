@@ -1,4 +1,4 @@
-"""Which statement is in which theme, and the events by which it came to that.
+"""The themes of statements, and the events by which they came to them.
 
 The events are the truth: they stand in the journal, as records that are no steps, and hold ids and times, no word. The
 same events give the same grouping, whatever was near what when they happened; those up to a moment give it as it was.
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from stitch.errors import InputError
 from stitch.journal import DamagedRecordError
@@ -25,7 +25,7 @@ class Event(NamedTuple):
     """Something that happened to themes."""
 
     at: float
-    """When the memory accepted, corrected or retired the step that brought it about, in Unix seconds."""
+    """Time at which the memory accepted, corrected or retired the step that brought it about, in Unix seconds."""
     kind: str
     theme: int
     """The theme to which it happened; of a statement that left, 0."""
@@ -102,25 +102,16 @@ class Kept(NamedTuple):
 
 
 _Number = Annotated[int, Field(ge=0, le=2**53)]
+_Time = Annotated[float, Field(allow_inf_nan=False)]
 _Count = Annotated[str, Field(pattern=r"^[0-9]{1,4}$")]
 
 
-class _Written(BaseModel):
-    """What a record has to be: a backup may be anybody's."""
-
-    model_config = ConfigDict(strict=True)
+class _Written(BaseModel, strict=True):
+    """The form of a record: a backup may be anybody's."""
 
     next: _Number
     measures: dict[Literal["to_theme", "to_neighbor"], dict[_Count, _Number]] = Field(min_length=2)
-    events: list[
-        tuple[
-            Annotated[float, Field(allow_inf_nan=False)],
-            Literal["attached", "left", "split", "merged"],
-            _Number,
-            list[str],
-            _Number,
-        ]
-    ]
+    events: list[tuple[_Time, Literal["attached", "left", "split", "merged"], _Number, list[str], _Number]]
 
 
 def decode(payload: bytes) -> Kept:
@@ -141,15 +132,11 @@ def decode(payload: bytes) -> Kept:
 
 def without(events: Iterable[Event], gone: frozenset[str]) -> list[Event]:
     """Events as they would have been without some statements; those of which nothing is left are left out."""
-    left = []
-    for event in events:
-        if event.statements:
-            names = tuple(name for name in event.statements if name not in gone)
-            if names:
-                left.append(event._replace(statements=names))
-        else:
-            left.append(event)
-    return left
+    left = [
+        (event, event._replace(statements=tuple(name for name in event.statements if name not in gone)))
+        for event in events
+    ]
+    return [kept for event, kept in left if kept.statements or not event.statements]
 
 
 def name_of(theme: int) -> str:

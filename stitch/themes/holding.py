@@ -1,4 +1,4 @@
-"""What is derived from the steps of a tenant: their episodes and statements, in memory.
+"""Episodes and statements derived from the steps of a tenant, in memory.
 
 What a step says also depends on the step before it, whose question it may answer; so whoever changes a step derives the
 one after it again, too.
@@ -19,7 +19,7 @@ from stitch.themes.told import Told
 
 
 class Derived(NamedTuple):
-    """What a step says now, and what becomes of what it said before."""
+    """The statements of a step that are new, and those that are gone."""
 
     entry: Entry
     new: list[Statement]
@@ -29,13 +29,7 @@ class Derived(NamedTuple):
 
 
 class Holding:
-    """The episodes and statements of a tenant.
-
-    Args:
-        journal: Where the steps are.
-        tenant: Whose they are.
-        told: What a model said of them.
-    """
+    """The episodes and statements of a tenant."""
 
     def __init__(self, journal: Journal, *, tenant: str, told: Told | None = None) -> None:
         self._journal, self._tenant = journal, tenant
@@ -47,10 +41,10 @@ class Holding:
         self.of_trajectory: dict[str, dict[str, None]] = {}
         """The ids of the statements of each trajectory."""
         self.usual: Counter[str] = Counter()
-        """In how many statements each stem is."""
+        """Number of statements in which each stem is."""
         self._of_step: dict[tuple[str, str], list[str]] = {}
         self._superseded: dict[str, list[str]] = {}
-        """By which statements others are superseded."""
+        """The statements that supersede others."""
 
     def of_step(self, trajectory: str, step: str) -> list[str]:
         """The ids of the statements that a step went into, in order."""

@@ -1,4 +1,4 @@
-"""What a theme is called, without a model: by the words and phrases that tell it from the others, and its medoid."""
+"""Names of themes without a model: words and phrases that tell them from the others, and medoids."""
 
 from __future__ import annotations
 
@@ -37,12 +37,7 @@ def terms_of(texts: Sequence[str], *, usual: Mapping[str, int], count: int) -> t
     """The words and phrases that are typical of statements, best first; no two of them with the same words.
 
     A word weighs as often as it is said in different statements, times how unusual it is among all; a phrase as its
-    words do on average, and a little more.
-
-    Args:
-        texts: Of the statements.
-        usual: In how many of all statements each stem is.
-        count: How many statements there are.
+    words do on average, and a little more. Of all `count` statements `usual` tells in how many each stem is.
     """
     said, forms, phrases = Counter[str](), dict[str, dict[str, int]](), Counter[str]()
     for text in texts:

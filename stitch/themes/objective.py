@@ -1,4 +1,4 @@
-"""How good a grouping is: the objective of the paper, with its mends.
+"""The objective of a grouping, as in the paper, with its mends.
 
     f = sparsity + semantics
 
@@ -48,17 +48,13 @@ def group_of(vectors: Vectors) -> Group:
 
 
 def sparsity(sizes: Sequence[int]) -> float:
-    """How equal the sizes of themes are: 1 if they are, 1 / K if one has nearly all."""
+    """Equality of the sizes of themes: 1 if they are equal, 1 / K if one has nearly all."""
     count = sum(sizes)
     return count * count / (len(sizes) * sum(size * size for size in sizes))
 
 
 def typical(nearest: Sequence[float]) -> list[float]:
-    """g: how usual it is to be so near to another theme; 1 where too few themes say what is usual.
-
-    Args:
-        nearest: Of each theme, how near the nearest other one is.
-    """
+    """The g of each theme, by its similarity to the nearest other one; 1 where too few themes say what is usual."""
     middle = median(nearest)
     spread = [abs(each - middle) for each in nearest]
     sigma = median(spread)

@@ -36,18 +36,12 @@ class ThemeProjection:
     """Episodes, statements and themes of a tenant.
 
     Nothing is read before something is asked of it: it costs nothing where themes are not used.
-
-    Args:
-        journal: Is followed.
-        tenant: Whose steps.
-        embedder: Makes the vectors of statements.
-        tends: Whether themes are split and merged.
     """
 
-    def __init__(self, *, journal: Journal, tenant: str, embedder: Embedder, tends: bool = True) -> None:
+    def __init__(self, *, journal: Journal, tenant: str, embedder: Embedder) -> None:
         self.name = f"themes {hashlib.blake2b(tenant.encode(), digest_size=8).hexdigest()}"
         self.tenant, self.embedder = tenant, embedder
-        self._journal, self._tends = journal, tends
+        self._journal = journal
         self._applied = self.position()
         self._records = 0
         self.loaded = False
@@ -55,14 +49,14 @@ class ThemeProjection:
         self.version = 0
         """Another number whenever something has changed."""
         self.told = Told(journal, tenant=tenant)
-        """What a model said of steps."""
+        """Statements of a model."""
         self.names = ThemeNames(journal, tenant=tenant)
-        """What a model called themes."""
+        """Names that a model gave to themes."""
         self._clear()
 
     def _clear(self) -> None:
         self.holding = Holding(self._journal, tenant=self.tenant, told=self.told)
-        self.upkeep = Upkeep(self.embedder.dimension, tends=self._tends)
+        self.upkeep = Upkeep(self.embedder.dimension)
 
     def position(self) -> int:
         """The number of the last change that it holds durably."""
@@ -91,7 +85,7 @@ class ThemeProjection:
         self._applied = max(self._applied, changes[-1].number)
 
     def _taken(self, changes: Iterable[Change]) -> tuple[list[Derived], dict[int, float]]:
-        """What the steps of changes say now, and when those of them were corrected that were."""
+        """The steps of changes as they are now, and the times of their corrections."""
         seqs = sorted({seq for each in changes if each.tenant == self.tenant for seq in each.steps})
         if not seqs:
             return [], {}
@@ -151,11 +145,8 @@ class ThemeProjection:
         return len(self.holding.statements)
 
     def at(self, moment: Moment) -> tuple[Holding, Upkeep]:
-        """What was there at a moment: statements as they were said then, in the themes in which they were.
-
-        As long as it takes to read everything.
-        """
-        past = ThemeProjection(journal=self._journal, tenant=self.tenant, embedder=self.embedder, tends=self._tends)
+        """Statements as they were said at a moment, in the themes in which they were; reads everything."""
+        past = ThemeProjection(journal=self._journal, tenant=self.tenant, embedder=self.embedder)
         past.loaded = True
         events = [each for each in self.events() if each.at <= moment.recorded]
         past._place(self._derived_at(past.holding, moment), events=events)
@@ -175,12 +166,9 @@ class ThemeProjection:
     def _place(
         self, derived: Iterable[Derived], *, events: Sequence[Event] = (), changed_at: Mapping[int, float] | None = None
     ) -> None:
-        """Let what is gone leave its themes, and place what is new: as events tell that happened already, or anew.
+        """Let what is gone leave its themes, and place what is new: as written events tell, or anew.
 
-        Args:
-            derived: What steps say now, and said before.
-            events: What is written down of what happened since these statements were placed last.
-            changed_at: When steps were corrected, by their numbers.
+        `changed_at` has the times of corrections by the numbers of steps.
         """
         new, gone = _new_and_gone(derived, changed_at=changed_at or {})
         if events:

@@ -32,11 +32,8 @@ STATEMENT_LINKS = 10
 class Themes:
     """The episodes, statements and themes of a tenant, as the journal had them when they were last brought up.
 
-    Without what is retired, erased, or replaced by a correction. All methods may be called from several threads.
-
-    Args:
-        projection: Derives them.
-        lock: Is held while they are read, and while they are changed.
+    Without what is retired, erased, or replaced by a correction. All methods may be called from several threads: the
+    lock is held while they are read, and while they are changed.
     """
 
     def __init__(self, projection: ThemeProjection, *, lock: ProcessLock) -> None:
@@ -69,7 +66,7 @@ class Themes:
             return self._view().statement(id)
 
     def count(self) -> int:
-        """How many statements there are."""
+        """The number of statements."""
         with self._lock:
             return len(self._view().holding.statements)
 
@@ -119,10 +116,7 @@ class Themes:
     def largest(self, limit: int | None, *, after: str | None = None, as_of: Moment | None = None) -> list[Theme]:
         """So many themes, or all, those of most statements first; of equals the older first.
 
-        Args:
-            limit: How many at most; None for all.
-            after: Only those behind this one.
-            as_of: Those of a moment.
+        With `after` only those behind this one, with `as_of` those of a moment.
 
         Raises:
             InputError: `after` is none of them, or `limit` is no number from 1.
@@ -220,13 +214,7 @@ class Themes:
 
 
 class _View:
-    """What is there, now or at a moment.
-
-    Args:
-        holding: The statements and episodes.
-        upkeep: Their vectors and themes.
-        names: What a model called these; of a moment nothing, for it may not have been said then.
-    """
+    """The hierarchy now or at a moment; of a moment without names by a model, which may not have been given then."""
 
     def __init__(self, holding: Holding, upkeep: Upkeep, *, names: ThemeNames | None = None) -> None:
         self.holding, self.upkeep, self._names = holding, upkeep, names

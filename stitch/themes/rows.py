@@ -17,11 +17,7 @@ Name = TypeVar("Name", int, str)
 
 
 class Rows(Generic[Name]):
-    """Unit vectors by name. To add, change or remove one costs the same however many there are.
-
-    Args:
-        dimension: Length of a vector.
-    """
+    """Unit vectors by name. To add, change or remove one costs the same however many there are."""
 
     def __init__(self, dimension: int) -> None:
         self._matrix = np.zeros((8, dimension), np.float32)
@@ -78,13 +74,7 @@ class Rows(Generic[Name]):
         return found
 
     def nearest(self, vector: Vectors, *, limit: int, but: Name | None = None) -> list[tuple[float, Name]]:
-        """The most similar ones with their similarities, the nearest first; of equals the lower name.
-
-        Args:
-            vector: What they are compared with.
-            limit: How many at most.
-            but: This one is left out.
-        """
+        """The most similar ones but one, with their similarities, the nearest first; of equals the lower name."""
         names = [self.names[place] for place in best_places(self.similarities(vector), limit + 1)]
         # Row by row, for those of a product of all rows depend on their order in the last digit.
         found = [(float(self[name].dot(vector)), name) for name in names if name != but]

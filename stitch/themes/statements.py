@@ -1,4 +1,4 @@
-"""What a step says that can be read alone, found without a model.
+"""Statements of a step that can be read alone, found without a model.
 
 The sentences that assert something, with their references replaced by what the labeler read them as; neighbors that are
 short are read together. An answer has the question before it, so that "Yes, two weeks ago." can be understood.
@@ -27,7 +27,7 @@ MOST_CHARS = 320
 MOST_A_STEP = 6
 """So many statements at most are made of a step: of a long one they are longer."""
 READ_CHARS = 12_000
-"""How much of a step is read."""
+"""The part of a step that is read."""
 QUESTION_CHARS = 200
 """A longer question is not put before its answer."""
 
@@ -39,16 +39,10 @@ _LONG_CHARS = 80
 _LAST_SPACED = "\u2e7f"
 """Scripts behind this one write words without spaces between them."""
 _LETTERS_A_WORD = 3
-_COURTESIES = frozenset(
-    {
-        SentenceForm.GREETING,
-        SentenceForm.FAREWELL,
-        SentenceForm.THANKS,
-        SentenceForm.AGREEMENT,
-        SentenceForm.REFUSAL,
-        SentenceForm.APOLOGY,
-    }
-)
+_COURTESIES = {
+    SentenceForm.GREETING, SentenceForm.FAREWELL, SentenceForm.THANKS, SentenceForm.AGREEMENT, SentenceForm.REFUSAL,
+    SentenceForm.APOLOGY,
+}  # fmt: skip
 
 
 class Sentence(NamedTuple):
@@ -74,12 +68,7 @@ def statement_id(tenant: str, trajectory: str, step: str, *, number: int) -> str
 
 
 def statements_of(entry: Entry, *, before: Entry | None) -> list[Statement]:
-    """The statements of a step, in order; none of one that asserts nothing.
-
-    Args:
-        entry: The step.
-        before: The step before it in its trajectory, of those that can be found; None of the first.
-    """
+    """The statements of a step, in order, given the step before it, of those that can be found."""
     if is_instruction(entry):
         return []
     read = list(sentences_of(entry))
@@ -119,7 +108,7 @@ def is_instruction(entry: Entry) -> bool:
 
 
 def trust_of(entry: Entry) -> Trust:
-    """How far the statements of a step may be believed: as its snippet."""
+    """The trust in the statements of a step: that of its snippet."""
     own, labels = entry.step.whence().trust, entry.labels
     return own if labels is None else min(own, borrowed_trust(labels, rewritten=bool(labels.references)))
 

@@ -20,26 +20,14 @@ class TenantThemes:
     """The hierarchies of tenants; a `Projection` of the journal.
 
     It derives only what was asked for, and brings it up when it is asked for again: adding steps costs nothing. So it
-    has always followed the journal to its end. What it is told at once is what is erased.
-
-    Args:
-        journal: Is followed.
-        embedder: Makes the vectors of statements.
-        tends: Whether themes are split and merged.
-        model: Says what steps assert, when it is told to (`extract`); without one they speak for themselves.
+    has always followed the journal to its end. It is told of erasures at once. A model says what steps assert when it
+    is told to (`extract`); without one they speak for themselves.
     """
 
     name = "themes"
 
-    def __init__(
-        self,
-        *,
-        journal: Journal,
-        embedder: Embedder,
-        tends: bool = True,
-        model: StatementModel | None = None,
-    ) -> None:
-        self._journal, self._embedder, self._tends, self._model = journal, embedder, tends, model
+    def __init__(self, *, journal: Journal, embedder: Embedder, model: StatementModel | None = None) -> None:
+        self._journal, self._embedder, self._model = journal, embedder, model
         self._asking = ProcessLock("what a model says of steps")
         self._lock = ProcessLock("the hierarchies of a memory")
         self._held: dict[str, tuple[ThemeProjection, Themes, ProcessLock]] = {}
@@ -63,12 +51,7 @@ class TenantThemes:
         with self._lock:
             held = self._held.pop(tenant, None)
             if held is None:
-                projection = ThemeProjection(
-                    journal=self._journal,
-                    tenant=tenant,
-                    embedder=self._embedder,
-                    tends=self._tends,
-                )
+                projection = ThemeProjection(journal=self._journal, tenant=tenant, embedder=self._embedder)
                 lock = ProcessLock("the hierarchy of a tenant")
                 held = projection, Themes(projection, lock=lock), lock
             self._held[tenant] = held

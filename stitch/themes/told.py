@@ -1,4 +1,4 @@
-"""What a model said that steps assert, and what it called themes: records of the journal, one a window or a theme.
+"""Statements and names of themes by a model: records of the journal, one a window or a theme.
 
 A record holds words, so whatever the model was shown when it was made goes along with it: if one of these steps is
 erased, the whole record is, and the other steps of the window say what they say without a model until they are read
@@ -35,12 +35,7 @@ Place = tuple[str, str]
 class ModelRecords(Generic[T]):
     """The records of one kind of a tenant; if one is damaged there are none, for a model can be asked again.
 
-    Args:
-        journal: Where they are kept.
-        tenant: Whose they are.
-        kind: Of the records.
-        plain: What is kept as it is written, in types of JSON.
-        read: The same as it is used.
+    `plain` makes types of JSON of what is kept, and `read` makes it of these.
     """
 
     def __init__(
@@ -85,7 +80,7 @@ class ModelRecords(Generic[T]):
 
 
 class Said(NamedTuple):
-    """What a model said."""
+    """A statement of a model."""
 
     text: str
     steps: tuple[str, ...]
@@ -97,7 +92,7 @@ class Said(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a model said of a window of steps."""
+    """A model's reading of a window of steps."""
 
     trajectory: str
     read: dict[str, str]
@@ -108,16 +103,11 @@ class Reading(NamedTuple):
     """That of all it was shown."""
     said: tuple[Said, ...]
     model: str
-    """Who said it; empty of steps of which nothing could be read, which speak for themselves."""
+    """The model; empty of steps of which nothing could be read, which speak for themselves."""
 
 
 class Told:
-    """What a model said of the steps of a tenant.
-
-    Args:
-        journal: Where it is kept.
-        tenant: Whose steps.
-    """
+    """Statements of a model on the steps of a tenant."""
 
     def __init__(self, journal: Journal, *, tenant: str) -> None:
         self._tenant = tenant
@@ -238,12 +228,7 @@ class Named(NamedTuple):
 
 
 class ThemeNames:
-    """The names that a model gave to the themes of a tenant.
-
-    Args:
-        journal: Where they are kept.
-        tenant: Whose themes.
-    """
+    """The names that a model gave to the themes of a tenant."""
 
     def __init__(self, journal: Journal, *, tenant: str) -> None:
         self._kept = ModelRecords(journal, tenant=tenant, kind=NAMES_KIND, plain=_plain_name, read=_read_name)

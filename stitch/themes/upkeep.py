@@ -89,30 +89,24 @@ class Percentiles:
 
 
 class Upkeep:
-    """The themes of a tenant, with all that is needed to keep them in shape.
+    """The themes of a tenant, with all that is needed to keep them in shape."""
 
-    Args:
-        dimension: Length of a vector.
-        tends: Whether themes are split and merged; without it they only take in, which is there to be compared with.
-    """
-
-    def __init__(self, dimension: int, *, tends: bool = True) -> None:
-        self._tends = tends
+    def __init__(self, dimension: int) -> None:
         self.grouping = Grouping()
         self.vectors: Rows[str] = Rows(dimension)
         """Of the statements."""
         self.centroids: Rows[int] = Rows(dimension)
         """Of the themes."""
         self.to_theme = Percentiles()
-        """How near statements were to their nearest theme when they came."""
+        """Similarities of statements to their nearest theme when they came."""
         self.to_neighbor = Percentiles()
-        """How near themes were to their nearest neighbor when they changed."""
+        """Similarities of themes to their nearest neighbor when they changed."""
         self.events: list[Event] = []
-        """What has happened since they were taken from here."""
+        """Events since they were taken from here."""
         self._groups: dict[int, Group] = {}
 
     def measures(self) -> dict[str, dict[str, int]]:
-        """What was near in this collection, as it is kept."""
+        """The similarities counted, as they are kept."""
         return {"to_theme": self.to_theme.counts(), "to_neighbor": self.to_neighbor.counts()}
 
     def recall(self, measures: Mapping[str, Mapping[str, int]], *, next_theme: int) -> None:
@@ -126,12 +120,7 @@ class Upkeep:
         return self._groups[theme]
 
     def settle(self, events: Iterable[Event], vectors: Mapping[str, Vectors]) -> None:
-        """Let events happen that happened before.
-
-        Args:
-            events: In their order.
-            vectors: Of the statements that came, as far as these are still there; others are passed over.
-        """
+        """Let events happen that happened before, in their order, to those statements of which there are vectors."""
         for name, vector in vectors.items():
             self.vectors.put(name, vector)
         for event in events:
@@ -189,8 +178,6 @@ class Upkeep:
 
     def _tend(self, theme: int, *, at: float) -> None:
         """Split or merge a theme that has changed, if that is better."""
-        if not self._tends:
-            return
         group = self._groups[theme]
         loose = group.size >= LOOSE_FROM and group.cohesion < self.to_theme.at(LOOSE)
         if not ((group.size > MOST or loose) and self._split(theme, at=at)):
