@@ -17,6 +17,7 @@ from stitch.label.local import LocalLabeler
 from stitch.label.local.candidates import FEATURES, Candidate
 from stitch.label.local.reading import read_step
 from stitch.label.local.scopes import ScopeTracker
+from stitch.text.languages import function_words
 
 Read = Callable[[Path], list[tuple[str, Step]]]
 GOLDEN = Path(__file__).parent / "golden"
@@ -48,6 +49,41 @@ def test_the_labels_of_a_conversation_are_those_that_were_looked_at(file: Path, 
     labels = LocalLabeler().begin("t").label([step for _, step in said])
     lines = [part for (line, step), each in zip(said, labels, strict=True) for part in (line, *shown(step, each))]
     compare(file, "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("name", ["tickets_in_turn", "repair", "channel", "reise"])
+def test_a_conversation_goes_on_from_what_was_saved_or_replayed_as_if_nothing_had_happened(
+    name: str, conversation: Read
+) -> None:
+    steps, labeler = [step for _, step in conversation(GOLDEN / f"{name}.txt")], LocalLabeler()
+    whole = labeler.begin("t")
+    labels = whole.label(steps)
+    for cut in (3, len(steps) // 2, len(steps) - 1):
+        first, replayed = labeler.begin("t"), labeler.begin("t")
+        begun = first.label(steps[:cut])
+        second = labeler.begin("t", first.save())
+        assert begun + second.label(steps[cut:]) == labels
+        replayed.replay(steps[:cut], labels[:cut])
+        assert replayed.label(steps[cut:]) == labels[cut:]
+        assert second.save() == replayed.save() == whole.save()
+
+
+@pytest.mark.parametrize(("language", "name"), [("de", "gent"), ("it", "genova")])
+def test_no_label_is_a_word_of_grammar(language: str, name: str, conversation: Read) -> None:
+    light = function_words(language)
+    for each in LocalLabeler().begin("t").label([step for _, step in conversation(GOLDEN / f"{name}.txt")]):
+        assert not set((each.intent.scope or "").split()) <= light
+        assert not set(each.intent.entity_types) & light
+
+
+def test_a_goal_that_somebody_renamed_goes_on_under_its_name(conversation: Read) -> None:
+    steps = [step for _, step in conversation(GOLDEN / "tickets.txt")][:12]
+    made = LocalLabeler().begin("t").label(steps)
+    intent = made[1].intent.model_copy(update={"scope": "the broken lamp"})
+    given = [made[0], *(each.model_copy(update={"intent": intent, "made_by": "ann"}) for each in made[1:8])]
+    session = LocalLabeler().begin("t")
+    session.replay(steps[:8], given)
+    assert {each.intent.scope for each in session.label(steps[8:])} == {"the broken lamp"}
 
 
 def weighed(candidate: Candidate) -> str:

@@ -129,17 +129,3 @@ def test_an_action_is_read_as_it_is_written(
     found = written_action(text, fences=True)
     assert (None if found is None else (found.name, list(found.acts), found.text)) == action
     assert (written_action(text, fences=False) is not None) == unfenced
-
-
-@pytest.mark.parametrize(
-    ("code", "act", "on"),
-    [
-        ("ls -l", "search", ""), ("mytool --fast", "run", ""), ("./run.sh", "run", ""), ("open", "read", ""),
-        ("goto https://x.de", "read", "https://x.de"), ("search_file x", "search", "x"),
-    ],
-)  # fmt: skip
-def test_what_stands_in_a_fence_of_a_shell_is_run_whatever_it_is_called(code, act, on):
-    action = written_action(f"I do:\n```bash\n{code}\n```", fences=True)
-    assert action is not None
-    assert list(action.acts) == [(act, on)]
-    assert written_action(f"I do:\n```bash\n{code}\n```", fences=False) is None

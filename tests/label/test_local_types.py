@@ -152,23 +152,3 @@ def test_merging_loses_no_count_and_a_saved_vocabulary_goes_on_the_same(labels):
     assert restored.save() == vocabulary.save()
     assert restored.merges == vocabulary.merges
     assert restored.curate(100) == vocabulary.curate(100)
-
-
-def test_instructions_and_reports_of_commands_are_named_whoever_speaks_them():
-    session = LocalLabeler().begin("t")
-    labels = session.label(
-        [
-            Step(role="system", content="You are a clerk. Please compare all offers before you book."),
-            Step(role="user", content="Which trains go to Oslo?"),
-            Step(role="clerk", content="Here are the trains:\n1. At nine, would you like it?\n2. At ten\n"),
-            Step(role="terminal", content="exitcode: 1 (execution failed)"),
-            Step(role="terminal", content="Exit code: 0\n12"),
-        ]
-    )
-    assert [step.intent.event_types[0] for step in labels] == [
-        "instruct",
-        "ask",
-        "propose",
-        "failure",
-        "success",
-    ]

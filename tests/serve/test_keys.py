@@ -133,13 +133,6 @@ def test_a_tenant_comes_from_the_key_and_from_nothing_else(keyed):
     assert ann.get("/v1/status").json["accepted"] == 1
 
 
-def test_a_revoked_key_is_refused_from_the_next_request_on(keyed):
-    [ann] = keyed(ann=ACTIONS)
-    assert ann.get("/v1/status").status == 200
-    ann.file.revoke(ann.id)
-    assert ann.get("/v1/status").status == 401
-
-
 # The command.
 
 

@@ -30,21 +30,3 @@ def test_erasing_beside_searches_loses_nothing_and_shows_nothing_of_what_is_gone
             ending.set()
         assert set().union(*(each.result() for each in asking)) == {200}
     assert client.get("/v1/status").json["stored"] == 20
-
-
-def test_a_request_that_comes_twice_does_nothing_twice(serving):
-    client = serving()
-    steps = {"trajectory": "t", "steps": [{"id": "a", "role": "user", "content": "A hotel."}]}
-    messages = {"trajectory": "m", "messages": [{"role": "user", "content": "A train."}]}
-    for path, body in (("/v1/steps", steps), ("/v1/messages", messages)):
-        first, second = (client.post(path, body).json["receipts"] for _ in range(2))
-        assert [each["repeated"] for each in first + second] == [False, True]
-    correct = {"step": "a", "trajectory": "t", "text": "An inn."}
-    for revisions in (1, 1):
-        assert client.post("/v1/correct", correct).status == 200
-        assert len(client.get("/v1/history?step=a&trajectory=t").json["revisions"]) >= revisions
-    assert client.get("/v1/status").json["accepted"] == 2
-    assert client.post("/v1/forget", {"trajectory": "t"}).json["steps"] == 1
-    again = client.post("/v1/forget", {"trajectory": "t"})
-    assert (again.status, again.json["error"]) == (422, "InputError")
-    assert client.post("/v1/steps", steps).json["receipts"][0]["state"] == "erased"

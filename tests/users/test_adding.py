@@ -24,55 +24,10 @@ def test_a_step_is_stored_and_found_when_add_returns(memory):
     assert "blue drawer" in memory.search("Where is the passport?", k=3).hits[0].snippet.text
 
 
-def test_a_step_may_be_a_mapping(memory):
-    receipt = memory.add({"role": "user", "content": "hello", "id": "greeting"}, trajectory="home")
-    assert receipt.step == "greeting"
-    assert memory.get("home", "greeting").step.content == "hello"
-
-
-def test_many_steps_are_stored_in_order(memory):
-    receipts = memory.add_many([{"role": "user", "content": f"note {n}"} for n in range(5)], trajectory="notes")
-    assert [receipt.position for receipt in receipts] == [0, 1, 2, 3, 4]
-    assert [entry.step.content for entry in memory.steps("notes", start=1, stop=3)] == ["note 1", "note 2"]
-
-
-def test_the_same_step_twice_is_stored_once(memory):
-    step = {"id": "1", "role": "user", "content": "The key is under the mat."}
-    first, second = (memory.add(step, trajectory="home") for _ in range(2))
-    assert (first.repeated, second.repeated) == (False, True)
-    assert len(list(memory.steps("home"))) == 1
-
-
-def test_an_id_that_is_taken_by_other_words_is_refused(memory):
-    with pytest.raises(StitchError):
-        memory.add({"id": "hotel", "role": "user", "content": "Something else."}, trajectory="trip")
-    assert "Casa Azul" in memory.get("trip", "hotel").step.content
-
-
 def test_one_bad_step_of_many_stores_none(memory):
     with pytest.raises(StitchError):
         memory.add_many([{"role": "user", "content": "fine"}, {"role": "user"}], trajectory="new")
     assert "new" not in memory.trajectories()
-
-
-def test_each_step_may_be_taken_or_refused_on_its_own(memory):
-    given = [{"role": "user", "content": "fine"}, {"role": "user"}, {"role": "user", "content": "fine, too"}]
-    stored, refused, also = memory.add_each(given, trajectory="new")
-    assert (stored.state, also.state) == ("stored", "stored")
-    assert isinstance(refused, StitchError)
-
-
-def test_steps_stream_in_with_a_receipt_each(memory):
-    receipts = list(memory.stream(({"role": "user", "content": f"line {n}"} for n in range(20)), trajectory="log"))
-    assert [receipt.state for receipt in receipts] == ["stored"] * 20
-
-
-def test_a_conversation_is_handed_over_as_it_grows(memory):
-    first = memory.add_messages(TALK[:2], trajectory="talk")
-    whole = memory.add_messages(TALK, trajectory="talk")
-    assert [receipt.repeated for receipt in first] == [False, False]
-    assert [receipt.repeated for receipt in whole] == [True, True, False, False, False]
-    assert len(list(memory.steps("talk"))) == 5
 
 
 def test_calls_and_results_of_messages_are_kept(memory):
@@ -113,12 +68,6 @@ def test_what_was_stored_is_there_when_it_is_opened_again(tmp_path):
     with open_memory(tmp_path / "m") as memory:
         assert memory.status().stored == 1
         assert "Mog" in memory.search("the name of the cat").context()
-
-
-def test_trajectories_are_listed_with_what_they_hold(memory):
-    memory.add({"role": "user", "content": "hello"}, trajectory="later")
-    listed = memory.trajectories()
-    assert list(map(str, listed)) == ["trip", "later"]
 
 
 def test_labels_say_what_steps_are_for(memory):
