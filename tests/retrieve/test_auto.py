@@ -50,25 +50,6 @@ def test_hits_are_those_of_intent_and_the_context_is_that_of_themes(tmp_path: Pa
         assert auto.trace[0].figures == {"intent": 1.0, "themes": 1.0}
 
 
-def test_where_labels_decide_intent_answers(tmp_path: Path) -> None:
-    from stitch.core import IntentFilter
-
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many(
-            [
-                {"role": "user", "content": "Book a hotel in Oslo for two nights, please."},
-                {"role": "assistant", "content": "The hotel costs $120 a night."},
-            ],
-            trajectory="x",
-        )
-        labels = next(memory.steps("x")).snippet().intent
-        chosen = IntentFilter(event_types=labels.event_types)
-        auto = memory.search("What does it cost?", retriever="auto", intent_filter=chosen)
-        assert auto.trace[0].reason == "labels decide"
-        assert auto.mode == "auto"
-        assert auto.context() == memory.search("What does it cost?", intent_filter=chosen).context()
-
-
 RUN: list[dict[str, Any]] = [
     {"role": "system", "content": "You are a support agent."},
     {"role": "user", "content": "My parcel arrived broken and I want my money back for order A-1001."},

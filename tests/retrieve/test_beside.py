@@ -63,13 +63,6 @@ def test_short_neighbors_of_a_better_hit_come_first_and_long_ones_stay_where_the
     assert "12" not in order[:9]
 
 
-def test_what_stands_among_many_hits_comes_before_a_hit_that_stands_alone() -> None:
-    summary, fact = found(dense()), found(dense(), FACT)
-    assert set(summary[:4]) == {"10", "11", "12", "13"}
-    assert summary.index("14") < summary.index("40")
-    assert fact.index("40") < fact.index("12")
-
-
 def test_a_shorter_list_of_hits_is_the_beginning_of_the_longer_one() -> None:
     longest = found(dense())
     assert [found(dense(), k=k) for k in (2, 3, 7)] == [longest[:k] for k in (2, 3, 7)]
@@ -92,11 +85,6 @@ def test_the_short_steps_of_stretches_fill_a_context_that_may_be_filled() -> Non
     filled = search(steps, SUMMARY, fill_budget=True, constants=CONSTANTS)
     assert len(filled.context_hits) > filled.request.depth > 100
     assert len(found(steps, constants=CONSTANTS)) == 30
-
-
-def test_a_long_step_has_to_be_worth_its_length() -> None:
-    short, long = found(dense()), found(dense(s12={"text": "never there " * 60}))
-    assert short.index("12") < 5 < long.index("12")
 
 
 def test_another_session_and_what_is_not_trusted_are_not_let_in() -> None:

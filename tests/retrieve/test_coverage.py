@@ -22,16 +22,6 @@ def test_what_says_the_same_as_the_first_comes_after_what_says_something_new() -
     assert chosen.by_coverage > 0
 
 
-def test_a_further_one_of_a_group_loses_by_how_many_there_are() -> None:
-    likeness = np.zeros((0, 0), np.float32)
-    chosen = choose_covering([1.0, 0.95, 0.9, 0.85], likeness, share=0.5, groups=[0, 0, 0, 1], repeat=0.12)
-    assert chosen.order == (0, 3, 1, 2)
-
-
-def test_of_nothing_nothing_is_chosen() -> None:
-    assert choose_covering([], np.zeros((0, 0), np.float32), share=0.5).order == ()
-
-
 @given(
     st.lists(st.floats(0.01, 1.0), min_size=1, max_size=30),
     st.floats(0, 1),

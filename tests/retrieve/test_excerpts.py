@@ -58,13 +58,6 @@ def test_other_questions_get_whole_steps(query: str) -> None:
     assert shown(query, SPEECH) == SPEECH
 
 
-def test_of_a_step_without_what_is_asked_for_its_opening_is_shown() -> None:
-    assert shown("List the evidence of the pro side.", "No source here. None at all.") == "No source here. None at all."
-    told = shown("List the evidence of the pro side.", "No source here. " * 60)
-    assert told.startswith("No source here. No")
-    assert len(told) < 200
-
-
 def test_of_a_list_whole_items_are_shown_each_on_its_line() -> None:
     text = (
         "Three came up:\n\n1. Hotel Adler, plain. 90 a night.\n2. a plain room. 50 a night.\n"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from doubles.scoring import snippet
 from stitch.core import (
     LABEL_DENSITY,
     ContextualIntent,
     Label,
     LabelKind,
-    LabelMerge,
     LabelVocabulary,
     RankingRule,
     ScoredSnippet,
@@ -39,14 +36,6 @@ def why(
     return explain_rank(wanted, ranking, labels, rule=rule, k=k, vocabulary=vocabulary)
 
 
-@pytest.mark.parametrize("lacking", ["a", "ab", "abc", "abcd"])
-def test_up_to_three_labels_are_dropped_and_no_more(lacking: str) -> None:
-    found = why(hit(9, lacking, asked=lacking), hit(1, "", asked=lacking), asked=lacking)
-    assert (found.rank, found.k, found.lost_by) == (2, 1, "density")
-    assert found.lacking == tuple(label for label in EVENTS if label.value in lacking)
-    assert found.change == (FilterChange(drop=found.lacking) if len(lacking) < 4 else None)
-
-
 def test_the_smallest_change_is_named_and_dropping_comes_before_adding() -> None:
     assert why(hit(1, "ab", asked="ab"), hit(2, "ac", asked="ab"), asked="ab").change == FilterChange(
         drop=(EVENTS[1],), add=(EVENTS[2],)
@@ -59,12 +48,6 @@ def test_the_smallest_change_is_named_and_dropping_comes_before_adding() -> None
     found = why(*many, hit(9, "bcd", asked="ab"), asked="ab", k=3)
     assert found.change == FilterChange(drop=(EVENTS[0],), add=(EVENTS[2],))
     assert why(*many[:2], hit(9, "b", asked="ab"), asked="ab", k=3).rank == 3
-
-
-def test_labels_are_compared_through_merges() -> None:
-    merged = LabelVocabulary([LabelMerge(kind=LabelKind.EVENT_TYPE, alias="e", into="a")])
-    found = why(hit(1, "ab", asked="ab"), hit(2, "e", asked="ab"), asked="ab", vocabulary=merged)
-    assert found.lacking == (EVENTS[1],)
 
 
 def test_of_equal_density_the_more_similar_wins_and_a_hit_needs_no_change() -> None:

@@ -1,6 +1,5 @@
 """Labels that are only likely, and standing near to what a question says of where to look, as evidence."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,11 +29,6 @@ def weighed(
 
 def order(*candidates: Candidate, asked: str = ASKED, vocabulary: LabelVocabulary | None = None) -> list[str]:
     return [own.snippet.step for own in weighed(*candidates, asked=asked, vocabulary=vocabulary)]
-
-
-def test_the_answer_near_to_what_the_question_says_comes_before_the_same_far_away() -> None:
-    hits = (hit(40, "It is $9."), hit(10, "Something for Oslo."), hit(12, "It is $7."))
-    assert order(*hits) == ["10", "12", "40"]
 
 
 def test_nearness_fades_and_does_not_pass_from_one_trajectory_to_another() -> None:
@@ -81,22 +75,6 @@ def test_every_hit_stays_once_in_order_and_with_its_similarity(drawn: list[tuple
     assert all(own.density == 0 for own in ranked)
     assert [own.score for own in ranked] == sorted((own.score for own in ranked), reverse=True)
     assert all(own.similarity == hits[own.snippet.position].similarity <= own.score for own in ranked)
-
-
-@pytest.mark.parametrize("asked", ["", "What was the price?", "In the one where it is Bergen, what was the price?"])
-def test_a_question_without_clues_changes_nothing(asked: str) -> None:
-    assert order(hit(1, "Oslo", similarity=0.3), hit(2, "x", similarity=0.4), asked=asked) == ["2", "1"]
-
-
-def gain(asked: str, text: str) -> float:
-    """What standing beside "For Oslo." adds to a step."""
-    hits = [hit(10, "For Oslo.", similarity=0.0), hit(11, text)]
-    return max(own.parts.get("nearness", 0.0) for own in weighed(*hits, asked=asked) if own.snippet.step == "11")
-
-
-def test_a_question_that_only_hints_at_where_to_look_weighs_less() -> None:
-    described, hinted = gain(ASKED, "It is $7."), gain("What was the price for Oslo?", "It is $7.")
-    assert 0 < hinted < described
 
 
 def test_a_capital_tells_a_name_in_english_alone() -> None:

@@ -39,18 +39,6 @@ def test_of_a_long_result_the_lines_are_shown_that_the_question_points_at_with_b
     assert shown.snippet.text == LOG
 
 
-def test_what_ranks_first_is_shown_at_greater_length() -> None:
-    shown = [each.snippet.resolved for each in shorten([hit(n, LOG) for n in range(20)], "the part 3 or 4?")]
-    assert len(shown[0]) == len(shown[4]) > len(shown[5]) > len(shown[15])
-    assert len(shown[15]) <= SHOWN_CHARS[-1][1] + 40
-
-
-def test_short_steps_stay_whole_and_talk_does_where_it_takes_little_of_the_budget() -> None:
-    talk = [hit(n, LOG, tool=False, trajectory="talk") for n in range(5)]
-    hits = [hit(1, "quiet"), *talk]
-    assert shorten(hits, "Which valve?", budget_tokens=1_000_000) == hits
-
-
 def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
     advice = "Do this first. " * 40 + "Paint the fence with linseed oil in May. " + "Then do that. " * 60
     talk = [hit(n, advice, tool=False, trajectory="talk") for n in range(3)]

@@ -10,7 +10,7 @@ from stitch.core import SearchRequest, SnippetRecord, WordCounts
 from stitch.embed import HashingEmbedder, LexicalEncoder, StaticEmbedder
 from stitch.embed.lexical import index_of
 from stitch.retrieve import DenseRetriever, PieceCounter
-from stitch.retrieve.rank.rarity import rare_words_first, weights
+from stitch.retrieve.rank.rarity import rare_words_first
 from stitch.text.words import stem
 
 EMBEDDER, LEXICAL = StaticEmbedder(), LexicalEncoder()
@@ -34,11 +34,6 @@ def found(store, query, *, embedder=EMBEDDER, trajectory=None):
     retriever = DenseRetriever(store=store, embedder=embedder, counter=PieceCounter())
     hits = retriever.search(SearchRequest(query=query, tenant="a", trajectory=trajectory)).hits
     return [hit.snippet.text for hit in hits]
-
-
-def test_a_word_weighs_the_more_the_fewer_steps_have_it():
-    name, hobby = weights(["caroline", "pottery"], count=counting(100, caroline=90, pottery=2))
-    assert 0 < name < hobby
 
 
 @given(text=st.text(max_size=40))

@@ -190,15 +190,6 @@ def test_merged_labels_are_found_under_either_name() -> None:
     assert hit.matched == {Label(LabelKind.ENTITY_TYPE, "price")}
 
 
-def test_similarity_reads_what_the_filter_leaves_over() -> None:
-    kept = [snippet("day 1 day 1", step="0"), snippet("what it costs", step="1")]
-    whole = intent_retriever(stored(kept), choosing=IntentFilter())
-    rest = intent_retriever(stored(kept), choosing=IntentFilter(), remainder="costs")
-    request = SearchRequest(query="day 1 costs", tenant="a")
-    assert steps(whole, request)[0] == "0"
-    assert steps(rest, request)[0] == "1"
-
-
 def test_why_not_names_the_lacking_label_and_the_change_that_admits_the_step() -> None:
     request = ASKED.model_copy(update={"k": 1})
     why = intent_retriever().why_not(request, step="4")

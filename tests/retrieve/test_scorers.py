@@ -128,14 +128,6 @@ def test_no_label_that_words_licensed_hides_a_step_that_says_the_questions_own_w
     assert found.hits[0].parts["verbatim"]
 
 
-def test_labels_that_a_person_chose_stay_first_whatever_a_step_says() -> None:
-    query = "hotel 7 in Lisbon"
-    asked = SearchRequest(query=query, tenant="a", k=9, intent_filter=IntentFilter(scopes=("hotel 7",)))
-    found = retriever(["a", "b", "c", query], scope="hotel 7").search(asked)
-    assert [hit.snippet.step for hit in found.hits][-1] == "3"
-    assert (found.ranking, found.decided_by) == (Ranking.STRICT, DecidedBy.LABEL_DENSITY)
-
-
 @pytest.mark.parametrize("query", ["hotel 7 in Lisbon", "What about Lisbon?", "What is it, in the end, in hotel 7?"])
 def test_asked_for_the_strict_ranking_is_that_of_the_paper_and_nothing_else(query: str) -> None:
     texts = ["hotel 7 is full", "hotel 7 in Lisbon is open", "b", "hotel 7 in Lisbon"]

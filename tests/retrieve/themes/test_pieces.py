@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -79,21 +78,6 @@ def test_no_text_can_end_its_line_or_begin_another() -> None:
     assert page.text.count("</memory>") == page.text.count("<theme ") == 1
     assert page.text.count("<step ") == 3
     assert "</step>" not in page.text
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["x by Ada", "on", "by", "a in b", "low trust", "x low trust", "superseded", 'a"b', "a> b", "", "<step 1>", "é 中"],
-)
-def test_no_name_can_be_taken_for_what_else_is_said_of_a_line(name: str) -> None:
-    page = fit_page(
-        [placed("text", name or "-", 1, role=name or "-", trajectory=name or "-")], budget_tokens=500, counter=COUNTER
-    )
-    [line] = [line for line in page.text.splitlines() if line.startswith("<step ")]
-    written = r'(?:"[^"<>]*"|[^\s"<>]+(?: [^\s"<>]+)*?)'
-    head = re.fullmatch(rf"<step 1 {written} on 14 Nov 2023 in {written}>text", line)
-    assert head is not None
-    assert line.count('"') == (0 if name in ("", "x by Ada", "by", "é 中") else 4)
 
 
 def test_what_was_corrected_says_so_on_a_line_of_its_own() -> None:
