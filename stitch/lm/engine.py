@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
+import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stitch.errors import BudgetSpentError, CutReplyError, ModelError, ModelUnavailableError, ReplyError
 from stitch.lm.ledger import Charge, Ledger, Price, charged_key, charged_tenant, current_purpose
-from stitch.lm.limits import Limits, PendingCalls, Places
+from stitch.lm.limits import Calls, Limits
 from stitch.lm.providers import Completion
 from stitch.lm.replies import ReplyKeeper, chars_of, decode_reply, digest_of, encode_reply, reply_keeper, text_of
 from stitch.lm.sampling import Sampling
@@ -35,7 +38,17 @@ _TOO_LONG = re.compile(
 
 
 class Engine:
-    """The engine that DSPy calls: limits, retries, the ledger, and the checks of a reply."""
+    """The engine that DSPy calls: limits, retries, the ledger, and the checks of a reply.
+
+    Args:
+        name: Of the model.
+        open_completion: Gives what answers, when it is asked for the first time.
+        limits: How far it may go.
+        sampling: How it is to answer.
+        ledger: Where calls are counted.
+        price: What the model costs.
+        pause: Waits between two tries.
+    """
 
     supported_params = frozenset({"response_format"})
     supports_response_schema = True
@@ -43,7 +56,7 @@ class Engine:
     def __init__(
         self,
         name: str,
-        completion: Completion | None,
+        open_completion: Callable[[], Completion],
         *,
         limits: Limits,
         sampling: Sampling,
@@ -51,23 +64,30 @@ class Engine:
         price: Price | None,
         pause: Callable[[float], None] | None,
     ) -> None:
-        self.limits = limits
+        self.limits, self.ledger = limits, ledger
         self.replies: ReplyKeeper | None = None
-        """Where replies are kept that nobody else keeps (`keeping_replies`)."""
+        """Where replies are kept that nobody else keeps (`keeping_replies`), each of those to the same request."""
         self.held = False
         """Whether no call is made after one that ended in a failure."""
         self.failure: ModelError | None = None
-        self.calls = PendingCalls(name)
-        self._name, self._target = name, name
-        self._completion, self._sampling, self._ledger, self._price = completion, sampling, ledger, price
+        self.calls = Calls(name, most=limits.concurrency)
+        self._name, self._sampling, self._price = name, sampling, price
+        self._open = open_completion
+        self._completion: Completion | None = None
         self._form = 0
         """Which of `_FORMS` the model takes, as far as it has said."""
         self._pause = pause or self.calls.pause
-        self._places = Places(limits.concurrency)
+        self._lock = threading.Lock()
+        self._asked: Counter[bytes] = Counter()
 
-    def open(self, completion: Completion, target: str) -> None:
-        """Ask `completion` from now on, for the model that it knows as `target`."""
-        self._completion, self._target = completion, target
+    @property
+    def completion(self) -> Completion:
+        """What answers."""
+        with self._lock:
+            if self._completion is None:
+                self._completion = self._open()
+                self._form = getattr(self._completion, "form", 0) % len(_FORMS)
+            return self._completion
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """The reply to a request, if it is whole; counted, and tried again where that may help."""
@@ -81,46 +101,49 @@ class Engine:
 
     def _complete(self, request: lm15.Request) -> lm15.Response:
         """The reply to a request; one that is kept is not asked for again."""
-        from dspy import lm15
-
-        limits = self.limits
-        prompt_chars = chars_of(request)
+        limits, prompt_chars = self.limits, chars_of(request)
         config = self._sampling.put_into(request.config)
         config = config if limits.reply_tokens is None else replace(config, max_tokens=limits.reply_tokens)
-        sent = replace(request, model=self._target, config=config)
-        assert self._completion is not None
-        keeper = reply_keeper.get() or self.replies
-        digest = digest_of(replace(sent, model=self._name)) if keeper is not None else b""
+        sent = replace(request, model=self._name, config=config)
+        keeper, digest = reply_keeper.get(), digest_of(sent)
+        if keeper is None and (keeper := self.replies) is not None:
+            with self._lock:  # whoever asks twice wants two answers
+                self._asked[digest] += 1
+                turn = self._asked[digest].to_bytes(4, "big")
+            digest = hashlib.blake2b(digest + turn, digest_size=16).digest()
         if keeper is not None and (said := keeper.get(digest)) is not None:
-            known = decode_reply(said, model=sent.model)
-            self._ledger.recall(self._charge_of(known, prompt_chars))
+            known = decode_reply(said, model=self._name)
+            self.ledger.recall(self._charge_of(known, prompt_chars))
             return self._whole(known)
-        tries = 0
+        response = self._answered(sent, prompt_chars // CHARS_PER_TOKEN)
+        if keeper is not None:
+            keeper.keep(digest, encode_reply(response))
+        self.ledger.charge(self._charge_of(response, prompt_chars))
+        return self._whole(response)
+
+    def _answered(self, request: lm15.Request, prompt_tokens: int) -> lm15.Response:
+        """The reply to a request, after as many tries as it may take."""
+        from dspy import lm15
+
+        completion, tries = self.completion, 0
         while True:
-            self._check_budget(prompt_chars // CHARS_PER_TOKEN)
+            self._check_budget(prompt_tokens)
             try:
-                with self._places.taken(current_purpose.get().position):
-                    response = self.calls.run(lambda: self._sent(sent))
+                return self.calls.run(lambda: self._sent(completion, request), position=current_purpose.get().position)
             except lm15.LM15Error as error:
-                if not isinstance(error, lm15.RETRYABLE_ERRORS) or tries >= limits.retries:
+                if not isinstance(error, lm15.RETRYABLE_ERRORS) or tries >= self.limits.retries:
                     raise self._mapped(error) from error
                 self._pause(min(error.retry_after or 2.0**tries, _LONGEST_WAIT_S))
                 tries += 1
-            else:
-                if keeper is not None:
-                    keeper.keep(digest, encode_reply(response))
-                self._ledger.charge(self._charge_of(response, prompt_chars))
-                return self._whole(response)
 
-    def _sent(self, request: lm15.Request) -> lm15.Response:
+    def _sent(self, completion: Completion, request: lm15.Request) -> lm15.Response:
         """The reply to a request, in the best form that the model takes; one that it refuses is not tried again."""
         from dspy import lm15
 
-        assert self._completion is not None
         while True:
             form = self._form
             try:
-                return self._completion.complete(in_form(request, _FORMS[form]))
+                return completion.complete(in_form(request, _FORMS[form]))
             except (lm15.InvalidRequestError, lm15.UnsupportedFeatureError) as error:
                 asked = request.config.response_format is not None and form + 1 < len(_FORMS)
                 if not asked or isinstance(error, lm15.ContextLengthError) or not _refuses_form(error):
@@ -134,35 +157,35 @@ class Engine:
             close()
 
     def _check_budget(self, prompt_tokens: int) -> None:
-        limits, spent = self.limits, self._ledger.total()
+        limits, spent = self.limits, self.ledger.total()
+        paid, more = spent.cost_usd or 0.0, "go on with `stitch relabel --model-budget-{} N`".format
         if limits.budget_tokens is not None and spent.tokens + prompt_tokens > limits.budget_tokens:
-            raise BudgetSpentError(
-                f"the budget of {limits.budget_tokens} tokens is spent: {spent.tokens} used, {prompt_tokens} asked",
-                hint="`stitch relabel --model-budget-tokens N` goes on",
-            )
-        if limits.budget_calls is not None and spent.calls >= limits.budget_calls:
-            raise BudgetSpentError(f"the budget of {limits.budget_calls} calls is spent", hint="allow more calls")
-        if limits.budget_usd is not None and self._price is not None:
-            asked = self._price.of(prompt_tokens, 0)
-            if (spent.cost_usd or 0.0) + asked > limits.budget_usd:
-                raise BudgetSpentError(
-                    f"the budget of ${limits.budget_usd:g} is spent: ${spent.cost_usd or 0.0:.4f} used",
-                    hint="`stitch relabel --model-budget-usd N` goes on",
-                )
+            told = f"{limits.budget_tokens} tokens is spent: {spent.tokens} used, {prompt_tokens} asked", more("tokens")
+        elif limits.budget_calls is not None and spent.calls >= limits.budget_calls:
+            told = f"{limits.budget_calls} calls is spent", "allow more calls"
+        elif (
+            limits.budget_usd is not None
+            and self._price
+            and (paid + self._price.of(prompt_tokens, 0) > limits.budget_usd)
+        ):
+            told = f"${limits.budget_usd:g} is spent: ${paid:.4f} used", more("usd")
+        else:
+            return
+        raise BudgetSpentError(f"the budget of {told[0]}", hint=told[1])
 
     def _charge_of(self, response: lm15.Response, prompt_chars: int) -> Charge:
-        text, purpose, usage = text_of(response), current_purpose.get(), response.usage
+        text, usage = text_of(response), response.usage
         prompt_tokens = prompt_chars // CHARS_PER_TOKEN if usage.input_tokens is None else usage.input_tokens
         reply_tokens = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
         return Charge(
             model=self._name,
-            **purpose._asdict(),
+            **current_purpose.get()._asdict(),
             tenant=charged_tenant.get(),
             key=charged_key.get(),
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             cost_usd=self._price.of(prompt_tokens, reply_tokens) if self._price else None,
-            used=response.finish_reason in ("stop", "tool_call") and bool(text.strip()),
+            used=_ended_well(response) and bool(text.strip()),
         )
 
     def _whole(self, response: lm15.Response) -> lm15.Response:
@@ -170,11 +193,12 @@ class Engine:
         from dspy import lm15
 
         text = text_of(response)
-        if response.finish_reason not in ("stop", "tool_call") or not text.strip():
+        if not _ended_well(response) or not text.strip():
             raise CutReplyError(f"the reply of {self._name!r} {_trouble(response, text)}", said=text)
         return replace(response, message=lm15.Message.assistant([lm15.TextPart(text)]))
 
     def _mapped(self, error: lm15.LM15Error) -> ModelError:
+        """An error in the words of the server."""
         from dspy import lm15
 
         name, reason = self._name, first_line(error)
@@ -189,6 +213,20 @@ class Engine:
             f"model {name!r} does not answer: {reason}",
             hint="see that its server runs and knows the model; --base-url names another server",
         )
+
+
+class AsyncEngine:
+    """The same for modules that are awaited: a call waits in a thread of its own."""
+
+    supported_params = Engine.supported_params
+    supports_response_schema = True
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def complete(self, request: lm15.Request) -> lm15.Response:
+        """As `Engine.complete`."""
+        return await asyncio.to_thread(self._engine.complete, request)
 
 
 def in_form(request: lm15.Request, form: str) -> lm15.Request:
@@ -207,6 +245,10 @@ def _refuses_form(error: lm15.LM15Error) -> bool:
     return error.status in (None, 400, 422) and (not error.message.strip() or bool(_ABOUT_FORM.search(str(error))))
 
 
+def _ended_well(response: lm15.Response) -> bool:
+    return response.finish_reason in ("stop", "tool_call")
+
+
 def _trouble(response: lm15.Response, text: str) -> str:
     """What is wrong with a reply."""
     from dspy import lm15
@@ -214,34 +256,21 @@ def _trouble(response: lm15.Response, text: str) -> str:
     parts = response.message.parts
     if refused := " ".join(part.text for part in parts if isinstance(part, lm15.RefusalPart)):
         return f"is a refusal: {' '.join(refused.split())[:200]}"
-    if response.finish_reason == "content_filter":
-        return "was taken away by the provider's content filter"
-    if response.finish_reason == "length":
-        return f"was cut after {len(text)} characters"
-    if response.finish_reason == "error":
-        return "ended with an error"
+    ends = {
+        "content_filter": "was taken away by the provider's content filter",
+        "length": f"was cut after {len(text)} characters",
+        "error": "ended with an error",
+    }
+    if response.finish_reason in ends:
+        return ends[response.finish_reason]
     if any(isinstance(part, lm15.ThinkingPart) for part in parts):
         return "is empty: it thought, and did not answer"
-    if not (response.provider_data or {"choices": True}).get("choices", True):
-        return "has no choices"
-    return "is empty"
+    return "is empty" if (response.provider_data or {"choices": True}).get("choices", True) else "has no choices"
 
 
-class AsyncEngine:
-    """The same for modules that are awaited: a call waits in a thread of its own."""
-
-    supported_params = Engine.supported_params
-    supports_response_schema = True
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def complete(self, request: lm15.Request) -> lm15.Response:
-        """As `Engine.complete`."""
-        return await asyncio.to_thread(self._engine.complete, request)
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, in one line."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line: a server's own words, and its status."""
+    said = getattr(error, "message", "") or str(error)
+    told = next(iter(said.strip().splitlines()), type(error).__name__)[:200]
+    status = getattr(error, "status", None)
+    return told if status is None or str(status) in told else f"{told} (HTTP {status})"

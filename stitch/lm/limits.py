@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from stitch.errors import CallInterruptedError
 
@@ -39,131 +40,79 @@ class Limits:
     reply_tokens: int | None = None
 
 
-class _Call(Generic[T]):
-    """A call in a thread of its own."""
+class Calls:
+    """Calls that wait for a provider: only so many at once, and whoever waits for one can be told to give it up.
 
-    def __init__(self) -> None:
-        self.over = threading.Event()
-        self.results: list[T] = []
-        self.error: BaseException | None = None
-
-    def run(self, call: Callable[[], T]) -> None:
-        try:
-            self.results.append(call())
-        except BaseException as error:  # noqa: BLE001 - whoever waits raises it
-            self.error = error
-        finally:
-            self.over.set()
-
-
-class PendingCalls:
-    """Calls that wait for somebody else, a provider: who waits for one can be told to give it up.
-
-    A call runs in a thread of its own, because nothing ends a thread that waits for a socket. What is given up goes on
-    there until it is answered or the process ends, and nobody hears of it.
+    First goes what has no position in a trajectory, such as a question; then what is nearest to the beginning of its
+    trajectory, for the calls of one are made one after the other. A call runs in a thread of its own, because nothing
+    ends a thread that waits for a socket; one that is given up goes on there, and nobody hears of it.
 
     Args:
         name: Of the model, for what is raised.
+        most: How many may be under way.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._lock = threading.Lock()
-        self._waits: set[threading.Event] = set()
-        self._interrupted = threading.Event()
+    def __init__(self, name: str, *, most: int) -> None:
+        self._name, self._free = name, most
+        self._waiting: list[tuple[int, int]] = []
+        self._under_way: set[Future[Any]] = set()
+        self._tickets = itertools.count()
+        self._changed = threading.Condition()
+        self._given_up = threading.Event()
 
-    def run(self, call: Callable[[], T]) -> T:
-        """Return or raise what a call returns or raises.
+    def run(self, call: Callable[[], T], *, position: int | None = None) -> T:
+        """Return or raise what a call returns or raises, once it is its turn.
 
         Raises:
             CallInterruptedError: `interrupt` was called before it was over.
         """
-        pending = _Call[T]()
-        with self._lock:
-            self._waits.add(pending.over)
+        reply: Future[T] = Future()
+        # What is bound to the caller, such as where replies are kept, is bound there.
+        bound = partial(copy_context().run, call)
+        turn = (-1 if position is None else position, next(self._tickets))
+        with self._changed:
+            self._waiting.append(turn)
+            try:
+                self._changed.wait_for(lambda: self._given_up.is_set() or (self._free and turn == min(self._waiting)))
+            finally:
+                self._waiting.remove(turn)
+                self._changed.notify_all()
+            self.pause(0)
+            self._free -= 1
+            self._under_way.add(reply)
         try:
-            self._check()
-            within = copy_context().run  # what is bound to the caller, such as where replies are kept, is bound there
-            threading.Thread(target=within, args=(pending.run, call), name="stitch-model-call", daemon=True).start()
-            pending.over.wait()
+            threading.Thread(target=_settle, args=(reply, bound), name="stitch-model-call", daemon=True).start()
+            return reply.result()
         finally:
-            with self._lock:
-                self._waits.discard(pending.over)
-        if pending.error is not None:
-            raise pending.error
-        if not pending.results:
-            self._check()
-        return pending.results[0]
+            with self._changed:
+                self._free += 1
+                self._under_way.discard(reply)
+                self._changed.notify_all()
 
     def pause(self, seconds: float) -> None:
         """Wait so long, or until an interruption, which is raised."""
-        self._interrupted.wait(seconds)
-        self._check()
-
-    def interrupt(self) -> None:
-        """Give up all calls, and let no more begin."""
-        self._interrupted.set()
-        with self._lock:
-            for over in self._waits:
-                over.set()
-
-    def _check(self) -> None:
-        if self._interrupted.is_set():
+        if self._given_up.wait(seconds):
             raise CallInterruptedError(
                 f"the call of model {self._name!r} was given up",
                 hint="opening the memory again goes on with its labels",
             )
 
+    def interrupt(self) -> None:
+        """Give up all calls, and let no more begin."""
+        with self._changed:
+            self._given_up.set()
+            for reply in self._under_way:
+                _settle(reply, partial(self.pause, 0))
+            self._changed.notify_all()
 
-class Places:
-    """So many calls may be under way. What has no position in a trajectory, such as a question, need not queue up.
 
-    Of all others, those go first that are nearest to the beginning of their trajectory: the calls of a trajectory are
-    made one after the other, and the one that is furthest behind would be the last to end.
-
-    Args:
-        count: How many may be under way.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._free = count
-        self._waiting: list[tuple[int, int, threading.Event]] = []
-        self._tickets = itertools.count()
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def taken(self, position: int | None) -> Iterator[None]:
-        """Wait for a place, and keep it for as long as this is entered."""
-        turn = None
-        with self._lock:
-            if self._free:
-                self._free -= 1
-            else:
-                turn = threading.Event()
-                heapq.heappush(self._waiting, (-1 if position is None else position, next(self._tickets), turn))
-        try:
-            if turn is not None:
-                turn.wait()
-        except BaseException:  # Ctrl-C: the place must not be kept for nobody
-            self._leave(turn)
-            raise
-        try:
-            yield
-        finally:
-            self._give_back()
-
-    def _leave(self, turn: threading.Event | None) -> None:
-        with self._lock:
-            left = [entry for entry in self._waiting if entry[2] is not turn]
-            had_none = len(left) < len(self._waiting)
-            self._waiting = left
-            heapq.heapify(self._waiting)
-        if not had_none:
-            self._give_back()
-
-    def _give_back(self) -> None:
-        with self._lock:
-            if self._waiting:
-                heapq.heappop(self._waiting)[2].set()
-            else:
-                self._free += 1
+def _settle(reply: Future[T], call: Callable[[], T]) -> None:
+    """Give to whoever waits what a call returns or raises, unless the wait is over."""
+    try:
+        result = call()
+    except BaseException as error:  # noqa: BLE001 - whoever waits raises it
+        with suppress(InvalidStateError):
+            reply.set_exception(error)
+    else:
+        with suppress(InvalidStateError):
+            reply.set_result(result)

@@ -25,7 +25,7 @@ from stitch.errors import (
 from stitch.lm.engine import AsyncEngine, Engine, first_line
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_key, charged_tenant, purposed
 from stitch.lm.limits import Limits
-from stitch.lm.providers import Completion, DspyModel, find_provider
+from stitch.lm.providers import Completion, DspyModel, named_lm
 from stitch.lm.reading import json_in
 from stitch.lm.replies import ReplyKeeper, text_of
 from stitch.lm.sampling import Sampling
@@ -75,14 +75,17 @@ class LanguageModel:
                 f"model {name!r} is on the network, and the network is off",
                 hint="name a server on this machine with --base-url, or set offline: false",
             )
-        self.name = name
-        self.price = price
+        self.name, self.price = name, price
         self.sampling = sampling or Sampling()
-        self.ledger = ledger or Ledger()
-        self._base_url, self._api_key = base_url, api_key
-        self._named = completion is None
+
+        def opened() -> Completion:
+            if completion is not None:
+                return completion
+            found = named_lm(name, base_url=base_url, api_key=api_key)
+            return DspyModel(found, cache=False, timeout_s=limits.timeout_s)
+
         self._engine = Engine(
-            name, completion, limits=limits, sampling=self.sampling, ledger=self.ledger, price=price, pause=pause
+            name, opened, limits=limits, sampling=self.sampling, ledger=ledger or Ledger(), price=price, pause=pause
         )
         self._bound: dict[str, Any] = {}
         self._lock = threading.Lock()
@@ -112,6 +115,15 @@ class LanguageModel:
         limits = limits or Limits()
         made = DspyModel(lm, cache=cache, timeout_s=limits.timeout_s)
         return cls(lm.model, limits=limits, completion=made, **options)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where calls are counted."""
+        return self._engine.ledger
+
+    @ledger.setter
+    def ledger(self, ledger: Ledger) -> None:
+        self._engine.ledger = ledger
 
     @property
     def limits(self) -> Limits:
@@ -171,7 +183,6 @@ class LanguageModel:
         """
         from dspy import lm15
 
-        self._binding()
         request = lm15.Request(
             model=self.name,
             messages=(lm15.Message.user(prompt),),
@@ -248,9 +259,7 @@ class LanguageModel:
 
                 from stitch.lm.adapter import ReplyAdapter
 
-                if self._named:
-                    found = find_provider(self.name, base_url=self._base_url, api_key=self._api_key, limits=self.limits)
-                    self._engine.open(*found)
+                self._engine.completion  # noqa: B018 - a name that nobody knows is told before a prompt is made
                 self._bound = {
                     "lm": dspy.LM(
                         f"stitch/{self.name}",

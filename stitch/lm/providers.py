@@ -1,20 +1,18 @@
-"""The two ways to a model: DSPy's HTTP client for one that settings name, and a `dspy.LM` of the caller's own."""
+"""The ways to a model: DSPy's HTTP client for one that settings name, and a `dspy.BaseLM` of the caller's own."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from stitch.errors import ModelUnavailableError, SettingsError
+from stitch.lm.replies import reply_of
 
 if TYPE_CHECKING:
     from dspy import lm15
 
-    from stitch.lm.limits import Limits
-
-_ENDPOINT = "stitch-endpoint"
 _OF_REQUESTS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "frequency_penalty",
                 "presence_penalty", "reasoning_effort", "service_tier", "store", "user")  # fmt: skip
 """What of the settings of a `dspy.LM` a request has fields for; others go into its body as they are."""
@@ -28,68 +26,74 @@ class Completion(Protocol):
         ...
 
 
-def find_provider(name: str, *, base_url: str | None, api_key: str | None, limits: Limits) -> tuple[Completion, str]:
-    """The client of a named model, and the name under which requests ask for it; nothing is sent.
+def named_lm(name: str, *, base_url: str | None, api_key: str | None) -> Any:
+    """The `dspy.LM` of a name; nothing is sent. A server of one's own gets no key of the environment.
 
     Raises:
         ModelUnavailableError: No provider is known.
     """
+    import dspy
     from dspy import lm15
 
-    settings: dict[str, Any] = {"transport": _transport(limits)}
     if base_url is not None:
-        access = lm15.AccessPolicy(provider=_ENDPOINT, base_url=base_url.rstrip("/"))
-        compat = lm15.OpenAIChatCompat.preset("openai")
-        settings["providers"] = (lm15.ProviderDefinition.chat(access, compat=compat, placeholder_key="none"),)
-        provider, target = _ENDPOINT, f"{_ENDPOINT}:{name.removeprefix('openai/')}"
-    else:
-        try:
-            found = lm15.LMRouter(lm15.RouterConfig()).resolve_openai_chat(name)
-        except lm15.LM15Error as error:
-            raise ModelUnavailableError(
-                f"no provider is known for model {name!r}",
-                hint="name it as openai/NAME, anthropic/NAME, ollama_chat/NAME, or give its server with --base-url",
-            ) from error
-        provider, target = found.provider, f"{found.provider}:{found.model}"
-    if api_key is not None:
-        settings["api_keys"] = {provider: api_key}
-    return lm15.LMRouter(lm15.RouterConfig(**settings)), target
+        address = {"api_base": base_url.rstrip("/"), "api_key": api_key or "none"}
+        return dspy.LM(f"openai/{name.removeprefix('openai/')}", engine="lm15", **address)
+    try:
+        lm15.LMRouter(lm15.RouterConfig()).resolve_openai_chat(name)
+    except lm15.LM15Error as error:
+        raise ModelUnavailableError(
+            f"no provider is known for model {name!r}",
+            hint="name it as openai/NAME, anthropic/NAME, ollama_chat/NAME, or give its server with --base-url",
+        ) from error
+    return dspy.LM(name, engine="lm15", **({"api_key": api_key} if api_key else {}))
 
 
-def _transport(limits: Limits) -> Any:
-    """HTTP that keeps the words of servers whose errors have another form than OpenAI's, which DSPy would drop."""
+def _transport(timeout_s: float) -> Any:
+    """HTTP that takes bodies as servers send them."""
     from dspy._vendor.lm15.transports import StdlibTransport, TransportResponse
 
-    class Telling(StdlibTransport):  # type: ignore[misc]  # DSPy is not typed
+    class Lenient(StdlibTransport):  # type: ignore[misc]  # DSPy is not typed
         def stream(self, request: Any) -> Any:
-            response = super().stream(request)
-            if response.status < 400:
-                return response
-            with response:
-                body = _as_openai(response.read())
+            with super().stream(request) as response:
+                body = _as_openai(response.read(), failed=response.status >= 400)
             told = {name: getattr(response, name) for name in ("status", "reason", "headers", "http_version")}
-            return TransportResponse(**told, chunks=iter([body]), release=_release)
+            return TransportResponse(**told, chunks=iter([body]), release=lambda consumed: None)
 
-    timeout_s = limits.timeout_s
-    return Telling(connect_timeout=min(10.0, timeout_s), read_timeout=timeout_s, write_timeout=timeout_s,
-                   pool_timeout=timeout_s, max_connections=limits.concurrency)  # fmt: skip
-
-
-def _release(consumed: object) -> None:
-    """The connection has gone back already."""
+    return Lenient(connect_timeout=min(10.0, timeout_s), read_timeout=timeout_s, write_timeout=timeout_s,
+                   pool_timeout=timeout_s)  # fmt: skip
 
 
-def _as_openai(body: bytes) -> bytes:
-    """An error's body with its words where OpenAI has them."""
+def _as_openai(body: bytes, *, failed: bool) -> bytes:
+    """A body as OpenAI sends it: no lines that keep a connection alive, no pieces, an error's words in their place."""
     try:
-        said = json.loads(body)
+        if body.strip()[:1] in (b":", b"d", b"e"):  # comments, and the fields of server-sent events
+            lines = [line.strip() for line in body.decode(errors="replace").splitlines()]
+            pieces = [line[5:].strip() for line in lines if line.startswith("data:")]
+            body = _joined(pieces) if pieces else "\n".join(line for line in lines if line[:1] != ":").encode()
+        said = json.loads(body) if failed else {}
         words = said.get("message") or said.get("detail")
-    except (ValueError, AttributeError, RecursionError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return body
     if said.get("error") or not words:
         return body
     words = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
     return json.dumps({"error": {"message": words, "type": said.get("type")}}).encode()
+
+
+def _joined(pieces: Sequence[str]) -> bytes:
+    """The completion that was sent in pieces; one without its end was cut."""
+    whole: dict[str, Any] = {}
+    message: dict[str, Any] = {"role": "assistant"}
+    ended = "stop" if "[DONE]" in pieces else "length"
+    for piece in pieces:
+        told = json.loads(piece) if piece != "[DONE]" else {}
+        whole |= {name: value for name, value in told.items() if value is not None}
+        for choice in told.get("choices") or ():
+            ended = choice.get("finish_reason") or ended
+            for name, said in (choice.get("delta") or choice.get("message") or {}).items():
+                if name != "role" and isinstance(said, str):
+                    message[name] = message.get(name, "") + said
+    return json.dumps({**whole, "choices": [{"index": 0, "message": message, "finish_reason": ended}]}).encode()
 
 
 def chosen_lm(given: Any, *, named: str | None, cache: bool) -> Any:
@@ -121,7 +125,7 @@ class DspyModel:
     """Answers by a `dspy.BaseLM`: its keys, addresses, callbacks and settings hold; retries are ours.
 
     Args:
-        lm: The model; one of a legacy subclass is asked through its `forward`.
+        lm: The model.
         cache: Whether DSPy's response cache is used, which keeps prompts outside of the memory.
         timeout_s: How long to wait, if `lm` does not say.
     """
@@ -129,11 +133,12 @@ class DspyModel:
     def __init__(self, lm: Any, *, cache: bool, timeout_s: float) -> None:
         import dspy
 
-        self._own = isinstance(lm, dspy.LM)
-        if self._own:
-            timeout = {} if "timeout" in lm.kwargs or not isinstance(lm.engine, str) else {"timeout": timeout_s}
-            lm = lm.copy(num_retries=0, **timeout)
-        self._lm, self._cache = lm, cache
+        kind = type(lm)
+        self._typed = isinstance(lm, dspy.LM) and (kind.__call__, kind.forward) == (dspy.LM.__call__, dspy.LM.forward)
+        self._lm = _at_transport(lm, timeout_s) if self._typed else lm
+        self._cache = cache
+        self.form = 0 if self._typed or "response_format" in lm.supported_params else -1
+        """Which of the engine's forms of a request it takes, before it has refused any."""
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """As `Completion.complete`."""
@@ -141,11 +146,13 @@ class DspyModel:
         from dspy import lm15
         from dspy.utils.exceptions import LMError
 
-        config = _filled(request.config, _config_of(self._lm.kwargs))
         try:
             # The call around this one is counted by whoever tracks usage.
             with dspy.context(usage_tracker=None):
-                response = self._lm(replace(request, model=self._lm.model, config=config), cache=self._cache)
+                if not self._typed:
+                    return self._by_messages(request)
+                config = _filled(request.config, _config_of(self._lm.kwargs))
+                return self._lm(replace(request, model=self._lm.model, config=config), cache=self._cache)
         except LMError as error:
             if isinstance(error.__cause__, lm15.LM15Error):
                 raise error.__cause__ from None
@@ -153,7 +160,53 @@ class DspyModel:
                 raise lm15.ContextLengthError(str(error)) from error
             kind = lm15.ServerError if dspy.is_retryable_lm_error(error) else lm15.ProviderError
             raise kind(str(error)) from error
-        return response
+
+    def _by_messages(self, request: lm15.Request) -> lm15.Response:
+        """The reply of a subclass with a `forward` or a `__call__` of its own, called as DSPy's adapters call it."""
+        from dspy import lm15
+        from dspy.clients.call_result import attributes
+        from dspy.clients.lm15_boundary import request_kwargs
+
+        lm, told = self._lm.copy(), list[Any]()
+        own = lm.forward
+
+        def forward(*args: Any, **given: Any) -> Any:
+            raw = own(*args, **given)
+            told.append(json.loads(json.dumps(raw, default=lambda each: getattr(each, "__dict__", str(each)))))
+            return attributes(told[-1])
+
+        lm.forward = forward
+        asked = request_kwargs(request, "chat")
+        said = lm(messages=asked.pop("messages"), **asked)
+        raw = told[-1] if told else None
+        if isinstance(raw, dict) and any("message" in choice for choice in raw.get("choices") or ()):
+            return lm15.response_from_openai_chat(raw, model=request.model)
+        first = next(iter(said or (raw if isinstance(raw, list) else ())), "")
+        text = (first.get("text") or first.get("reasoning_content")) if isinstance(first, dict) else first
+        return reply_of(text or "", model=request.model)
+
+
+def _at_transport(lm: Any, timeout_s: float) -> Any:
+    """A copy of a `dspy.LM` that does not retry; DSPy's own client takes bodies as servers send them."""
+    from dspy import lm15
+    from dspy.clients.backend_selection import select_backend
+    from dspy.clients.engines.lm15_engine import LM15Engine
+
+    if not isinstance(lm.engine, str):
+        return lm.copy(num_retries=0)
+    lm = lm.copy(num_retries=0, timeout=lm.kwargs.get("timeout") or timeout_s)
+    chosen = select_backend(lm)
+    timeout_s = chosen.clients.get("timeout")
+    if not chosen.native or not isinstance(timeout_s, (int, float)):
+        return lm
+    given, provider = chosen.clients, chosen.resolution.provider
+    places = {"api_keys": given.get("api_key"), "base_urls": given.get("api_base") or given.get("base_url")}
+    config = lm15.RouterConfig(
+        **{name: {provider: value} for name, value in places.items() if value},
+        providers=tuple(own.definition for own in lm15.registered_providers()),
+        transport=_transport(timeout_s),
+    )
+    return lm.copy(engine=LM15Engine(config, model_type=lm.model_type), **dict.fromkeys(given))
 
 
 def _config_of(settings: Mapping[str, Any]) -> lm15.Config:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
 from dspy import lm15
+from dspy.clients.call_result import attributes
 from dspy.utils.callback import BaseCallback
+from dspy.utils.dummies import DummyLM
 
 from stitch import Step, open_memory, open_tenants
-from stitch.errors import BudgetSpentError, ModelUnavailableError, SettingsError
+from stitch.errors import BudgetSpentError, ModelUnavailableError, ReplyError, SettingsError
 from stitch.lifecycle.selection import Selector
 from stitch.lm import LanguageModel, Ledger, Limits, Price, Purpose
 from stitch.parts import model_for
@@ -126,20 +128,82 @@ def test_what_fails_is_an_error_of_the_model_whatever_raises_it() -> None:
         LanguageModel.of_dspy(dspy.LM("groq/none", api_key=None)).run(PREDICT, purpose=PURPOSE, question="q")
 
 
-def test_an_lm_of_a_legacy_subclass_is_asked_through_its_forward() -> None:
-    class Legacy(dspy.BaseLM):  # type: ignore[misc]
-        def forward(self, prompt: Any = None, messages: Any = None, **kwargs: Any) -> Any:
-            said = {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": '{"answer": "old"}'},
-            }
-            return dspy.clients.call_result.attributes({"model": "legacy", "choices": [said], "usage": {}})
+SAID = '{"answer": "old"}'
+CHOICE = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": SAID}}
+BODY = {"model": "m", "usage": {"prompt_tokens": 9, "completion_tokens": 5}, "choices": [CHOICE]}
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        model = LanguageModel.of_dspy(Legacy("legacy"))
-        assert model.run(PREDICT, purpose=PURPOSE, question="q").answer == "old"
+
+def spaces(value: Any) -> Any:
+    """As attributes, the way other clients give a reply."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{name: spaces(own) for name, own in value.items()})
+    return [spaces(own) for own in value] if isinstance(value, list) else value
+
+
+def without_usage(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != "usage"}
+
+
+class Legacy(dspy.BaseLM):  # type: ignore[misc]
+    """A model of the time when a model had a `forward`."""
+
+    def __init__(self, gives: Any) -> None:
+        super().__init__("legacy", callbacks=[])
+        self.gives, self.asked = gives, list[dict[str, Any]]()
+
+    def forward(self, prompt: Any = None, messages: Any = None, **kwargs: Any) -> Any:
+        self.asked.append({"messages": messages, **kwargs})
+        return self.gives
+
+
+class Called(Legacy):
+    """One that is called instead."""
+
+    def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        return self.forward(prompt, messages, **kwargs)
+
+
+class Modern(dspy.LM):  # type: ignore[misc]
+    """A `dspy.LM` whose `forward` is its own."""
+
+    def forward(self, prompt: Any = None, messages: Any = None, **kwargs: Any) -> Any:
+        return spaces(BODY)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("lm", "tokens"),
+    [
+        (Legacy(BODY), 14),
+        (Legacy(spaces(BODY)), 14),
+        (Legacy(attributes(BODY)), 14),
+        (Legacy(spaces(without_usage(BODY))), None),
+        (Legacy([SAID]), None),
+        (Called([SAID]), None),
+        (Called([{"text": SAID, "logprobs": None}]), None),
+        (Called([{"text": None, "reasoning_content": SAID}]), None),
+        (Modern("openai/m"), 14),
+        (DummyLM([{"answer": "old"}], adapter=dspy.JSONAdapter()), 0),
+    ],
+)
+def test_what_a_legacy_model_gives_is_taken_as_dspy_takes_it(lm: Any, tokens: int | None) -> None:
+    model = LanguageModel.of_dspy(lm)
+    assert model.run(PREDICT, purpose=PURPOSE, question="q").answer == "old"
+    spent = model.ledger.total()
+    assert spent.calls == 1
+    assert spent.tokens > 0 if tokens is None else spent.tokens == tokens
+    for asked in getattr(lm, "asked", []):  # it takes no `response_format`: the schema stands in the prompt
+        assert "response_format" not in asked
+        assert "JSON schema" in asked["messages"][0]["content"]
+    assert lm.history == []
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_legacy_reply_that_was_cut_or_is_empty_is_of_no_use() -> None:
+    cut = {**BODY, "choices": [{"finish_reason": "length", "message": {"content": SAID}}]}
+    for gives, reason in ((spaces(cut), "was cut"), ({**BODY, "choices": []}, "is empty"), ([], "is empty")):
+        with pytest.raises(ReplyError, match=reason):
+            LanguageModel.of_dspy(Legacy(gives)).run(PREDICT, purpose=PURPOSE, question="q")
 
 
 @pytest.mark.usefixtures("_cache_in_memory")

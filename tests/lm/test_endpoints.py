@@ -117,6 +117,59 @@ def test_a_refused_form_is_fallen_back_from_once_and_the_schema_goes_where_it_is
     assert model.ledger.total().calls == 2
 
 
+ALIVE = "\n\n\n: OPENROUTER PROCESSING\n\n : OPENROUTER PROCESSING\n\n"
+PIECES = [
+    {"choices": [{"index": 0, "delta": {"role": "assistant", "content": SAID[:9]}}]},
+    {"choices": [{"index": 0, "delta": {"content": SAID[9:]}, "finish_reason": None}]},
+    {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}},
+]
+SSE = "".join(f"data: {json.dumps(piece)}\n\n" for piece in PIECES)
+WHOLE = json.dumps(chat({"content": SAID}).body)
+
+
+@pytest.mark.parametrize(
+    ("body", "tokens"),
+    [
+        (ALIVE + WHOLE, 14),
+        ("\n\n   \n" + WHOLE, 14),
+        ("\ufeff" + WHOLE, 14),
+        (f"{SSE}data: [DONE]\n\n", 10),
+        (f"{ALIVE}event: chunk\n{SSE}data: [DONE]\n", 10),
+        (f"data: {WHOLE}\n\n", 14),
+    ],
+)
+@pytest.mark.parametrize("of_dspy", [False, True])
+def test_lines_that_keep_a_connection_alive_and_pieces_cost_nothing(body: str, tokens: int, *, of_dspy: bool) -> None:
+    with LoopbackServer(lambda request: Reply(body.encode())) as server:
+        url = f"{server.url}/v1"
+        lm = dspy.LM("openrouter/m", api_base=url, api_key="k")
+        model = LanguageModel.of_dspy(lm) if of_dspy else LanguageModel("m", base_url=url)
+        assert model.run(dspy.Predict(LabelWindow), purpose=Purpose("test"), steps="s").readings[0].scope == "trip"
+        model.close()
+    assert model.ledger.total().tokens == tokens
+
+
+def test_pieces_without_an_end_are_a_reply_that_was_cut() -> None:
+    with pytest.raises(ReplyError, match="was cut"):
+        asked_of(Reply(SSE.encode()))
+    with pytest.raises(ModelUnavailableError, match="is not JSON"):
+        asked_of(Reply(b"data: {"))
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 500])
+def test_an_error_says_the_name_of_the_model_and_the_words_of_the_server_and_no_name_of_ours(status: int) -> None:
+    fault = refused("No such deployment", status=status)
+    with LoopbackProvider(lambda system, user: SAID, faults=[fault] * 2) as provider:
+        lm = dspy.LM("openai/small", api_base=provider.base_url, api_key="k")
+        limits = Limits(retries=0)
+        named = LanguageModel("acme/small", base_url=provider.base_url, limits=limits)
+        for model in (named, LanguageModel.of_dspy(lm, limits=limits)):
+            with pytest.raises(ModelUnavailableError) as caught:
+                model.run(dspy.Predict(LabelWindow), purpose=Purpose("test"), steps="s")
+            does = "refuses" if status == 401 else "does not answer"
+            assert caught.value.message == f"model {model.name!r} {does}: No such deployment (HTTP {status})"
+
+
 def test_another_refusal_is_no_matter_of_form() -> None:
     with pytest.raises(ModelUnavailableError, match="temperature"):
         asked_of(refused("Unsupported value: 'temperature' does not support 0.0", param="temperature"))

@@ -1,33 +1,33 @@
-"""Only so many calls at once; questions first, then who is furthest behind."""
+"""Only so many calls at once; questions first, then who is furthest behind; what is given up ends at once."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.lm.limits import Places
+from stitch.errors import CallInterruptedError
+from stitch.lm.limits import Calls
 
 
 def order_of(positions: Iterable[int | None]) -> list[int | None]:
     """In which order those that wait for the only place get it."""
-    places, order = Places(1), list[int | None]()
-
-    def wait(position: int | None) -> None:
-        with places.taken(position):
-            order.append(position)
-
-    threads = [threading.Thread(target=wait, args=(position,)) for position in positions]
-    with places.taken(0):
-        for n, thread in enumerate(threads, start=1):
-            thread.start()
-            while len(places._waiting) < n:  # so that they queue up in this order
+    calls, order, ended = Calls("m", most=1), list[int | None](), threading.Event()
+    with ThreadPoolExecutor(9) as pool:
+        first = pool.submit(calls.run, ended.wait)
+        while not calls._under_way:
+            pass
+        waiting = []
+        for n, position in enumerate(positions, start=1):
+            waiting.append(pool.submit(calls.run, lambda own=position: order.append(own), position=position))
+            while len(calls._waiting) < n:  # so that they queue up in this order
                 pass
-    for thread in threads:
-        thread.join()
+        ended.set()
+        assert all(each.exception() is None for each in (first, *waiting))
     return order
 
 
@@ -36,67 +36,48 @@ def test_questions_go_first_then_who_is_furthest_behind(positions: list[int | No
     assert order_of(positions) == sorted(positions, key=lambda position: -1 if position is None else position)
 
 
-def test_never_more_are_under_way_than_there_are_places() -> None:
-    places, inside, most, lock = Places(3), 0, 0, threading.Lock()
+def test_never_more_are_under_way_than_there_are_places_and_one_that_fails_gives_its_place_back() -> None:
+    calls, inside, most, lock = Calls("m", most=3), 0, 0, threading.Lock()
 
-    def work(position: int) -> None:
+    def work() -> None:
         nonlocal inside, most
-        for _ in range(50):
-            with places.taken(position):
-                with lock:
-                    inside += 1
-                    most = max(most, inside)
-                with lock:
-                    inside -= 1
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        with lock:
+            inside -= 1
+        raise ValueError
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        made = [pool.submit(calls.run, work, position=n) for n in range(100)]
+    assert all(isinstance(each.exception(), ValueError) for each in made)
     assert 1 <= most <= 3
-    assert places._free == 3
+    assert calls._free == 3
 
 
-def test_a_call_that_fails_gives_its_place_back() -> None:
-    places = Places(1)
-    for _ in range(3):
-        try:
-            with places.taken(None):
-                raise ValueError
-        except ValueError:
-            continue
-    assert places._free == 1
-
-
-class Interrupted(threading.Event):
-    """Ctrl-C comes while its turn is waited for."""
-
-    def wait(self, timeout: float | None = None) -> bool:
-        raise KeyboardInterrupt
+def test_what_is_given_up_ends_at_once_wherever_it_waits() -> None:
+    calls, ended = Calls("m", most=1), threading.Event()
+    with ThreadPoolExecutor(3) as pool:
+        made = [pool.submit(calls.run, ended.wait) for _ in range(3)]
+        while not (calls._under_way and len(calls._waiting) == 2):
+            pass
+        calls.interrupt()
+        assert all(isinstance(each.exception(), CallInterruptedError) for each in made)
+    with pytest.raises(CallInterruptedError):
+        calls.run(lambda: 1)
+    with pytest.raises(CallInterruptedError):
+        calls.pause(60)
+    ended.set()
+    assert calls._free == 1
 
 
 def test_who_is_interrupted_while_waiting_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = Places(1)
-    with places.taken(0):
-        monkeypatch.setattr(threading, "Event", Interrupted)
-        with pytest.raises(KeyboardInterrupt), places.taken(1):
-            raise AssertionError
-        assert not places._waiting
-    assert places._free == 1
+    calls = Calls("m", most=0)
 
+    def press(*_: object) -> bool:
+        raise KeyboardInterrupt
 
-def test_who_is_interrupted_when_its_turn_has_come_gives_the_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = Places(1)
-
-    class TooLate(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            places._give_back()  # who was before has just ended
-            raise KeyboardInterrupt
-
-    before = places.taken(0)
-    before.__enter__()
-    monkeypatch.setattr(threading, "Event", TooLate)
-    with pytest.raises(KeyboardInterrupt), places.taken(1):
-        raise AssertionError
-    assert places._free == 1
+    monkeypatch.setattr(calls._changed, "wait_for", press)
+    with pytest.raises(KeyboardInterrupt):
+        calls.run(lambda: 1)
+    assert (calls._waiting, calls._free) == ([], 0)
