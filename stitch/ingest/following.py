@@ -36,15 +36,7 @@ class FollowingVectors:
 
     Texts are embedded while nothing is held. Then the trajectory is taken, and what was changed, retired or erased
     meanwhile is left as it is.
-
-    Args:
-        journal: Says what waits.
-        states: Gives each trajectory to one thread at a time.
-        pipeline: Notes what is stored, and what failed.
-        writer: Embeds snippets, and puts records.
-        stand_back: Is called before each piece.
-        unlabeled: Whether vectors are made of steps that wait for labels; where these come at once, it is too early.
-        flushed: Is called after each piece that was put.
+    With `unlabeled` they are made of steps that wait for labels, too; where these come at once, it is too early.
     """
 
     def __init__(

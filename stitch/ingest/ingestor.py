@@ -186,12 +186,8 @@ class Ingestor:
     def add(self, step: Step, *, tenant: str, trajectory: str, wait: bool = True, again: bool = False) -> Receipt:
         """Take in the next step of a trajectory.
 
-        Args:
-            step: The step.
-            tenant: Whose it is.
-            trajectory: Where it goes on.
-            wait: Whether labels are waited for. If not, the step is accepted and can be found; labels follow.
-            again: Whether a step that was erased is accepted again.
+        If it does not wait for labels, the step is accepted and can be found, and labels follow. With `again` one that
+        was erased is accepted again.
 
         Returns:
             The receipt: stored; labeled, if the store cannot be reached and the step waits for it; or failed with a
@@ -272,11 +268,7 @@ class Ingestor:
         """Change a trajectory in the journal while nobody adds to it; then label and put what the change left undone.
 
         All that was remembered of the trajectory is forgotten and taken from the journal again.
-
-        Args:
-            tenant: Whose trajectory it is.
-            trajectory: Its name.
-            change: Changes the journal. A step that has to be put again is left as `LABELED`.
+        A step that has to be put again is left as `LABELED` by the change.
         """
         with self._states.reworked(tenant, trajectory) as state, self._writer.behind(tenant, trajectory):
             change()
@@ -296,12 +288,7 @@ class Ingestor:
     ) -> None:
         """Correct a step while nobody adds to its trajectory, and put it again; the labeling takes it in.
 
-        Args:
-            tenant: Whose trajectory it is.
-            trajectory: Its name.
-            corrected: Gives the step as it is, and as it and its labels are right.
-            at: Now, in Unix seconds.
-            by: Who corrects it.
+        `corrected` gives the step as it is, and as it and its labels are right.
 
         Raises:
             StoreError: It is corrected in the journal, and the store does not hold it so.
@@ -325,10 +312,7 @@ class Ingestor:
     def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
         """Learn a trajectory again whose steps were changed in the journal, so that who adds next need not wait.
 
-        Args:
-            tenant: Whose.
-            trajectory: Its name.
-            left: So many steps may be left to who adds or asks next.
+        The last steps, `left` of them, may be left to who adds or asks next.
         """
         self._states.learn(tenant, trajectory, left=left)
 
@@ -456,13 +440,7 @@ class Ingestor:
         ]
 
     def _label_new(self, state: TrajectoryState, accepted: list[Entry], *, follow: bool) -> dict[int, Entry]:
-        """Label and put the steps that were just accepted; return these by number: where labels follow, none.
-
-        Args:
-            state: Of their trajectory.
-            accepted: These steps.
-            follow: Whether others do this meanwhile.
-        """
+        """Label and put the steps that were just accepted; return these by number: where labels follow, none."""
         if not accepted:
             return {}
         ids = tuple(entry.id for entry in accepted)

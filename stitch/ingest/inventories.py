@@ -298,11 +298,7 @@ class _Tenant:
 
 
 class TenantInventories:
-    """The unions of the tenants asked for last; only trajectories that changed since are asked again.
-
-    Args:
-        limit: How many tenants are kept.
-    """
+    """The unions of the tenants asked for last; only trajectories that changed since are asked again."""
 
     def __init__(self, *, limit: int = 64) -> None:
         self._limit = limit
@@ -330,10 +326,7 @@ class TenantInventories:
     ) -> LabelInventory:
         """The label space of a tenant.
 
-        Args:
-            tenant: Whose.
-            trajectories: Gives the names of its trajectories; asked if nothing is kept of the tenant.
-            part: Gives the inventory of one trajectory.
+        Names of trajectories are asked for only if nothing is kept of the tenant.
         """
         with self._lock:
             kept = self._tenants.get(tenant)

@@ -30,10 +30,7 @@ class LabelThreads:
 
     Only the names of trajectories are kept; the steps that wait are in the journal. The threads begin with the first
     announcement and end with `close`.
-
-    Args:
-        work: Brings a trajectory on; returns after how many seconds to look again, None if nothing waits.
-        count: How many threads.
+    The work returns after how many seconds to look again, None if nothing waits.
     """
 
     def __init__(self, work: Callable[[str, str], float | None], *, count: int) -> None:
@@ -64,10 +61,7 @@ class LabelThreads:
     def finish(self, keys: Sequence[Key], work: Callable[[str, str], object], *, interrupt: Callable[[], None]) -> None:
         """Do a piece of work for each of some trajectories, as many side by side, and wait for all.
 
-        Args:
-            keys: The trajectories.
-            work: What is to be done.
-            interrupt: Is called if Ctrl-C comes: the work ends when the calls that it waits for do.
+        `interrupt` is called if Ctrl-C comes: the work ends when the calls that it waits for do.
         """
         with ThreadPoolExecutor(self.count) as pool:
             try:

@@ -20,13 +20,7 @@ _AT_ONCE = 4
 
 
 class JournaledReplies:
-    """The replies of a model about a trajectory, in the journal for as long as their labels are not.
-
-    Args:
-        journal: Where they are kept.
-        tenant: Whose trajectory it is.
-        trajectory: Its name.
-    """
+    """The replies of a model about a trajectory, in the journal for as long as their labels are not."""
 
     def __init__(self, journal: Journal, *, tenant: str, trajectory: str) -> None:
         self._journal = journal
@@ -63,13 +57,7 @@ class Labeling:
     early, because it waited long enough or because labels are wanted now, the cut is in the journal before the model is
     asked, and so is each reply before anything is made of it. So labels after an interruption are those that would have
     been made without it, and nothing is paid for twice.
-
-    Args:
-        journal: Where steps wait and labels are kept.
-        labeler: Makes the labels.
-        states: Holds the sessions.
-        stand_back: Is called before each few steps, so that others can go first.
-        timer: Gives seconds, from any start; for how long steps have waited.
+    `stand_back` is called before each few steps, so that others can go first.
     """
 
     def __init__(

@@ -49,11 +49,7 @@ class LineageSession:
     referred to, that says it; a word that none of them says was found by whoever labels, and is trusted as an agent's.
     A context with words that only tools and documents say is left out, unless the step is no more trusted than these.
     Labels that already know their trust are left as they are.
-
-    Args:
-        session: Makes the labels.
-        before: What stands before the first step to be labeled, as the journal has it.
-        earlier: Finds a step of the trajectory by its id, however long ago; one it does not know is not trusted.
+    A step that `earlier` does not find is not trusted.
     """
 
     def __init__(

@@ -29,13 +29,6 @@ class WaitingSteps:
     """The steps that wait for the store: they are in the journal, and nothing of them is kept here.
 
     Once the store is lost, a thread tries to put them, with growing pauses, until all are stored.
-
-    Args:
-        journal: Says what waits.
-        states: Gives each trajectory to one thread at a time.
-        pipeline: Puts labeled steps and notes that they are stored.
-        writer: Puts what a change left undone.
-        reach: Says whether the store can be reached.
     """
 
     def __init__(

@@ -44,17 +44,7 @@ class VectorTime(str, Enum):
 class StepPipeline:
     """Brings steps of a trajectory that the caller holds as far as they can come.
 
-    Args:
-        journal: Is told how far they have come.
-        store: Where their snippets are.
-        labeling: Makes their labels.
-        revising: Corrects those of earlier steps.
-        writer: Puts their snippets.
-        searches: Who searches goes first.
-        stand_back: Is called before each piece of work, so that others can go first.
-        notice: Is told what happens.
-        vectors: When steps get their vectors.
-        follow: Is told that steps were put whose vectors follow.
+    `stand_back` is called before each piece of work, so that others can go first.
     """
 
     def __init__(
@@ -86,11 +76,7 @@ class StepPipeline:
     ) -> Iterator[Entry]:
         """Label those entries that are not labeled, put all, and yield them as they are then.
 
-        Args:
-            state: Of their trajectory.
-            entries: In order.
-            blocked: Why labels cannot be made now. Once they cannot, no later step is labeled: order is kept.
-            awaited: Whether somebody waits for them.
+        Once labels cannot be made, as `blocked` may say from the beginning, no later step is labeled: order is kept.
         """
         for batch in self._labeling.batches(state, entries):
             ready = [entry for entry in batch if entry.labels is not None]

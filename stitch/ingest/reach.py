@@ -14,12 +14,6 @@ class StoreReach:
     """Whether the store can be reached, as whoever puts into it finds. Being away is a state, told once.
 
     While it is away, nobody but who looks whether it is back waits for it: `check` refuses at once.
-
-    Args:
-        notice: Is told when the store goes and when it is back.
-        lost: Is called each time it goes.
-        waiting: Counts the steps that wait for it.
-        timer: Gives seconds that no change of the clock moves.
     """
 
     def __init__(

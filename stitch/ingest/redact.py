@@ -243,10 +243,7 @@ def redact_fields(several: Iterable[Mapping[str, str]]) -> Iterator[tuple[Mappin
 class Redactor:
     """Takes secrets out of all that a memory writes, if its settings want it.
 
-    Args:
-        journal: Knows what was taken out of which step.
-        redacts: Whether anything is taken out.
-        also: A user's own rule, applied behind the others to steps and labels.
+    A user's own rule (`also`) is applied behind the others.
     """
 
     def __init__(self, journal: Journal, *, redacts: bool, also: Redact | None = None) -> None:

@@ -23,15 +23,7 @@ def corrector(labeler: str) -> str:
 
 
 class Revising:
-    """Corrects the steps that a labeling has misread, as it says itself; a person's word stays.
-
-    Args:
-        journal: Keeps the corrections, and what the steps were before.
-        states: Holds the sessions.
-        labeler: The name of who labels.
-        notice: Is told of corrections.
-        clock: Gives Unix seconds.
-    """
+    """Corrects the steps that a labeling has misread, as it says itself; a person's word stays."""
 
     def __init__(
         self,

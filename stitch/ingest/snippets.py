@@ -19,15 +19,7 @@ INDEXED = 2
 
 
 class SnippetProjection:
-    """The snippets in a store, which follow the journal; a `Projection`.
-
-    Args:
-        journal: Is followed.
-        store: Where the snippets are.
-        embedder: Makes their vectors.
-        lexical: Makes their lexical weights.
-        name: Under which its position is kept.
-    """
+    """The snippets in a store, which follow the journal; a `Projection`."""
 
     def __init__(
         self,

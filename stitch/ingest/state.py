@@ -89,13 +89,8 @@ def _counted(state: TrajectoryState) -> int:
 class TrajectoryStates:
     """The trajectories that were used last, ready to go on; all others can be resumed from the journal.
 
-    Args:
-        journal: Holds checkpoints, steps and labels.
-        labeler: Begins and resumes sessions.
-        notice: Is told of merges.
-        limit: How many are kept, as long as they have no more than `KEPT_STEPS` steps. One that has to make room is
-            saved; those in use stay.
-        checkpoint_steps: After how many steps a labeling is saved.
+    At most `limit` are kept, as long as they have no more than `KEPT_STEPS` steps. One that has to make room is saved;
+    those in use stay.
     """
 
     def __init__(
@@ -184,12 +179,6 @@ class TrajectoryStates:
 
         Yields what the labeling remembers once the step is corrected, which takes no longer however many steps there
         are; None if it has to be learnt again from the journal.
-
-        Args:
-            state: Of the trajectory.
-            entry: The step as it is.
-            step: As it is right.
-            labels: The right labels; None for a step that waits for them.
         """
         checkpoint = None
         session = self.session(state)
@@ -217,10 +206,7 @@ class TrajectoryStates:
     def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
         """Learn a trajectory from the journal that labeling does not remember, so that who adds or asks next need not.
 
-        Args:
-            tenant: Whose.
-            trajectory: Its name.
-            left: So many steps may be left to them.
+        The last steps, `left` of them, may be left to them.
         """
         with self.held(tenant, trajectory) as state:
             self._learn(state, left=left)

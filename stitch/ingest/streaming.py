@@ -75,10 +75,7 @@ def batches(items: Iterable[T], *, bound: int = BUFFER_STEPS) -> Generator[list[
     """Yield lists of what has come since the last one, in order; what comes is waited for in a thread of its own.
 
     An item that comes alone is yielded alone and at once; what comes faster than it is taken comes in larger lists.
-
-    Args:
-        items: The iterator; an error that it raises is raised here, after all that came before.
-        bound: How many items wait at most.
+    At most `bound` items wait. An error of the iterator is raised here, after all that came before.
     """
     buffer = _Buffer[T](bound)
     threading.Thread(target=buffer.fill, args=(items,), name="stitch-stream", daemon=True).start()

@@ -47,11 +47,7 @@ def commit_time(value: str) -> str:
 
 
 class Incoming:
-    """Takes secrets out of what comes in, and counts them by kind.
-
-    Args:
-        redacts: Whether it does; if not, all comes back as it is.
-    """
+    """Takes secrets out of what comes in, and counts them by kind."""
 
     def __init__(self, *, redacts: bool) -> None:
         self._redacts = redacts

@@ -26,16 +26,7 @@ class SnippetWriter(SnippetProjection):
     """The snippets of the store that serves: whoever changes the journal brings them up to it at once.
 
     That is done within `behind`; so every change up to the oldest that somebody is still at is in the store.
-
-    Args:
-        journal: Is followed.
-        store: Where snippets go.
-        embedder: Makes their vectors.
-        lexical: Makes their lexical weights.
-        searches: Who searches goes first.
-        reach: Is told when the store cannot be reached, and refuses what is put while it is away.
-        flush_steps: After how many puts the store is flushed.
-        vectors_follow: Whether steps that are not stored yet may be put without vectors.
+    With `vectors_follow` steps that are not stored yet may be put without vectors.
     """
 
     def __init__(
@@ -119,11 +110,7 @@ class SnippetWriter(SnippetProjection):
     ) -> None:
         """Put snippets, in small pieces while somebody searches.
 
-        Args:
-            snippets: What to put.
-            stand_back: Is called before each piece.
-            embedded: Whether they are put with their vectors; if not, these follow.
-            although_away: Whether to try also while the store is away, to see whether it is back.
+        With `although_away` it is tried also while the store is away, to see whether it is back.
 
         Raises:
             EmbedderError: They cannot be embedded.

@@ -121,10 +121,8 @@ class Journal(Protocol):
     def record_labels(self, labels: Sequence[tuple[int, bytes]], *, checkpoint: Checkpoint | None = None) -> None:
         """Keep the labels of steps that have none; they are labeled now.
 
-        Args:
-            labels: As `encode_labels` gave them.
-            checkpoint: Of the one trajectory that they are of, after them. It is kept with them, and the replies that
-                were kept for them go.
+        The checkpoint of the one trajectory that they are of is kept with them, and the replies that were kept for them
+        go.
         """
 
     def record_cut(self, tenant: str, trajectory: str, position: int) -> None:
@@ -136,11 +134,7 @@ class Journal(Protocol):
     def keep_reply(self, tenant: str, trajectory: str, *, request: bytes, reply: bytes) -> None:
         """Keep what a model replied about steps, until their labels are kept.
 
-        Args:
-            tenant: Whose trajectory it is.
-            trajectory: Its name.
-            request: The digest of what was asked; one reply is kept of each.
-            reply: What was replied.
+        Of each request, named by its digest, one reply is kept.
         """
 
     def replies(self, tenant: str, trajectory: str) -> dict[bytes, bytes]:
@@ -208,16 +202,7 @@ class Journal(Protocol):
         scopes: Collection[str] | None = None,
         event_types: Collection[str] | None = None,
     ) -> list[Selected]:
-        """The steps of a tenant to which all applies that is given, in the order of acceptance.
-
-        Args:
-            tenant: Whose.
-            trajectory: Where.
-            step: Of this id.
-            accepted_before: Unix seconds.
-            scopes: With one of these scopes among their labels.
-            event_types: With one of these event types.
-        """
+        """The steps of a tenant to which all applies that is given, in the order of acceptance."""
 
     def accepted_at(self, tenant: str) -> dict[int, float]:
         """When the steps of a tenant were accepted, in Unix seconds, by their numbers."""
@@ -282,14 +267,8 @@ class Journal(Protocol):
         """Keep another content and other labels of a step; what it was becomes its last revision.
 
         The digest stays: the source will go on giving the step as it was.
-
-        Args:
-            seq: The step.
-            step: As it is right.
-            labels: As they are right; None for one that waits for them.
-            at: When, in Unix seconds.
-            by: Who corrects it.
-            checkpoint: What labeling the trajectory remembers then; what it remembered is forgotten if None.
+        Labels are None for a step that waits for them. Without a checkpoint, what labeling the trajectory remembered is
+        forgotten.
         """
 
     def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
@@ -323,13 +302,8 @@ class Journal(Protocol):
         Their bytes are overwritten, except in a log that `record_purged` empties; until then `owes_purge`. What stays
         is a digest of trajectory and id, by a key of the tenant, so that a step that was erased is known when it is
         given again. No step is named so automatically.
-
-        Args:
-            seqs: The steps.
-            tenant: Whose.
-            trajectory: Where.
-            labels: Of other steps of the trajectory, those that take the place of what they have: clean of the erased.
-            revisions: The same for labels of revisions, by their numbers (`Encoded.number`).
+        Labels of other steps of the trajectory, and of revisions by their numbers (`Encoded.number`), take the place of
+        what they have: clean of the erased.
         """
 
     def forget_tenant(self, tenant: str) -> None:

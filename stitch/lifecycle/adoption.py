@@ -31,12 +31,7 @@ def adopted(connection: Connection, *, journal: str) -> Adoption | None:
 def make_room(connection: Connection, journal: Journal, *, own: str, dimension: int, adopt: bool) -> bool:
     """Drop a collection in which the store of a journal cannot be built; return whether one was dropped.
 
-    Args:
-        connection: The way to it.
-        journal: From which the store is built.
-        own: The id of this journal.
-        dimension: The length of the vectors.
-        adopt: Whether it is dropped though others may have put something there.
+    With `adopt` it is dropped though others may have put something there.
 
     Raises:
         StoreMismatchError: It is, or may be, of use to others; nothing was dropped.

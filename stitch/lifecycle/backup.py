@@ -50,13 +50,9 @@ def back_up(
 ) -> BackedUp:
     """Make a backup; when this returns, it is whole and on the disk.
 
-    Args:
-        journal: An open journal, which others may go on using, or the file of one that another process has open.
-            Never the file of one that this process has open: SQLite would lose its lock on it.
-        to: A folder that is empty or not there.
-        beside: Where the files of lines are.
-        at: Now, in Unix seconds.
-        tenant: Copy what is this tenant's and nothing else; everybody's if None.
+    The journal is open, and others may go on using it, or it is the file of one that another process has open; never of
+    one that this process has open: SQLite would lose its lock on it. The folder is empty or not there. If no tenant is
+    named, everybody's is copied.
 
     Raises:
         InputError: There is something at `to`, or the journal is none that can be copied.

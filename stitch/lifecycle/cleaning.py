@@ -37,11 +37,7 @@ class ErasedWords:
     Words are cut at everything that is no letter and no digit, and within names such as `johnZorblatt`, as labelers
     cut them; names such as `john_zorblatt` and `O'Hara` are words themselves, too. A word in another form (`zorblatts`)
     counts as the word, unless a step that remains says some form of it.
-
-    Args:
-        gone: The text of the erased steps.
-        left: The texts of those that remain.
-        quotes: Fragments of the text, in small letters, that count as quoted whatever their words are.
+    Quotes are fragments, in small letters, that count as quoted whatever their words are.
     """
 
     def __init__(self, gone: str, left: Iterable[str], *, quotes: Iterable[bytes] = ()) -> None:
@@ -100,11 +96,7 @@ class ErasedWords:
 
 
 def given_by_hand(past: Sequence[StepLabels | None]) -> set[str]:
-    """What a person called a step by correcting it.
-
-    Args:
-        past: Its labels, from the first that were made to those that it has now.
-    """
+    """What a person called a step by correcting it."""
     values = [set() if made is None else {label.value for label in made.intent.labels()} for made in past]
     return set[str]().union(*values) - values[0]
 
@@ -112,12 +104,7 @@ def given_by_hand(past: Sequence[StepLabels | None]) -> set[str]:
 class Cleaner:
     """Takes out of the labels of remaining steps all that they have from erased ones.
 
-    Args:
-        left: The steps of the trajectory that remain, as JSON values.
-        gone: Those that are erased, also as they were before corrections.
-        by_hand: What labels that a person gave to erased steps say: others may have taken them over.
-        kept: What labels that a person gave to steps that remain say.
-        quotes: Fragments of erased texts that no step which remains says.
+    Labels that a person gave count apart: others may have taken over those of erased steps (`by_hand`).
     """
 
     def __init__(

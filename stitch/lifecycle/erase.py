@@ -58,13 +58,7 @@ def erase(
     of scopes that no step is left to say. So does the name of a trajectory of which nothing is left, also from the
     ledger, which keeps what its calls of a model cost. A step is erased when this returns; an interrupted call is to be
     repeated, and what could only be left in freed parts of files is removed when the memory is opened.
-
-    Args:
-        ingestor: Of the memory.
-        selected: What to erase.
-        tenant: Whose they are.
-        folder: Where the journal is, with rejects and traces.
-        tenant_too: Whether they are all that the tenant has; then it is forgotten itself, with what it erased before.
+    With `tenant_too` these are all that the tenant has; then it is forgotten itself, with what it erased before.
     """
     selected = list(dict.fromkeys(selected))
     entries = list(ingestor.journal.entries_of([each.seq for each in selected]))
@@ -167,15 +161,7 @@ def _take_away(ingestor: Ingestor, group: Sequence[Selected], *, tenant: str, tr
 def take_out(
     journal: Journal, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str
 ) -> None:
-    """Erase steps of a trajectory from the journal, with what the labels of its other steps have from `gone` ones.
-
-    Args:
-        journal: Where they are.
-        group: The steps.
-        gone: What they say, and said before they were corrected.
-        tenant: Whose.
-        trajectory: Where.
-    """
+    """Erase steps of a trajectory from the journal, with what the labels of its other steps have from `gone` ones."""
     erased = {each.seq for each in group}
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
     left = [each for each in journal.encoded(tenant, trajectory) if each.number not in erased]

@@ -68,10 +68,7 @@ def check_not_served(location: str) -> None:
 def folder_of(location: str, *, journal: str | None, collection: str) -> Path:
     """The folder of a memory's journal, which need not be there.
 
-    Args:
-        location: A folder, or the URL of a Qdrant server; of several the first names the memory.
-        journal: The folder, for a memory on a server; one under the user's data folder if None.
-        collection: On the server.
+    Of several URLs the first names the memory. Without a folder for it, its journal is under the user's data folder.
     """
     if not is_url(location):
         return Path(location)

@@ -57,11 +57,7 @@ class TakenIn(NamedTuple):
 class Handover:
     """Hands out windows of a tenant's trajectories, and takes in replies.
 
-    Args:
-        ingestor: Of the memory.
-        labeler: Makes requests of steps, and labels of replies.
-        tenant: Whose trajectories.
-        ledger: Where replies that were taken in are counted, if they say how many tokens they took.
+    Replies that say how many tokens they took are counted in the ledger.
     """
 
     def __init__(self, ingestor: Ingestor, *, labeler: OfflineLabeler, tenant: str, ledger: Ledger) -> None:

@@ -30,9 +30,7 @@ class Needles:
 
     Only every 4th or 8th place is looked at: wherever a text begins, at one of these stands one of its parts. Where a
     part was found, the whole is compared.
-
-    Args:
-        texts: What to search for, each of at least `LEAST_BYTES` bytes; ASCII letters are small.
+    Each has at least `LEAST_BYTES` bytes; ASCII letters are small.
     """
 
     def __init__(self, texts: Iterable[bytes]) -> None:

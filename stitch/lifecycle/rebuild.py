@@ -37,9 +37,6 @@ def rebuild(ingestor: Ingestor) -> int:
     new store too; then the next search is answered from it. An interrupted run leaves the old store, and is taken up
     by the next one, or by `stitch reindex`.
 
-    Args:
-        ingestor: Of the memory.
-
     Raises:
         JournalError: Steps are damaged in the journal; the old store stays as it is.
         StoreError: The store is one that cannot be replaced.

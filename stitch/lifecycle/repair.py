@@ -207,10 +207,6 @@ def _mend(ingestor: Ingestor, *, tenant: str) -> Iterator[str]:
 def check_source(journal: Journal, *, store_holds: bool) -> None:
     """See that a store may be built anew from a journal: that it is not emptied, and each step as it was written.
 
-    Args:
-        journal: From which the store is to be built.
-        store_holds: Whether the store that would be replaced holds anything.
-
     Raises:
         StoreError: The journal holds nothing, and the store does.
         JournalError: Steps are damaged; the store may hold their only sound copies.

@@ -62,14 +62,8 @@ def expire(
 ) -> Expiry:
     """Apply retention rules to the steps of a tenant. An interrupted call is to be repeated.
 
-    Args:
-        ingestor: Of the memory.
-        rules: In any order; what is to be erased is erased first.
-        tenant: Whose steps.
-        folder: Where the journal is, with rejects and traces.
-        now: Unix seconds; by a clock that has jumped back, fewer steps are old enough.
-        dry_run: Only count.
-        trust_clock: Apply them also where the clock may have jumped ahead.
+    Rules are in any order; what is to be erased is erased first. By a clock that has jumped back, fewer steps are old
+    enough.
 
     Raises:
         InputError: The clock may have jumped ahead (`MOST_SILENT_DAYS`); nothing was changed.
@@ -102,14 +96,6 @@ def check_clock(
     trust_clock: bool = False,
 ) -> None:
     """See that steps are as old as a selector by age takes them to be.
-
-    Args:
-        ingestor: Of the memory.
-        selected: What the selector means.
-        tenant: Whose steps.
-        accepted_before: The moment of the selector, in Unix seconds.
-        now: Unix seconds.
-        trust_clock: The clock is right, though it may have jumped ahead.
 
     Raises:
         InputError: The clock may have jumped ahead (`MOST_SILENT_DAYS`).

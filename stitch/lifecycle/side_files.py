@@ -52,11 +52,7 @@ def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[s
 
     What names another tenant stays as it is. What a call of a model cost stays, without the names of what is gone. A
     source whose position is taken out is read from its beginning when it is given again: its steps are known.
-
-    Args:
-        folder: Where the journal is.
-        gone: What is erased.
-        said_by_others: Which of some words steps say that remain.
+    `said_by_others` tells which of some words steps say that remain.
 
     Raises:
         JournalError: A file cannot be written.
@@ -78,10 +74,7 @@ def words_left(folder: Path, gone: Gone, *, said_by_others: Callable[[set[str]],
 class _Judge:
     """Tells what speaks of something erased.
 
-    Args:
-        gone: What is erased.
-        only: The words that only erased steps say.
-        files: The paths of the files that were trajectories of which nothing is left.
+    `only` are the words that only erased steps say, `files` the paths that were trajectories of which nothing is left.
     """
 
     def __init__(self, gone: Gone, only: frozenset[str], files: frozenset[str]) -> None:

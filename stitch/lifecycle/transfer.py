@@ -83,11 +83,6 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
 
     Equal memories give equal lines. Steps that are accepted meanwhile may be among them or not.
 
-    Args:
-        journal: Of the memory.
-        tenant: Whose; nothing of another is read.
-        trajectory: Only this one.
-
     Raises:
         InputError: There is no such trajectory.
     """
@@ -126,13 +121,7 @@ def import_lines(
     Steps keep their places, clocks, labels and who made them, references, corrections with their history, failures and
     retirements; those that waited for labels there are labeled here. What is there already is left alone, so an
     interrupted import is taken up by repeating it.
-
-    Args:
-        ingestor: Of the memory that takes them in.
-        lines: With or without line ends.
-        tenant: Whose they become, whatever the tenant was called there.
-        source: Where they come from, for rejections.
-        again: Whether steps that were erased here are taken in.
+    With `again` steps that were erased here are taken in.
     """
     run = _Import(ingestor, tenant, source, again=again)
     for batch in chunks(run.read(lines), BATCH_STEPS):

@@ -45,12 +45,7 @@ def _fields(commit: Commit) -> dict[str, object]:
 
 
 class TreeImport:
-    """Takes in lines of trees. What is there already, word for word, is left alone.
-
-    Args:
-        ingestor: Of the memory.
-        tenant: Whose they become.
-    """
+    """Takes in lines of trees. What is there already, word for word, is left alone."""
 
     def __init__(self, ingestor: Ingestor, *, tenant: str) -> None:
         self._ingestor, self._tenant = ingestor, tenant

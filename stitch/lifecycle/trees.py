@@ -29,12 +29,6 @@ def erase_trees(ingestor: Ingestor, names: Sequence[str], *, tenant: str, folder
     """Erase trees with all their versions from the journal and the files beside it; then look for what is left.
 
     An interrupted call has erased each tree or not begun with it; it is to be repeated.
-
-    Args:
-        ingestor: Of the memory.
-        names: Which trees.
-        tenant: Whose they are.
-        folder: Where the journal is.
     """
     journal = ingestor.journal
     keys = [key for name in names for key in keys_of(journal, tenant, name)]
@@ -61,13 +55,7 @@ def erase_from_tree(
 ) -> ErasedFromTree:
     """Erase nodes and versions from the whole history of a tree, in one stroke; then look for what is left.
 
-    Args:
-        ingestor: Of the memory.
-        log: The tree.
-        nodes: Ids of nodes; what stood below them goes too.
-        versions: Ids of versions.
-        tenant: Whose it is.
-        folder: Where the journal is.
+    What stood below a node goes, too.
 
     Raises:
         InputError: There is no such node or version, or nothing would be left.

@@ -15,12 +15,7 @@ _FEW = 64
 
 
 class Unsaid:
-    """Words that no text which was read says, and their forms.
-
-    Args:
-        words: The words, folded as `cut` folds them.
-        cut: Gives the words of a text.
-    """
+    """Words that no text which was read says, and their forms."""
 
     def __init__(self, words: Iterable[str], *, cut: Callable[[str], Iterable[str]]) -> None:
         self.words = set(words)
@@ -42,11 +37,7 @@ class Unsaid:
             self._find_beginnings()
 
     def may_be_in(self, folded: str) -> bool:
-        """Whether a text may have one of the words in any form; False is certain.
-
-        Args:
-            folded: The text, see `fold`.
-        """
+        """Whether a text may have one of the words in any form; False is certain."""
         return len(self._beginnings) > _FEW or any(map(folded.__contains__, self._beginnings))
 
     def _find_beginnings(self) -> None:

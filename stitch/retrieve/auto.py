@@ -30,13 +30,7 @@ if TYPE_CHECKING:
 
 
 class AutoRetriever:
-    """Answers by the lens that fits the question.
-
-    Args:
-        intent: Ranks steps by labels and similarity.
-        themes: Chooses what covers, among the steps that `intent` ranks.
-        inventories: Tells the label space of a tenant and trajectory: whether it is that of a plan in numbered parts.
-    """
+    """Answers by the lens that fits the question."""
 
     mode = "auto"
     calibrated: Literal[True] = True

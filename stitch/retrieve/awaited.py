@@ -9,12 +9,7 @@ from stitch.core import Decision, MemorySnippet, RetrievalResult, Retriever, Sea
 
 
 class AwaitedVectorsRetriever:
-    """Says of the hits of another retriever whether their vectors are there.
-
-    Args:
-        retriever: Whose hits.
-        lacking: Gives the ids of those of a tenant's snippets whose vectors follow.
-    """
+    """Says of the hits of another retriever whether their vectors are there."""
 
     def __init__(
         self, retriever: Retriever, *, lacking: Callable[[str, Iterable[MemorySnippet]], frozenset[str]]

@@ -21,13 +21,7 @@ _READ_CHARS = 2_000
 
 
 class DiverseRetriever:
-    """Chooses among the hits of another retriever those that together cover them, each weighed by its score.
-
-    Args:
-        retriever: Whose hits.
-        embedder: Tells how alike they are.
-        counter: Counts the tokens of the context.
-    """
+    """Chooses among the hits of another retriever those that together cover them, each weighed by its score."""
 
     def __init__(self, retriever: Retriever, *, embedder: Embedder, counter: TokenCounter) -> None:
         self.mode = retriever.mode

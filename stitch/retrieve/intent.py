@@ -122,19 +122,7 @@ class _Asked:
 
 
 class IntentRetriever:
-    """Ranks snippets by the question's labels and by similarity.
-
-    Args:
-        store: Where the snippets are.
-        selector: Chooses the labels of a question.
-        embedder: Makes the vector of a question.
-        lexical: Makes the words of a question.
-        inventories: Tells the label space of a tenant and trajectory.
-        counter: Counts the tokens of the context.
-        count: What density counts.
-        scorers: Make the parts of the scores; a part that is left out counts nothing.
-        constants: What counts how much.
-    """
+    """Ranks snippets by the question's labels and by similarity."""
 
     mode = "intent"
     calibrated: Literal[True] = True
@@ -235,11 +223,7 @@ class IntentRetriever:
 
         Ranks everything the request can see; meant for looking into a memory, not for answering. What is moved up
         because it stands beside a hit has the place here that it has by itself.
-
-        Args:
-            request: The question.
-            step: The id of the step.
-            trajectory: The step's trajectory; by default that of the request.
+        The trajectory of the step is that of the request by default.
 
         Raises:
             InputError: There is no such step among those that the request searches.

@@ -108,14 +108,7 @@ class Evidence:
 
 
 def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: WordCounts, *, near: float) -> Evidence:
-    """What tells whether hits bear on a question.
-
-    Args:
-        hits: Best first.
-        words: Of the question, without those that only build it.
-        counts: Of these words, for the snippets of the hits.
-        near: See `Evidence`.
-    """
+    """What tells whether hits bear on a question."""
     rarity = {word: _rarity(counts.carrying.get(word, 0), counts.snippets) for word in words}
     whole = math.fsum(rarity.values())
     said = [frozenset(counts.carried.get(hit.snippet.id, ())) for hit in hits]
@@ -167,10 +160,7 @@ def _shipped() -> StaticEmbedder:
 class RelevanceEstimator:
     """Tells of hits how likely it is that they bear on the question.
 
-    Args:
-        store: Counts words.
-        embedder: Tells how near hits are in meaning. The weights are fitted to the table that comes with the package,
-            so that it is used whatever embedder a memory has.
+    The weights are fitted to the table that comes with the package, so that it is used whatever embedder a memory has.
     """
 
     def __init__(self, store: SnippetStore, *, embedder: Embedder | None = None) -> None:
@@ -191,11 +181,7 @@ class RelevanceEstimator:
 
 
 class RelevanceJudge:
-    """Lets a language model say which steps bear on a question, in one call: it tells near misses, too.
-
-    Args:
-        model: Is asked.
-    """
+    """Lets a language model say which steps bear on a question, in one call: it tells near misses, too."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
@@ -229,13 +215,8 @@ class RelevanceRetriever:
 
     What is below `SearchRequest.min_relevance`, or has less than `min_share` of the best score, is left out, of the
     hits and of the context.
-
-    Args:
-        retriever: Whose similarity is that of vectors and words together.
-        estimator: Tells the chances.
-        counter: Counts the tokens of the context.
-        judge: Where a least chance is given, says which of the first hits that are left bear on the question; what
-            stands behind these goes too. None leaves it at the chances.
+    Where a least chance is given, a judge says which of the first hits that are left bear on the question; what stands
+    behind these goes, too.
     """
 
     def __init__(

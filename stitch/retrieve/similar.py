@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 
 
 class Unlabeled:
-    """A search by similarity alone.
-
-    Args:
-        mode: The name under which it is chosen.
-        store: Where the snippets are.
-        similarity: How they are compared with the question.
-        counter: Counts the tokens of the context.
-    """
+    """A search by similarity alone."""
 
     def __init__(self, mode: str, *, store: SnippetStore, similarity: Similarity, counter: TokenCounter) -> None:
         self.mode = mode

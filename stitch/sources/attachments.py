@@ -54,10 +54,6 @@ def named_attachments(value: Any, *, depth: int = 0) -> Any:
 
     A part becomes `{"type": "text", "text": "[image plan.png: image/png, 68 bytes, sha256 1f2e...]", ...}`, with what
     else it says beside that. Bytes elsewhere become such a text. What lies deeper than anybody nests stays as it is.
-
-    Args:
-        value: The message, or a part of it.
-        depth: How deep this lies in it.
     """
     if depth > _DEEPEST:
         return value

@@ -35,11 +35,8 @@ class FileSource:
 
     A position counts what was read: to go on, a file is read again and so much of it is passed over. Of a file that has
     changed meanwhile all is read.
-
-    Args:
-        path: The file.
-        trajectory: The trajectory of records that name none; the file's name without its endings by default.
-        positions: Where positions are committed; by default they last as long as this object.
+    Records that name no trajectory are of the given one, or of one with the file's name without its endings. Positions
+    last as long as this object by default.
     """
 
     def __init__(self, path: str | Path, *, trajectory: str | None = None, positions: Positions | None = None) -> None:
@@ -100,9 +97,6 @@ class StandardInput:
     A stream has no name and cannot be read again from its middle. So steps without an id have one that is made of their
     number and of all that came before them in their trajectory: what is piped twice, or again after a process died, is
     known as far as it is the same, and two streams are two, also into one trajectory.
-
-    Args:
-        trajectory: The trajectory of records that name none.
     """
 
     name = "-"
@@ -144,11 +138,7 @@ class FolderSource:
     """The steps of the files below a folder, file after file in the order of their names; new files may appear.
 
     A file that cannot be read, or breaks off, is rejected once, and the others are read.
-
-    Args:
-        path: The folder.
-        open_file: Makes the source of a file of it, such as `FileSource` or `FollowedFile`.
-        positions: Where positions are committed; the sources of the files begin there too.
+    The sources of its files, such as `FileSource` or `FollowedFile`, begin at the committed positions, too.
     """
 
     def __init__(

@@ -31,11 +31,8 @@ class FollowedFile:
     its end before the new one of its name is begun; one that is emptied or written anew is read from its beginning.
     Steps without an id are numbered on through all of them. The pieces of a streamed reply are not joined: a line never
     waits for the next.
-
-    Args:
-        path: The file. It need not be there yet.
-        trajectory: The trajectory of records that name none; the file's name without its endings by default.
-        positions: Where positions are committed.
+    It need not be there yet. Records that name no trajectory are of the given one, or of one with the file's name
+    without its endings.
     """
 
     def __init__(self, path: str | Path, *, trajectory: str | None = None, positions: Positions | None = None) -> None:

@@ -32,10 +32,7 @@ def steps_of_messages(messages: Iterable[object], *, tools: Mapping[str, str] | 
     Messages are of the OpenAI (chat and responses), Anthropic or Gemini kind, of a framework, or steps: mappings, or
     objects that can be written as such. Images, sounds and files are named in place (`attachments`). A message that
     says nothing at all is told as empty, so that the places of the others stay theirs.
-
-    Args:
-        messages: What was said so far, or a part of it.
-        tools: The names of tools that were called before, by the id of the call.
+    `tools` are the names of tools that were called before, by the id of the call.
 
     Raises:
         StepRejectedError: One is no message; says which, and why.
@@ -109,10 +106,6 @@ def each_given(
     store: Callable[[list[Step]], list[Receipt | StepRejectedError]],
 ) -> list[Receipt | StepRejectedError]:
     """Store steps that are given; a mapping that is no step is handed back as its error, in its place.
-
-    Args:
-        given: Each a step, or a mapping of its fields.
-        store: Stores those that are steps; gives one result each.
 
     Raises:
         InputError: This is one step, or nothing that could be gone through; or one is neither.

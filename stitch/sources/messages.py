@@ -89,9 +89,7 @@ class MessageReader:
     def rows(self, message: Any, *, speaker: bool = False) -> Iterator[Row]:
         """Yield the steps of a message as rows.
 
-        Args:
-            message: One message.
-            speaker: The field `name` says who speaks, and is the role.
+        With `speaker` the field `name` says who speaks, and is the role.
 
         Raises:
             StepRejectedError: It is no message.

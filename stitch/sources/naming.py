@@ -22,11 +22,7 @@ class FileNames:
 
     A file of the same name in another folder is another trajectory, named after its folder too. One that was moved, or
     copied, as it was keeps its name: its steps are known.
-
-    Args:
-        path: The file in which they are kept; a line is added for each new file.
-        tenant: Whose trajectories they are.
-        clean: Gives a path as it may be written down, without secrets; trajectories are named after that.
+    A path is written down as `clean` gives it, without secrets; trajectories are named after that.
     """
 
     def __init__(self, path: Path, *, tenant: str, clean: Callable[[str], str] = str) -> None:
@@ -43,9 +39,7 @@ class FileNames:
     def of(self, file: str, *, grows: bool = False) -> str:
         """The trajectory of a file.
 
-        Args:
-            file: Its path.
-            grows: It is written to: that it is as another one now does not make it a copy.
+        Of one that grows, being as another one now does not make it a copy.
 
         Raises:
             InputError: A new name cannot be written down.

@@ -19,10 +19,7 @@ def expand_paths(paths: Iterable[str], *, empty: bool = False) -> list[str]:
     """Return the files that `paths` name: of a folder, the files below it with a known ending, by name.
 
     Memories and backups below a folder are left out.
-
-    Args:
-        paths: Files, folders, and `-`.
-        empty: A folder may hold no such file.
+    With `empty` a folder may hold no such file.
 
     Raises:
         InputError: A path does not exist or is a memory, or a folder holds no such file.

@@ -22,10 +22,8 @@ UNFINISHED_FILE = "unfinished.json"
 class Positions:
     """The committed positions of the sources of a tenant, by the names of the sources.
 
-    Args:
-        path: The file; it is made when there is something to keep. None keeps them as long as this object lives.
-        tenant: Whose memory the steps go to.
-        clean: Gives the name of a source as it may be written down, without secrets.
+    Without a file they last as long as this object. Names of sources are written down as `clean` gives them, without
+    secrets.
 
     Raises:
         InputError: The file cannot be read.

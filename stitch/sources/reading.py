@@ -65,12 +65,7 @@ class StepReader:
         self._explained = False
 
     def steps(self, number: int, raw: bytes | Any) -> Iterator[SourcedStep | Rejection]:
-        """The steps of the record on line `number`, or why there are none.
-
-        Args:
-            number: The line, or the number of the record.
-            raw: The line as bytes, or a record that is parsed already.
-        """
+        """The steps of the record on line `number`, or why there are none."""
         if isinstance(raw, Unreadable):
             yield self._rejection(number, raw.reason, raw.text)
             return

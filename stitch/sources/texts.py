@@ -73,9 +73,7 @@ def speaks(line: bytes) -> bool:
 def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utterances | None:
     """What is said in a text, line numbers with messages; None if nobody speaks in its `head`.
 
-    Args:
-        head: Its first lines.
-        lines: All of them, of which no more are read than are asked for.
+    No more lines are read than are asked for.
     """
     texts = [raw.decode("utf-8", "replace").strip() for _, raw in head]
     whole = "\n".join(texts)

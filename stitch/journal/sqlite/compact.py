@@ -33,12 +33,7 @@ MADE_BY = "coalesce(json_extract({0}, '$[4]'), json_extract({0}, '$.made_by'))"
 
 
 def shrink(labels: bytes, step: bytes) -> bytes:
-    """Labels as a row has them.
-
-    Args:
-        labels: As JSON, as `encode_labels` writes them.
-        step: What they are of, as JSON.
-    """
+    """Labels as a row has them."""
     try:
         said = orjson.loads(step)
         row = _row(orjson.loads(labels), said)

@@ -31,9 +31,6 @@ _INHERITED = set[Path]()
 class Connection:
     """A connection to a SQLite file. Safe to use from several threads, refused in a fork.
 
-    Args:
-        path: The file; it is made if it is not there.
-
     Raises:
         ForkedProcessError: The process of which this is a fork had it open.
     """

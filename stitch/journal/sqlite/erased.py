@@ -16,10 +16,6 @@ class ErasedSteps:
 
     Of each the digest of trajectory and step id is kept, by a random key of the tenant; of the tenant a digest too, by
     a key of the journal: where all steps of a tenant are erased, its name must not be left.
-
-    Args:
-        db: Inside a transaction, if anything is changed.
-        tenant: Whose.
     """
 
     def __init__(self, db: sqlite3.Connection, tenant: str) -> None:

@@ -58,11 +58,7 @@ class SqliteJournal(SqliteHistory):
     and nothing accepted is lost then either.
 
     A file of an earlier version is brought to this one when it is opened.
-
-    Args:
-        path: The file; it is made if it is not there. Its folder must exist.
-        power_safe: Wait for the disk at each transaction.
-        max_step_chars: The longest step that is accepted, in characters of its JSON.
+    The file is made if it is not there, its folder is not. With `power_safe` it waits for the disk at each transaction.
 
     Raises:
         JournalError: The file cannot be opened, is owned by another process, or is not a journal.

@@ -27,14 +27,8 @@ def answer(
 ) -> RetrievalResult:
     """The result of a search.
 
-    Args:
-        request: The question.
-        selection: The labels chosen for it.
-        hits: Best first; `SearchRequest.depth` of them, if there are as many.
-        rule: By which they are in this order.
-        counter: Counts the tokens of the context, which stays inside the budget of the request.
-        mode: The name of the retriever.
-        started: When the search began, a reading of `time.perf_counter`.
+    Hits are best first, `SearchRequest.depth` of them if there are as many. `started` is a reading of
+    `time.perf_counter`.
     """
     left = tuple(hits)
     trace: tuple[Decision, ...] = ()

@@ -100,12 +100,8 @@ def fit_context(
     step above is another. What no longer holds says so (`superseded`), and what a result made the agent do names that
     step (`because`). A `<` of the quoted text that could begin or end a step or the context is written as `&lt;`, so
     no text can leave its place.
-
-    Args:
-        hits: Best first.
-        budget_tokens: What the text may have, delimiters included.
-        counter: Counts the tokens.
-        scopes: Whether lines tell what their steps were for: worth its tokens where that decided what is shown.
+    Hits are best first. With `scopes` lines tell what their steps were for: worth its tokens where that decided what is
+    shown.
 
     Returns:
         The context. If not even one sentence of the first hit fits, the hit is cut at a word; if not even that fits,

@@ -36,11 +36,6 @@ def excerpt_hits(
 
     Of a list, those of equal density come first that name what none before them named, then those that repeat it; texts
     of which no sentence bears what is asked for come last of all, with how they open.
-
-    Args:
-        hits: Best first.
-        question: What is asked.
-        lists_names: Whether the choice of labels took it for such a list, whatever its words (`Selection.lists_names`).
     """
     wanted = NAMES if lists_names else _wanted(question)
     if not wanted:

@@ -32,12 +32,7 @@ def standing(
     Who spoke is always told, for few readers look up; when, if it is known: the day, and on the same day the clock
     where another hour has begun. Where nobody knows when it happened, `recorded` tells when the memory took it in, in
     UTC.
-
-    Args:
-        snippet: The step.
-        above: That of the line above; None at the beginning.
-        others: The places of further steps of its trajectory on which the line stands.
-        clocks: Whether more than the day is told.
+    `others` are the places of further steps of its trajectory on which the line stands.
     """
     if elsewhere := above is None or above.trajectory != snippet.trajectory:
         above = None

@@ -59,13 +59,7 @@ _BESIDE = 0.4
 
 
 def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: int) -> Iterator[ScoredSnippet]:
-    """The hits with as much of their texts as matters; all of it, unless they are long.
-
-    Args:
-        hits: Best first.
-        query: The question.
-        budget_tokens: What the context may have in which they are shown.
-    """
+    """The hits with as much of their texts as matters; all of it, unless they are long."""
     ranked = list(hits)
     lengths = _Lengths(budget_tokens)
     if all(len(hit.snippet.resolved) <= lengths.least * _SPARED for hit in ranked):
@@ -125,11 +119,7 @@ def _acts(snippet: MemorySnippet) -> bool:
 def what_matters(text: str, terms: tuple[str, ...], *, chars: int, tail: int = 0) -> str:
     """At most about so many characters of a text, in its order, with a sign where something is left out.
 
-    Args:
-        text: A step.
-        terms: Stems of the words of a question.
-        chars: How many characters its lines may have together.
-        tail: So many of its last lines are shown in any case, as the first is.
+    `terms` are stems of the words of a question; the last `tail` lines are shown in any case, as the first is.
     """
     spans = list(_pieces(text))
     worth = _worth(text, spans, terms)

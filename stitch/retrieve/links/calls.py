@@ -27,11 +27,7 @@ def in_order(snippets: Sequence[MemorySnippet]) -> list[list[MemorySnippet]]:
 
 
 def answered(steps: Sequence[MemorySnippet]) -> Iterator[Answered]:
-    """The results of a trajectory whose calls are known: no step between the two is missing.
-
-    Args:
-        steps: Of one trajectory, in order.
-    """
+    """The results of a trajectory whose calls are known: no step between the two is missing."""
     calling: MemorySnippet | None = None
     open_calls: list[CallWritten] = []
     before = -2

@@ -25,11 +25,7 @@ def cause_of(call: MemorySnippet, before: Sequence[MemorySnippet], *, said: Sequ
 
     A result that went wrong, with nothing but words behind it, that names something the call names, or answered the
     same tool; or else the result that was the first to name something that the call names.
-
-    Args:
-        call: A step.
-        before: The steps of its goal before it, in order.
-        said: Their texts, in lower case; there may be more behind.
+    `before` are the steps of its goal before it, in order, `said` their texts in lower case.
     """
     if kind_of(call) is not Kind.CALL:
         return None

@@ -18,9 +18,7 @@ MOST_LINKED = 20
 def with_links(ranked: Sequence[ScoredSnippet], view: Sequence[MemorySnippet]) -> list[ScoredSnippet]:
     """Hits with what ties them to other steps.
 
-    Args:
-        ranked: Hits, best first.
-        view: The steps among which links are looked for, these hits included.
+    Links are looked for among the steps of the view, these hits included.
     """
     first = ranked[:MOST_LINKED]
     ids = {hit.snippet.id for hit in first}
@@ -43,12 +41,7 @@ def with_links(ranked: Sequence[ScoredSnippet], view: Sequence[MemorySnippet]) -
 
 
 def link_one(wanted: str, ranking: Sequence[ScoredSnippet]) -> list[ScoredSnippet]:
-    """A whole ranking, with the links of one of its snippets, wherever it stands.
-
-    Args:
-        wanted: The id of the snippet.
-        ranking: Hits, best first.
-    """
+    """A whole ranking, with the links of one of its snippets, wherever it stands."""
     at = next(place for place, hit in enumerate(ranking) if hit.snippet.id == wanted)
     [linked] = with_links([ranking[at]], [hit.snippet for hit in ranking])
     return [*ranking[:at], linked, *ranking[at + 1 :]]

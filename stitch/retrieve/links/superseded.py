@@ -46,9 +46,7 @@ def superseded(
 ) -> dict[str, tuple[SupersededValue, ...]]:
     """Of snippets by id: which of their values later ones tell otherwise, each with what is told last.
 
-    Args:
-        snippets: In any order; the more of a trajectory is there, the more is found.
-        of: The ids of those that are asked about; all of them by default.
+    The more of a trajectory is there, the more is found. Those are asked about that `of` has, by default all.
     """
     found: dict[str, list[SupersededValue]] = defaultdict(list)
     for steps in in_order(snippets):

@@ -14,9 +14,7 @@ _MOST_CHARS = 40
 def no_longer(values: Sequence[SupersededValue], *, by_id: bool = False) -> str:
     """What of a step no longer holds: "status is cancelled at step 12".
 
-    Args:
-        values: Which.
-        by_id: Whether steps are named by their ids, and not by their places as in a context.
+    With `by_id` steps are named by their ids, and not by their places as in a context.
     """
     told = [f"{one.field} is {_short(one.now) or 'empty'} at {_place(one, by_id=by_id)}" for one in values[:MOST_TOLD]]
     return "; ".join(told + ([f"{len(values) - MOST_TOLD} more"] if len(values) > MOST_TOLD else []))

@@ -81,9 +81,6 @@ class LocalFilterSelector:
     Key entity types: the class of what is asked for. Event types: operations that the question names.
     Entity and event types are licensed only beside a scope, for alone they would prefer any price to the words of the
     question; except that a question for a list of things licenses their class.
-
-    Args:
-        constants: What counts how much.
     """
 
     def __init__(self, *, constants: Constants = CONSTANTS) -> None:

@@ -41,12 +41,7 @@ class ModelFilterSelector:
     """Lets a model choose labels for a question; only labels that the memory has are chosen.
 
     If the model fails, the local choice is taken, and the reasons say so.
-
-    Args:
-        model: The model.
-        fallback: Chooses when the model cannot.
-        one_call: Ask for all kinds at once; otherwise once a kind, as in the paper.
-        program: The prompt of the one call, if it was compiled.
+    It is asked for all kinds at once, or once a kind, as in the paper.
     """
 
     def __init__(

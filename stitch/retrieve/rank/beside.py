@@ -30,15 +30,7 @@ def beside_rule(rule: RankingRule) -> RankingRule:
 def with_neighbors(
     ranked: Sequence[ScoredSnippet], *, near: Near, rule: RankingRule, k: int, constants: Constants
 ) -> list[ScoredSnippet]:
-    """The first `k` of a ranking, short neighbors of its first hits right after these: in the order of `beside_rule`.
-
-    Args:
-        ranked: Best first.
-        near: Finds neighbors.
-        rule: By which they are ranked.
-        k: How many to return.
-        constants: Say how many hits get neighbors, how far away these may stand and how long they may be.
-    """
+    """The first `k` of a ranking, short neighbors of its first hits right after these: in the order of `beside_rule`."""
     first = ranked[: constants.beside_hits]
     known = {hit.snippet.id: hit for hit in ranked}
     beside = [

@@ -83,10 +83,7 @@ class ExplainsRanks(Retriever, Protocol):
     def why_not(self, request: SearchRequest, *, step: str, trajectory: str | None = None) -> WhyNot:
         """Say where a step stands for a question, and what kept it from standing higher.
 
-        Args:
-            request: The question.
-            step: The id of the step.
-            trajectory: The step's trajectory; by default that of the request.
+        The trajectory of the step is that of the request by default.
 
         Raises:
             InputError: There is no such step among those that the request searches.
@@ -103,17 +100,7 @@ def explain_rank(
     vocabulary: LabelVocabulary,
     count: DensityCount = DensityCount.VALUES,
 ) -> WhyNot:
-    """Explain the rank of one snippet.
-
-    Args:
-        wanted: The id of a snippet of the ranking.
-        ranking: The whole ranking, best first.
-        labels: The filter, in canonical form.
-        rule: What made the order.
-        k: How many count as hits.
-        vocabulary: Merges under which labels are compared.
-        count: What density counted.
-    """
+    """Explain the rank of one snippet."""
     place = next(i for i, hit in enumerate(ranking) if hit.snippet.id == wanted)
     hit, last = ranking[place], ranking[min(k, len(ranking)) - 1]
     own = frozenset(map(vocabulary.canonical_label, hit.snippet.intent.labels()))

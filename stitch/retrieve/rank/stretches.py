@@ -34,12 +34,7 @@ def with_stretches(
 ) -> list[ScoredSnippet]:
     """The first `k` of a ranking, what stands where hits lie dense after its very first: in the order of `beside_rule`.
 
-    Args:
-        ranked: Best first; at least `constants.stretch_hits`, if there are so many, whatever `k` is.
-        near: Finds neighbors.
-        rule: By which they are ranked.
-        k: How many to return.
-        constants: Say which hits stay first, how many others tell where to look, and how far around.
+    The ranking has at least `constants.stretch_hits`, if there are so many, whatever `k` is.
     """
     very_first = ranked[: constants.stretch_first]
     telling = ranked[: constants.stretch_hits]

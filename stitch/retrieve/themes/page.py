@@ -77,11 +77,7 @@ def fit_page(
 ) -> Context:
     """Render as many pieces as the budget holds.
 
-    Args:
-        placed: Best first.
-        budget_tokens: What the text may have.
-        counter: Counts the tokens.
-        name_of: Tells the name of a theme; it is asked for those alone of which three steps or more are shown.
+    The name of a theme is asked for where three steps or more of it are shown.
 
     Returns:
         The context, with the ids of the snippets of the steps of which something stands in it.

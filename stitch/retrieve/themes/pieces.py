@@ -167,12 +167,7 @@ class Reading:
     ) -> Told:
         """What the steps say, down to about so many tokens.
 
-        Args:
-            hits: Steps, the best first.
-            question: What is asked.
-            vector: Its vector.
-            hierarchy: Where the statements are; without one, steps are read as they are.
-            tokens: How much is needed.
+        Without a hierarchy, steps are read as they are.
         """
         ranks = self._ranks(hits)
         made = _said(hits, ranks, hierarchy, least=self.min_trust)

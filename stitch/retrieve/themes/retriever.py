@@ -54,14 +54,7 @@ _RULE = RankingRule(summed=(CHOSEN,))
 class ThemesRetriever:
     """Chooses sentences of statements that cover a question, and shows them by theme.
 
-    Args:
-        steps: Ranks steps; what they say is looked at.
-        store: Where the snippets are.
-        embedder: Makes the vector of a question; of the same space as the hierarchy.
-        counter: Counts tokens.
-        hierarchies: Gives the hierarchy of a tenant; None reads the sentences of steps as they are (`themes-flat`).
-        constants: What counts how much.
-        mode: The name under which it is chosen.
+    Without hierarchies it reads the sentences of steps as they are (`themes-flat`).
     """
 
     calibrated: Literal[True] = True

@@ -36,12 +36,7 @@ def folded(text: str) -> str:
 
 
 class Wording:
-    """The words of a question, weighed by how rare they are among texts.
-
-    Args:
-        question: What is asked.
-        texts: What is looked at, as `folded` gives it.
-    """
+    """The words of a question, weighed by how rare they are among texts."""
 
     def __init__(self, question: str, texts: Sequence[str]) -> None:
         weights: dict[str, float] = {}
