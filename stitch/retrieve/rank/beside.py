@@ -30,7 +30,7 @@ def beside_rule(rule: RankingRule) -> RankingRule:
 def with_neighbors(
     ranked: Sequence[ScoredSnippet], *, near: Near, rule: RankingRule, k: int, constants: Constants
 ) -> list[ScoredSnippet]:
-    """The first `k` of a ranking, short neighbors of its first hits right after these: in the order of `beside_rule`."""
+    """The first `k` of a ranking, short neighbors of its first hits right after these, as `beside_rule` has it."""
     first = ranked[: constants.beside_hits]
     known = {hit.snippet.id: hit for hit in ranked}
     beside = [
