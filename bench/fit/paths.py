@@ -21,13 +21,13 @@ from stitch.bench.trees.own_sets import own_sets
 from stitch.bench.trees.sets import JudgedSet, SemanticGold, TreeSet, leaves, load_tree_set
 from stitch.bench.trees.suite import LEFT_OUT
 from stitch.lm import LanguageModel
+from stitch.retrieve.path.forest import VERSION
 from stitch.retrieve.path.scorers import SimilarityScorer, scorer_named
 from stitch.retrieve.path.scorers.models import PointwiseScorer
 from stitch.retrieve.path.scorers.protocol import Passages, Scorer
 from stitch.retrieve.path.scorers.reading import asked_words
 from stitch.retrieve.path.scorers.similarity import WEIGHTS, Calibration, fitted_name
 from stitch.retrieve.path.semantics import passages_of
-from stitch.retrieve.path.versions import VERSION
 from stitch.text.kinds import singular_stem
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from stitch.label.model.quoting import shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
 from stitch.retrieve.path import Forest, select
+from stitch.retrieve.path.forest import VERSION, version_forest
 from stitch.retrieve.path.grammar import parse_query
 from stitch.retrieve.path.scorers import static_scorer
 from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import types_in
-from stitch.retrieve.path.versions import VERSION, version_forest
 from stitch.signatures.programs import TreeProgram
 from stitch.trees.core.schema import infer
 from stitch.trees.requests.conversation import tree_inputs

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from stitch.errors import InputError
-from stitch.retrieve.path.versions import Version
+from stitch.retrieve.path.forest import Version
 from stitch.trees.core.edits import apply
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.reading import read_text

@@ -24,10 +24,10 @@ from stitch.bench.trees.sets import TreeSet, load_tree_set
 from stitch.console.idle import refuse_idle
 from stitch.errors import SettingsError
 from stitch.retrieve.path import Cut, Forest, select
+from stitch.retrieve.path.forest import version_forest
 from stitch.retrieve.path.scorers import SCORERS, Judgement, Passage, Scorer, SimilarityScorer, scorer_named
 from stitch.retrieve.path.scorers.similarity import Calibration
 from stitch.retrieve.path.semantics import ScorerSemantics
-from stitch.retrieve.path.versions import version_forest
 
 if TYPE_CHECKING:
     from stitch.lm import LanguageModel

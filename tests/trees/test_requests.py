@@ -236,7 +236,7 @@ def test_if_every_node_is_doubtful_and_taken_out_nothing_is_changed(trip, model)
 
         def select(self, query):
             found = trip.select(query)
-            return replace(found, found=tuple((id_, places, 0.5) for id_, places, _ in found.found))
+            return replace(found, make=lambda: tuple(replace(node, score=0.5) for node in found))
 
     talk = TreeConversation(cast(Any, Unsure()), model=model.model, tenant="default")
     model.route(("delete", "drop dull places", "//POI"))

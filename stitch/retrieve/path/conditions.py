@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from stitch.retrieve.path.axes import Row
-from stitch.retrieve.path.forest import DOCUMENT, Forest
-from stitch.retrieve.path.operands import Operands, read_all, said_value
-from stitch.retrieve.path.semantics import Scored
+from stitch.retrieve.path.forest import Forest, Row
+from stitch.retrieve.path.operands import Operands, Values, mean, read_all, said_value
+from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import (
     Alike,
     Compare,
     Condition,
-    Contains,
-    Evidence,
     Field,
     Has,
-    In,
     Joined,
     Not,
     Only,
+    Over,
     Path,
-    Pipe,
     Said,
     Step,
     values_in,
-)  # fmt: skip
+)
 from stitch.retrieve.path.trace import Trace
-from stitch.trees.core.values import Order, Value, holds, read_value, straddles, within
-
-Walk = Callable[..., list[Row]]
-_Valued = tuple[tuple[int, float], tuple[str, float]]
-"""A place with its score, and the kind and number to order it by."""
-
-
-class Semantics(Protocol):
-    """Whoever scores semantic conditions."""
-
-    def scored(self, condition: Alike, places: Sequence[int], *, forest: Forest) -> Scored:
-        """The score of the node at each place."""
-
-    def apart(self, places: Sequence[int], *, forest: Forest) -> Callable[[int, int], float]:
-        """The likeness of two of some nodes, from 0 to 1, by their numbers among them."""
+from stitch.trees.core.values import Value, holds, read_value, straddles, within
 
 
 class Verdicts(NamedTuple):
@@ -64,7 +45,7 @@ def costs_nothing(condition: Condition) -> bool:
     return not any(isinstance(value, Alike) for value in values_in(condition))
 
 
-class Judge:
+class Judge(Operands):
     """Decides conditions on the nodes of one forest, in one run.
 
     Args:
@@ -74,11 +55,9 @@ class Judge:
         trace: Told of values that could not be compared.
     """
 
-    def __init__(self, forest: Forest, *, semantics: Semantics, threshold: float | None, trace: Trace) -> None:
-        self._forest, self._semantics, self._threshold, self._trace = forest, semantics, threshold, trace
-        self._operands = Operands(forest, self, trace)
-        self.walk: Walk = _unset
-        """Follows steps; the run that owns this judge sets it."""
+    def __init__(self, forest: Forest, *, semantics: ScorerSemantics, threshold: float | None, trace: Trace) -> None:
+        super().__init__(forest, trace=trace)
+        self.semantics, self._threshold = semantics, threshold
 
     def verdicts(self, condition: Condition, places: list[int]) -> Verdicts:
         """Decide a condition; what types alone decide has 0 or 1."""
@@ -86,25 +65,39 @@ class Judge:
             return Verdicts({}, set())
         if isinstance(condition, Alike):
             condition = self._meant(condition)
-            self._trace.scored(str(condition), nodes=len(places))
-            scored = self._semantics.scored(condition, places, forest=self._forest)
+            self.trace.scored(str(condition), nodes=len(places))
+            scored = self.semantics.scored(condition, places, forest=self.forest)
             return Verdicts.of(scored.scores, least=scored.cut if self._threshold is None else self._threshold)
         if isinstance(condition, Not):
             inner = self.verdicts(condition.condition, places)
             return Verdicts({place: 1.0 - score for place, score in inner.scores.items()}, set(places) - inner.holding)
         if isinstance(condition, Joined):
             return self._all_of(condition, places) if condition.how == "and" else self._joined(condition, places)
-        if isinstance(condition, Evidence):
-            return self.evidence(condition, places)
-        if isinstance(condition, Compare | In) and (constants := _constants(condition)) is not None:
-            return Verdicts.of(self._by_column(condition, *constants, places))
+        if isinstance(condition, Over):
+            return self._evidence(condition, places)
         return Verdicts.of(self._typed(condition, places))
+
+    def _typed(self, condition: Has | Compare, places: list[int]) -> Row:
+        if isinstance(condition, Has):
+            said = self.values(condition.operand, places)
+            return {place: float(bool(values)) for place, values in zip(places, said, strict=True)}
+        if condition.how != "contains" and isinstance(condition.left, Field) and condition.left.path is None:
+            constants = [said_value(side.value) for side in condition.right if isinstance(side, Said)]
+            if len(constants) == len(condition.right):
+                return self._by_column(condition, condition.left.name, constants, places)
+        left = self.values(condition.left, places)
+        rights = [self.values(side, places) for side in condition.right]
+        row: Row = {}
+        for number, place in enumerate(places):
+            asked = [value for right in rights for value in right[number]]
+            row[place] = float(_decided(condition.how, left[number], asked))
+        return row
 
     def _meant(self, condition: Alike) -> Alike:
         """`content` is `node` where no node has such a field: the paper's code knows it by both words."""
-        if condition.target != Field(_CONTENT) or _CONTENT in self._forest.fields():
+        if condition.target != Field(_CONTENT) or _CONTENT in self.forest.fields():
             return condition
-        self._trace.note(f"no node has the field {_CONTENT!r}: it is read as `node`")
+        self.trace.note(f"no node has the field {_CONTENT!r}: it is read as `node`")
         return Alike("node", condition.words)
 
     def _all_of(self, condition: Joined, places: list[int]) -> Verdicts:
@@ -125,165 +118,91 @@ class Judge:
             return Verdicts(scores, set().union(*(part.holding for part in parts)))
         return Verdicts.of(scores, least=0.5 if self._threshold is None else self._threshold)
 
-    def evidence(self, evidence: Evidence, places: list[int]) -> Verdicts:
+    def _evidence(self, evidence: Over, places: list[int]) -> Verdicts:
         """A score over the nodes of a path from each place.
 
         The last condition of the last step is what is aggregated; all before it says over which nodes. `some` holds if
         it holds of one of them, `every` of all, `avg` of half. Of nothing, `every` is 1 and the others are 0.
         """
-        steps, asked = _asked(evidence.path.steps)
-        rows = self.from_each(Path(evidence.path.start, steps), places)
-        holding = {place for row in rows for place in row}
-        if asked is not None:
-            verdicts = self.verdicts(asked.condition, list(holding))
-            rows = [{place: verdicts.scores[place] for place in row} for row in rows]
-            holding = verdicts.holding
-        empty = sum(not row for row in rows)
-        if empty:
+        rows, holding = self._asked_from_each(evidence, places)
+        if empty := sum(not row for row in rows):
             what = f"{evidence.how}(..) of nothing is {1 if evidence.how == 'every' else 0}"
-            self._trace.note(what, nodes=empty)
+            self.trace.note(what, nodes=empty)
         found = list(zip(places, rows, strict=True))
         return Verdicts(
             {place: _aggregate(evidence.how, row) for place, row in found},
             {place for place, row in found if _holds_of(evidence.how, row, holding)},
         )
 
-    def share(self, evidence: Evidence, places: list[int]) -> Row:
+    def share(self, evidence: Over, places: list[int]) -> Row:
         """Evidence as a number: of `avg`, the share of nodes of which the condition holds; else the score."""
-        steps, asked = _asked(evidence.path.steps)
-        if evidence.how != "avg" or asked is None:
-            return self.evidence(evidence, places).scores
-        rows = self.from_each(Path(evidence.path.start, steps), places)
-        holding = self.verdicts(asked.condition, list({place for row in rows for place in row})).holding
+        if evidence.how != "avg" or _asked(evidence.path.steps)[1] is None:
+            return self._evidence(evidence, places).scores
+        rows, holding = self._asked_from_each(evidence, places)
         return {
             place: len(holding & row.keys()) / len(row) if row else 0.0 for place, row in zip(places, rows, strict=True)
         }
 
-    def from_each(self, path: Path, places: Sequence[int]) -> list[Row]:
-        """The nodes of a path from each place; a path from the document is followed once."""
-        if path.start == "document":
-            [row] = self.walk(path.steps, [{DOCUMENT: 1.0}])
-            return [row] * len(places)
-        return self.walk(path.steps, [{place: 1.0} for place in places])
+    def _asked_from_each(self, evidence: Over, places: list[int]) -> tuple[list[Row], set[int]]:
+        """The nodes of evidence from each place with their scores, and at which of them its condition holds."""
+        steps, asked = _asked(evidence.path.steps)
+        rows = self.from_each(Path(evidence.path.start, steps), places)
+        holding = {place for row in rows for place in row}
+        if asked is None:
+            return rows, holding
+        verdicts = self.verdicts(asked.condition, list(holding))
+        return [{place: verdicts.scores[place] for place in row} for row in rows], verdicts.holding
 
-    def _typed(self, condition: Compare | In | Contains | Has, places: list[int]) -> Row:
-        if isinstance(condition, Has):
-            left = self._operands.values(condition.operand, places)
-            return {place: float(bool(said)) for place, said in zip(places, left, strict=True)}
-        left = self._operands.values(condition.left, places)
-        if isinstance(condition, Contains):
-            return {
-                place: float(any(condition.text in value.text for value in said))
-                for place, said in zip(places, left, strict=True)
-            }
-        sides = [condition.right] if isinstance(condition, Compare) else condition.right
-        rights = [self._operands.values(side, places) for side in sides]
-        row: Row = {}
-        for number, place in enumerate(places):
-            asked = [value for right in rights for value in right[number]]
-            row[place] = float(any(self._decided(condition, value, asked) for value in left[number]))
-        return row
-
-    def _decided(self, condition: Compare | In, value: Value, asked: Iterable[Value]) -> bool:
-        if isinstance(condition, In):
-            return any(within(value, each) for each in asked)
-        return any(holds(value, condition.order, each) for each in asked)
-
-    def _by_column(self, condition: Compare | In, field: str, constants: list[Value], places: list[int]) -> Row:
+    def _by_column(self, condition: Compare, field: str, constants: list[Value], places: list[int]) -> Row:
         """Compare a field with what the query says: once for each text that the field has."""
         verdicts: dict[str | None, float] = {None: 0.0}
         row: Row = {}
-        for tree, offset, positions in self._forest.by_tree(places):
-            column = self._operands.column(tree, field)
+        for tree, offset, positions in self.forest.by_tree(places):
+            column = self.column(tree, field)
             for position in positions:
                 said = column.get(position)
                 if said not in verdicts:
-                    decided = (self._decided(condition, value, constants) for value in read_all(said or ""))
-                    verdicts[said] = float(any(decided))
+                    verdicts[said] = float(_decided(condition.how, read_all(said or ""), constants))
                 row[position + offset] = verdicts[said]
-        if isinstance(condition, Compare) and condition.order not in ("=", "!="):
-            self._tell_of_values(field, verdicts, condition.order, constants[0])
+        if condition.how not in ("=", "!=", "in"):
+            self._tell_of_values(field, verdicts, condition.how, constants[0])
         elif not any(verdicts.values()):
-            self._tell_of_letters(field, verdicts, constants)
+            # texts are compared letter for letter: say which would be equal if capitals did not count
+            wanted = {value.text.casefold() for value in constants if value.text}
+            if near := [said for said in verdicts if said is not None and said.casefold() in wanted]:
+                self.trace.note(f"@{field} says it in other letters: {some_of(near)}")
         return row
 
-    def _tell_of_letters(self, field: str, verdicts: dict[str | None, float], asked: Sequence[Value]) -> None:
-        """Texts are compared letter for letter: say which would be equal if capitals did not count."""
-        wanted = {value.text.casefold() for value in asked if value.text}
-        near = [said for said in verdicts if said is not None and said.casefold() in wanted]
-        if near:
-            self._trace.note(f"@{field} says it in other letters: {_some(near)}")
-
-    def _tell_of_values(self, field: str, verdicts: dict[str | None, float], order: Order, asked: Value) -> None:
+    def _tell_of_values(self, field: str, verdicts: dict[str | None, float], order: str, asked: Value) -> None:
         odd = [said for said, verdict in verdicts.items() if not verdict and said is not None]
         values = [(said, read_value(said)) for said in odd]
-        if partly := [said for said, value in values if straddles(value, order, asked)]:
-            self._trace.note(f"@{field}: a part of it only: {_some(partly)}", nodes=1)
+        if partly := [said for said, value in values if straddles(value, order, asked)]:  # type: ignore[arg-type]
+            self.trace.note(f"@{field}: a part of it only: {some_of(partly)}")
         words = [said for said, value in values if value.kind == "words"]
         if asked.kind == "words" and values and not words:
-            self._trace.note(f"{asked.text!r} is no {values[0][1].kind}, as @{field} is")
+            self.trace.note(f"{asked.text!r} is no {values[0][1].kind}, as @{field} is")
         elif asked.kind != "words" and words:
-            self._trace.note(f"@{field} is mixed, no {asked.kind}: {_some(words)}", nodes=1)
-
-    def top(self, pipe: Pipe, found: list[tuple[int, float]]) -> list[tuple[int, float]]:
-        """The first so many by a value, in the order of the value, with all that tie with the last of them."""
-        places = [place for place, _ in found]
-        assert pipe.by is not None
-        said = self._operands.values(pipe.by, places)
-        valued = [(pair, key) for pair, values in zip(found, said, strict=True) if (key := _key(values)) is not None]
-        if left_out := len(found) - len(valued):
-            words = sorted({value.text for values in said for value in values if value.kind == "words"})
-            self._trace.note(f"no value to order by{': ' + _some(words) if words else ''}", nodes=left_out)
-        valued = self._of_one_kind(valued)
-        valued.sort(key=lambda pair: (pair[1][1] if pipe.ascending else -pair[1][1], -pair[0][1], pair[0][0]))
-        kept = valued[: pipe.count]
-        ties = [pair for pair in valued[pipe.count :] if pair[1][1] == kept[-1][1][1]]
-        if ties:
-            self._trace.note(f"{len(ties)} more tie with the last of {pipe.count} and are kept")
-        return [pair for pair, _ in kept + ties]
-
-    def _of_one_kind(self, valued: list[_Valued]) -> list[_Valued]:
-        """Those whose values have the most common kind: a time and an amount have no order."""
-        kinds = Counter(key[0] for _, key in valued)
-        if len(kinds) < 2:
-            return valued
-        common = kinds.most_common(1)[0][0]
-        self._trace.note(f"values of several kinds: ordered are those of kind {common}")
-        return [pair for pair in valued if pair[1][0] == common]
-
-    def diverse(self, found: list[tuple[int, float]], *, count: int) -> list[tuple[int, float]]:
-        """So many that together cover what was found, each by its score."""
-        if len(found) <= count:
-            return found
-        import numpy as np
-
-        from stitch.retrieve.rank.coverage import choose_covering
-
-        compared = range(min(len(found), _MOST_COMPARED))
-        alike = self._semantics.apart([found[number][0] for number in compared], forest=self._forest)
-        likeness = np.array([[alike(one, other) for other in compared] for one in compared], np.float32)
-        covering = choose_covering([score for _, score in found], likeness, share=_COVERAGE_SHARE)
-        return [found[number] for number in covering.order[:count]]
+            self.trace.note(f"@{field} is mixed, no {asked.kind}: {some_of(words)}")
 
 
 _CONTENT = "content"
-_MOST_COMPARED = 200
-"""Of so many nodes, the best ones, is looked at how alike they are."""
-_COVERAGE_SHARE = 0.5
-
-
-_TOGETHER: dict[str, Callable[[Collection[float]], float]] = {
+_TOGETHER: dict[str, Callable[[Sequence[float]], float]] = {
     "or": max,
     "some": max,
     "every": min,
-    "avg": lambda scores: sum(scores) / len(scores),
+    "avg": mean,
     "gmean": lambda scores: prod(scores) ** (1.0 / len(scores)),
     "*": prod,
 }
 
 
-def _unset(*arguments: object, **named: object) -> list[Row]:
-    raise AssertionError("a judge is used by a run")
+def _decided(how: str, values: Values, asked: Values) -> bool:
+    """Whether a comparison holds of one of several values and one of those that are asked."""
+    if how == "contains":
+        return any(each.text in value.text for value in values for each in asked)
+    if how == "in":
+        return any(within(value, each) for value in values for each in asked)
+    return any(holds(value, how, each) for value in values for each in asked)  # type: ignore[arg-type]
 
 
 def _asked(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Only | None]:
@@ -297,7 +216,7 @@ def _asked(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Only | None]:
 def _aggregate(how: str, row: Row) -> float:
     if not row:
         return 1.0 if how == "every" else 0.0
-    return _TOGETHER[how](row.values())
+    return _TOGETHER[how](list(row.values()))
 
 
 def _holds_of(how: str, row: Row, holding: set[int]) -> bool:
@@ -309,23 +228,7 @@ def _holds_of(how: str, row: Row, holding: set[int]) -> bool:
     return bool(row) and (2 * held >= len(row) if how == "avg" else _aggregate(how, row) >= 0.5)
 
 
-def _constants(condition: Compare | In) -> tuple[str, list[Value]] | None:
-    """A field of the node and what the query itself says on the right; None if one of them has to be looked up."""
-    sides = [condition.right] if isinstance(condition, Compare) else list(condition.right)
-    said = [said_value(side.value) for side in sides if isinstance(side, Said)]
-    if isinstance(condition.left, Field) and condition.left.path is None and len(said) == len(sides):
-        return condition.left.name, said
-    return None
-
-
-def _key(values: Sequence[Value]) -> tuple[str, float] | None:
-    """The key to order by: of a range its middle, of several values the first; None of words."""
-    for value in values:
-        if value.kind != "words":
-            return ("amount" if value.kind in ("number", "money") else value.kind), (value.low + value.high) / 2
-    return None
-
-
-def _some(texts: Sequence[str]) -> str:
+def some_of(texts: Sequence[str]) -> str:
+    """Some of several texts, as a note shows them."""
     shown = ", ".join(repr(text if len(text) <= 30 else text[:29] + "…") for text in texts[:4])
     return f"{shown} and {len(texts) - 4} more" if len(texts) > 4 else shown

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
-from stitch.retrieve.path.axes import Row
-from stitch.retrieve.path.forest import DOCUMENT, Forest
-from stitch.retrieve.path.syntax import End, Evidence, Field, Operand, Path, Said
+from stitch.retrieve.path.forest import DOCUMENT, Forest, Row
+from stitch.retrieve.path.syntax import End, Field, Operand, Over, Path, Said, Step
 from stitch.retrieve.path.trace import Trace
 from stitch.trees.core.nodes import Several, Tree
 from stitch.trees.core.values import Value, read_value
@@ -17,28 +16,32 @@ Values = Sequence[Value]
 ID = "id"
 
 
-class Follows(Protocol):
-    """Whoever follows the paths inside of operands."""
-
-    def from_each(self, path: Path, places: Sequence[int]) -> list[Row]:
-        """The nodes of a path from each place."""
-
-    def share(self, evidence: Evidence, places: list[int]) -> Row:
-        """Evidence as a number, from each place."""
-
-
-class Operands:
+class Operands(ABC):
     """Reads operands on the nodes of one forest.
 
     Args:
         forest: What is asked.
-        judge: Follows the paths inside of operands.
         trace: Told of values that cannot be added up.
     """
 
-    def __init__(self, forest: Forest, judge: Follows, trace: Trace) -> None:
-        self._forest, self._judge, self._trace = forest, judge, trace
+    def __init__(self, forest: Forest, *, trace: Trace) -> None:
+        self.forest, self.trace = forest, trace
         self._from_root: dict[tuple[Path, str], list[Value]] = {}
+
+    @abstractmethod
+    def walk(self, steps: Sequence[Step], rows: list[Row]) -> list[Row]:
+        """The nodes to which steps lead: of each row one."""
+
+    @abstractmethod
+    def share(self, evidence: Over, places: list[int]) -> Row:
+        """Evidence as a number, from each place."""
+
+    def from_each(self, path: Path, places: Sequence[int]) -> list[Row]:
+        """The nodes of a path from each place; a path from the document is followed once."""
+        if path.start == "document":
+            [row] = self.walk(path.steps, [{DOCUMENT: 1.0}])
+            return [row] * len(places)
+        return self.walk(path.steps, [{place: 1.0} for place in places])
 
     def values(self, operand: Operand, places: Sequence[int]) -> list[Values]:
         """The values of an operand at each place; none where a field is not there."""
@@ -50,11 +53,11 @@ class Operands:
             return [[said_value(operand.value)]] * len(places)
         if isinstance(operand, End):
             return [_ends(operand.which, values) for values in self.values(operand.of, places)]
-        if isinstance(operand, Evidence):
-            scores = self._judge.share(operand, list(places))
+        if operand.is_evidence:
+            scores = self.share(operand, list(places))
             return [[_number(scores[place])] for place in places]
         if operand.field is None:
-            return [[_number(len(row))] for row in self._judge.from_each(operand.path, places)]
+            return [[_number(len(row))] for row in self.from_each(operand.path, places)]
         found = self._field_of(operand.path, operand.field, places, each=True)
         return [self._total(operand.how, values) for values in found]
 
@@ -67,7 +70,7 @@ class Operands:
 
     def _field(self, field: str, places: Sequence[int]) -> list[Values]:
         found: dict[int, Values] = {}
-        for tree, offset, positions in self._forest.by_tree(place for place in places if place != DOCUMENT):
+        for tree, offset, positions in self.forest.by_tree(place for place in places if place != DOCUMENT):
             column = self.column(tree, field)
             for position in positions:
                 said = column.get(position)
@@ -77,10 +80,10 @@ class Operands:
     def _field_of(self, path: Path, field: str, places: Sequence[int], *, each: bool = False) -> list[Values]:
         if path.start == "document":
             if (path, field) not in self._from_root:
-                [row] = self._judge.from_each(path, [DOCUMENT])
+                [row] = self.from_each(path, [DOCUMENT])
                 self._from_root[path, field] = self._of_row(field, row, each=each)
             return [self._from_root[path, field]] * len(places)
-        return [self._of_row(field, row, each=each) for row in self._judge.from_each(path, places)]
+        return [self._of_row(field, row, each=each) for row in self.from_each(path, places)]
 
     def _of_row(self, field: str, row: Row, *, each: bool) -> list[Value]:
         """The values of all nodes of a row; equal ones once, unless each counts."""
@@ -91,27 +94,27 @@ class Operands:
         """A number over values of one kind; values of other kinds are left out and told."""
         kinds = Counter(value.kind for value in values if value.kind not in ("words", "boolean"))
         if left_out := len(values) - max(kinds.values(), default=0):
-            self._trace.note(f"{how}(..): no number to add up", nodes=left_out)
+            self.trace.note(f"{how}(..): no number to add up", nodes=left_out)
         if not kinds:
-            return self._total_of_nothing(how, values)
+            if not values:
+                self.trace.note(
+                    f"{how}(..) finds no value: its path begins at the node, and root()//.. asks the whole tree"
+                )
+            return [_number(0)] if how == "sum" else []
         kind = kinds.most_common(1)[0][0]
         taken = [value for value in values if value.kind == kind]
         unit = taken[0].unit if len({value.unit for value in taken}) == 1 else ""
-        lows, highs = [value.low for value in taken], [value.high for value in taken]
-        if how in ("min", "max"):
-            best = min if how == "min" else max
-            low, high = best(lows), best(highs)
-        else:
-            share = 1 if how == "sum" else len(taken)
-            low, high = sum(lows) / share, sum(highs) / share
+        together = _TOTALS[how]
+        low, high = together([value.low for value in taken]), together([value.high for value in taken])
         return [Value(kind, low, high, unit, "")]
 
-    def _total_of_nothing(self, how: str, values: Values) -> Values:
-        if not values:
-            self._trace.note(
-                f"{how}(..) finds no value: its path begins at the node, and root()//.. asks the whole tree"
-            )
-        return [_number(0)] if how == "sum" else []
+
+def mean(numbers: Sequence[float]) -> float:
+    """Their mean."""
+    return sum(numbers) / len(numbers)
+
+
+_TOTALS: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max, "sum": sum, "avg": mean}
 
 
 def read_all(said: str) -> Values:
@@ -131,6 +134,4 @@ def said_value(said: float | str | bool) -> Value:
     """A literal of the query as a value. A number in quotes that is compared by `=` is compared as it is written."""
     if isinstance(said, bool):
         return Value("boolean", float(said), float(said), "", str(said).lower())
-    if isinstance(said, str):
-        return read_value(said)
-    return Value("number", float(said), float(said), "", "")
+    return read_value(said) if isinstance(said, str) else _number(said)

@@ -21,17 +21,15 @@ from stitch.retrieve.path.syntax import (
     Bracket,
     Compare,
     Condition,
-    Contains,
     End,
-    Evidence,
     Field,
     Has,
-    In,
     Joined,
     NodeSet,
     Not,
     Only,
     Operand,
+    Over,
     Path,
     Picked,
     Pipe,
@@ -40,7 +38,6 @@ from stitch.retrieve.path.syntax import (
     Sets,
     Shift,
     Step,
-    Total,
 )  # fmt: skip
 from stitch.trees.core.nodes import TEXT_FIELD
 
@@ -109,7 +106,7 @@ def _condition(said: Any) -> Condition:
     """A condition; a path or a field that stands alone is one: that it is there."""
     if not isinstance(said, _Found):
         return cast("Condition", said)
-    return Evidence("some", said.path) if said.field is None else Has(said.operand)
+    return Over("some", said.path) if said.field is None else Has(said.operand)
 
 
 def _operand(said: Any) -> Operand:
@@ -287,10 +284,10 @@ class SyntaxReader(Transformer[Token, Any]):
         return Joined("avg", tuple(map(_condition, conditions)))
 
     def combined(self, how: Token, *parts: Any) -> Condition:
-        evidence = self._evidence(how, parts)
-        if isinstance(evidence, Evidence):
-            return evidence
-        if evidence is not None:
+        over = self._over(how, parts)
+        if over is not None and over.is_evidence:
+            return over
+        if over is not None:
             raise self._refuse(f"{how}(..) of a field is a number: compare it, as in `{how}(..) > 3`", at=how)
         joined: dict[str, Literal["and", "or", "avg", "gmean"]] = {
             "min": "and", "max": "or", "avg": "avg", "gmean": "gmean",
@@ -301,17 +298,17 @@ class SyntaxReader(Transformer[Token, Any]):
         return self._together(joined[name], list(parts))
 
     def contains(self, sign: Token, operand: Any, text: Token) -> Condition:
-        return Contains(_operand(operand), _string(text))
+        return Compare(_operand(operand), "contains", (Said(_string(text)),))
 
-    def _evidence(self, how: Token, parts: tuple[Any, ...]) -> Evidence | Total | None:
+    def _over(self, how: Token, parts: tuple[Any, ...]) -> Over | None:
         """A path alone is evidence, whatever slash it begins with, below the node at hand."""
         if len(parts) != 1 or not isinstance(parts[0], _Found) or not parts[0].below.steps:
             return None
         name, path, field = how.removeprefix("agg_"), parts[0].below, parts[0].field
         if field is None:
-            return Evidence(cast("Any", {"max": "some", "min": "every"}.get(name, name)), path)
+            return Over(cast("Any", {"max": "some", "min": "every"}.get(name, name)), path)
         if name in ("avg", "min", "max"):
-            return Total(cast("Any", name), path, field)
+            return Over(cast("Any", name), path, field)
         raise self._refuse(f"{how}(..) takes a path to nodes, not to the field {field!r}", at=how)
 
     def compared(self, left: Any, how: Token, right: Any) -> Condition:
@@ -319,12 +316,12 @@ class SyntaxReader(Transformer[Token, Any]):
         self._check_sides(how, said, other)
         if isinstance(said, Said):
             said, other, order = other, said, _FLIPPED.get(order, order)
-        return Compare(said, cast("Any", order), other)
+        return Compare(said, cast("Any", order), (other,))
 
     def within(self, left: Any, how: Token, right: Any) -> Condition:
         said, others = _operand(left), tuple(map(_operand, right if isinstance(right, list) else [right]))
         self._check_sides(how, said, *others)
-        return In(said, others)
+        return Compare(said, "in", others)
 
     def _check_sides(self, how: Token, *sides: Operand) -> None:
         if all(isinstance(side, Said) for side in sides):
@@ -358,10 +355,10 @@ class SyntaxReader(Transformer[Token, Any]):
         return End("start" if which == "start" else "end", _operand(operand))
 
     def aggregated(self, how: Token, said: Any) -> Operand:
-        evidence = self._evidence(how, (said,))
-        if evidence is None:
+        over = self._over(how, (said,))
+        if over is None:
             raise self._refuse(f"{how}(..) of conditions is no number: give it a path", at=how)
-        return evidence
+        return over
 
     def counted(self, how: Token, found: _Found) -> Operand:
         if how == "sum" and (found.field is None or not found.below.steps):
@@ -369,7 +366,7 @@ class SyntaxReader(Transformer[Token, Any]):
         if how == "count" and found.field is not None:
             said = f"count(..) counts nodes, not the field {found.field!r}: `count(/X[@{found.field}])`"
             raise self._refuse(said, at=how)
-        return Total(cast("Any", str(how)), found.below, found.field)
+        return Over(cast("Any", str(how)), found.below, found.field)
 
     def found(self, *parts: Any) -> _Found:
         """A path and the field at its end. Of a path that is evidence it is said later that it starts here."""

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 from stitch.errors import InputError
-from stitch.retrieve.path.conditions import Judge, Semantics, costs_nothing
-from stitch.retrieve.path.evaluate import Cut, Run
-from stitch.retrieve.path.forest import Forest
+from stitch.retrieve.path.conditions import costs_nothing
+from stitch.retrieve.path.evaluate import Cut, Ranked, Run
+from stitch.retrieve.path.forest import VERSION, Forest
 from stitch.retrieve.path.grammar import parse_query
 from stitch.retrieve.path.operands import ID
+from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import ANY, ANYTHING, Only, Path, Query, fields_in, types_in
-from stitch.retrieve.path.trace import TAKEN_AWAY, Stage, Trace, explained, stage_of
-from stitch.retrieve.path.versions import VERSION
+from stitch.retrieve.path.trace import TAKEN_AWAY, Stage, Trace, explained
 from stitch.trees.core.nodes import Several, own_text
+
+_MOST_SHOWN = 60
+"""Characters of a name that an error shows."""
 
 
 @dataclass(frozen=True)
@@ -69,43 +72,31 @@ class NodeSelection:
 
     query: str
     canonical: str
-    found: tuple[tuple[str, tuple[int, ...], float], ...]
-    """By rank: the id, the places (of several versions), and the score."""
-    forest: Forest | None = field(repr=False)
-    """The forest that was asked; None if it is elsewhere, and `told` has the nodes."""
+    ids: tuple[str, ...]
+    """The ids of the nodes, by rank."""
     considered: int
     """The number of nodes that the last step of the query reached before its conditions."""
     milliseconds: float
     trace: tuple[Stage, ...]
-    told: tuple[SelectedNode, ...] = field(repr=False, default=())
+    make: Callable[[], tuple[SelectedNode, ...]] = field(repr=False, compare=False)
 
     @cached_property
     def nodes(self) -> tuple[SelectedNode, ...]:
         """The nodes by rank, made when they are first looked at."""
-        forest = self.forest
-        if forest is None:
-            return self.told
-        return tuple(
-            _selected(rank, places, score, forest) for rank, (_, places, score) in enumerate(self.found, start=1)
-        )
+        return self.make()
 
     def __iter__(self) -> Iterator[SelectedNode]:
         return iter(self.nodes)
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.ids)
 
     def __getitem__(self, place: int) -> SelectedNode:
         return self.nodes[place]
 
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of the nodes, by rank."""
-        return tuple(id_ for id_, _, _ in self.found)
-
     def explain(self) -> str:
         """The trace as a person reads it: each step with how many nodes it had and left, and what fell short."""
-        return explained(self.trace, found=len(self.found))
+        return explained(self.trace, found=len(self.ids))
 
     def as_json(self) -> dict[str, Any]:
         """As printed by `--json`."""
@@ -122,22 +113,17 @@ class NodeSelection:
 def selection_of(said: Mapping[str, Any]) -> NodeSelection:
     """The selection of which `NodeSelection.as_json` told."""
     nodes = tuple(map(_node_of, said["nodes"]))
-    found = tuple((node.id, (node.rank,), node.score) for node in nodes)
-    trace = tuple(map(stage_of, said["trace"]))
-    return NodeSelection(
-        said["query"], said["canonical"], found, None, said["considered"], said["milliseconds"], trace, nodes
-    )
+    trace = tuple(map(Stage.of_json, said["trace"]))
+    told = (said["considered"], said["milliseconds"], trace)
+    return NodeSelection(said["query"], said["canonical"], tuple(node.id for node in nodes), *told, lambda: nodes)
 
 
 def _node_of(said: Mapping[str, Any]) -> SelectedNode:
     fields = {name: Several(value) if isinstance(value, list) else value for name, value in said["fields"].items()}
-    return SelectedNode(
-        said["rank"], said["id"], said["path"], said["type"], said["score"], fields, said["text"],
-        said.get("version"), tuple(said.get("versions", ())),
-    )  # fmt: skip
+    return SelectedNode(**{**said, "fields": fields, "versions": tuple(said.get("versions", ()))})
 
 
-def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()) -> NodeSelection:  # noqa: B008 - a value
+def select(query: str, *, forest: Forest, semantics: ScorerSemantics, cut: Cut = Cut()) -> NodeSelection:  # noqa: B008 - a value
     """Ask a forest.
 
     Args:
@@ -152,24 +138,30 @@ def select(query: str, *, forest: Forest, semantics: Semantics, cut: Cut = Cut()
     """
     began = time.perf_counter()
     read = parse_query(query)
-    trace = Trace()
-    run = Run(
-        forest, judge=Judge(forest, semantics=semantics, threshold=cut.threshold, trace=trace), cut=cut, trace=trace
-    )
-    found = run.nodes(read)
+    run = Run(forest, semantics=semantics, cut=cut)
+    found, asked = run.nodes(read), forest
     if not found and _asks_in_words(read) and (earlier := forest.earlier()) is not None:
-        found = _taken_away(read, forest, earlier, semantics=semantics, cut=cut, trace=trace)
-        forest = earlier if found else forest
+        before = Run(earlier, semantics=semantics, cut=cut).nodes(read)
+        found, asked = [pair for pair in before if not forest.still_there(pair[0], forest=earlier)], earlier
+        run.trace.note("not in these versions: what they took away is looked through")
+        run.trace.stage(TAKEN_AWAY, given=len(before), left=len(found))
     if not found:
-        _check_types(read, forest)
-        _tell_of_fields(read, forest, trace)
-    by_id = _by_id(found, forest)
+        _tell_of_names(read, forest, run.trace)
+    by_id = _by_id(found, asked)
+
+    def make() -> tuple[SelectedNode, ...]:
+        return tuple(_selected(rank, *each, forest=asked) for rank, each in enumerate(by_id.values(), start=1))
+
     milliseconds = (time.perf_counter() - began) * 1000
-    return NodeSelection(query, str(read), by_id, forest, run.considered, milliseconds, tuple(trace.stages))
+    return NodeSelection(query, str(read), tuple(by_id), run.considered, milliseconds, tuple(run.trace.stages), make)
 
 
 def _asks_in_words(query: Query) -> bool:
-    """Whether a query says in words which version it means: one that says it by number means what stands in it."""
+    """Whether a query says in words which version it means: one that says it by number means what stands in it.
+
+    Where these versions have nothing that fits, it asks for what they took away:
+    `//Version[message ~= "poster"]//POI[node ~= "poster"]`.
+    """
     return isinstance(query.nodes, Path) and any(
         isinstance(bracket, Only) and not costs_nothing(bracket.condition)
         for step in query.nodes.steps
@@ -178,68 +170,37 @@ def _asks_in_words(query: Query) -> bool:
     )
 
 
-def _taken_away(
-    query: Query, forest: Forest, earlier: Forest, *, semantics: Semantics, cut: Cut, trace: Trace
-) -> list[tuple[int, float]]:
-    """Nodes that the versions of a query took away: `//Version[message ~= "poster"]//POI[node ~= "poster"]`.
-
-    Only asked where the versions themselves have nothing that fits.
-    """
-    quiet = Trace()
-    judge = Judge(earlier, semantics=semantics, threshold=cut.threshold, trace=quiet)
-    before = Run(earlier, judge=judge, cut=cut, trace=quiet).nodes(query)
-    found = [pair for pair in before if not forest.still_there(pair[0], forest=earlier)]
-    trace.note("not in these versions: what they took away is looked through")
-    trace.stage(TAKEN_AWAY, given=len(before), left=len(found))
-    return found
-
-
-def _by_id(found: list[tuple[int, float]], forest: Forest) -> tuple[tuple[str, tuple[int, ...], float], ...]:
+def _by_id(found: Ranked, forest: Forest) -> dict[str, tuple[tuple[int, ...], float]]:
     """Nodes by rank, each once: of one that is found in several versions, all places."""
-    nodes: dict[str, tuple[str, tuple[int, ...], float]] = {}
+    nodes: dict[str, tuple[tuple[int, ...], float]] = {}
     for place, score in found:
         id_ = forest.node(place).id
-        before = nodes.get(id_)
-        nodes[id_] = (id_, (place,), score) if before is None else (id_, (*before[1], place), max(before[2], score))
-    return tuple(nodes.values())
+        places, best = nodes.get(id_, ((), score))
+        nodes[id_] = (*places, place), max(best, score)
+    return nodes
 
 
-def _selected(rank: int, places: tuple[int, ...], score: float, forest: Forest) -> SelectedNode:
+def _selected(rank: int, places: tuple[int, ...], score: float, *, forest: Forest) -> SelectedNode:
     """A node as it stands in the last of the versions in which it was found."""
     place = max(places)
     node = forest.node(place)
     held = tuple(holder.id for there in sorted(places) if (holder := forest.holder(there)) is not None)
-    return SelectedNode(
-        rank,
-        node.id,
-        forest.tree_of(place).path_at(forest.position(place)),
-        node.type,
-        score,
-        node.fields,
-        own_text(node),
-        held[-1] if held else None,
-        held,
-    )
+    version = held[-1] if held else None
+    return SelectedNode(rank, node.id, forest.path(place), node.type, score, node.fields, own_text(node), version, held)
 
 
-def _check_types(query: Query, forest: Forest) -> None:
-    """Refuse types of which there is no node anywhere, so that a slip of the pen is not read as "nothing found"."""
-    known = forest.types()
+def _tell_of_names(query: Query, forest: Forest, trace: Trace) -> None:
+    """Refuse types that no node has, so that a slip of the pen is not read as "nothing found"; tell of such fields.
+
+    A field that no node has is no error: other trees have it.
+    """
+    types, fields = forest.types(), forest.fields() | {ID}
     for named in types_in(query):
-        if named not in (ANY, ANYTHING) and named not in known:
-            raise InputError(f"no node has the type {named[:_MOST_SHOWN]!r}", hint=_near(named, known))
-
-
-def _tell_of_fields(query: Query, forest: Forest, trace: Trace) -> None:
-    """Say which fields no node has: other trees have them, so that this is no error."""
-    known = forest.fields() | {ID}
+        if named not in (ANY, ANYTHING) and named not in types:
+            raise InputError(f"no node has the type {named[:_MOST_SHOWN]!r}", hint=_near(named, types))
     for named in dict.fromkeys(fields_in(query)):
-        if named not in known:
-            trace.remark(f"no node has the field {named!r}: {_near(named, known)}")
-
-
-_MOST_SHOWN = 60
-"""Characters of a name that an error shows."""
+        if named not in fields and trace.stages:
+            trace.stages[-1].notes[f"no node has the field {named!r}: {_near(named, fields)}"] += 1
 
 
 def _near(named: str, known: Collection[str]) -> str:

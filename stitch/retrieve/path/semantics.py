@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
-from stitch.retrieve.path.axes import Row
-from stitch.retrieve.path.forest import Forest
+from stitch.retrieve.path.forest import Forest, Row
 from stitch.retrieve.path.scorers.protocol import Passage, Passages, Scorer
 from stitch.retrieve.path.scorers.reading import tells, words_of
 from stitch.retrieve.path.syntax import Alike, Field
-from stitch.trees.core.nodes import Node, Several, Tree
+from stitch.trees.core.nodes import Node, Several, Tree, whole_text
 from stitch.trees.core.values import read_value, surely_words
 
 
@@ -56,8 +55,8 @@ class ScorerSemantics:
         """The share of their words that two nodes have in common."""
         said = []
         for place in places:
-            passage = _passage(forest.tree_of(place), forest.position(place), "node")
-            said.append(frozenset(word for text in passage.texts for word in words_of(text) if tells(word)))
+            words = words_of(whole_text(forest.node(place)))
+            said.append(frozenset(word for word in words if tells(word)))
 
         def alike(one: int, other: int) -> float:
             together = len(said[one] | said[other])

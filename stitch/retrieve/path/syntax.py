@@ -18,8 +18,6 @@ Axis = Literal[
     "following-sibling", "preceding-sibling",
 ]  # fmt: skip
 """`//` gives, as in XPath, the children of the node and of all below it: positions count within one parent."""
-Aggregation = Literal["some", "every", "avg", "gmean"]
-"""Of the scores of evidence: the best, the worst, their mean, their geometric mean."""
 ANY = "*"
 ANYTHING = "node()"
 """Any node and the document above the root: the meaning of `//` before an axis that is spelled."""
@@ -120,11 +118,6 @@ class Path:
             return steps if lead else f".{steps}"
         return steps[1:]
 
-    @property
-    def as_evidence(self) -> str:
-        """The path inside of `some(..)` and its like, where any slash starts at the node at hand."""
-        return f"root(){self}" if self.start == "document" else str(self)
-
 
 @dataclass(frozen=True)
 class Sets:
@@ -185,29 +178,27 @@ class End:
 
 
 @dataclass(frozen=True)
-class Total:
-    """The count of the nodes of a path, or a number over the values of their field."""
+class Over:
+    """A number over the nodes of a path: how many, a total of the values of their field, or a score of evidence.
 
-    how: Literal["count", "sum", "avg", "min", "max"]
+    Of the scores of evidence `some` is the best, `every` the worst, `avg` their mean, `gmean` their geometric mean.
+    """
+
+    how: Literal["count", "sum", "avg", "min", "max", "some", "every", "gmean"]
     path: Path
     field: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.how}({self.path.as_evidence}{'' if self.field is None else f'/@{_name(self.field)}'})"
+        path = f"root(){self.path}" if self.path.start == "document" else str(self.path)
+        return f"{self.how}({path}{'' if self.field is None else f'/@{_name(self.field)}'})"
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it is a score."""
+        return self.field is None and self.how != "count"
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """A score over the nodes of a path."""
-
-    how: Aggregation
-    path: Path
-
-    def __str__(self) -> str:
-        return f"{self.how}({self.path.as_evidence})"
-
-
-Operand: TypeAlias = "Field | Said | End | Total | Evidence"
+Operand: TypeAlias = "Field | Said | End | Over"
 
 
 @dataclass(frozen=True)
@@ -224,37 +215,20 @@ class Alike:
 
 @dataclass(frozen=True)
 class Compare:
-    """A typed comparison; of several values on a side, one pair is enough."""
+    """A typed comparison: `in` a range, a prefix of a date or among several; `contains` a text as it is written.
+
+    Of several values on a side, one pair is enough.
+    """
 
     left: Operand
-    order: Order
-    right: Operand
-
-    def __str__(self) -> str:
-        return f"{self.left} {self.order} {self.right}"
-
-
-@dataclass(frozen=True)
-class In:
-    """Whether a value lies in a range, in a prefix of a date, or among several."""
-
-    left: Operand
+    how: Order | Literal["in", "contains"]
     right: tuple[Operand, ...]
 
     def __str__(self) -> str:
-        several = ", ".join(map(str, self.right))
-        return f"{self.left} in {several if len(self.right) == 1 else f'({several})'}"
-
-
-@dataclass(frozen=True)
-class Contains:
-    """Whether a text stands in a value as it is written."""
-
-    left: Operand
-    text: str
-
-    def __str__(self) -> str:
-        return f"contains({self.left}, {_text(self.text)})"
+        right = ", ".join(map(str, self.right))
+        if self.how == "contains":
+            return f"contains({self.left}, {right})"
+        return f"{self.left} {self.how} {right if len(self.right) == 1 else f'({right})'}"
 
 
 @dataclass(frozen=True)
@@ -293,7 +267,7 @@ class Joined:
         return isinstance(part, Joined) and part.how in _LOOSE and _LOOSE.index(part.how) <= _LOOSE.index(self.how)
 
 
-Condition: TypeAlias = "Alike | Compare | In | Contains | Has | Evidence | Not | Joined"
+Condition: TypeAlias = "Alike | Compare | Has | Over | Not | Joined"
 
 
 @dataclass(frozen=True)
@@ -319,11 +293,6 @@ class Query:
 
     def __str__(self) -> str:
         return " | ".join(map(str, (self.nodes, *self.pipes)))
-
-
-def written(query: Query) -> str:
-    """The canonical form of a query."""
-    return str(query)
 
 
 def _name(name: str) -> str:
@@ -353,7 +322,7 @@ def fields_in(query: object) -> Iterator[str]:
     for value in values_in(query):
         if isinstance(value, Field):
             yield value.name
-        elif isinstance(value, Total) and value.field is not None:
+        elif isinstance(value, Over) and value.field is not None:
             yield value.field
 
 

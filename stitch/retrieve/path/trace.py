@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 TAKEN_AWAY = "taken away"
 """The stage in which nodes are looked for that versions took away."""
@@ -13,8 +13,7 @@ SHORT_KEPT = 5
 """Nodes that fell short, kept of each condition, the nearest first."""
 
 
-@dataclass(frozen=True)
-class Short:
+class Short(NamedTuple):
     """A node that fell short of a condition."""
 
     id: str
@@ -31,7 +30,7 @@ class Stage:
     left: int
     short: tuple[Short, ...] = ()
     notes: Counter[str] = field(default_factory=Counter)
-    scored: dict[str, int] = field(default_factory=dict)
+    scored: Counter[str] = field(default_factory=Counter)
     """The number of nodes scored for each semantic condition."""
 
     def as_json(self) -> dict[str, Any]:
@@ -40,16 +39,16 @@ class Stage:
             "what": self.what,
             "given": self.given,
             "left": self.left,
-            "short": [{"id": each.id, "path": each.path, "score": round(each.score, 4)} for each in self.short],
+            "short": [each._asdict() | {"score": round(each.score, 4)} for each in self.short],
             "notes": [_counted(note, count) for note, count in self.notes.items()],
-            "scored": self.scored,
+            "scored": dict(self.scored),
         }
 
-
-def stage_of(said: Mapping[str, Any]) -> Stage:
-    """The stage of which `Stage.as_json` told."""
-    short = tuple(Short(each["id"], each["path"], each["score"]) for each in said["short"])
-    return Stage(said["what"], said["given"], said["left"], short, Counter(said["notes"]), dict(said["scored"]))
+    @classmethod
+    def of_json(cls, said: Mapping[str, Any]) -> Stage:
+        """The stage of which `as_json` told."""
+        short = tuple(Short(**each) for each in said["short"])
+        return cls(said["what"], said["given"], said["left"], short, Counter(said["notes"]), Counter(said["scored"]))
 
 
 def _counted(note: str, count: int) -> str:
@@ -67,43 +66,26 @@ class Trace:
         """Say something of the stage that is under way."""
         self._pending.notes[note] += nodes
 
-    def remark(self, note: str) -> None:
-        """Say something of the stage that ended last."""
-        if self.stages:
-            self.stages[-1].notes[note] += 1
-
     def scored(self, condition: str, *, nodes: int) -> None:
         """Say that nodes were scored for a condition in the stage that is under way."""
-        self._pending.scored[condition] = self._pending.scored.get(condition, 0) + nodes
+        self._pending.scored[condition] += nodes
 
     def stage(self, what: str, *, given: int, left: int, short: tuple[Short, ...] = ()) -> None:
         """End the stage that is under way."""
-        done = self._pending
+        done, self._pending = self._pending, Stage("", 0, 0)
         done.what, done.given, done.left, done.short = what, given, left, short
         self.stages.append(done)
-        self._pending = Stage("", 0, 0)
 
 
-def explained(stages: tuple[Stage, ...], *, found: int) -> str:
-    """The trace as a person reads it.
-
-    Args:
-        stages: The stages.
-        found: How many nodes the query has.
-    """
+def explained(stages: Sequence[Stage], *, found: int) -> str:
+    """The trace as a person reads it; of a query that found nothing, with the reason."""
     lines: list[str] = []
     for stage in stages:
         lines.append(f"{stage.what:<48} {stage.given:>6} -> {stage.left}")
         lines += [f"    {_counted(note, count)}" for note, count in stage.notes.items()]
         lines += [f"    fell short: {short.score:.2f}  {short.path}  ({short.id})" for short in stage.short]
     if not found:
-        lines.append(_why_empty(stages))
+        empty = next((stage for stage in stages if not stage.left), None)
+        nearest = f"; the nearest has {empty.short[0].score:.2f}" if empty is not None and empty.short else ""
+        lines.append("nothing is found" + ("" if empty is None else f": no node passes {empty.what}{nearest}"))
     return "\n".join(lines)
-
-
-def _why_empty(stages: tuple[Stage, ...]) -> str:
-    for stage in stages:
-        if not stage.left:
-            nearest = f"; the nearest has {stage.short[0].score:.2f}" if stage.short else ""
-            return f"nothing is found: no node passes {stage.what}{nearest}"
-    return "nothing is found"

@@ -112,7 +112,7 @@ class TreeAsker:
             lines: By the name of each tree its log, and the versions that are asked, in order.
             options: As for `VersionedTree.select`.
         """
-        from stitch.retrieve.path.versions import Version, version_forest
+        from stitch.retrieve.path.forest import Version, version_forest
 
         logs: dict[str, tuple[TreeVersions, str]] = {}
         versions: list[Version] = []
@@ -164,7 +164,7 @@ def asks_versions(query: str, tree: Tree) -> bool:
         InputError: It cannot be read.
     """
     from stitch.retrieve.path import parse_query
+    from stitch.retrieve.path.forest import VERSION
     from stitch.retrieve.path.syntax import types_in
-    from stitch.retrieve.path.versions import VERSION
 
     return VERSION in types_in(parse_query(query)) and VERSION not in tree.of_type
