@@ -35,7 +35,7 @@ from stitch.lifecycle.traces import (
     words_of,
 )
 from stitch.text.words import words as split_words
-from stitch.trees.core.records import texts_of
+from stitch.trees.core.commits import texts_of
 
 TRUSTED_CLOCK = "trusted clock"
 """The kind of the records that say up to when the clock is right; with the last step of a tenant they go."""

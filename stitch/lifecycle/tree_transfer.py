@@ -12,12 +12,20 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.trees import Incoming, tree_name
 from stitch.journal import Journal
 from stitch.lifecycle.export_schema import BranchLine, CommitFields, CommitLine, TreeLine, dump_line
-from stitch.trees.core.checking import faults_of
-from stitch.trees.core.commits import Branch, Commit, Erased, dump_snapshot, load_entry, load_snapshot
+from stitch.trees.core.commits import (
+    TREES,
+    Branch,
+    Commit,
+    Erased,
+    dump_snapshot,
+    load_entry,
+    load_snapshot,
+    log_key,
+    tree_names,
+)
 from stitch.trees.core.log import NewCommit, TreeLog, number_of
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.operations import operations_of
-from stitch.trees.core.records import TREES, log_key, tree_names
 from stitch.trees.core.schema import infer, schema_of
 
 _VERSION = r"v[1-9]\d{0,8}"
@@ -149,4 +157,4 @@ def faults_of_trees(journal: Journal, *, tenant: str) -> Iterator[str]:
         except StitchError as error:
             yield f"tree {name!r}: {error.message}"
             continue
-        yield from (f"tree {name!r}, {fault}" for fault in faults_of(log))
+        yield from (f"tree {name!r}, {fault}" for fault in log.faults())

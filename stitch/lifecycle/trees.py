@@ -12,8 +12,8 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.lifecycle.erase import purge, said_by_others, search
 from stitch.lifecycle.side_files import Gone, remove_mentions, words_left
 from stitch.lifecycle.traces import Proof, traces_in, words_in
+from stitch.trees.core.commits import TREES, keys_of, log_key, texts_of
 from stitch.trees.core.log import TreeLog
-from stitch.trees.core.records import TREES, keys_of, log_key, texts_of
 from stitch.trees.core.rewriting import rewritten
 
 

@@ -12,11 +12,10 @@ from doubles.journaling import MemoryJournal
 from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError, JournalError
 from stitch.trees import Node, Tree
-from stitch.trees.core.commits import dump_snapshot, load_entry, load_snapshot
+from stitch.trees.core.commits import TREES, dump_snapshot, keys_of, load_entry, load_snapshot, texts_of
 from stitch.trees.core.edits import apply
 from stitch.trees.core.log import SNAPSHOT_COMMITS, NewCommit, TreeLog
 from stitch.trees.core.operations import SetField
-from stitch.trees.core.records import TREES, keys_of, texts_of
 from stitch.trees.core.schema import infer, read_schema
 
 ROOT = Node("p", "Plan", fields={"name": "Trip"}, children=[Node("a", "Day", fields={"name": "Mon"})])

@@ -13,10 +13,9 @@ from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError
 from stitch.journal import NewRecord, SqliteJournal
 from stitch.trees import Node, Tree
-from stitch.trees.core.checking import faults_of
+from stitch.trees.core.commits import TREES, log_key, snapshot_key, texts_of
 from stitch.trees.core.log import NewCommit, TreeLog
 from stitch.trees.core.operations import Delete, Move, SetField
-from stitch.trees.core.records import TREES, log_key, snapshot_key, texts_of
 from stitch.trees.core.rewriting import rewritten, without
 from stitch.trees.core.schema import infer, read_schema
 
@@ -61,7 +60,7 @@ def test_an_erased_node_was_never_there_with_all_that_stood_below_it(journal):
         assert "x" not in log.tree(version)
     assert log.tree("v3").node("b").fields == {"name": "Wednesday"}
     assert not {"x", "Harbor", "Lighthouse"} & set(texts_of(journal, "t"))
-    assert list(faults_of(log)) == []
+    assert list(log.faults()) == []
 
 
 def test_what_was_moved_out_of_an_erased_node_before_stays_and_stood_in_its_place(journal):
@@ -98,7 +97,7 @@ def test_the_first_version_can_be_erased_and_branches_begin_where_they_can(journ
     erase(log, versions=["v1"])
     assert log.commits[0].parent is None
     assert log.tree("v2") == Tree(without(Tree(ROOT), {"x"}))
-    assert list(faults_of(log)) == []
+    assert list(log.faults()) == []
     with pytest.raises(InputError, match="several versions of tree 'trip' come after the first one"):
         rewritten(log, nodes=(), versions=["v2"])
     erase(log, versions=["v4"])
@@ -161,7 +160,7 @@ def test_any_history_without_a_node_is_that_of_trees_without_it(seed):
     assert set(nodes) <= left.nodes
     for version in trees.keys() - set(versions):
         assert again.tree(version) == Tree(without(trees[version], left.nodes))
-    assert list(faults_of(again)) == []
+    assert list(again.faults()) == []
 
 
 def test_damage_of_a_commit_or_a_whole_tree_is_found(tmp_path):
@@ -173,7 +172,7 @@ def test_damage_of_a_commit_or_a_whole_tree_is_found(tmp_path):
         return journal, log
 
     journal, log = fresh("sound")
-    assert list(faults_of(log)) == []
+    assert list(log.faults()) == []
     whole = [each.id for each in log.commits if each.snapshot][1]
     journal.close()
 
@@ -181,7 +180,7 @@ def test_damage_of_a_commit_or_a_whole_tree_is_found(tmp_path):
     [record] = journal.records("t", kind=TREES, key=snapshot_key("trip", whole))
     changed = NewRecord(TREES, record.key, record.payload.replace(b"Tuesday", b"Doomsday"))
     journal.append_records("t", [changed], instead_of=[record.key])
-    assert list(faults_of(TreeLog(journal, tenant="t", name="trip"))) == [
+    assert list(TreeLog(journal, tenant="t", name="trip").faults()) == [
         f"version {whole}: version {whole!r} of tree 'trip' is damaged in the journal"
     ]
     journal.close()
@@ -195,7 +194,7 @@ def test_damage_of_a_commit_or_a_whole_tree_is_found(tmp_path):
                 operation["value"] = "day x"
     others = [NewRecord(TREES, log_key("trip"), orjson.dumps(said)) for said in payloads]
     journal.append_records("t", others, instead_of=[log_key("trip")])
-    assert list(faults_of(TreeLog(journal, tenant="t", name="trip"))) == [
+    assert list(TreeLog(journal, tenant="t", name="trip").faults()) == [
         "version v10: operation 1: field 'name' of 'a' says 'day x', and not 'day 7'; nothing was changed"
     ]
     journal.close()

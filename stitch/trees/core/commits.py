@@ -1,19 +1,24 @@
-"""Commits of a tree, and a tree as the journal keeps it."""
+"""Commits of a tree, and how the journal keeps them: a log of entries, and whole trees beside some of its commits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
-from stitch.errors import JournalError
+from stitch.errors import InputError, JournalError, some_of
+from stitch.journal import Journal, NewRecord
 from stitch.trees.core.nodes import Node
 from stitch.trees.core.schema import Schema, schema_of
 
 MAIN = "main"
 """The branch on which a tree begins."""
+TREES = "artifact"
+"""The kind of the records of trees. The key is a JSON list: the name of the tree; of a whole tree, its version too."""
+_RESTORE = "restore the memory from a backup"
 
 
 class Commit(NamedTuple):
@@ -79,27 +84,22 @@ Entry: TypeAlias = Commit | Branch | Erased
 """An entry of a tree in the journal."""
 
 
-def dump_commit(commit: Commit) -> bytes:
-    """A commit as the journal keeps it."""
-    said = {**commit.dump(), "recorded": commit.recorded, "snapshot": commit.snapshot}
-    if commit.whole:
-        said["whole"] = commit.whole
-    return orjson.dumps({**said, "digest": digest_of(orjson.dumps(said))})
+def entry_record(tree: str, entry: Entry) -> NewRecord:
+    """An entry as the journal keeps it."""
+    if isinstance(entry, Branch):
+        said: dict[str, Any] = {"branch": entry.name, "at": entry.at}
+    elif isinstance(entry, Erased):
+        said = {"erased": entry.versions, "after": entry.after}
+    else:
+        said = {**entry.dump(), "recorded": entry.recorded, "snapshot": entry.snapshot}
+        said |= {"whole": entry.whole} if entry.whole else {}
+        said["digest"] = digest_of(orjson.dumps(said))
+    return NewRecord(TREES, log_key(tree), orjson.dumps(said))
 
 
 def digest_of(payload: bytes) -> str:
     """A digest that shows whether bytes are as they were written."""
     return blake2b(payload, digest_size=8).hexdigest()
-
-
-def dump_erased(erased: Erased) -> bytes:
-    """Erased versions as the journal keeps them."""
-    return orjson.dumps({"erased": erased.versions, "after": erased.after})
-
-
-def dump_branch(branch: Branch) -> bytes:
-    """A branch as the journal keeps it."""
-    return orjson.dumps({"branch": branch.name, "at": branch.at})
 
 
 def load_entry(payload: bytes) -> Entry:
@@ -117,15 +117,10 @@ def load_entry(payload: bytes) -> Entry:
         digest = said.pop("digest", "")
         if digest and digest != digest_of(orjson.dumps(said)):
             raise ValueError(f"another digest than {digest}")
-        return Commit(
-            said["version"], said["parent"], said["branch"], said["time"], float(said["recorded"]), said["author"],
-            said["message"], tuple(said["operations"]), said.get("schema"), said.get("redacted", {}), said["snapshot"],
-            said.get("whole", ""),
-        )  # fmt: skip
+        said |= {"operations": tuple(said["operations"]), "recorded": float(said["recorded"])}
+        return Commit(said.pop("version"), **said)
     except (ValueError, KeyError, TypeError) as error:
-        raise JournalError(
-            "an entry of a tree in the journal is damaged", hint="restore the memory from a backup"
-        ) from error
+        raise JournalError("an entry of a tree in the journal is damaged", hint=_RESTORE) from error
 
 
 def dump_snapshot(root: Node) -> bytes:
@@ -151,5 +146,71 @@ def load_snapshot(payload: bytes) -> Node:
             done.append(Node(name, type_, fields=fields, children=children))
         (root,) = done
     except (ValueError, TypeError) as error:
-        raise JournalError("a tree in the journal is damaged", hint="restore the memory from a backup") from error
+        raise JournalError("a tree in the journal is damaged", hint=_RESTORE) from error
     return root
+
+
+# Where in the journal.
+
+
+def log_key(name: str) -> str:
+    """Under which key the commits of a tree are kept."""
+    return json.dumps([name], ensure_ascii=False)
+
+
+def snapshot_key(name: str, version: str) -> str:
+    """Under which key a whole tree is kept."""
+    return json.dumps([name, version], ensure_ascii=False)
+
+
+def _tree_of(key: str) -> str:
+    try:
+        return str(json.loads(key)[0])
+    except (ValueError, LookupError, TypeError) as error:
+        raise JournalError("the name of a tree is damaged in the journal", hint=_RESTORE) from error
+
+
+def tree_names(journal: Journal, tenant: str) -> list[str]:
+    """The names of a tenant's trees as they were made; one of which something was erased, as that was done."""
+    return list(dict.fromkeys(_tree_of(key) for key in journal.record_keys(tenant, kind=TREES)))
+
+
+def keys_of(journal: Journal, tenant: str, name: str) -> list[str]:
+    """All keys under which something of a tree is kept."""
+    return [key for key in journal.record_keys(tenant, kind=TREES) if _tree_of(key) == name]
+
+
+def no_tree(name: str, known: Sequence[str]) -> InputError:
+    """The error where a tree is named that is not there."""
+    there = f"there are {some_of(known)}" if known else "`stitch tree create NAME FILE` makes one"
+    return InputError(f"no tree {name!r} in this memory", hint=there)
+
+
+def texts_of(journal: Journal, tenant: str, *, keys: Collection[str] | None = None) -> Iterator[str]:
+    """Texts of a tenant's trees in any version: names, ids, values, messages, authors; of all, or of some records.
+
+    Types and names of fields are no words of anybody, and times neither.
+    """
+    for record in journal.records(tenant, kind=TREES):
+        if keys is None or record.key in keys:
+            yield _tree_of(record.key)
+            yield from texts_said(record.payload)
+
+
+def texts_said(payload: bytes) -> Iterator[str]:
+    """Texts of a record: a whole tree, a commit or a branch."""
+    said = orjson.loads(payload)
+    if isinstance(said, list):
+        for name, _, fields, _ in said:
+            yield name
+            yield from fields.values()
+        return
+    yield from (said.get(name, "") for name in ("author", "message", "branch"))
+    for operation in said.get("operations", ()):
+        yield from (told for name in ("id", "old", "value") if isinstance(told := operation.get(name), str))
+        waiting = [operation["node"]] if "node" in operation else []
+        while waiting:
+            node = waiting.pop()
+            yield node["id"]
+            yield from node["fields"].values()
+            waiting.extend(node.get("children", ()))

@@ -171,7 +171,7 @@ class _Comparison:
         return tuple(self._done)
 
     def _do(self, operation: Operation) -> None:
-        self._done.extend(each.operation for each in self._index.do(operation))
+        self._done += self._index.do(operation)
 
     def _delete_what_changes_its_type(self) -> None:
         for node in self._before:

@@ -1,4 +1,4 @@
-"""Operations done to a tree, all or none, and what undoes them.
+"""Operations done to a tree, all or none.
 
 Nodes are immutable: an operation replaces the nodes it touches and those above them, and shares all others with the
 tree before. So an edit of a large tree costs as much as one of a small tree.
@@ -7,7 +7,7 @@ tree before. So an edit of a large tree costs as much as one of a small tree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from stitch.errors import EditRefusedError, InputError
 from stitch.trees.core.making import height, too_deep, too_large
@@ -29,23 +29,6 @@ from stitch.trees.core.operations import (
 from stitch.trees.core.schema import Schema
 
 
-class Edited(NamedTuple):
-    """A tree after operations."""
-
-    root: Node
-    operations: tuple[Operation, ...]
-    """The operations with nothing left open: positions are numbers, fields say what they said before."""
-    inverse: tuple[Operation, ...]
-    """The operations that undo them, in order."""
-
-
-class Done(NamedTuple):
-    """An operation as it was done, with nothing left open, and the one that undoes it."""
-
-    operation: Operation
-    inverse: Operation
-
-
 def apply(tree: Tree, operations: Iterable[Operation | Mapping[str, Any]], *, schema: Schema | None = None) -> Tree:
     """The tree after operations, which are done one after the other; the tree itself stays as it is.
 
@@ -57,40 +40,9 @@ def apply(tree: Tree, operations: Iterable[Operation | Mapping[str, Any]], *, sc
     Raises:
         EditRefusedError: One cannot be done, or what comes of it breaks the schema; none was done.
     """
-    return Tree(edit(Index(tree.root), operations, schema=schema).root)
-
-
-def inverse(tree: Tree, operations: Iterable[Operation | Mapping[str, Any]]) -> tuple[Operation, ...]:
-    """The operations that bring the tree after back to the tree before.
-
-    Raises:
-        EditRefusedError: They cannot be done.
-    """
-    return edit(Index(tree.root), operations).inverse
-
-
-def edit(index: Index, operations: Iterable[Operation | Mapping[str, Any]], *, schema: Schema | None = None) -> Edited:
-    """Do operations to the tree of an index, which is that of the next tree then; if one is refused, nothing changes.
-
-    Raises:
-        EditRefusedError: One cannot be done, or what comes of it breaks the schema; says which, and why.
-    """
-    before, done = index.root, list[Done]()
-    index.touched.clear()
-    for number, operation in enumerate(operations_of(operations), start=1):
-        try:
-            done.extend(index.do(operation))
-        except EditRefusedError as error:
-            index.reset(before)
-            said = f"operation {number}: {error.message}; nothing was changed"
-            raise EditRefusedError(said, hint=error.hint) from None
-    try:
-        if schema is not None:
-            schema.check_nodes(index.nodes[name] for name in index.touched if name in index)
-    except EditRefusedError:
-        index.reset(before)
-        raise
-    return Edited(index.root, tuple(each.operation for each in done), tuple(each.inverse for each in reversed(done)))
+    index = Index(tree.root)
+    index.edit(operations, schema=schema)
+    return Tree(index.root)
 
 
 class Index:
@@ -129,7 +81,34 @@ class Index:
     def __contains__(self, id: object) -> bool:  # noqa: A002 - the word of the domain
         return id in self.nodes
 
-    def do(self, operation: Operation) -> list[Done]:
+    def edit(
+        self, operations: Iterable[Operation | Mapping[str, Any]], *, schema: Schema | None = None
+    ) -> tuple[Operation, ...]:
+        """Do operations; if one is refused, nothing changes.
+
+        Returns:
+            The operations with nothing left open: positions are numbers, fields say what they said before.
+
+        Raises:
+            EditRefusedError: One cannot be done, or what comes of it breaks the schema; says which, and why.
+        """
+        before, done = self.root, list[Operation]()
+        self.touched.clear()
+        try:
+            for number, operation in enumerate(operations_of(operations), start=1):
+                try:
+                    done += self.do(operation)
+                except EditRefusedError as error:
+                    said = f"operation {number}: {error.message}; nothing was changed"
+                    raise EditRefusedError(said, hint=error.hint) from None
+            if schema is not None:
+                schema.check_nodes(self.nodes[name] for name in self.touched if name in self)
+        except EditRefusedError:
+            self.reset(before)
+            raise
+        return tuple(done)
+
+    def do(self, operation: Operation) -> list[Operation]:
         """Do one operation; a replacement is a removal and an addition.
 
         Raises:
@@ -152,26 +131,25 @@ class Index:
         except InputError as error:
             raise EditRefusedError(error.message, hint=error.hint) from None
 
-    def _set(self, operation: SetField) -> Done:
+    def _set(self, operation: SetField) -> Operation:
         name = self._there(operation.node)
         fields = dict(self.nodes[name].fields)
         before = fields.pop(operation.field, None) if operation.value is None else fields.get(operation.field)
         if operation.old is not ANY and operation.old != before:
+            told, expected = ("nothing" if said is None else repr(said) for said in (before, operation.old))
             raise EditRefusedError(
-                f"field {operation.field!r} of {name!r} says {_told(before)}, and not {_told(operation.old)}",
+                f"field {operation.field!r} of {name!r} says {told}, and not {expected}",
                 hint="somebody changed it: look at the tree again",
             )
         value = None if operation.value is None else str(operation.value)
         if value is not None:
             fields[operation.field] = value
         self._put(self.nodes[name].with_fields(fields))
-        return Done(
-            SetField(name, operation.field, value, old=before), SetField(name, operation.field, before, old=value)
-        )
+        return SetField(name, operation.field, value, old=before)
 
-    def _move(self, operation: Move) -> Done:
+    def _move(self, operation: Move) -> Operation:
         name = self._there(operation.node)
-        old_parent, old_at = self._place_of(name, "moved")
+        old_parent, _ = self._place_of(name, "moved")
         new_parent, beside = self._target(operation)
         if name in self._line(new_parent):
             raise EditRefusedError(f"{name!r} cannot be moved into {new_parent!r}, which it contains or is")
@@ -179,17 +157,17 @@ class Index:
         self._check_depth(new_parent, height(node))
         self._put_children(old_parent, [child for child in self.nodes[old_parent].children if child.id != name])
         at = self._insert(new_parent, node, operation.at, beside=beside, after=operation.after is not None)
-        return Done(Move(name, parent=new_parent, at=at), Move(name, parent=old_parent, at=old_at))
+        return Move(name, parent=new_parent, at=at)
 
-    def _delete(self, name: str, what: str) -> Done:
-        parent, at = self._place_of(name, what)
+    def _delete(self, name: str, what: str) -> Operation:
+        parent, _ = self._place_of(name, what)
         node = self.nodes[name]
         self._put_children(parent, [child for child in self.nodes[parent].children if child.id != name])
         for below in node.walk():
             del self.nodes[below.id], self.parents[below.id]
-        return Done(Delete(name), Add(parent, node, at=at))
+        return Delete(name)
 
-    def _add(self, operation: Add) -> Done:
+    def _add(self, operation: Add) -> Operation:
         parent = self._there(operation.parent)
         self._place(parent, operation.at)
         node = checked_node(operation.node, taken=self)
@@ -199,7 +177,7 @@ class Index:
             raise too_large()
         self.touched.update(below.id for below in node.walk())
         at = self._insert(parent, node, operation.at)
-        return Done(Add(parent, node, at=at), Delete(node.id))
+        return Add(parent, node, at=at)
 
     # What they share.
 
@@ -275,7 +253,3 @@ class Index:
     def _check_depth(self, parent: str, levels: int) -> None:
         if len(self._line(parent)) + levels > MAX_DEPTH:
             raise too_deep()
-
-
-def _told(value: Any) -> str:
-    return "nothing" if value is None else repr(value)

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from stitch.errors import ConflictError, InputError, JournalError
+from stitch.errors import ConflictError, InputError, JournalError, StitchError
 from stitch.journal import Journal, NewRecord, Record
 from stitch.trees.core.commits import (
     MAIN,
+    TREES,
     Branch,
     Commit,
     Erased,
     digest_of,
-    dump_branch,
-    dump_commit,
     dump_snapshot,
+    entry_record,
+    keys_of,
     load_entry,
     load_snapshot,
+    log_key,
+    no_tree,
+    snapshot_key,
+    tree_names,
 )
-from stitch.trees.core.edits import Index, edit
+from stitch.trees.core.edits import Index
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import Operation, operation_json
-from stitch.trees.core.records import TREES, keys_of, log_key, no_tree, snapshot_key, tree_names
 from stitch.trees.core.schema import Schema
-from stitch.trees.core.versions import TreeVersions
+from stitch.trees.core.versions import TreeVersions, replayed
 
 SNAPSHOT_COMMITS = 64
 """So many commits after the last, the whole tree is kept again, once an eighth of it may have been touched."""
@@ -47,6 +51,15 @@ class NewCommit(NamedTuple):
     id: str = ""
     """The id of the version, greater than all before; the next number if empty."""
 
+    def made(self, version: str, parent: str | None, branch: str, *, operations: Sequence[Operation] = ()) -> Commit:
+        """The commit with what was done."""
+        recorded = datetime.fromtimestamp(self.recorded, tz=timezone.utc)
+        return Commit(
+            self.id or version, parent, branch, self.time or recorded.strftime("%Y-%m-%dT%H:%M:%SZ"), self.recorded,
+            self.author, self.message, tuple(map(operation_json, operations)),
+            None if self.schema is None else self.schema.dump(), self.redacted,
+        )  # fmt: skip
+
 
 class TreeLog(TreeVersions):
     """The versions of a tree in the journal. Safe to use from several threads, and beside others on the same journal.
@@ -64,24 +77,20 @@ class TreeLog(TreeVersions):
     def __init__(self, journal: Journal, *, tenant: str, name: str) -> None:
         super().__init__(name)
         self._journal, self._tenant = journal, tenant
+        self.refresh()
+
+    def _forget(self) -> None:
+        super()._forget()
         self._numbers: list[int] = []
         self._index: tuple[str, Index] | None = None
         self._greatest = 0
         """The greatest number of a version, of erased ones too."""
         self._since: dict[str, tuple[int, int]] = {}
         """Of a version: the commits since the last whole tree, and their operations."""
-        self.refresh()
 
     @classmethod
     def create(
-        cls,
-        journal: Journal,
-        *,
-        tenant: str,
-        name: str,
-        root: Node,
-        schema: Schema,
-        first: NewCommit,
+        cls, journal: Journal, *, tenant: str, name: str, root: Node, schema: Schema, first: NewCommit
     ) -> TreeLog:
         """Keep a new tree, whose first version is `v1`.
 
@@ -89,17 +98,9 @@ class TreeLog(TreeVersions):
             InputError: There is one of this name.
         """
         Tree(root).positions  # noqa: B018 - refuses two nodes of one id
-        whole = dump_snapshot(root)
-        commit = Commit(
-            first.id or "v1", None, MAIN, _time_of(first), first.recorded, first.author, first.message, (),
-            schema.dump(), first.redacted, snapshot=True, whole=digest_of(whole),
-        )  # fmt: skip
-        records = [
-            NewRecord(TREES, log_key(name), dump_commit(commit)),
-            NewRecord(TREES, snapshot_key(name, commit.id), whole),
-        ]
+        commit, whole = with_snapshot(name, first._replace(schema=schema).made("v1", None, MAIN), root)
         try:
-            journal.append_records(tenant, records, last=0)
+            journal.append_records(tenant, [entry_record(name, commit), whole], last=0)
         except ConflictError:
             raise InputError(
                 f"there is a tree {name!r} in this memory", hint="choose another name, or delete it first"
@@ -118,9 +119,8 @@ class TreeLog(TreeVersions):
             if last and (not found or found[0].number != last):
                 # Something was erased from its history, or all of it.
                 found = list(self._journal.records(self._tenant, kind=TREES, key=log_key(self.name)))
-                if not self._is_left_in(found):
-                    found = []
-                else:
+                found = found if self._is_left_in(found) else []
+                if found:
                     self._forget()
                     last = 0
             if not found:
@@ -148,11 +148,6 @@ class TreeLog(TreeVersions):
         commits = ((entry.id, entry.recorded) for entry in entries if isinstance(entry, Commit))
         known = {(commit.id, commit.recorded) for commit in self._commits.values()}
         return rewritten and not known.isdisjoint(commits)
-
-    def _forget(self) -> None:
-        for known in (self._commits, self._heads, self._schemas, self._numbers, self._trees, self._since, self._erased):
-            known.clear()
-        self._index, self._greatest = None, 0
 
     def _take(self, commit: Commit) -> None:
         super()._take(commit)
@@ -217,21 +212,17 @@ class TreeLog(TreeVersions):
             records: list[NewRecord] = []
             for number, new in enumerate(several, start=self._greatest + 1):
                 schema = new.schema or schema
-                edited = edit(index, new.operations, schema=schema)
+                done = index.edit(new.operations, schema=schema)
                 self._index = None  # it is ahead of the journal until all is kept
                 if new.schema is not None:
-                    schema.check(Tree(edited.root))
-                commit = Commit(
-                    new.id or f"v{number}", at, branch, _time_of(new), new.recorded, new.author, new.message,
-                    tuple(operation_json(each) for each in edited.operations),
-                    None if new.schema is None else new.schema.dump(), new.redacted,
-                )  # fmt: skip
-                commits, operations, at = commits + 1, operations + len(commit.operations), commit.id
+                    schema.check(Tree(index.root))
+                commit = new.made(f"v{number}", at, branch, operations=done)
+                commits, operations, at = commits + 1, operations + len(done), commit.id
                 if commits >= SNAPSHOT_COMMITS and operations * _SNAPSHOT_SHARE >= len(index):
-                    whole = dump_snapshot(edited.root)
-                    commit, commits, operations = commit._replace(snapshot=True, whole=digest_of(whole)), 0, 0
-                    records.append(NewRecord(TREES, snapshot_key(self.name, at), whole))
-                records.append(NewRecord(TREES, log_key(self.name), dump_commit(commit)))
+                    commit, whole = with_snapshot(self.name, commit, index.root)
+                    commits, operations = 0, 0
+                    records.append(whole)
+                records.append(entry_record(self.name, commit))
                 made.append(commit)
             self._write(records, branch=branch, parent=parent)
             self._index = (at, index)
@@ -297,11 +288,36 @@ class TreeLog(TreeVersions):
             self.commit(at)
             if name in self._heads or name in self._commits:
                 raise InputError(f"tree {self.name!r} has a branch or version {name!r}", hint="choose another name")
-            self._write(
-                [NewRecord(TREES, log_key(self.name), dump_branch(Branch(name, at)))],
-                branch=MAIN,
-                parent=self.head(MAIN),
-            )
+            self._write([entry_record(self.name, Branch(name, at))], branch=MAIN, parent=self.head(MAIN))
+
+    def faults(self) -> Iterator[str]:
+        """Faults of the history: versions that do not come of those before by their operations, or break their schema.
+
+        Every version is made again from the first one on; a tree that is kept whole has to be what that gives.
+        """
+        heads = set(self.branches.values())
+        at: tuple[str | None, Index] | None = None
+        for commit in self.commits:
+            try:
+                if commit.parent is None:
+                    index = Index(self.whole(commit.id))
+                else:
+                    index = at[1] if at is not None and at[0] == commit.parent else Index(self._replayed(commit.parent))
+                    at = None
+                    index.edit(commit.operations)
+                    if commit.snapshot and self.whole(commit.id) != index.root:
+                        yield f"version {commit.id}: the tree that is kept whole is not what its operations give"
+                at = (commit.id, index)
+                if commit.id in heads:
+                    self.schema(commit.id).check(Tree(index.root))
+            except StitchError as error:
+                yield f"version {commit.id}: {error.message}"
+                return
+
+    def _replayed(self, version: str) -> Node:
+        """A version made from the first one on, whatever is kept whole between."""
+        first, *others = self.line(version)
+        return replayed(self.whole(first.id), [each for commit in others for each in commit.operations])
 
 
 def number_of(version: str) -> int:
@@ -309,5 +325,8 @@ def number_of(version: str) -> int:
     return int(version.removeprefix("v"))
 
 
-def _time_of(new: NewCommit) -> str:
-    return new.time or datetime.fromtimestamp(new.recorded, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+def with_snapshot(tree: str, commit: Commit, root: Node) -> tuple[Commit, NewRecord]:
+    """A commit beside which the whole tree is kept, and that tree as the journal keeps it."""
+    whole = dump_snapshot(root)
+    kept = commit._replace(snapshot=True, whole=digest_of(whole))
+    return kept, NewRecord(TREES, snapshot_key(tree, commit.id), whole)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
@@ -19,7 +18,6 @@ class HasId(Protocol):
     @property
     def id(self) -> str:
         """Its name."""
-        ...
 
 
 NodeRef: TypeAlias = str | HasId
@@ -124,14 +122,6 @@ def node_json(node: Node) -> dict[str, Any]:
     return made
 
 
-def without_ids(node: Node | Mapping[str, Any]) -> Mapping[str, Any]:
-    """The JSON form of a new node."""
-    if not isinstance(node, Node):
-        return node
-    check_depth(node)
-    return node_json(node)
-
-
 _FORMS: Mapping[str, tuple[type, Mapping[str, str], frozenset[str]]] = {
     "set": (
         SetField,
@@ -161,10 +151,15 @@ def operation_json(operation: Operation) -> dict[str, Any]:
         value = getattr(operation, attribute)
         if value is ANY or (value is None and key in _PLACES):
             continue
-        if key in _REFS:
-            value = id_of(value)
-        told[key] = dict(without_ids(value)) if key == "node" else value
+        told[key] = id_of(value) if key in _REFS else dict(_as_json(value)) if key == "node" else value
     return told
+
+
+def _as_json(node: Node | Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(node, Node):
+        return node
+    check_depth(node)
+    return node_json(node)
 
 
 def operation_of(said: object) -> Operation:
@@ -237,7 +232,7 @@ def checked_node(said: Node | Mapping[str, Any], *, taken: Container[str]) -> No
         raise InputError(
             "a new node does not say its type", hint='a node looks like {"type": "POI", "fields": {"name": "Zoo"}}'
         )
-    return make(of_mapping(without_ids(said)), taken=taken)
+    return make(of_mapping(_as_json(said)), taken=taken)
 
 
 def cleaned(operation: SetField) -> SetField:
@@ -249,8 +244,3 @@ def cleaned(operation: SetField) -> SetField:
     field = type_name(operation.field, what="field")
     value = None if operation.value is None else field_text(operation.value, field=field)
     return replace(operation, node=node_id(id_of(operation.node)), field=field, value=value)
-
-
-def dumped(operations: Iterable[Operation]) -> str:
-    """Operations as one line of JSON."""
-    return json.dumps([operation_json(each) for each in operations], ensure_ascii=False)

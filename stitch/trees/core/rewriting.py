@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import orjson
-
 from stitch.errors import InputError
-from stitch.journal import NewRecord
-from stitch.trees.core.commits import (
-    Branch,
-    Commit,
-    Erased,
-    digest_of,
-    dump_branch,
-    dump_commit,
-    dump_erased,
-    dump_snapshot,
-    load_entry,
-)
+from stitch.journal import NewRecord, Record
+from stitch.trees.core.commits import Branch, Commit, Erased, entry_record, load_entry, log_key, texts_said
 from stitch.trees.core.differences import diff
-from stitch.trees.core.edits import Index, edit
-from stitch.trees.core.log import TreeLog
+from stitch.trees.core.edits import Index
+from stitch.trees.core.log import TreeLog, with_snapshot
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import operation_json
-from stitch.trees.core.records import TREES, log_key, snapshot_key, texts_said
 
 _LEAST_CHARS = 3
 """A message that says a shorter text of a node does not speak of it."""
@@ -60,16 +47,16 @@ def rewritten(log: TreeLog, *, nodes: Collection[str], versions: Collection[str]
         InputError: There is no such node or version, or nothing would be left.
     """
     plan = _Plan(log, nodes=nodes, versions=versions)
-    records = list(plan.records())
-    before = {text for record in log.records() for text in texts_said(orjson.loads(record.payload))}
-    after = {text for record in records for text in texts_said(orjson.loads(record.payload))}
+    before, after = _texts(log.records()), _texts(plan.records())
     gone = {text for text in before - after if len(text) >= _LEAST_CHARS}
     told = [commit.id for commit in plan.commits if plan.nodes and any(text in commit.message for text in gone)]
-    if told:
-        plan.silent = frozenset(told)
-        records = list(plan.records())
-        after = {text for record in records for text in texts_said(orjson.loads(record.payload))}
-    return Rewritten(tuple(records), plan.nodes, tuple(sorted(versions)), tuple(told), frozenset(before - after))
+    plan.silent = frozenset(told)
+    records = tuple(plan.records())
+    return Rewritten(records, plan.nodes, tuple(sorted(versions)), tuple(told), frozenset(before - _texts(records)))
+
+
+def _texts(records: Iterable[Record | NewRecord]) -> set[str]:
+    return {text for record in records for text in texts_said(record.payload)}
 
 
 class _Plan:
@@ -134,37 +121,32 @@ class _Plan:
         for record in self._log.records():
             entry = load_entry(record.payload) if record.key == log_key(name) else None
             if isinstance(entry, Commit) and entry.id in left:
-                commit, whole = self._commit(entry)
-                yield NewRecord(TREES, log_key(name), dump_commit(commit))
-                if whole:
-                    yield NewRecord(TREES, snapshot_key(name, commit.id), whole)
+                yield from self._commit(entry)
             elif isinstance(entry, Branch):
                 at = entry.at if entry.at in left else self._parent(self._log.commit(entry.at)) or self.commits[0].id
-                yield NewRecord(TREES, log_key(name), dump_branch(entry._replace(at=at)))
+                yield entry_record(name, entry._replace(at=at))
             elif isinstance(entry, Erased):
-                yield NewRecord(TREES, log_key(name), record.payload)
-        erased = Erased(tuple(sorted(self._versions)), self._log.last_number)
-        yield NewRecord(TREES, log_key(name), dump_erased(erased))
+                yield entry_record(name, entry)
+        yield entry_record(name, Erased(tuple(sorted(self._versions)), self._log.last_number))
 
-    def _commit(self, old: Commit) -> tuple[Commit, bytes]:
+    def _commit(self, old: Commit) -> Iterator[NewRecord]:
         """A commit as it is now, and the whole tree beside it if one is kept."""
-        parent = self._parent(old)
-        message = "" if old.id in self.silent else old.message
-        commit = old._replace(parent=parent, message=message)
-        root = self._root(old.id)
+        parent, root = self._parent(old), self._root(old.id)
+        commit = old._replace(parent=parent, message="" if old.id in self.silent else old.message)
         if parent is None:
-            schema = self._log.schema(old.id).dump()
-            commit = commit._replace(operations=(), snapshot=True, schema=schema)
+            commit = commit._replace(operations=(), snapshot=True, schema=self._log.schema(old.id).dump())
         elif self.nodes or parent != old.parent:
             before = self._root(parent)
-            done = edit(Index(before), diff(Tree(before), Tree(root)).operations).operations
-            commit = commit._replace(operations=tuple(operation_json(each) for each in done))
+            done = Index(before).edit(diff(Tree(before), Tree(root)).operations)
+            commit = commit._replace(operations=tuple(map(operation_json, done)))
             if self._log.schema(parent) != self._log.schema(old.id):
                 commit = commit._replace(schema=self._log.schema(old.id).dump())
         if not commit.snapshot:
-            return commit, b""
-        whole = dump_snapshot(root)
-        return commit._replace(whole=digest_of(whole)), whole
+            yield entry_record(self._log.name, commit)
+            return
+        commit, whole = with_snapshot(self._log.name, commit, root)
+        yield entry_record(self._log.name, commit)
+        yield whole
 
 
 def without(tree: Tree, gone: Collection[str]) -> Node:

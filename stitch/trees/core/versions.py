@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import timezone
+from typing import Any
 
 from stitch.errors import InputError, some_of
 from stitch.text.dates import read_timestamp
 from stitch.trees.core.commits import Commit
 from stitch.trees.core.differences import TreeDiff, diff
-from stitch.trees.core.edits import Index, edit
+from stitch.trees.core.edits import Index
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.schema import Schema
 
@@ -28,13 +29,16 @@ class TreeVersions(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._lock = threading.RLock()
+        self._forget()
+
+    def _forget(self) -> None:
         self._commits: dict[str, Commit] = {}
         self._heads: dict[str, str] = {}
         self._schemas: dict[str, Schema] = {}
         self._trees: OrderedDict[str, Tree] = OrderedDict()
         self._erased: list[str] = []
         """Versions that were erased from the history."""
-        self._lock = threading.RLock()
 
     @abstractmethod
     def refresh(self) -> None:
@@ -68,12 +72,10 @@ class TreeVersions(ABC):
         Raises:
             InputError: There is no such branch.
         """
-        with self._lock:
-            if branch not in self._heads:
-                raise InputError(
-                    f"tree {self.name!r} has no branch {branch!r}", hint=f"it has {some_of(list(self._heads))}"
-                )
-            return self._heads[branch]
+        heads = self.branches
+        if branch not in heads:
+            raise InputError(f"tree {self.name!r} has no branch {branch!r}", hint=f"it has {some_of(list(heads))}")
+        return heads[branch]
 
     def commit(self, version: str) -> Commit:
         """A commit by the id of its version.
@@ -118,11 +120,9 @@ class TreeVersions(ABC):
                     return when
                 if when in self._heads:
                     return self._heads[when]
-            moment = _seconds(when)
-            if moment is None:
-                return self.commit(when).id  # there is none: says which there are
-        else:
-            moment = float(when)
+        moment = _seconds(when)
+        if moment is None:
+            return self.commit(str(when)).id  # there is none: says which there are
         then = [each for each in self.line(self.head(branch)) if _made(each) <= moment]
         if not then:
             raise InputError(
@@ -132,7 +132,7 @@ class TreeVersions(ABC):
 
     def existed_at(self, when: str | float) -> bool:
         """Whether there was a version at a time; what is no time is left to `version_at`."""
-        moment = _seconds(when) if isinstance(when, str) else float(when)
+        moment = _seconds(when)
         return moment is None or _made(self.commits[0]) <= moment
 
     def schema(self, version: str) -> Schema:
@@ -151,7 +151,7 @@ class TreeVersions(ABC):
             if version in self._trees:
                 self._trees.move_to_end(version)
                 return self._trees[version]
-            return self._keep(version, self._made(version))
+            return self._keep(version, self._made_of_those_before(version))
 
     def diff(self, before: str, after: str) -> TreeDiff:
         """The difference of two versions.
@@ -172,18 +172,26 @@ class TreeVersions(ABC):
             self._trees.popitem(last=False)
         return tree
 
-    def _made(self, version: str) -> Node:
+    def _made_of_those_before(self, version: str) -> Node:
         """The nearest tree before that is at hand, or kept whole, with the operations since."""
-        operations: list[Sequence[object]] = []
+        since: list[Mapping[str, Any]] = []
         root: Node | None = None
         for commit in reversed(self.line(version)):
             root = self._trees[commit.id].root if commit.id in self._trees else self._whole(commit)
             if root is not None:
                 break
-            operations.append(commit.operations)
+            since[:0] = commit.operations
         assert root is not None  # the first version is kept whole
-        since = [each for several in reversed(operations) for each in several]
-        return edit(Index(root), since).root if since else root  # type: ignore[arg-type]
+        return replayed(root, since)
+
+
+def replayed(root: Node, operations: list[Mapping[str, Any]]) -> Node:
+    """A tree after operations that were done to it before."""
+    if not operations:
+        return root
+    index = Index(root)
+    index.edit(operations)
+    return index.root
 
 
 def _made(commit: Commit) -> float:
@@ -191,8 +199,9 @@ def _made(commit: Commit) -> float:
     return commit.recorded if seconds is None else seconds
 
 
-def _seconds(time: str) -> float | None:
+def _seconds(time: str | float) -> float | None:
+    """Unix seconds of a time; None of what is no time."""
+    if not isinstance(time, str):
+        return float(time)
     read = read_timestamp(time)
-    if read is None:
-        return None
-    return (read if read.tzinfo else read.replace(tzinfo=timezone.utc)).timestamp()
+    return None if read is None else (read if read.tzinfo else read.replace(tzinfo=timezone.utc)).timestamp()

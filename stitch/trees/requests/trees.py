@@ -13,11 +13,10 @@ from typing_extensions import Unpack
 
 from stitch.errors import InputError
 from stitch.ingest.trees import Incoming, tree_name
-from stitch.trees.core.commits import MAIN
+from stitch.trees.core.commits import MAIN, tree_names
 from stitch.trees.core.log import TreeLog
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.reading import file_text, read_tree
-from stitch.trees.core.records import tree_names
 from stitch.trees.core.schema import Schema, infer, read_schema, schema_of
 from stitch.trees.requests.asking import SelectOptions, TreeAsker
 from stitch.trees.requests.versioned import PERSON, TreeParts, VersionedTree, new_commit
