@@ -14,33 +14,38 @@ import click
 from stitch.bench.data.files import read_json
 from stitch.bench.figures import shown
 from stitch.bench.metrics.evidence import BUDGETS
+from stitch.bench.metrics.paired import Interval
 from stitch.bench.registry import METHODS
-from stitch.bench.runs import Run, read_run
+from stitch.bench.runs import Run, price, read_run
 from stitch.bench.scoring import grouped
 from stitch.errors import InputError
 
 _COLUMNS = {
-    "retrieval": (
-        "recall@5",
-        "recall@10",
-        "recall@20",
-        "all@10",
-        "mrr",
-        "ndcg@10",
-        "budget_recall",
-        "budget_precision",
-    ),
-    "came": ("answer_in_context", "evidence_recall"),
-}
-_OF_ANSWERS = {"retrieval": ("accuracy", "token_f1", "bleu_1", "rouge_l"), "came": ("precision", "recall", "f1")}
+    "retrieval": ("recall@5", "recall@10", "recall@20", "all@10", "mrr", "ndcg@10", "budget_recall", "budget_precision",
+                  "accuracy", "token_f1", "bleu_1", "rouge_l"),
+    "came": ("answer_in_context", "evidence_recall", "precision", "recall", "f1"),
+}  # fmt: skip
 _COSTS = ("entity_resolution_recall", "context_tokens_p50", "search_p50_ms", "search_p95_ms", "answered",
           "scored", "unscored", "model_calls", "model_tokens", "model_cost_usd")  # fmt: skip
 _OF_LABELS = (
     ("scope", "bcubed_f1"), ("scope", "bcubed_precision"), ("scope", "bcubed_recall"), ("scope", "switch_f1"),
     ("scope", "pk"), ("event_type", "v_measure"), ("event_type", "ari"), ("entity_type", "f1"),
 )  # fmt: skip
+_HEADS = {
+    "sets": ("set", "suite", "command", "questions", "trajectories", "steps", "budget_tokens", "tokenizer", "labels",
+             "notes"),
+    "methods": ("set", "method", "measure", "value", "low", "high"),
+    "types": ("set", "measure", "type", "method", "value"),
+    "labels": ("set", "labels", "kind", "measure", "value"),
+    "known": ("set", "asked", "own_words", "some_words"),
+    "left_out": ("set", "left_out", "shipped", "all_choose"),
+}  # fmt: skip
+"""The columns of each file of figures."""
+_SAVED = {"scope": "labels", "own_words": "known", "left_out": "left_out"}
+"""The file of saved figures, by a field that tells them."""
 
 Row = Sequence[str | int | float]
+Saved = Sequence[Mapping[str, Any]]
 
 _ABOUT = """\
 Written by `stitch bench results` from run folders; do not edit. {models} Every method has the same token budget;
@@ -65,40 +70,33 @@ context is judged by what it says), and the tokens that the context takes (media
 labels, `stitch-gold` has gold labels, `oracle` is the evidence itself."""
 
 
-def render(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = (), *, parts: Sequence[str] = ()) -> str:
+def render(runs: Sequence[Run], saved: Saved = (), *, parts: Sequence[str] = ()) -> str:
     """The Markdown page of some runs, and of saved figures, with further parts as they are."""
     told = "; ".join(
         f"`{run.set}`: {', '.join(f'{w} by {m}' for w, m in run.models.items())}" for run in runs if run.models
     )
     said = f"Language models took part in {told}." if told else "No language model took part; labels are local."
     lines = ["# Results", "", fill(_ABOUT.format(models=said), width=120)]
-    if rows := list(_answers(runs)):
-        head = ("set", "method", "precision", "recall", "F1", "scored", "unscored", "calls", "tokens", "US$")
-        lines += ["", "## Answers", "", _ANSWERED, "", *_table(head, rows), *_told_of(runs)]
-    if rows := list(_differences(runs, saved)):
-        head = ("set", "measure", "left out", "shipped", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels",
-                "own words")  # fmt: skip
-        lines += ["", "## Do labels help?", "", _HELP, "", *_table(head, rows)]
-    if runs:
-        methods = [name for name in METHODS if any(name in run.records for run in runs)]
-        lines += ["", "## Every method", "", _EVERY, ""]
-        lines += _table(("set", *(f"`{name}`" for name in methods)), _every_method(runs, methods))
+    answers = ("set", "method", "precision", "recall", "F1", "scored", "unscored", "calls", "tokens", "US$")
+    helps = ("set", "measure", "left out", "shipped", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels",
+             "own words")  # fmt: skip
+    methods = [name for name in METHODS if any(name in run.records for run in runs)]
+    for title, about, head, rows in (
+        ("Answers", _ANSWERED, answers, list(_answers(runs))),
+        ("Do labels help?", _HELP, helps, list(_differences(runs, saved))),
+        ("Every method", _EVERY, ("set", *(f"`{name}`" for name in methods)), list(_every_method(runs, methods))),
+    ):
+        if rows:
+            lines += ["", f"## {title}", "", about, "", *_table(head, rows)]
+            lines += _told_of(runs) if title == "Answers" else []
     for part in parts:
         lines += ["", part.strip()]
     return "\n".join(lines) + "\n"
 
 
-def figures(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]] = ()) -> dict[str, str]:
+def figures(runs: Sequence[Run], saved: Saved = ()) -> dict[str, str]:
     """All figures as CSV, by the name of the file; the first line of each names its columns."""
-    rows: dict[str, list[Row]] = {
-        "sets": [("set", "suite", "command", "questions", "trajectories", "steps", "budget_tokens", "tokenizer",
-                  "labels", "notes")],
-        "methods": [("set", "method", "measure", "value", "low", "high")],
-        "types": [("set", "measure", "type", "method", "value")],
-        "labels": [("set", "labels", "kind", "measure", "value")],
-        "known": [("set", "asked", "own_words", "some_words")],
-        "left_out": [("set", "left_out", "shipped", "all_choose")],
-    }  # fmt: skip
+    rows: dict[str, list[Row]] = {name: [head] for name, head in _HEADS.items()}
     for run in runs:
         rows["sets"].append(_set(run))
         rows["methods"] += _methods(run)
@@ -112,35 +110,23 @@ def _answers(runs: Sequence[Run]) -> Iterator[list[str]]:
     """The answers of each method, where a model gave some."""
     for run in runs:
         for method in run.records if run.answered else ():
-            row = run.row(method)
-            cells = [run.interval(method, measure) for measure in _OF_ANSWERS["came"] if measure in run.measures]
-            if run.manifest.settings.suite != "came":
-                cells = [None, None, run.interval(method, "accuracy")]
+            row, own = run.rows[method], run.intervals[method]
+            of_set = [own[name] for name in ("precision", "recall", "f1")] if run.suite == "came" else None
+            cells = map(_mean, of_set or [None, None, own["accuracy"]])
             counts = (f"{row.get(name, 0):,}" for name in ("scored", "unscored", "model_calls", "model_tokens"))
-            yield [run.set, f"`{method}`", *(f"{each.value:.3f}" if each else "-" for each in cells), *counts,
-                   _price(row.get("model_cost_usd"))]  # fmt: skip
-
-
-def _price(cost_usd: float | None) -> str:
-    return "unknown" if cost_usd is None else f"{cost_usd:.4f}"
+            yield [run.set, f"`{method}`", *cells, *counts, price(row.get("model_cost_usd"))]
 
 
 def _told_of(runs: Sequence[Run]) -> Iterator[str]:
     """The cost of labeling, and why some answers are not scored."""
     for run in runs:
-        if taken := run.labeling():
-            told = (
-                f"Labels of `{run.set}`: {taken['model_calls']:,} calls, {taken['model_tokens']:,} tokens, US$"
-                f" {_price(taken['model_cost_usd'])}, for {taken['steps']:,} steps; {taken['stand_ins']:,} have labels"
-                f" that stand in, {taken['unusable_replies']:,} replies were cut or of no use."
-            )
-            yield from ("", fill(told, width=120))
-        if run.answered and (found := run.not_scored()):
-            reasons = "; ".join(f"{reason} ({count})" for reason, count in found.items())
-            yield from ("", fill(f"Not scored in `{run.set}`: {reasons}.", width=120))
+        told = [f"Labels of `{run.set}`: {run.labeling}"] if run.labeling else []
+        told += [f"Not scored in `{run.set}`: {run.not_scored}."] if run.answered and run.not_scored else []
+        for each in told:
+            yield from ("", fill(each, width=120))
 
 
-def _differences(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
+def _differences(runs: Sequence[Run], saved: Saved) -> Iterator[list[str]]:
     """Where labels help, and where they do not."""
     known = {each["set"]: f"{each['own_words']:.3f}" for each in saved if "own_words" in each}
     fitted = {row["set"]: [f"{row[part]:.3f}" for part in ("left_out", "shipped")]
@@ -149,9 +135,9 @@ def _differences(runs: Sequence[Run], saved: Sequence[Mapping[str, Any]]) -> Ite
         found = {row["b"]: row for row in run.differences() if row["metric"] == run.main}
         if found:
             cells = [_difference(found.get(other)) for other in ("stitch-unlabeled", "bm25", "hybrid")]
-            mine = run.interval("stitch", run.main)
-            yield [run.set, run.main, *fitted.get(run.set, ("-", "-")), f"{mine.value:.3f}" if mine else "-", *cells,
-                   _verdict(found.get("stitch-unlabeled")), known.get(run.set, "-")]  # fmt: skip
+            mine, verdict = _mean(run.intervals["stitch"][run.main]), _verdict(found.get("stitch-unlabeled"))
+            of_fit = fitted.get(run.set, ("-", "-"))
+            yield [run.set, run.main, *of_fit, mine, *cells, verdict, known.get(run.set, "-")]
 
 
 def _difference(row: Mapping[str, Any] | None) -> str:
@@ -164,22 +150,22 @@ def _verdict(row: Mapping[str, Any] | None) -> str:
     return "help" if row["low"] > 0 else "**hurt**" if row["high"] < 0 else "no difference shown"
 
 
+def _mean(interval: Interval | None) -> str:
+    return f"{interval.value:.3f}" if interval else "-"
+
+
 def _every_method(runs: Sequence[Run], methods: Sequence[str]) -> Iterator[list[str]]:
+    def cell(run: Run, method: str) -> str:
+        own, tokens = run.intervals[method], run.rows[method]["context_tokens_p50"]
+        told = [
+            _mean(own.get(run.main)),
+            _mean(own.get("budget_precision")),
+            "-" if tokens is None else f"{tokens:,.0f}",
+        ]
+        return " / ".join(told)
+
     for run in runs:
-        row = [run.set]
-        for method in methods:
-            if method not in run.records:
-                row.append("-")
-                continue
-            names = (run.main, "budget_precision")
-            cells = [run.interval(method, name) if name in run.measures else None for name in names]
-            tokens = run.row(method)["context_tokens_p50"]
-            told = [
-                *(f"{each.value:.3f}" if each else "-" for each in cells),
-                "-" if tokens is None else f"{tokens:,.0f}",
-            ]
-            row.append(" / ".join(told))
-        yield row
+        yield [run.set, *(cell(run, method) if method in run.records else "-" for method in methods)]
 
 
 def _set(run: Run) -> Row:
@@ -191,41 +177,38 @@ def _set(run: Run) -> Row:
 
 
 def _methods(run: Run) -> Iterator[Row]:
-    suite = run.manifest.settings.suite
-    for method in run.records:
-        for measure in (*_COLUMNS[suite], *(_OF_ANSWERS[suite] if run.answered else ())):
-            if interval := run.interval(method, measure):
+    for method, own in run.intervals.items():
+        for measure in _COLUMNS[run.suite]:
+            if interval := own.get(measure):
                 bounds = (_digits(interval.low), _digits(interval.high)) if measure == run.main else ("", "")
                 yield (run.set, method, measure, _digits(interval.value), *bounds)
-        if suite == "retrieval":
+        if run.suite == "retrieval":
             within = zip(BUDGETS, run.recall_by_budget(method), strict=True)
             yield from ((run.set, method, f"recall in {b}", _digits(value), "", "") for b, value in within)
-        row = run.row(method)
-        yield from ((run.set, method, cost, _digits(row[cost]), "", "") for cost in _COSTS if row.get(cost) is not None)
+        costs = ((cost, run.rows[method].get(cost)) for cost in _COSTS)
+        yield from ((run.set, method, cost, _digits(value), "", "") for cost, value in costs if value is not None)
 
 
 def _types(run: Run) -> Iterator[Row]:
-    types = sorted({record.type for records in run.records.values() for record in records})
+    types = sorted({record.type for record in run.every})
     for method in run.records if len(types) > 1 else ():
         groups = grouped(run.records[method], lambda record: record.type, {run.main: run.measures[run.main]})
-        for name in types:
-            if (value := groups.get(name, {}).get(run.main)) is not None:
-                yield (run.set, run.main, name, method, _digits(value))
+        values = ((name, groups.get(name, {}).get(run.main)) for name in types)
+        yield from ((run.set, run.main, name, method, _digits(value)) for name, value in values if value is not None)
 
 
 def _kind_of(saved: Mapping[str, Any]) -> str:
-    """The table of saved figures; empty if they are none that belong here."""
-    kinds = {"scope": "labels", "own_words": "known", "left_out": "left_out"}
-    return next((kind for field, kind in kinds.items() if field in saved), "")
+    """The file of saved figures; empty if they are none that belong here."""
+    return next((kind for field, kind in _SAVED.items() if field in saved), "")
 
 
 def _saved_rows(saved: Mapping[str, Any]) -> Iterator[Row]:
     kind = _kind_of(saved)
     if kind == "known":
-        yield tuple(saved[column] for column in ("set", "asked", "own_words", "some_words"))
+        yield tuple(saved[column] for column in _HEADS[kind])
     elif kind == "left_out":
-        for row in saved["left_out"]:
-            yield (row["set"], *(_digits(row[part]) for part in ("left_out", "shipped", "all_choose")))
+        for row in saved[kind]:
+            yield (row["set"], *(_digits(row[part]) for part in _HEADS[kind][1:]))
     else:
         for name, own in ((saved["labels"], saved), *saved["baselines"].items()):
             for part, measure in _OF_LABELS:
@@ -244,9 +227,9 @@ def _csv(rows: Sequence[Row]) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(head) + " |"
+    yield f"| {' | '.join(head)} |"
     yield "|---" + "|---:" * (len(head) - 1) + "|"
-    yield from ("| " + " | ".join(row) + " |" for row in rows)
+    yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
 @click.command()

@@ -8,7 +8,7 @@ from typing import Any
 
 from stitch.bench.answering import NO_MODEL, is_unscored, score_answered
 from stitch.bench.figures import Figures
-from stitch.bench.metrics.answers import AnswerSetScore, contains_normalized, items_of, normalize
+from stitch.bench.metrics.answers import contains_normalized, items_of, normalize
 from stitch.bench.metrics.evidence import (
     BUDGETS,
     SelectionDiagnostics,
@@ -43,7 +43,7 @@ def retrieval_measures(budget_tokens: int) -> dict[str, Measure]:
         "mrr": lambda r: reciprocal_rank(r.steps, r.evidence),
         "ndcg@10": lambda r: ndcg_at(r.steps, r.evidence, k=10),
         "budget_recall": lambda r: recall_in(r, r.window_tokens or budget_tokens),
-        "budget_precision": lambda r: precision_in(r, r.window_tokens or budget_tokens),
+        "budget_precision": lambda r: _inside(r, r.window_tokens or budget_tokens, precision_of),
     }
 
 
@@ -52,9 +52,9 @@ def came_measures() -> dict[str, Measure]:
     return {
         "answer_in_context": answer_in_context,
         "evidence_recall": lambda r: NO_CONTEXT if r.context_steps is None else recall_at(r.context_steps, r.evidence),
-        "precision": lambda r: _part(answer_score(r), "precision"),
-        "recall": lambda r: _part(answer_score(r), "recall"),
-        "f1": lambda r: _part(answer_score(r), "f1"),
+        "precision": lambda r: _answer_score(r, "precision"),
+        "recall": lambda r: _answer_score(r, "recall"),
+        "f1": lambda r: _answer_score(r, "f1"),
     }
 
 
@@ -70,87 +70,58 @@ def answer_measures() -> dict[str, Measure]:
 
 def recall_in(record: Record, budget_tokens: int) -> Score:
     """The share of the evidence of which something stands in the context of a budget."""
-    shown = shown_within(record, budget_tokens)
-    return shown if isinstance(shown, Unscored) else recall_at(shown, record.evidence)
+    return _inside(record, budget_tokens, recall_at)
 
 
-def precision_in(record: Record, budget_tokens: int) -> Score:
-    """The share of the steps in the context of a budget that are evidence; 0 if none is shown."""
-    shown = shown_within(record, budget_tokens)
-    return shown if isinstance(shown, Unscored) else precision_of(shown, record.evidence)
-
-
-def all_in(record: Record, budget_tokens: int) -> Score:
-    """Whether of all evidence something stands in the context of a budget."""
-    shown = shown_within(record, budget_tokens)
-    return shown if isinstance(shown, Unscored) else all_at(shown, record.evidence)
-
-
-def shown_within(record: Record, budget_tokens: int) -> Sequence[str] | Unscored:
-    """The steps of which a reader sees something in a context of so many tokens."""
-    return record.shown.get(budget_tokens, NOT_KEPT)
+def _inside(record: Record, budget_tokens: int, measure: Callable[[Sequence[str], Sequence[str]], Score]) -> Score:
+    """A measure of the steps of which a reader sees something in a context of so many tokens."""
+    steps = record.shown.get(budget_tokens)
+    return NOT_KEPT if steps is None else measure(steps, record.evidence)
 
 
 def by_budget(records: Sequence[Record]) -> dict[str, dict[str, float | None]]:
-    """`recall_in` and `all_in`, each by the tokens of the budget, also of a method that has a window of its own."""
-    found: dict[str, dict[str, float | None]] = {}
-    for name, measure in (("recall_in", recall_in), ("all_in", all_in)):
-        row = Figures()
-        for budget in BUDGETS:
-            row.put(str(budget), mean(measure(record, budget) for record in records))
-        found[name] = dict(row)
-    return found
-
-
-def gold_items(record: Record) -> list[str]:
-    """The items of the gold answer, normalized: the places of a plan, else its candidates."""
-    return items_of(record.type, record.gold_answer)
+    """Recall, and whether all of it is there, by the tokens of the budget, also of a method with its own window."""
+    return {
+        name: dict(
+            Figures(**{str(each): mean(_inside(record, each, measure) for record in records) for each in BUDGETS})
+        )
+        for name, measure in (("recall_in", recall_at), ("all_in", all_at))
+    }
 
 
 def answer_in_context(record: Record) -> Score:
-    """The share of gold items that stand literally in the context."""
+    """The share of gold items (the places of a plan, else its candidates) that stand literally in the context."""
     if record.context is None:
         return NO_CONTEXT
-    items = gold_items(record)
-    if not items:
-        return NO_ANSWER
+    items = items_of(record.type, record.gold_answer)
     text = normalize(said_in_context(record.context))
-    return sum(contains_normalized(text, item) for item in items) / len(items)
+    return sum(contains_normalized(text, item) for item in items) / len(items) if items else NO_ANSWER
 
 
-def answer_score(record: Record) -> AnswerSetScore | Unscored:
-    """The answer-set score of a judged answer."""
-    if record.answered is None:
-        return Unscored(NO_MODEL)
-    return score_answered(record, record.answered)
+def _answer_score(record: Record, part: str) -> Score:
+    score = Unscored(NO_MODEL) if record.answered is None else score_answered(record, record.answered)
+    return score if isinstance(score, Unscored) else float(getattr(score, part))
 
 
 def _accepted(record: Record) -> Score:
-    if record.answered is None:
-        return Unscored(NO_MODEL)
-    if record.answered.correct is None:
-        return Unscored(record.answered.reason or "not judged")
-    return float(record.answered.correct > 0)
+    own = record.answered
+    if own is None or own.correct is None:
+        return Unscored(NO_MODEL if own is None else own.reason or "not judged")
+    return float(own.correct > 0)
 
 
 def _compared(record: Record, measure: Callable[[str, str], float]) -> Score:
+    own = record.answered
     if record.gold_answer is None:
         return NO_ANSWER
-    if record.answered is None or record.answered.answer is None:
-        return Unscored(NO_MODEL if record.answered is None else record.answered.reason)
-    return measure(record.answered.answer, record.gold_answer)
-
-
-def _part(score: AnswerSetScore | Unscored, name: str) -> Score:
-    return score if isinstance(score, Unscored) else float(getattr(score, name))
+    if own is None or own.answer is None:
+        return Unscored(NO_MODEL if own is None else own.reason)
+    return measure(own.answer, record.gold_answer)
 
 
 def summarize(records: Sequence[Record], measures: Mapping[str, Measure]) -> Figures:
     """The mean of every measure; what is unscored is left out of its mean, with the reason."""
-    row = Figures()
-    for name, measure in measures.items():
-        row.put(name, mean(measure(record) for record in records))
-    return row
+    return Figures(**{name: mean(measure(record) for record in records) for name, measure in measures.items()})
 
 
 def grouped(
@@ -172,10 +143,8 @@ def grouped(
 
 def latency(records: Sequence[Record]) -> dict[str, float | None]:
     """Median and 95th percentile of the time a search took."""
-    return {
-        "search_p50_ms": quantile([record.milliseconds for record in records], 0.5),
-        "search_p95_ms": quantile([record.milliseconds for record in records], 0.95),
-    }
+    times = [record.milliseconds for record in records]
+    return {"search_p50_ms": quantile(times, 0.5), "search_p95_ms": quantile(times, 0.95)}
 
 
 def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
@@ -183,15 +152,13 @@ def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
     made = [record.answered for record in records if record.answered is not None]
     if not made:
         return {}
-    costs = [own.cost_usd for own in made]
-    known = [cost for cost in costs if cost is not None]
     return {
         "answered": sum(own.answer is not None for own in made),
         "scored": sum(own.correct is not None for own in made),
         "unscored": sum(is_unscored(record) for record in records),
         "model_calls": sum(own.model_calls for own in made),
         "model_tokens": sum(own.model_tokens for own in made),
-        "model_cost_usd": round(sum(known), 6) if len(known) == len(costs) else None,
+        "model_cost_usd": _total(own.cost_usd for own in made),
         "answer_p50_s": quantile([own.seconds for own in made], 0.5),
     }
 
@@ -199,15 +166,19 @@ def answer_costs(records: Sequence[Record]) -> dict[str, Any]:
 def taken_in(notes: Iterable[Prepared], method: str) -> dict[str, Any]:
     """How many steps a method took in, and how fast one process did it."""
     own = [note for note in notes if note.method == method]
-    seconds = sum(note.seconds for note in own)
-    steps = sum(note.steps for note in own)
+    seconds, steps = sum(note.seconds for note in own), sum(note.steps for note in own)
     found: dict[str, Any] = {"steps": steps, "steps_per_s": round(steps / seconds, 1) if seconds else None}
     if any(note.model_calls for note in own):
-        costs = [note.cost_usd for note in own if note.model_calls]
         for name in ("model_calls", "model_tokens", "stand_ins", "unusable_replies"):
             found[name] = sum(getattr(note, name) for note in own)
-        found["model_cost_usd"] = None if None in costs else sum(cost for cost in costs if cost is not None)
+        found["model_cost_usd"] = _total(note.cost_usd for note in own if note.model_calls)
     return found
+
+
+def _total(costs: Iterable[float | None]) -> float | None:
+    """The sum of costs; None if one of them is not known."""
+    every = list(costs)
+    return None if None in every else round(sum(cost for cost in every if cost), 6)
 
 
 def selection_failures(records: Iterable[Record]) -> dict[str, float]:
@@ -225,15 +196,10 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 def diagnostics(records: Iterable[Record]) -> dict[str, Any] | None:
     """The diagnostics of label selection (Appendix D); None for a method without labels."""
-    known = [record for record in records if record.labels is not None]
-    if not known:
-        return None
-    row = Figures()
+    known = [record.diagnostics for record in records if record.labels is not None]
     none = Unscored("no gold step")
-    diagnosed = [none if r.diagnostics is None else SelectionDiagnostics(*r.diagnostics) for r in known]
-    for name, figure in mean_diagnostics(diagnosed).items():
-        row.put(name, figure)
-    return row
+    means = mean_diagnostics(none if own is None else SelectionDiagnostics(*own) for own in known)
+    return Figures(**means) if known else None
 
 
 def decided_by(records: Iterable[Record]) -> dict[str, float] | None:
@@ -244,7 +210,7 @@ def decided_by(records: Iterable[Record]) -> dict[str, float] | None:
 
 def entity_resolution(notes: Iterable[Prepared], method: str) -> float | None:
     """Entity resolution recall over all trajectories; None for methods without snippets, or without a plan."""
-    own = [note for note in notes if note.method == method and note.named is not None and note.operations]
+    own = [note for note in notes if note.method == method and note.named is not None]
     operations = sum(note.operations for note in own)
     return round(sum(note.named or 0 for note in own) / operations, 6) if operations else None
 
@@ -255,13 +221,11 @@ def paired_with(
     """Compare a method with every other one on the questions both have, for the named measures."""
     found = []
     mine = {record.question: record for record in records.get(baseline, ())}
-    for other, theirs in records.items():
-        if other == baseline or not mine:
-            continue
-        both = [(mine[record.question], record) for record in theirs if record.question in mine]
-        for name in names:
-            scores = [(measures[name](a), measures[name](b)) for a, b in both]
-            difference = compare_paired([a for a, _ in scores], [b for _, b in scores])
+    for other in records if mine else ():
+        both = [(mine[each.question], each) for each in records[other] if each.question in mine]
+        for name in names if other != baseline else ():
+            measure = measures[name]
+            difference = compare_paired([measure(a) for a, _ in both], [measure(b) for _, b in both])
             if isinstance(difference, PairedDifference):
                 row = {"a": baseline, "b": other, "metric": name, "pairs": difference.pairs}
                 figures = {key: round(getattr(difference, key), 6) for key in ("difference", "low", "high", "p")}

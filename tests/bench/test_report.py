@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from stitch.bench.commands import group
 from stitch.bench.manifest import RunSettings, claim, new_manifest
 from stitch.bench.metrics.evidence import BUDGETS
-from stitch.bench.page import table
 from stitch.bench.records import Answered, Prepared, Record, append, prepared_file, record_file
 from stitch.bench.runs import read_run
 from stitch.errors import InputError
@@ -121,6 +120,7 @@ def test_the_same_runs_give_the_same_page(tmp_path: Path) -> None:
         pages.append((tmp_path / name).read_text(encoding="utf-8"))
     assert pages[0] == pages[1]
     assert pages[0].count("<details>") == 1
+    assert pages[0].count('class="best"') == 7
 
 
 def test_tables_say_where_labels_help(tmp_path: Path) -> None:
@@ -195,11 +195,11 @@ def test_what_a_set_has_by_the_choice_of_others_comes_first_in_the_first_table(t
 def test_a_run_is_read_with_its_figures(tmp_path: Path) -> None:
     run = read_run(make_run(tmp_path / "r", suite="came"))
     assert list(run.records) == ["stitch", "stitch-unlabeled", "bm25", "oracle"]
-    assert run.row("stitch")["entity_resolution_recall"] == 0.5
-    assert run.row("bm25")["entity_resolution_recall"] is None
+    assert run.rows["stitch"]["entity_resolution_recall"] == 0.5
+    assert run.rows["bm25"]["entity_resolution_recall"] is None
     assert run.recall_by_budget("stitch")[0] == 1.0
     assert len(run.recall_by_budget("stitch")) == len(BUDGETS)
-    assert run.interval("stitch", "f1") is None
+    assert run.intervals["stitch"]["f1"] is None
 
 
 def test_an_empty_run_has_nothing_to_show(tmp_path: Path) -> None:
@@ -208,10 +208,3 @@ def test_an_empty_run_has_nothing_to_show(tmp_path: Path) -> None:
         path.unlink()
     with pytest.raises(InputError, match="has no records yet"):
         read_run(folder)
-
-
-def test_only_one_figure_of_a_column_is_the_best() -> None:
-    html = table(["m", "x"], [["a", "0.1"], ["b", "0.9"], ["c", "-"]], caption="C", first="b", best=True)
-    assert html.count('class="best"') == 1
-    assert '<tr class="first"><th scope="row">b</th><td class="best">0.9</td>' in html
-    assert 'class="best"' not in table(["m", "x"], [["a", "0.1"]], best=True)
