@@ -14,7 +14,7 @@ from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.metrics.paired import Interval
 from stitch.bench.metrics.scores import scored
 from stitch.bench.plots import bars, lines, scatter
-from stitch.bench.records import Record
+from stitch.bench.records import Answered, Record
 from stitch.bench.runs import Run, read_runs
 from stitch.bench.scoring import grouped
 from stitch.errors import require_extra
@@ -54,21 +54,38 @@ def _tables(run: Run) -> Iterator[Table]:
         {method: {name: _interval(own[name]) for name in names} for method, own in run.intervals.items()},
         f"All methods.{f' Not scored, for want of a model: {missing}.' if missing else ''}",
     )
+    yield _costs(run)
+    if differences := run.differences():
+        head = ["pair", "measure", "difference", "95 % interval", "p", "questions"]
+        caption = f"Paired differences, {' and '.join(run.compared)}"
+        yield {"head": head, "rows": [_pair(row) for row in differences], "caption": caption}
+    yield from _by_type(run)
+    of_labels = run.of_labels()
+    for what, caption in (
+        ("diagnostics", "Labels selected for questions, against the gold steps (Appendix D)"),
+        ("failures", "Labels of wrongly answered questions: share of question and kind (Appendix D.2)"),
+    ):
+        if of_labels[what]:
+            yield _table(of_labels[what], caption)
+
+
+def _costs(run: Run) -> Table:
     told = [
         name for name in dict.fromkeys(chain(*run.rows.values())) if any(row.get(name) for row in run.rows.values())
     ]
-    below = f"Not scored, and asked for again by the command of the run: {run.not_scored}." if run.not_scored else ""
     rows = {method: {name: row.get(name) for name in told} for method, row in run.rows.items()}
-    yield _table(rows, "Contexts, times and costs.") | {"below": below}
-    if differences := run.differences():
-        head = ["pair", "measure", "difference", "95 % interval", "p", "questions"]
-        cells = [
-            [f"stitch − {row['b']}", row["metric"],
-             (f"{row['difference']:+.3f}", "good" if row["low"] > 0 else "bad" if row["high"] < 0 else "soft"),
-             f"[{row['low']:+.3f}, {row['high']:+.3f}]", f"{row['p']:.4f}", str(row["pairs"])]
-            for row in differences
-        ]  # fmt: skip
-        yield {"head": head, "rows": cells, "caption": f"Paired differences, {' and '.join(run.compared)}"}
+    below = f"Not scored, and asked for again by the command of the run: {run.not_scored}." if run.not_scored else ""
+    return _table(rows, "Contexts, times and costs.") | {"below": below}
+
+
+def _pair(row: Mapping[str, Any]) -> list[Any]:
+    mark = "good" if row["low"] > 0 else "bad" if row["high"] < 0 else "soft"
+    between = f"[{row['low']:+.3f}, {row['high']:+.3f}]"
+    difference = (f"{row['difference']:+.3f}", mark)
+    return [f"stitch − {row['b']}", row["metric"], difference, between, f"{row['p']:.4f}", str(row["pairs"])]
+
+
+def _by_type(run: Run) -> Iterator[Table]:
     main = {run.main: run.measures[run.main]}
     groups = {method: grouped(records, lambda own: own.type, main) for method, records in run.records.items()}
     counts = {name: row["questions"] for own in groups.values() for name, row in own.items()}
@@ -78,13 +95,6 @@ def _tables(run: Run) -> Iterator[Table]:
             for method, own in groups.items()
         }
         yield _table(by_type, f"{run.main} by type", best=True)
-    of_labels = run.of_labels()
-    for what, caption in (
-        ("diagnostics", "Labels selected for questions, against the gold steps (Appendix D)"),
-        ("failures", "Labels of wrongly answered questions: share of question and kind (Appendix D.2)"),
-    ):
-        if of_labels[what]:
-            yield _table(of_labels[what], caption)
 
 
 def _table(rows: Mapping[str, Mapping[str, Any]], caption: str, *, best: bool = False) -> Table:
@@ -142,18 +152,11 @@ def _differing(run: Run, limit: int) -> Iterator[dict[str, Any]]:
 
 
 def _row(run: Run, method: str, record: Record) -> dict[str, Any]:
-    own = record.answered
     score = scored([run.measures[run.main](record)])
-    verdict = "-"
-    if own is not None:
-        slots = f" of {own.given} given" if own.given is not None else ""
-        verdict = own.reason or "not judged" if own.correct is None else f"{own.correct} right{slots}"
     return {
         "method": method,
         "score": shown(score[0]) if score else "-",
-        "answer": own.answer if own is not None and own.answer is not None else "-",
-        "verdict": verdict,
-        "reason": own.reason if own is not None and own.correct is not None else "",
+        **_verdict(record.answered),
         "labels": [f"{kind}: {value}" for kind, values in (record.labels or {}).items() for value in values],
         "steps": [
             {
@@ -165,6 +168,17 @@ def _row(run: Run, method: str, record: Record) -> dict[str, Any]:
             for step in record.steps[:_STEPS_SHOWN]
         ],
     }
+
+
+def _verdict(own: Answered | None) -> dict[str, str]:
+    """The answer, and what the judge said of it and why; of one that is not scored, what went wrong."""
+    if own is None:
+        return {"answer": "-", "verdict": "-"}
+    answer = "-" if own.answer is None else own.answer
+    if own.correct is None:
+        return {"answer": answer, "verdict": own.reason or "not judged"}
+    slots = f" of {own.given} given" if own.given is not None else ""
+    return {"answer": answer, "verdict": f"{own.correct} right{slots}", "reason": own.reason}
 
 
 def _short(step: str) -> str:
