@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -17,6 +17,8 @@ from stitch.retrieve.context.recalled import step_without_recalled
 from stitch.sources.given import steps_of_messages
 
 if TYPE_CHECKING:
+    from _thread import LockType
+
     from stitch.ingest import Ingestor
     from stitch.journal import Entry
 
@@ -29,19 +31,6 @@ digest of what it said, as `3-5f1d8c0b2a47`. The same is its id, unless it bring
 
 _DIGEST_BYTES = 6
 _EXCERPT_CHARS = 60
-
-
-class _Lock:
-    """A lock that goes when nobody holds it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *ended: object) -> None:
-        self._lock.release()
 
 
 class Known(NamedTuple):
@@ -78,7 +67,7 @@ class Chats:
 
     def __init__(self, ingestor: Ingestor, *, tenant: str) -> None:
         self._ingestor, self._tenant = ingestor, tenant
-        self._doors = WeakValueDictionary[str, _Lock]()
+        self._doors = WeakValueDictionary[str, LockType]()
 
     def add(
         self,
@@ -92,7 +81,7 @@ class Chats:
     ) -> list[Receipt]:
         """Store what is new of a conversation; see `Memory.add_messages`."""
         _check_options(start, edited)
-        with self._doors.setdefault(trajectory, _Lock()):
+        with self._doors.setdefault(trajectory, Lock()):
             entries = list(self._ingestor.journal.entries(self._tenant, trajectory))
             given = self._given(messages, trajectory=trajectory, entries=entries)
             known = dict(filter(None, map(_known, entries)))
@@ -192,38 +181,34 @@ def _check_options(start: int | None, edited: str) -> None:
 
 
 def _check(changed: Mapping[int, Given], known: Mapping[int, Known], *, edited: Edited, trajectory: str) -> None:
-    """Refuse messages that say something else than those stored, unless they may.
+    """Refuse messages that say something else than those stored, unless they may; words alone can be corrected.
 
     Raises:
         StepRejectedError: Says which message, and what it said and says.
     """
+
+    def fixed(step: Step) -> object:
+        return step.role, step.tool_calls
+
     refused = [
         place
         for place, each in changed.items()
-        if edited == "refuse" or (edited == "revise" and not _differ_in_words(known[place], each))
+        if edited == "refuse" or (edited == "revise" and fixed(known[place].step) != fixed(each.clean))
     ]
-    if refused:
-        raise _edited(known[refused[0]], changed[refused[0]], refused, trajectory=trajectory)
-
-
-def _differ_in_words(known: Known, given: Given) -> bool:
-    """Whether a message differs from the stored one in its words alone: these can be corrected."""
-    return (known.step.role, known.step.tool_calls) == (given.clean.role, given.clean.tool_calls)
+    if not refused:
+        return
+    place, more = refused[0], f", and so do {len(refused) - 1} others" if len(refused) > 1 else ""
+    was, now = (f"{text[:_EXCERPT_CHARS]!r}{'…' if len(text) > _EXCERPT_CHARS else ''}"
+                for text in (_said(known[place].step), _said(changed[place].clean)))  # fmt: skip
+    raise StepRejectedError(
+        f"message {place} of trajectory {trajectory!r} says something else than when it was stored{more}: "
+        f"it was {was}, and is {now}; nothing was stored",
+        hint="edited='revise' corrects what is stored and keeps its history, edited='keep' leaves it as it is; if these"
+        " messages come after those that are stored, say so: start=N",
+    )
 
 
 def _said(step: Step) -> str:
     """A step in one line: who says what, or calls what."""
     calls = " ".join(f"{call.name}({', '.join(call.arguments)})" for call in step.tool_calls)
     return " ".join(f"{step.role}: {step.content} {calls}".split())
-
-
-def _edited(known: Known, given: Given, changed: Sequence[int], *, trajectory: str) -> StepRejectedError:
-    more = f", and so do {len(changed) - 1} others" if len(changed) > 1 else ""
-    was, now = (f"{text[:_EXCERPT_CHARS]!r}{'…' if len(text) > _EXCERPT_CHARS else ''}"
-                for text in (_said(known.step), _said(given.clean)))  # fmt: skip
-    return StepRejectedError(
-        f"message {changed[0]} of trajectory {trajectory!r} says something else than when it was stored{more}: "
-        f"it was {was}, and is {now}; nothing was stored",
-        hint="edited='revise' corrects what is stored and keeps its history, edited='keep' leaves it as it is; if these"
-        " messages come after those that are stored, say so: start=N",
-    )

@@ -1,32 +1,8 @@
 """Everything that `stitch` raises on purpose.
 
-One tree, so that `except StitchError` is enough for a caller who only wants to report::
-
-    StitchError
-    ├── InputError              what was given cannot be used
-    │   ├── StepRejectedError   one step cannot be accepted (the rest can)
-    │   │   └── StepConflictError  its id is that of another step
-    │   └── EditRefusedError    edits of a tree cannot be made; none of them was
-    ├── SettingsError           settings contradict each other or do not parse
-    ├── ScopeError              a read or write names no tenant, or one it may not use
-    ├── ConflictError           somebody else was first: what was to be changed is not as it was
-    ├── JournalError            the journal cannot be read or written
-    ├── StoreError              the snippet store failed
-    │   ├── StoreLockedError    another process owns it
-    │   ├── OwnerLostError      the process that owned it ended before it answered
-    │   ├── ReadOnlyError       the memory lies where nothing can be written
-    │   ├── StoreMismatchError  it was written with another embedder or schema
-    │   └── StoreUnavailableError  the server does not answer
-    ├── ForkedProcessError      a fork uses what its parent process has open
-    ├── EmbedderError           texts could not be turned into vectors
-    ├── CanceledError           whoever asked has left; what was asked is given up, and nothing was changed
-    ├── CallInterruptedError    a call of a model was given up, for the memory is about to be closed
-    └── ModelError              a language model could not be used
-        ├── ModelUnavailableError  provider down, refused, or not configured
-        ├── ReplyError          the reply cannot be used (cut, unparsable, wrong labels)
-        └── BudgetSpentError    the configured limit of tokens or money is reached
-
-Every error says in one line what happened and where; `hint` names the next command, where there is one.
+One tree below `StitchError`: `except StitchError` is enough for a caller who only wants to report. Every error says in
+one line what happened and where; `hint` names the next command, where there is one; `exit_code` is the status with
+which the command ends when it reaches it.
 """
 
 from __future__ import annotations
@@ -51,7 +27,10 @@ class StitchError(Exception):
     """
 
     exit_code: ClassVar[int] = 1
-    """The status with which the command ends when this error reaches it."""
+
+    def __init_subclass__(cls, *, exit_code: int | None = None) -> None:
+        super().__init_subclass__()
+        cls.exit_code = cls.exit_code if exit_code is None else exit_code
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         if len(message) > _MESSAGE_CHARS:
@@ -75,78 +54,56 @@ def _in_python(hint: str) -> str:
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 
 
-class InputError(StitchError):
+class InputError(StitchError, exit_code=2):
     """What was given cannot be used."""
 
-    exit_code = 2
 
-
-class StepRejectedError(InputError):
+class StepRejectedError(InputError, exit_code=3):
     """One step cannot be accepted; nothing of it was written."""
-
-    exit_code = 3
 
 
 class StepConflictError(StepRejectedError):
     """A step has the id of another one, whose content it is not."""
 
 
-class EditRefusedError(InputError):
+class EditRefusedError(InputError, exit_code=3):
     """Edits of a tree cannot be made, or break its schema; none of them was made."""
 
-    exit_code = 3
 
-
-class SettingsError(StitchError):
+class SettingsError(StitchError, exit_code=2):
     """Settings contradict each other or do not parse."""
 
-    exit_code = 2
 
-
-class ScopeError(StitchError):
+class ScopeError(StitchError, exit_code=2):
     """A read or write names no tenant, or one this memory may not touch."""
 
-    exit_code = 2
 
-
-class ConflictError(StitchError):
+class ConflictError(StitchError, exit_code=4):
     """Somebody else was first: what was to be changed is not as whoever changes it knows it."""
 
-    exit_code = 4
 
-
-class JournalError(StitchError):
+class JournalError(StitchError, exit_code=5):
     """The journal cannot be read or written."""
 
-    exit_code = 5
 
-
-class StoreError(StitchError):
+class StoreError(StitchError, exit_code=5):
     """The snippet store failed."""
 
-    exit_code = 5
 
-
-class StoreLockedError(StoreError):
+class StoreLockedError(StoreError, exit_code=4):
     """Another process owns this memory."""
-
-    exit_code = 4
 
 
 class OwnerLostError(StoreError):
     """The process that had the memory open ended before it answered; what was asked may be done, or not."""
 
 
-class ForkedProcessError(StitchError):
+class ForkedProcessError(StitchError, exit_code=4):
     """A fork uses what its parent process has open."""
 
-    exit_code = 4
 
-
-class StoreMismatchError(StoreError):
+class StoreMismatchError(StoreError, exit_code=4):
     """The memory was written with another embedder or another schema."""
-
-    exit_code = 4
 
 
 class ReadOnlyError(StoreError):
@@ -179,10 +136,8 @@ class CallInterruptedError(StitchError):
     """A call of a model was given up, for the memory is about to be closed; steps that wait for labels still wait."""
 
 
-class ModelError(StitchError):
+class ModelError(StitchError, exit_code=6):
     """A language model could not be used."""
-
-    exit_code = 6
 
 
 class ModelUnavailableError(ModelError):
