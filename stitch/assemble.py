@@ -37,7 +37,6 @@ from stitch.remote.address import announce, remove
 from stitch.remote.joining import greeted, join_or_open, served_memory
 from stitch.remote.owner import Owner
 from stitch.remote.protocol import Hello
-from stitch.remote.tenants import RemoteTenants
 from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
 from stitch.retrieve.auto import AutoRetriever
 from stitch.retrieve.themes import ThemesRetriever
@@ -168,6 +167,8 @@ def open_tenants(
                 f"process {owner} has the memory {location!r} open, and tells its own observers what happens",
                 hint="open_tenants without observers, and every command, use it through that process; or end it first",
             ) from None
+    from stitch.remote.tenants import RemoteTenants  # an eighth of what opening a memory loads, and seldom needed
+
     return RemoteTenants(
         loaded.folder,
         tenant=tenant_name(loaded.settings.tenant),
