@@ -1,9 +1,4 @@
-"""The entry point: which subcommands there are, and what every error looks like.
-
-Exit status: 0 all done; 1 something failed; 2 the call or the settings are wrong; 3 some input was rejected and
-everything else is stored; 4 the memory is in use, was changed meanwhile, or was written with another embedder or
-schema; 5 the journal or the store failed; 6 the language model failed; 130 interrupted; 143 terminated (SIGTERM).
-"""
+"""The entry point: which subcommands there are, how a command ends, and what every error looks like."""
 
 from __future__ import annotations
 

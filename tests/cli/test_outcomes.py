@@ -1,11 +1,23 @@
-"""A command whose work did not succeed says so by its exit status and on standard error, and names what helps."""
+"""A command says what came out by its exit status and on standard error, and what helps where something went wrong."""
+
+from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from stitch import Step, open_memory
+from stitch.errors import StoreUnavailableError
+from stitch.ingest import outage
+from stitch.store import EdgeStore
 from stitch.testing.model import LoopbackProvider, label_by_rules
 
+Run = Callable[..., tuple[int, str, str]]
+
+KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
 NOBODY = ("--model", "m", "--base-url", "http://127.0.0.1:9")
 
 
@@ -58,3 +70,67 @@ def test_a_question_whose_model_does_not_answer_is_answered_and_says_so(run, tri
     assert (status, out.startswith("weighing  scope 'day 1'")) == (6, True)
     assert err.startswith("stitch: the labels were chosen without the model: model 'm' does not answer: ")
     assert run("query", "the hotel of day 1", "--memory", "m")[::2] == (0, "")
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: EdgeStore, records: Any) -> None:
+        raise StoreUnavailableError("cannot write to the collection: connection refused")
+
+    monkeypatch.setattr(EdgeStore, "put", refuse)
+    monkeypatch.setattr(outage, "FIRST_PAUSE_S", 3600.0)
+
+
+@pytest.mark.usefixtures("away")
+def test_ingest_says_how_many_steps_wait_and_ends_with_a_status_of_its_own(run: Run, trip: str) -> None:
+    code, out, err = run("ingest", trip, "--memory", "m")
+    assert code == 5
+    assert "0 stored, 0 failed, 0 rejected, 3 wait for the store" in out
+    assert "failed" not in err
+
+
+def test_the_next_command_puts_what_waits(run: Run, trip: str) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(EdgeStore, "put", lambda *_: (_ for _ in ()).throw(StoreUnavailableError("gone")))
+        assert json.loads(run("ingest", trip, "--memory", "m", "--json")[1])["waiting"] == 3
+    assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] == 3
+
+
+def test_ingest_and_import_count_what_was_erased_and_take_it_when_told_to(run: Run) -> None:
+    lines = [f'{{"role": "user", "content": "Remark {n} of Quetzalina."}}\n' for n in range(3)]
+    Path("trip.jsonl").write_text("".join(lines))
+    memory = ("--memory", "m")
+    assert run("ingest", "trip.jsonl", *memory)[0] == 0
+    exported = run("export", *memory)[1]
+    Path("export.jsonl").write_text(exported)
+    name = json.loads(exported.splitlines()[3])["step"]["id"]
+    assert run("forget", "erase", "--trajectory", "trip", "--step", name, *memory)[0] == 0
+    status, _, told = run("ingest", "trip.jsonl", *memory)
+    again = "the same command with --again takes them in"
+    assert status == 0
+    assert f"stitch: 1 steps were erased before and are not taken in; {again}" in told
+    report = json.loads(run("ingest", "trip.jsonl", "--json", *memory)[1])
+    assert (report["steps"], report["repeated"], report["erased"], report["rejected"]) == (2, 2, 1, 0)
+    assert not Path("m/rejects.jsonl").exists(), "what was erased is not written there either"
+    status, _, told = run("import", "export.jsonl", *memory)
+    assert status == 0
+    assert f"stitch: 1 steps were erased here and are not taken in; {again}" in told
+    assert json.loads(run("import", "export.jsonl", "--json", *memory)[1])["erased"] == 1
+    report = json.loads(run("ingest", "trip.jsonl", "--again", "--json", *memory)[1])
+    assert (report["steps"], report["repeated"], report["erased"]) == (3, 2, 0)
+    assert run("forget", "erase", "--trajectory", "trip", *memory)[0] == 0
+    assert json.loads(run("import", "export.jsonl", "--again", "--json", *memory)[1])["steps"] == 3
+
+
+@pytest.fixture
+def dated():
+    with open_memory("m") as opened:
+        opened.add(Step(id="a", role="user", content="Let's plan day 1.", timestamp="2026-03-01"), trajectory="trip")
+        opened.add(Step(role="user", content=f"My key is {KEY}."), trajectory="trip")
+    return "m"
+
+
+def test_both_clocks_are_shown_with_every_step_that_is_found(run, dated):
+    out = run("query", "day 1", "--memory", dated)[1]
+    assert out.count(", recorded 2") == 2
+    assert ", 2026-03-01, recorded 2" in out

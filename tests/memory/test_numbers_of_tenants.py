@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from stitch import Step, open_memory, open_tenants
+from stitch.embed.static import StaticEmbedder
 from stitch.label.local import LocalLabeler
 from stitch.label.model.offline import OfflineLabeler
 from stitch.lifecycle.selection import Selector
 from stitch.lm.batch import write_request
 from stitch.memory import Memory
 
+STEPS = [Step(id=str(n), role="user", content=f"Let's plan day {n}: the hotel near the harbor.") for n in range(4)]
 SAID = ("For day {n}, the hotel costs {n}1 dollars.", "Book the train of day {n}.", "The museum is open, seat {n}.")
 
 
@@ -60,3 +66,29 @@ def test_the_number_of_a_step_is_its_place_in_the_trajectory(tmp_path: Path) -> 
         assert one is not None
         assert one.seq == 1
         assert memory.get("b", "none") is None
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Makes no vector of a step before it is called; those of questions are made."""
+    let, embed = threading.Event(), StaticEmbedder.embed
+
+    def later(self: StaticEmbedder, texts: Any) -> Any:
+        if threading.current_thread().name == "stitch-vectors":
+            assert let.wait(5)
+        return embed(self, texts)
+
+    monkeypatch.setattr(StaticEmbedder, "embed", later)
+    yield let.set
+    let.set()
+
+
+def test_tenants_wait_each_for_their_own_vectors(tmp_path: Path, held: Callable[[], None]) -> None:
+    with open_tenants(tmp_path / "m", vectors="after") as tenants:
+        tenants.memory("ann").add_many(STEPS, trajectory="t")
+        tenants.memory("bob").add_many(STEPS[:1], trajectory="t")
+        assert [tenants.memory(name).status().without_vectors for name in ("ann", "bob")] == [4, 1]
+        assert tenants.memory("ann").lifecycle.erase(Selector(trajectory="t")).steps == 4
+        held()
+        tenants.memory("bob").flush()
+        assert [tenants.memory(name).status().stored for name in ("ann", "bob")] == [0, 1]
