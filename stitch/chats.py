@@ -67,7 +67,7 @@ class Chats:
 
     def __init__(self, ingestor: Ingestor, *, tenant: str) -> None:
         self._ingestor, self._tenant = ingestor, tenant
-        self._doors = WeakValueDictionary[str, LockType]()
+        self._doors: WeakValueDictionary[str, LockType] = WeakValueDictionary()
 
     def add(
         self,
