@@ -41,7 +41,7 @@ from stitch.core import Trajectory
 from stitch.core.progress import Progress
 from stitch.lm import Totals, asking_again, keeping_replies
 from stitch.lm.batch import AwaitedError
-from stitch.lm.kept import KeptReplies
+from stitch.lm.replies import KeptReplies
 
 DEPTH = 200
 """How many steps a method ranks: enough to fill the budget with short steps."""

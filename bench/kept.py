@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stitch.bench.records import append_line, mend
 from stitch.errors import InputError, ReplyError
 from stitch.lm.batch import BatchFormat, BatchRequest, DeferredCompletion, read_reply, write_request
-from stitch.lm.kept import KeptReplies
+from stitch.lm.replies import KeptReplies
 
 FOLDER = "kept"
 """Inside of a run folder."""

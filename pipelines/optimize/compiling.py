@@ -15,7 +15,7 @@ from stitch import __version__
 from stitch.errors import StitchError, require_extra
 from stitch.label.model.compiled import CompiledProgram, Provenance, Scores, put_into, state_of
 from stitch.lm import LanguageModel, Purpose, Totals
-from stitch.lm.kept import KeptReplies, Repeatable
+from stitch.lm.replies import KeptReplies
 from stitch.pipelines.optimize.deciding import Decision, decide
 from stitch.pipelines.optimize.optimizers import OPTIMIZERS, Setting, silenced
 from stitch.pipelines.optimize.students import Metric, Student, judge, prompt_tokens
@@ -149,7 +149,7 @@ def _keep_replies(models: Sequence[LanguageModel], log: Path | None) -> None:
     """Let models keep their replies in a folder, if any."""
     if log is not None:
         log.mkdir(parents=True, exist_ok=True)
-        kept = Repeatable(KeptReplies(log / "replies.jsonl"))
+        kept = KeptReplies(log / "replies.jsonl")
         for each in models:
             each.keep_replies(kept)
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 
 from stitch.errors import ModelError, ReplyError
-from stitch.lm.replies import digest_of, kept_as, pack_reply, prompt_of, text_of
+from stitch.lm.replies import digest_of, encode_reply, prompt_of, text_of
 
 if TYPE_CHECKING:
     from dspy import lm15
@@ -27,29 +28,30 @@ class AwaitedError(ModelError):
 
 
 class BatchRequest(NamedTuple):
-    """A request on its way out."""
+    """A request on its way out.
+
+    Attributes:
+        id: Names it in the reply.
+        schema: Of the reply, as JSON schema.
+        trajectory: Of the window of steps that is to be labeled, if it is about one.
+        steps: Their ids.
+    """
 
     id: str
-    """Names it in the reply."""
     model: str
     system: str
     user: str
     schema: Mapping[str, Any]
-    """Of the reply, as JSON schema."""
     sampling: Mapping[str, Any] = {}
     trajectory: str = ""
-    """Of the window of steps that is to be labeled, if it is about one."""
     steps: tuple[str, ...] = ()
-    """Their ids."""
 
 
 class BatchReply(NamedTuple):
-    """A reply on its way in."""
+    """A reply on its way in, as a `ReplyKeeper` has it; `id` is that of its request."""
 
     id: str
-    """Of its request."""
     reply: bytes
-    """As a `ReplyKeeper` has it."""
 
 
 class DeferredCompletion:
@@ -73,27 +75,22 @@ class DeferredCompletion:
         sampling = {"temperature": config.temperature, "top_p": config.top_p, "seed": config.seed,
                     "reasoning_effort": config.reasoning.effort if config.reasoning else None}  # fmt: skip
         told = {key: value for key, value in sampling.items() if value is not None}
-        name = kept_as(digest_of(request)).hex()
-        self._take(BatchRequest(name, request.model, *prompt_of(request), schema, told))
+        self._take(BatchRequest(digest_of(request).hex(), request.model, *prompt_of(request), schema, told))
         raise AwaitedError(f"a reply of {request.model!r} is awaited from elsewhere")
 
 
 def write_request(request: BatchRequest, *, form: BatchFormat = "neutral") -> bytes:
     """One line, without its end."""
-    messages = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
+    told = {
+        "model": request.model,
+        "messages": [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}],
+    }
     if form == "neutral":
         about = {"trajectory": request.trajectory, "steps": request.steps} if request.steps else {}
-        return orjson.dumps(
-            {"id": request.id, "model": request.model, **about, "messages": messages, "schema": request.schema,
-             **request.sampling}
-        )  # fmt: skip
+        return orjson.dumps({"id": request.id, **told, **about, "schema": request.schema, **request.sampling})
     schema = {"name": "labels", "schema": request.schema, "strict": True}
-    body = {
-        "model": request.model.removeprefix("openai/"),
-        "messages": messages,
-        "response_format": {"type": "json_schema", "json_schema": schema},
-        **request.sampling,
-    }
+    asked = {"response_format": {"type": "json_schema", "json_schema": schema}, **request.sampling}
+    body = {**told, **asked, "model": request.model.removeprefix("openai/")}
     return orjson.dumps({"custom_id": request.id, "method": "POST", "url": "/v1/chat/completions", "body": body})
 
 
@@ -111,59 +108,46 @@ def read_reply(line: bytes) -> BatchReply:
         raise ReplyError("it is no JSON") from error
     if not isinstance(said, dict):
         raise ReplyError("it is no JSON object")
-    if "custom_id" in said:
-        return BatchReply(_id(said["custom_id"]), _openai_reply(said))
+    name = said.get("custom_id", said.get("id"))
+    body = _openai_body(said) if "custom_id" in said else _neutral_body(said)
+    if not isinstance(name, str):
+        raise ReplyError("it has no 'id'")
+    from dspy import lm15
+
+    try:
+        read = lm15.response_from_openai_chat(body, model="m")
+        ended = body["choices"][0].get("finish_reason")
+    except (LookupError, TypeError, ValueError, AttributeError, lm15.LM15Error) as error:
+        raise ReplyError("its response has no message") from error
+    if not text_of(read):
+        raise ReplyError("its message is empty")
+    return BatchReply(name, encode_reply(replace(read, finish_reason=ended if ended in _CUT else "stop")))
+
+
+def _neutral_body(said: dict[str, Any]) -> dict[str, Any]:
+    """What a server would have answered."""
+    reply, usage = said.get("reply"), said.get("usage")
     if "messages" in said:
         raise ReplyError("it is a request: its reply is missing")
-    reply = said.get("reply")
     if not isinstance(reply, (dict, str)):
         raise ReplyError("it has no 'reply'")
     text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-    usage = _usage(said.get("usage"), "prompt_tokens", "reply_tokens")
-    return BatchReply(_id(said.get("id")), pack_reply(text, _finish(said.get("finish_reason")), usage=usage))
+    if isinstance(usage, dict):
+        usage = {"prompt_tokens": usage.get("prompt_tokens"), "completion_tokens": usage.get("reply_tokens")}
+    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": said.get("finish_reason")}
+    return {"choices": [choice], "usage": usage}
 
 
-def _openai_reply(said: dict[str, Any]) -> bytes:
-    from dspy import lm15
-
-    if said.get("error"):
-        raise ReplyError(f"the provider failed: {_reason(said['error'])}")
-    response = said.get("response")
+def _openai_body(said: dict[str, Any]) -> Any:
+    """What a server has answered."""
+    response, failed = said.get("response"), said.get("error")
     if not isinstance(response, dict):
-        raise ReplyError("it is a request: its reply is missing" if "body" in said else "it has no 'response'")
-    body = response.get("body")
-    body = body if isinstance(body, dict) else {}
-    if response.get("status_code") != 200:
-        raise ReplyError(f"the provider failed: {_reason(body.get('error') or response.get('status_code'))}")
-    try:
-        message = {"choices": [{"message": dict(body["choices"][0]["message"])}]}
-        text = text_of(lm15.response_from_openai_chat(message, model="m"))
-        finish = _finish(body["choices"][0].get("finish_reason"))
-    except (LookupError, TypeError, ValueError, AttributeError, lm15.LM15Error) as error:
-        raise ReplyError("its response has no message") from error
-    if not text:
-        raise ReplyError("its message is empty")
-    return pack_reply(text, finish, usage=_usage(body.get("usage"), "prompt_tokens", "completion_tokens"))
-
-
-def _id(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ReplyError("it has no 'id'")
-    return value
-
-
-def _finish(reason: Any) -> str:
-    return reason if reason in _CUT else "stop"
-
-
-def _usage(value: Any, *names: str) -> tuple[int | None, int | None]:
-    counts = [value.get(name) if isinstance(value, dict) else None for name in names]
-    if not all(isinstance(count, int) and count >= 0 for count in counts):
-        return None, None
-    prompt_tokens, reply_tokens = counts
-    return prompt_tokens, reply_tokens
-
-
-def _reason(error: Any) -> str:
-    said = error.get("message") if isinstance(error, dict) else error
-    return " ".join(str(said).split())[:200]
+        if not failed:
+            raise ReplyError("it is a request: its reply is missing" if "body" in said else "it has no 'response'")
+        response = {}
+    body, status = response.get("body"), response.get("status_code")
+    if failed or status != 200:
+        told = failed or (body or {}).get("error") or status
+        words = told.get("message") if isinstance(told, dict) else told
+        raise ReplyError(f"the provider failed: {' '.join(str(words).split())[:200]}")
+    return body

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import re
 import threading
@@ -109,8 +108,7 @@ class Engine:
         if keeper is None and (keeper := self.replies) is not None:
             with self._lock:  # whoever asks twice wants two answers
                 self._asked[digest] += 1
-                turn = self._asked[digest].to_bytes(4, "big")
-            digest = hashlib.blake2b(digest + turn, digest_size=16).digest()
+                digest += self._asked[digest].to_bytes(4, "big")
         if keeper is not None and (said := keeper.get(digest)) is not None:
             known = decode_reply(said, model=self._name)
             self.ledger.recall(self._charge_of(known, prompt_chars))

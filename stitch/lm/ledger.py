@@ -6,18 +6,18 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stitch.core.files import private
 from stitch.errors import JournalError
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
-
 
 LABELING_STAGES = frozenset((
     "window", "scope", "event types", "references", "summary", "scope summary", "event vocabulary", "entity vocabulary",
@@ -62,6 +62,11 @@ class Charge(BaseModel):
     key: str = ""
     """The id of the key of a server that led to it; empty if none did."""
 
+    @property
+    def unusable(self) -> bool:
+        """Whether the reply was of no use."""
+        return not self.used
+
 
 class Totals(BaseModel):
     """What calls came to."""
@@ -81,11 +86,11 @@ class Totals(BaseModel):
         """Of prompts and replies."""
         return self.prompt_tokens + self.reply_tokens
 
-    def add(self, charge: Charge) -> None:
-        """Count one call."""
+    def add(self, charge: Charge | Totals) -> None:
+        """Count a call, or several."""
         known = self.cost_usd if self.calls else 0.0
         self.calls += charge.calls
-        self.unusable += not charge.used
+        self.unusable += charge.unusable
         if charge.rejected:
             self.rejected = dict(Counter(self.rejected) + Counter(charge.rejected))
         self.prompt_tokens += charge.prompt_tokens
@@ -94,7 +99,7 @@ class Totals(BaseModel):
 
 
 class Ledger:
-    """What was spent, by stage, since it was opened; with a file, every call is a line of it. Safe for threads.
+    """What was spent since it was opened; with a file, every call is a line of it. Safe for threads.
 
     Args:
         file: JSON lines, appended to; made with the first call.
@@ -102,12 +107,11 @@ class Ledger:
 
     def __init__(self, file: Path | None = None) -> None:
         self.file = file
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._stages: dict[str, Totals] = {}
-        self._total, self._labeling = Totals(), Totals()
+        self._keys: dict[str, Totals] = {}
         self._recalled = Totals()
         self._tenants: dict[str, Ledger] = {}
-        self._keys: dict[str, Totals] = {}
 
     def of(self, tenant: str) -> Ledger:
         """What is spent for one tenant from the first time on that this is asked; it is counted here as well."""
@@ -118,9 +122,6 @@ class Ledger:
         """Count a call. A file that cannot be written is reported in the log; the call has happened all the same."""
         with self._lock:
             self._stages.setdefault(charge.stage, Totals()).add(charge)
-            self._total.add(charge)
-            if charge.stage in LABELING_STAGES:
-                self._labeling.add(charge)
             if charge.key:
                 self._keys.setdefault(charge.key, Totals()).add(charge)
             if charge.tenant in self._tenants:
@@ -139,18 +140,15 @@ class Ledger:
 
     def recalled(self) -> Totals:
         """What the replies had cost that were used again: other processes paid for them."""
-        with self._lock:
-            return self._recalled.model_copy()
+        return self._recalled.model_copy()
 
     def total(self) -> Totals:
         """Of all stages."""
-        with self._lock:
-            return self._total.model_copy()
+        return sum_up(self.stages().values())
 
     def labeling(self) -> Totals:
         """Of the stages of labeling."""
-        with self._lock:
-            return self._labeling.model_copy()
+        return sum_up(totals for stage, totals in self.stages().items() if stage in LABELING_STAGES)
 
     def keys(self) -> dict[str, Totals]:
         """By the keys of a server that led to them."""
@@ -180,7 +178,7 @@ def read_ledger(file: Path) -> Iterator[Charge]:
             _log.warning("a line of the ledger %r cannot be read and is left out", str(file))
 
 
-def sum_up(charges: Iterable[Charge]) -> Totals:
+def sum_up(charges: Iterable[Charge | Totals]) -> Totals:
     """What charges come to."""
     totals = Totals()
     for charge in charges:
@@ -205,30 +203,20 @@ current_purpose: ContextVar[Purpose] = ContextVar("current_purpose", default=Pur
 
 
 @contextmanager
-def charged_to(tenant: str) -> Iterator[None]:
+def bound(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a variable a value inside this context."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def charged_to(tenant: str) -> AbstractContextManager[None]:
     """Say for whom a model is called inside this context, for the ledger."""
-    token = charged_tenant.set(tenant)
-    try:
-        yield
-    finally:
-        charged_tenant.reset(token)
+    return bound(charged_tenant, tenant)
 
 
-@contextmanager
-def led_by(key: str) -> Iterator[None]:
+def led_by(key: str) -> AbstractContextManager[None]:
     """Say which key of a server leads to the calls of a model inside this context, for the ledger."""
-    token = charged_key.set(key)
-    try:
-        yield
-    finally:
-        charged_key.reset(token)
-
-
-@contextmanager
-def purposed(purpose: Purpose) -> Iterator[None]:
-    """Say what calls inside this context are for."""
-    token = current_purpose.set(purpose)
-    try:
-        yield
-    finally:
-        current_purpose.reset(token)
+    return bound(charged_key, key)

@@ -23,7 +23,7 @@ from stitch.errors import (
     StitchError,
 )
 from stitch.lm.engine import AsyncEngine, Engine, first_line
-from stitch.lm.ledger import Charge, Ledger, Price, Purpose, charged_key, charged_tenant, purposed
+from stitch.lm.ledger import Charge, Ledger, Price, Purpose, bound, charged_key, charged_tenant, current_purpose
 from stitch.lm.limits import Limits
 from stitch.lm.providers import Completion, DspyModel, named_lm
 from stitch.lm.reading import json_in
@@ -150,7 +150,7 @@ class LanguageModel:
         from dspy import context
         from dspy.utils.exceptions import AdapterParseError, LMError
 
-        with purposed(purpose):
+        with bound(current_purpose, purpose):
             try:
                 # While it is held, the optimizer around has bound it, with a trace, and perhaps another temperature.
                 with context() if self._engine.held else context(**self._binding()):
@@ -189,7 +189,7 @@ class LanguageModel:
             system=system or None,
             config=lm15.Config(temperature=temperature),
         )
-        with purposed(purpose):
+        with bound(current_purpose, purpose):
             return text_of(self._engine.complete(request))
 
     def note_use(
@@ -232,7 +232,7 @@ class LanguageModel:
         engine = self._engine
         engine.held, engine.failure = True, None
         try:
-            with purposed(purpose), context(**{**self._binding(), "trace": [], "max_trace_size": 10_000}):
+            with bound(current_purpose, purpose), context(**{**self._binding(), "trace": [], "max_trace_size": 10_000}):
                 yield self._bound["lm"]
         except Exception:
             if engine.failure is not None:

@@ -1,14 +1,19 @@
-"""Replies that were paid for, kept until what was made of them is written down."""
+"""Replies that were paid for, kept until what was made of them is written down; requests and replies as texts."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from stitch.core.files import private
+from stitch.lm.ledger import bound
 from stitch.lm.reading import json_in
 
 if TYPE_CHECKING:
@@ -29,63 +34,62 @@ class ReplyKeeper(Protocol):
 
 reply_keeper: ContextVar[ReplyKeeper | None] = ContextVar("reply_keeper", default=None)
 """Where replies are kept now; None if nowhere."""
+_tries: ContextVar[int] = ContextVar("tries", default=0)
+"""How many tries of the same request there were before."""
 
 
-@contextmanager
-def keeping_replies(keeper: ReplyKeeper) -> Iterator[None]:
+def keeping_replies(keeper: ReplyKeeper) -> AbstractContextManager[None]:
     """Meanwhile, ask no model again what it has answered before, and keep each new reply as soon as it is there."""
-    before = reply_keeper.set(keeper)
-    try:
-        yield
-    finally:
-        reply_keeper.reset(before)
+    return bound(reply_keeper, keeper)
 
 
-@contextmanager
-def asking_again(*, times: int = 1) -> Iterator[None]:
+def asking_again(*, times: int = 1) -> AbstractContextManager[None]:
     """Meanwhile, what was kept of the tries before is not used: the same is asked, and kept beside it."""
-    keeper = reply_keeper.get()
-    before = reply_keeper.set(None if keeper is None else _Further(keeper, times))
-    try:
-        yield
-    finally:
-        reply_keeper.reset(before)
+    return bound(_tries, _tries.get() + times)
 
 
-def kept_as(request: bytes) -> bytes:
-    """The digest by which the reply to a request is kept now: a further try of the same request has another."""
-    keeper = reply_keeper.get()
-    while isinstance(keeper, _Further):
-        request, keeper = keeper.digest(request), keeper.keeper
-    return request
+class KeptReplies:
+    """Replies in a file, each a line; safe for threads and processes side by side.
 
+    Args:
+        file: Made with the first reply; a line that was torn or damaged is left out, and its reply asked for again.
+    """
 
-class _Further:
-    """Keeps the replies of a further try."""
-
-    def __init__(self, keeper: ReplyKeeper, times: int) -> None:
-        self.keeper = keeper
-        self._mark = b"again" * times
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._lock = threading.Lock()
+        self._replies: dict[bytes, bytes] = {}
+        lines = file.read_bytes().split(b"\n") if file.exists() else [b""]
+        self._begins = b"\n" if lines[-1] else b""
+        for line in lines:
+            with suppress(ValueError, KeyError, TypeError):
+                told = json.loads(line)
+                self._replies[base64.b64decode(told["id"])] = base64.b64decode(told["reply"])
 
     def get(self, request: bytes) -> bytes | None:
-        return self.keeper.get(self.digest(request))
+        """The reply to a request; None if there is none."""
+        return self._replies.get(request)
 
     def keep(self, request: bytes, reply: bytes) -> None:
-        self.keeper.keep(self.digest(request), reply)
-
-    def digest(self, request: bytes) -> bytes:
-        """What a request is kept by."""
-        return hashlib.blake2b(request + self._mark, digest_size=16).digest() if self._mark else request
+        """Keep a reply; when this returns, it survives the death of the process."""
+        line = json.dumps({"id": base64.b64encode(request).decode(), "reply": base64.b64encode(reply).decode()})
+        with self._lock:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.file, "ab", opener=private) as lines:
+                lines.write(self._begins + line.encode() + b"\n")
+            self._begins = b""
+            self._replies[request] = reply
 
 
 def digest_of(request: lm15.Request) -> bytes:
-    """What two requests share that ask the same model the same."""
+    """What two requests share that ask the same model the same, at the same try."""
     system = request.system or ""
     asked = [
         request.model,
         system if isinstance(system, str) else _texts(system),
         [[message.role, _texts(message.parts)] for message in request.messages],
         repr(request.config),
+        *([tries] if (tries := _tries.get()) else []),
     ]
     return hashlib.blake2b(json.dumps(asked).encode(), digest_size=16).digest()
 
@@ -112,14 +116,9 @@ def text_of(response: lm15.Response) -> str:
 
 def encode_reply(response: lm15.Response) -> bytes:
     """What of a reply is kept."""
-    text = text_of(response)
-    usage = (response.usage.input_tokens, response.usage.output_tokens)
-    return pack_reply(text, str(response.finish_reason), usage=usage)
-
-
-def pack_reply(text: str, finish_reason: str, *, usage: tuple[int | None, int | None] = (None, None)) -> bytes:
-    """A reply as it is kept; `usage` are the tokens of prompt and reply, None if nobody counted."""
-    return json.dumps({"text": text, "finish_reason": finish_reason, "usage": usage}).encode()
+    usage = response.usage.input_tokens, response.usage.output_tokens
+    told = {"text": text_of(response), "finish_reason": str(response.finish_reason), "usage": usage}
+    return json.dumps(told).encode()
 
 
 def decode_reply(reply: bytes, *, model: str) -> lm15.Response:
@@ -127,6 +126,16 @@ def decode_reply(reply: bytes, *, model: str) -> lm15.Response:
     kept = json.loads(reply)
     usage = kept.get("usage") or (None, None)
     return reply_of(kept["text"], model=model, finish_reason=kept["finish_reason"], usage=usage)
+
+
+def reply_of(
+    text: str, *, model: str, finish_reason: str = "stop", usage: tuple[int | None, int | None] = (None, None)
+) -> lm15.Response:
+    """A reply that says `text`; `usage` are the tokens of prompt and reply, None if nobody counted."""
+    from dspy import lm15
+
+    message, tokens = lm15.Message.assistant([lm15.TextPart(text)]), lm15.Usage(*usage)
+    return lm15.Response(id=None, model=model, message=message, finish_reason=finish_reason, usage=tokens)
 
 
 def prompt_of(request: lm15.Request) -> tuple[str, str]:
@@ -140,22 +149,6 @@ def chars_of(request: lm15.Request) -> int:
     """The length of a request: its prompts, and the schema that goes out with them."""
     schema = dict(request.config.response_format or {}).get("schema")
     return sum(map(len, prompt_of(request))) + (len(json.dumps(schema)) if schema else 0)
-
-
-def reply_of(
-    text: str, *, model: str, finish_reason: str = "stop", usage: tuple[int | None, int | None] = (None, None)
-) -> lm15.Response:
-    """A reply that says `text`; `usage` are the tokens of prompt and reply, None if nobody counted."""
-    from dspy import lm15
-
-    asked, replied = usage
-    return lm15.Response(
-        id=None,
-        model=model,
-        message=lm15.Message.assistant([lm15.TextPart(text)]),
-        finish_reason=finish_reason,
-        usage=lm15.Usage(input_tokens=asked, output_tokens=replied),
-    )
 
 
 def _texts(parts: Iterable[object]) -> list[str]:
