@@ -13,18 +13,18 @@ from stitch.errors import StitchError
 FITS: Mapping[str, tuple[str, str]] = {
     "scopes": ("stitch.bench.fit.scopes:command", "Weights of local scopes and replies (stitch/label/local/*.json)."),
     "ranking": ("stitch.bench.fit.ranking:command", "Weights of the search (stitch/retrieve/constants.py)."),
-    "relevance": (
-        "stitch.bench.fit.relevance:command",
-        "Chances that hits bear on a question (relevance.py).",
-    ),
+    "relevance": ("stitch.bench.fit.relevance:command", "Chances that hits bear on a question (relevance.py)."),
     "themes": ("stitch.bench.fit.themes:command", "Constants of the lens of themes (retrieve/themes/constants.py)."),
     "paths": ("stitch.bench.fit.paths:command", "Calibration of the scorers of path queries."),
     "table": ("stitch.bench.fit.table.make:command", "The table of the static embedder (stitch/embed/table)."),
-    "averaged": ("stitch.bench.fit.averaged:command", "A table averaged from a model, as local labels read it."),
-    "narrow": ("stitch.bench.fit.narrow:command", "The averaged table in few dimensions (stitch/label/local/table)."),
+    "averaged": ("stitch.bench.fit.local_table:averaged", "A table averaged from a model, as local labels read it."),
+    "narrow": (
+        "stitch.bench.fit.local_table:narrow",
+        "That table in few dimensions (stitch/label/local/table).",
+    ),
     "kinds": ("stitch.bench.fit.kinds:command", "The table of kinds of things from WordNet (stitch/text/table)."),
 }
-"""Where each fit is, and what it makes in one line."""
+"""Where each fit is, and what it makes."""
 
 
 @click.group(cls=LazyGroup, commands=FITS, name="fit")

@@ -4,38 +4,38 @@ For each condition in words that was judged, every node of its type is an exampl
 a scorer is fitted, or over what a model says by itself (`--scorer nli:FOLDER`), each condition with the root of its
 number of nodes as weight. Figures are of conditions that took no part in the fit: eight folds, conditions alike kept
 together, and each domain by a fit on the others. Conditions of our own (`bench.trees.own_sets`) take part in every fit,
-and no figure is told of them. Of a scorer that is not fitted, `exact`, it is told how right it is.
+and no figure is told of them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
+from stitch.bench.fit.solvers import left_out, logistic
 from stitch.bench.metrics.scores import mean
 from stitch.bench.trees.own_sets import own_sets
 from stitch.bench.trees.sets import JudgedSet, SemanticGold, TreeSet, leaves, load_tree_set
 from stitch.bench.trees.suite import LEFT_OUT
+from stitch.errors import InputError
 from stitch.lm import LanguageModel
 from stitch.retrieve.path.forest import VERSION
 from stitch.retrieve.path.scorers import SimilarityScorer, scorer_named
 from stitch.retrieve.path.scorers.models import PointwiseScorer
-from stitch.retrieve.path.scorers.protocol import Passages, Scorer
+from stitch.retrieve.path.scorers.protocol import Passages
 from stitch.retrieve.path.scorers.reading import asked_words
 from stitch.retrieve.path.scorers.similarity import WEIGHTS, Calibration, fitted_name
 from stitch.retrieve.path.semantics import passages_of
 from stitch.text.kinds import singular_stem
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Column = NDArray[np.float64]
-    Fitted = SimilarityScorer | PointwiseScorer
+Column = NDArray[np.float64]
+Scorer = SimilarityScorer | PointwiseScorer
 
 STRENGTH = 0.003
 """The inverse of the ridge; of .1 to .001 the best by folds and over domains."""
@@ -57,29 +57,22 @@ class Example(NamedTuple):
     """Whether a node counts; of some it is unclear."""
 
 
-def examples_of(domain: JudgedSet, scorer: Fitted | None) -> list[Example]:
+def examples_of(domain: JudgedSet, scorer: Scorer) -> list[Example]:
     """The judged conditions of a domain; those on versions are left out, they are but a handful."""
-    import numpy as np
-
     found = []
-    for gold in domain.judgements:
-        if gold.type == VERSION:
-            continue
+    for gold in (gold for gold in domain.judgements if gold.type != VERSION):
         nodes = leaves(domain.tree) if gold.type == "*" else [node for node in domain.tree if node.type == gold.type]
         target = gold.field if gold.field in ("node", "own") else f"@{gold.field}"
         passages = passages_of(domain.tree, [domain.tree.position(node.id) for node in nodes], target=target)
-        columns = {} if scorer is None else scorer.columns(gold.condition, passages)
         right = np.array([float(node.id in gold.yes) for node in nodes])
         counts = np.array([node.id not in gold.borderline for node in nodes])
+        columns = scorer.columns(gold.condition, passages)
         found.append(Example(domain.name, gold, passages, columns, right, counts))
     return found
 
 
 def fit(examples: Sequence[Example], *, strength: float = STRENGTH) -> Calibration:
     """A logistic model over the scaled features."""
-    import numpy as np
-    from sklearn.linear_model import LogisticRegression
-
     names = list(examples[0].columns)
     rows = np.vstack([np.column_stack([each.columns[name][each.counts] for name in names]) for each in examples])
     right = np.concatenate([each.right[each.counts] for each in examples])
@@ -87,13 +80,12 @@ def fit(examples: Sequence[Example], *, strength: float = STRENGTH) -> Calibrati
     means, deviations = rows.mean(axis=0), rows.std(axis=0)
     used = np.flatnonzero(deviations > 1e-9)
     scaled = np.clip((rows[:, used] - means[used]) / deviations[used], -3, 3)
-    model = LogisticRegression(C=strength, tol=1e-8, max_iter=1_000)
-    model.fit(scaled, right, sample_weight=weights / weights.mean())
+    found, bias = logistic(scaled, right, counts=weights / weights.mean(), ridge=1 / strength, intercept=True)
     terms = [
         (names[place], float(means[place]), float(deviations[place]), float(weight))
-        for place, weight in zip(used, model.coef_[0], strict=True)
+        for place, weight in zip(used, found, strict=True)
     ]
-    return Calibration(float(model.intercept_[0]), terms)
+    return Calibration(bias, terms)
 
 
 class Judged(NamedTuple):
@@ -111,54 +103,23 @@ class Judged(NamedTuple):
         return 2 * float((kept & right).sum()) / max(1.0, float(kept.sum() + right.sum()))
 
 
-def left_out(
-    examples: Sequence[Example],
-    group: Callable[[Example], str],
-    *,
-    folds: int,
-    scorer: Fitted,
-    beside: Sequence[Example] = (),
-) -> list[Judged]:
-    """Examples as judged by models that were fitted on the other groups, and on what stands beside."""
-    pairs = _folds(examples, group, folds=folds, beside=beside, strength=STRENGTHS.get(scorer.name, STRENGTH))
-    return [judged_by(scorer.with_calibration(model), example) for fold, model in pairs for example in fold]
+Folds = Mapping[str, list[Example]]
+Fits = list[tuple[list[Example], Calibration]]
+"""Examples of a fold, with what was fitted on the others."""
 
 
-def judged_by(scorer: Scorer, example: Example) -> Judged:
-    """An example as a scorer judges it."""
-    import numpy as np
-
-    said = scorer.judge(example.gold.condition, example.passages)
-    return Judged(example, np.array(said.scores), said.cut)
-
-
-def _folds(
-    examples: Sequence[Example],
-    group: Callable[[Example], str],
-    *,
-    folds: int,
-    beside: Sequence[Example],
-    strength: float,
-) -> Iterator[tuple[list[Example], Calibration]]:
-    """Examples of some groups, and a model fitted on those of all others and on what stands beside."""
-    groups = sorted({group(example) for example in examples})
-    for fold in range(min(folds, len(groups))):
-        out = set(groups[fold :: min(folds, len(groups))])
-        rest = [example for example in examples if group(example) not in out] + list(beside)
-        if rest:
-            yield [example for example in examples if group(example) in out], fit(rest, strength=strength)
-
-
-def alike(examples: Sequence[Example]) -> Callable[[Example], str]:
-    """The groups of conditions that stay together: those that share a word, or most of their nodes."""
+def folds_of(examples: Sequence[Example]) -> Folds:
+    """The examples in eight folds; conditions that share a word, or most of their nodes, stay together."""
     names: dict[int, int] = {}
     for place, example in enumerate(examples):
-        same = [other for other in range(place) if _same(example.gold, examples[other].gold)]
-        root = min((names[other] for other in same), default=place)
-        joined = {names[other] for other in same}
-        names = {each: root if name in joined else name for each, name in names.items()} | {place: root}
-    by_condition = {id(example): f"{names[place]:03}" for place, example in enumerate(examples)}
-    return lambda example: by_condition[id(example)]
+        same = {names[other] for other in range(place) if _same(example.gold, examples[other].gold)}
+        root = min((names[other] for other in range(place) if names[other] in same), default=place)
+        names = {each: root if name in same else name for each, name in names.items()} | {place: root}
+    groups = sorted(set(names.values()))
+    folds: dict[str, list[Example]] = {}
+    for place, example in enumerate(examples):
+        folds.setdefault(str(groups.index(names[place]) % FOLDS), []).append(example)
+    return dict(sorted(folds.items()))
 
 
 def _same(one: SemanticGold, other: SemanticGold) -> bool:
@@ -167,10 +128,26 @@ def _same(one: SemanticGold, other: SemanticGold) -> bool:
     return bool(stems[0] & stems[1]) or (together > 0 and len(one.yes & other.yes) / together > _SAME_SHARE)
 
 
+def fits_without(folds: Folds, *, beside: Sequence[Example] = (), strength: float = STRENGTH) -> Fits:
+    """Each fold with a model fitted on all others, and on what stands beside."""
+
+    def fitted(others: Folds) -> Calibration | None:
+        rest = [example for fold in others.values() for example in fold] + list(beside)
+        return fit(rest, strength=strength) if rest else None
+
+    return [(fold, model) for _, fold, model in left_out(folds, fitted) if model is not None]
+
+
+def judged_by(scorer: Scorer, fits: Fits) -> Iterator[Judged]:
+    """Examples as judged by models that did not see them."""
+    for fold, model in fits:
+        for each in fold:
+            said = scorer.with_calibration(model).judge(each.gold.condition, each.passages)
+            yield Judged(each, np.array(said.scores), said.cut)
+
+
 def reliability(judged: Sequence[Judged]) -> list[tuple[float, int, float]]:
     """Of scores of a tenth, how many there are, and which share of them is right."""
-    import numpy as np
-
     scores = np.concatenate([each.scores[each.example.counts] for each in judged])
     right = np.concatenate([each.example.right[each.example.counts] for each in judged])
     tenths = (scores * 10).astype(int).clip(0, 9)
@@ -180,30 +157,39 @@ def reliability(judged: Sequence[Judged]) -> list[tuple[float, int, float]]:
     ]
 
 
-def _tell(what: str, judged: Sequence[Judged], *, curve: bool = True) -> None:
-    asked = [each for each in judged if each.example.right.any()]
-    by_domain = ", ".join(
-        f"{domain} {mean([each.f1 for each in asked if each.example.domain == domain]).value:.3f}"
-        for domain in sorted({each.example.domain for each in asked})
-    )
-    click.echo(f"{what}: F1 {mean([each.f1 for each in asked]).value:.3f} ({by_domain})")
-    for low, count, share in reliability(judged) if curve else ():
+def _tell(what: str, judged: Sequence[Judged]) -> None:
+    domains: dict[str, list[float]] = {}
+    for each in judged:
+        if each.example.right.any():
+            domains.setdefault(each.example.domain, []).append(each.f1)
+    by_domain = ", ".join(f"{domain} {mean(f1s).value:.3f}" for domain, f1s in sorted(domains.items()))
+    click.echo(f"{what}: F1 {mean([f1 for f1s in domains.values() for f1 in f1s]).value:.3f} ({by_domain})")
+
+
+def _fitted(name: str, scorer: Scorer, domains: Sequence[TreeSet]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fit of a scorer, and models by which the sets of the fit are judged, as JSON; figures are printed."""
+    by_domain = {domain.name: examples_of(domain, scorer) for domain in domains}
+    examples = [example for own in by_domain.values() for example in own]
+    beside = [example for domain in own_sets() for example in examples_of(domain, scorer)]
+    strength = STRENGTHS.get(name, STRENGTH)
+    folded = fits_without(folds_of(examples), beside=beside, strength=strength)
+    apart = fits_without(by_domain, beside=beside, strength=strength)
+    judged = list(judged_by(scorer, folded))
+    _tell(f"{name}: conditions left out", judged)
+    for low, count, share in reliability(judged):
         click.echo(f"  {low:.1f} to {low + 0.1:.1f}: {count:5} nodes, {share:.2f} of them right")
-
-
-def _without(examples: Sequence[Example], beside: Sequence[Example], *, strength: float) -> dict[str, Any]:
-    """Models for judging the sets of the fit: of a condition one that did not see it, of a domain one without it."""
+    if len(domains) > 1:
+        _tell(f"{name}: domains left out", list(judged_by(scorer, apart)))
     conditions: dict[str, dict[str, int]] = {}
-    models: list[object] = []
-    for number, (fold, model) in enumerate(
-        _folds(examples, alike(examples), folds=FOLDS, beside=beside, strength=strength)
-    ):
-        models.append(model.as_json())
+    for number, (fold, _) in enumerate(folded):
         for example in fold:
             conditions.setdefault(example.domain, {})[example.gold.condition] = number
-    by_domain = _folds(examples, lambda each: each.domain, folds=99, beside=beside, strength=strength)
-    domains = {fold[0].domain: model.as_json() for fold, model in by_domain}
-    return {"models": models, "conditions": conditions, "domains": domains}
+    without = {
+        "models": [model.as_json() for _, model in folded],
+        "conditions": conditions,
+        "domains": {fold[0].domain: model.as_json() for fold, model in apart},
+    }
+    return fit(examples + beside, strength=strength).as_json(), without
 
 
 @click.command()
@@ -217,8 +203,7 @@ def _without(examples: Sequence[Example], beside: Sequence[Example], *, strength
     help="Which to fit; behind a colon the model of one that needs it: nli:FOLDER.  [default: static, lexical]",
 )
 @click.option("--write", is_flag=True, help="Write the fit on all conditions.")
-@click.option("--conditions", is_flag=True, help="Tell the F1 of each condition.")
-def command(data: Sequence[Path], scorers: Sequence[str], write: bool, conditions: bool) -> None:
+def command(data: Sequence[Path], scorers: Sequence[str], write: bool) -> None:
     """Fit the scorers of path queries, and tell how they do on conditions left out."""
     domains = [load_tree_set(folder) for folder in data]
     made, without = (json.loads(file.read_text(encoding="utf-8")) for file in (WEIGHTS, LEFT_OUT))
@@ -226,30 +211,11 @@ def command(data: Sequence[Path], scorers: Sequence[str], write: bool, condition
         kind, _, model_name = said.partition(":")
         asked = LanguageModel(model_name) if kind == "model" and model_name else None
         scorer = scorer_named(kind, model=model_name or None, language_model=asked)
+        if not isinstance(scorer, SimilarityScorer | PointwiseScorer):
+            raise InputError(f"the scorer {kind!r} has nothing to fit", hint="name static, lexical, nli or model")
         name = fitted_name(scorer.name)
-        if isinstance(scorer, SimilarityScorer | PointwiseScorer):
-            made["scorers"][name], without[name] = _fitted(name, scorer, domains, conditions=conditions)
-        else:
-            judged = [judged_by(scorer, each) for domain in domains for each in examples_of(domain, None)]
-            _tell(f"{name}: not fitted", judged)
+        made["scorers"][name], without[name] = _fitted(name, scorer, domains)
     if write:
         WEIGHTS.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
         LEFT_OUT.write_text(json.dumps(without) + "\n", encoding="utf-8")
         click.echo(f"written: {WEIGHTS}, {LEFT_OUT}")
-
-
-def _fitted(
-    name: str, scorer: Fitted, domains: Sequence[TreeSet], *, conditions: bool
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fit of a scorer and its models that left something out, as JSON; figures are printed."""
-    examples = [example for domain in domains for example in examples_of(domain, scorer)]
-    beside = [example for domain in own_sets() for example in examples_of(domain, scorer)]
-    folded = left_out(examples, alike(examples), folds=FOLDS, scorer=scorer, beside=beside)
-    _tell(f"{name}: conditions left out", folded)
-    if len(domains) > 1:
-        apart = left_out(examples, lambda each: each.domain, folds=99, scorer=scorer, beside=beside)
-        _tell(f"{name}: domains left out", apart, curve=False)
-    for each in sorted(folded, key=lambda each: each.f1) if conditions else ():
-        click.echo(f"  {each.f1:.2f} {each.example.domain} {each.example.gold.condition}")
-    strength = STRENGTHS.get(name, STRENGTH)
-    return fit(examples + beside, strength=strength).as_json(), _without(examples, beside, strength=strength)

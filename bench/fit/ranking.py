@@ -11,15 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.fit.constants import Problem, fit_constants, only
-from stitch.bench.fit.memories import DATA, KEPT, LIMIT, held, load_sets, request_for, retriever_over, tenants_of
+from stitch.bench.fit import held as sets
 from stitch.bench.metrics.evidence import recall_at
 from stitch.bench.metrics.scores import Score, mean
+from stitch.core import RankingRule
 from stitch.core.ranking import DECIMALS
 from stitch.ingest import Ingestor
 from stitch.retrieve.constants import CONSTANTS, Constants
@@ -27,13 +29,7 @@ from stitch.retrieve.rank.beside import BESIDE
 from stitch.retrieve.rank.pool import Candidate, Pool, Scorer
 from stitch.retrieve.rank.scorers import SCORERS
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stitch.core import RankingRule
-
-    Column = NDArray[np.float64]
+Column = NDArray[np.float64]
 
 WEIGHTS = (
     "time", "on_the_day", "speaker", "own_matters", "asking", "standing", "preference", "order", "described_scope",
@@ -86,41 +82,36 @@ class Weighed:
     ) -> None:
         places = [(one.snippet.trajectory, one.snippet.position, one.snippet.step) for one in candidates]
         in_order = sorted(range(len(candidates)), key=places.__getitem__)
+
+        def summed(names: Sequence[str]) -> Part:
+            own = [parts[name] for name in names if name in parts]
+            columns: dict[str, Column] = {}
+            for weight, column in ((weight, column) for part in own for weight, column in part.of_weights.items()):
+                columns[weight] = columns.get(weight, 0.0) + column[in_order]
+            fixed = sum((part.fixed[in_order] for part in own), np.zeros(len(in_order)))
+            return Part(fixed, {name: column for name, column in columns.items() if column.any()})
+
         self.question = question
         self._steps = [candidates[number].snippet.step for number in in_order]
         self._scores: dict[tuple[float, ...], Score] = {}
-        self._tiers = [_sum(names, parts, in_order).fixed for names in rule.tiers if names != (BESIDE,)]
-        self._fixed, self._of_weights = _sum(rule.summed, parts, in_order)
+        self._tiers = [summed(names).fixed for names in rule.tiers if names != (BESIDE,)]
+        self._sum = summed(rule.summed)
 
     def first(self, constants: Constants) -> tuple[str, ...]:
         """The first steps by these weights, best first."""
-        import numpy as np
-
-        totals = self._fixed.copy()
-        for name, column in self._of_weights.items():
-            totals += getattr(constants, name) * column
+        totals = self._sum.fixed.copy()
+        for name in (name for name in WEIGHTS if name in self._sum.of_weights):
+            totals += getattr(constants, name) * self._sum.of_weights[name]
         every = [np.round(column, DECIMALS) for column in (totals, *reversed(self._tiers))]
         best = np.lexsort([-column for column in every])[:K]
         return tuple(self._steps[number] for number in best)
 
     def score(self, constants: Constants) -> Score:
         """The share of the evidence among these."""
-        weights = tuple(getattr(constants, name) for name in self._of_weights)
+        weights = tuple(getattr(constants, name) for name in self._sum.of_weights)
         if weights not in self._scores:
             self._scores[weights] = recall_at(self.first(constants), self.question.evidence, k=K)
         return self._scores[weights]
-
-
-def _sum(names: Sequence[str], parts: Mapping[str, Part], in_order: Sequence[int]) -> Part:
-    """The sum of some parts, with the weights that change it, of candidates in an order."""
-    import numpy as np
-
-    total, of_weights = np.zeros(len(in_order)), {name: np.zeros(len(in_order)) for name in WEIGHTS}
-    for part in (parts[name] for name in names if name in parts):
-        total += part.fixed[in_order]
-        for name, column in part.of_weights.items():
-            of_weights[name] += column[in_order]
-    return Part(total, {name: column for name, column in of_weights.items() if column.any()})
 
 
 def weighed(data: DataSet, ingestor: Ingestor) -> list[Weighed]:
@@ -128,42 +119,34 @@ def weighed(data: DataSet, ingestor: Ingestor) -> list[Weighed]:
     noting = Noting(CONSTANTS)
     parts: dict[str, Part] = {}
     pools: list[Pool] = []
-    retriever = retriever_over(
-        ingestor,
-        scorers={name: partial(_noted, name, scorer, noting, parts, pools) for name, scorer in SCORERS.items()},
-        constants=cast("Constants", noting),
-    )
-    tenants, found = tenants_of(data), []
+
+    def noted(name: str, scorer: Scorer, pool: Pool) -> Sequence[float] | None:
+        """The scores by a scorer, noted with those that it gives by other weights."""
+        noting.read.clear()
+        said = scorer(pool)
+        pools.append(pool)
+        read = sorted(noting.read.intersection(WEIGHTS))
+
+        def by(**weights: float) -> Column:
+            noting.table = replace(CONSTANTS, **{**dict.fromkeys(read, 0.0), **weights})  # type: ignore[arg-type]
+            scores = scorer(pool)
+            return np.zeros(len(pool.candidates)) if scores is None else np.asarray(scores, np.float64)
+
+        fixed = by()
+        parts[name] = Part(fixed, {each: by(**{each: 1.0}) - fixed for each in read})
+        noting.table = CONSTANTS
+        return said
+
+    scorers = {name: partial(noted, name, scorer) for name, scorer in SCORERS.items()}
+    retriever = sets.retriever_over(ingestor, scorers=scorers, constants=cast("Constants", noting))
+    tenants, found = sets.tenants_of(data), []
     for question in data.questions:
         if question.evidence:
             parts.clear()
-            rule = retriever.search(request_for(question, tenants)).rule
+            rule = retriever.search(sets.request_for(question, tenants)).rule
             found.append(Weighed(question, pools[-1].candidates, dict(parts), rule))
             pools.clear()
     return found
-
-
-def _noted(
-    name: str, scorer: Scorer, noting: Noting, parts: dict[str, Part], pools: list[Pool], pool: Pool
-) -> Sequence[float] | None:
-    """The scores by a scorer, noted with those that it gives by other weights."""
-    import numpy as np
-
-    noting.read.clear()
-    said = scorer(pool)
-    pools.append(pool)
-    read = sorted(noting.read.intersection(WEIGHTS))
-
-    def by(constants: Constants) -> Column:
-        noting.table = constants
-        scores = scorer(pool)
-        return np.zeros(len(pool.candidates)) if scores is None else np.asarray(scores, np.float64)
-
-    nothing = replace(CONSTANTS, **dict.fromkeys(read, 0.0))  # type: ignore[arg-type]
-    fixed = by(nothing)
-    parts[name] = Part(fixed, {each: by(replace(nothing, **{each: 1.0})) - fixed for each in read})  # type: ignore[arg-type]
-    noting.table = CONSTANTS
-    return said
 
 
 def values_of(name: str, table: Constants) -> list[float]:
@@ -180,22 +163,26 @@ def recall(questions: Sequence[Weighed], constants: Constants) -> float:
 
 
 @click.command()
-@DATA
-@click.option("--only", "names", multiple=True, help="A weight, by its name in retrieve/constants.py; all by default.")
-@LIMIT
-@click.option("--rounds", type=click.IntRange(1), default=4, show_default=True, help="Go through the weights so often.")
-@KEPT
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@sets.DATA
+@sets.ONLY
+@sets.LIMIT
+@sets.ROUNDS
+@sets.KEPT
+@sets.JSON
 def command(
-    folders: Sequence[Path], names: Sequence[str], limit: int | None, rounds: int, kept: Path | None, as_json: bool
+    folders: Sequence[Path],
+    names: Sequence[str],
+    limit: int | None,
+    rounds: int | None,
+    kept: Path | None,
+    as_json: bool,
 ) -> None:
     """Choose the weights of the search anew, and tell what each set has by those that all others choose."""
-    chosen = only(names, WEIGHTS)
+    chosen = sets.only(names, WEIGHTS)
     goodness = {}
-    for data in load_sets(folders, limit=limit):
-        with held(data, kept=kept) as ingestor:
+    for data in sets.load_sets(folders, limit=limit):
+        with sets.held(data, kept=kept) as ingestor:
             goodness[data.name] = partial(recall, weighed(data, ingestor))
-        click.echo(f"stitch: {data.name}, {len(data.questions)} questions", err=True)
     start = replace(CONSTANTS, **dict.fromkeys(chosen, 0.0))  # type: ignore[arg-type]
-    problem = Problem(CONSTANTS, start, chosen, values_of, LEAST_GAIN, goodness)
-    fit_constants(problem, rounds=rounds, as_json=as_json)
+    problem = sets.Problem(CONSTANTS, start, chosen, values_of, LEAST_GAIN)
+    sets.fit_constants(problem, goodness, rounds=rounds or 4, as_json=as_json)

@@ -1,8 +1,8 @@
 """The matrices that tell how well a step follows another (`stitch.label.local.replies`); `scopes` fits them first.
 
-The next step of a scope is to be found among other steps, and its predecessors among others' (InfoNCE in both
-directions). Half of the batches are drawn at random, half are stretches of neighbors: the first teach what the talk is
-about, the second how talk goes on. One place in each batch belongs to what opens a scope.
+The next step of a scope is to be found among other steps, and its predecessors among others'. Half of the batches are
+drawn at random, half are stretches of neighbors: the first teach what the talk is about, the second how talk goes on.
+One place in each batch belongs to what opens a scope.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from stitch.bench.fit.solvers import contrast
 from stitch.label.local.replies import FADING_STEPS, Replies, as_data, vector
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 NUMBERS = 32
 PAIRS_PER_BATCH, EPOCHS, MAX_PAIRS_PER_SET = 64, 6, 5_000
@@ -26,20 +26,11 @@ NEIGHBORS = 0.5
 """The share of batches that are stretches of neighbors."""
 
 
-class Talk(NamedTuple):
-    """The steps of one scope in their order."""
+def fit_replies(sets: Mapping[str, Sequence[Sequence[str]]]) -> Replies:
+    """The matrices learned from scopes, set by set, those of one trajectory beside each other.
 
-    texts: Sequence[str]
-
-
-def fit_replies(sets: Mapping[str, Sequence[Talk]]) -> Replies:
-    """The matrices learned from scopes, set by set. The same input gives the same matrices.
-
-    Args:
-        sets: The scopes of each set, those of one trajectory beside each other.
+    The same input gives the same matrices.
     """
-    import numpy as np
-
     rng = np.random.default_rng(0)
     groups = [pairs for talks in sets.values() if len((pairs := _pairs(talks)).follows) >= PAIRS_PER_BATCH]
     dimension = len(vector(""))
@@ -50,7 +41,6 @@ def fit_replies(sets: Mapping[str, Sequence[Talk]]) -> Replies:
     batches = int(EPOCHS * sizes.sum() // PAIRS_PER_BATCH)
     start = np.zeros((1, said.shape[0]), np.float32)
     start[0, -1] = 1
-    diagonal = np.eye(PAIRS_PER_BATCH, dtype=np.float32)
     matrices = (_Adam(said), _Adam(follows))
     for batch in range(batches):
         group = groups[rng.choice(len(groups), p=sizes / sizes.sum())]
@@ -62,8 +52,7 @@ def fit_replies(sets: Mapping[str, Sequence[Talk]]) -> Replies:
         before = np.concatenate([group.said[chosen], start])
         after = np.concatenate([group.follows[chosen], group.opens[[rng.integers(len(group.opens))]]])
         left, right = before @ said, after @ follows
-        products = left @ right.T
-        slope = (_shares(products, axis=1) + _shares(products, axis=0) - 2 * diagonal) / (2 * PAIRS_PER_BATCH)
+        slope = contrast(left @ right.T) / PAIRS_PER_BATCH
         rate = RATE * (1 - batch / batches)
         for matrix, gradient in zip(matrices, (before.T @ (slope @ right), after.T @ (slope.T @ left)), strict=True):
             matrix.descend(gradient, rate=rate)
@@ -87,13 +76,11 @@ class _Pairs(NamedTuple):
     """What followed nothing."""
 
 
-def _pairs(talks: Sequence[Talk]) -> _Pairs:
-    import numpy as np
-
+def _pairs(talks: Sequence[Sequence[str]]) -> _Pairs:
     one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
     said, follows, opens = [], [], []
     for talk in talks:
-        vectors = [vector(text) for text in talk.texts]
+        vectors = [vector(text) for text in talk]
         opens += [np.concatenate([first, one]) for first in vectors[:1]]
         gist: Any = 0.0
         for place, (last, now) in enumerate(pairwise(vectors), 1):
@@ -101,13 +88,6 @@ def _pairs(talks: Sequence[Talk]) -> _Pairs:
             said.append(np.concatenate([last, one, gist, zero]))
             follows.append(np.concatenate([now, one]))
     return _Pairs(*(np.array(rows, np.float32) for rows in (said, follows, opens)))
-
-
-def _shares(products: NDArray[np.float32], *, axis: int) -> Any:
-    import numpy as np
-
-    powers = np.exp(products - products.max(axis=axis, keepdims=True))
-    return powers / powers.sum(axis=axis, keepdims=True)
 
 
 class _Adam:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -21,9 +21,9 @@ from typing import NamedTuple
 import click
 
 from stitch.bench.fit.labeled import LabeledTrajectory, read_chats, read_set, read_steps
-from stitch.bench.fit.logit import Choice, Example, Weights, fit_logit
-from stitch.bench.fit.replies import Talk, fit_replies, write_replies
-from stitch.bench.fit.weave import KINDS, Stretch, chat, stretches
+from stitch.bench.fit.replies import fit_replies, write_replies
+from stitch.bench.fit.solvers import Choice, Example, Weights, conditional_logit, left_out
+from stitch.bench.fit.weave import KINDS, Woven, chat, stretches
 from stitch.bench.metrics.clusters import macro_bcubed, switch_f1
 from stitch.bench.metrics.scores import Unscored
 from stitch.label.local.candidates import FEATURES, Candidate
@@ -33,8 +33,7 @@ from stitch.label.local.replies import Replies
 from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.threads import JOIN_FEATURES
 
-Keep = Callable[[str, int], bool]
-"""Whether a trajectory, given by its set and number, is used."""
+Sets = Mapping[str, Sequence[LabeledTrajectory]]
 
 
 class LabeledSet(NamedTuple):
@@ -75,51 +74,29 @@ class Fitted(NamedTuple):
     """Those of chats with who answers at length."""
 
 
-def woven(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> dict[str, list[LabeledTrajectory]]:
-    """More sets, woven from the stretches of the trajectories that `keep` lets through; see `weave`.
-
-    Even ones are made from even trajectories and odd ones from odd, so that halves stay apart.
-    """
+def woven(sets: Sets) -> dict[str, list[LabeledTrajectory]]:
+    """More sets, woven from the stretches of trajectories; even ones from even, odd from odd, so halves stay apart."""
     made: dict[str, list[LabeledTrajectory]] = {}
     for name in WOVEN_FROM:
-        pools: tuple[list[Stretch], list[Stretch]] = ([], [])
-        for number, trajectory in enumerate(sets.get(name, ())):
-            if keep(name, number):
-                pools[number % 2].extend(stretches(trajectory.readings, trajectory.gold))
-        if not all(pools):
-            continue
-        for kind, weave in KINDS.items():
+        pools = [
+            [stretch for each in sets.get(name, ())[half::2] for stretch in stretches(each.readings, each.gold)]
+            for half in (0, 1)
+        ]
+        for kind, weave in KINDS.items() if all(pools) else ():
             rng = random.Random(f"{kind} {name}")  # training data
-            drawn = [weave(rng, pools[number % 2]) for number in range(WOVEN)]
-            made[f"{kind} {name}"] = [
-                LabeledTrajectory(read_steps(each.steps), [(f"stretch {n}",) for n in each.scopes], frozenset())
-                for each in drawn
-            ]
+            made[f"{kind} {name}"] = [_labeled("stretch", weave(rng, pools[n % 2])) for n in range(WOVEN)]
     return made
 
 
-def woven_chats(chats: Sequence[LabeledTrajectory], *, keep: Keep, count: int) -> list[LabeledTrajectory]:
-    """Trajectories woven from the sessions that `keep` lets through; see `weave`."""
-    pool = [s for n, each in enumerate(chats) if keep(CHATS, n) for s in stretches(each.readings, each.gold)]
+def woven_chats(chats: Sequence[LabeledTrajectory], *, count: int) -> list[LabeledTrajectory]:
+    """Trajectories woven from sessions."""
+    pool = [stretch for each in chats for stretch in stretches(each.readings, each.gold)]
     rng = random.Random(CHATS)  # training data
-    drawn = [chat(rng, pool) for _ in range(count if pool else 0)]
-    return [LabeledTrajectory(read_steps(w.steps), [(f"chat {n}",) for n in w.scopes], frozenset()) for w in drawn]
+    return [_labeled("chat", chat(rng, pool)) for _ in range(count if pool else 0)]
 
 
-def step_examples(
-    trajectory: LabeledTrajectory, *, replies: Replies, weights: Mapping[str, float], by_gold: bool
-) -> list[Example]:
-    """The candidates that a tracker meets at each step."""
-    follower = _Follower(weights, replies, by_gold=by_gold)
-    follower.follow(trajectory, _targets(trajectory.gold))
-    return follower.examples
-
-
-def join_examples(kind: str, trajectory: LabeledTrajectory, *, replies: Replies, weights: Weights) -> list[Example]:
-    """What a tracker may join each scope to that it just left (`kind` is "join"), or looks at again ("look")."""
-    follower = _Follower(weights, replies)
-    follower.follow(trajectory, trajectory.gold)
-    return follower.joins[kind]
+def _labeled(kind: str, made: Woven) -> LabeledTrajectory:
+    return LabeledTrajectory(read_steps(made.steps), [(f"{kind} {n}",) for n in made.scopes], frozenset())
 
 
 class _Follower:
@@ -140,8 +117,8 @@ class _Follower:
         self._by_gold = by_gold
         self._seen: dict[int, Counter[tuple[str, ...]]] = {}
         """The gold scopes of the steps of each scope."""
-        self.examples: list[Example] = []
-        self.joins: dict[str, list[Example]] = {"join": [], "look": []}
+        self.examples: dict[str, list[Example]] = {"step": [], "join": [], "look": []}
+        """What a step may belong to; what a scope just left may be joined to, or one that is looked at again."""
 
     def follow(self, trajectory: LabeledTrajectory, gold: Sequence[tuple[str, ...]]) -> list[int]:
         """Give each step a scope; return their numbers."""
@@ -165,7 +142,8 @@ class _Follower:
         candidates = self._tracker.candidates(reading)
         right = self._right(candidates, wanted)
         if wanted and learned:
-            self.examples.append(Example(candidates, right, [c.scope is not self._tracker.current for c in candidates]))
+            leaves = [candidate.scope is not self._tracker.current for candidate in candidates]
+            self.examples["step"].append(Example(candidates, right, leaves))
         if wanted and self._by_gold:
             candidates = [c for c, is_right in zip(candidates, right, strict=True) if is_right]
         return max(candidates, key=lambda candidate: candidate.score).scope
@@ -183,8 +161,8 @@ class _Follower:
         if most := _most(self._seen.get(doubtful.number)):
             right = [_most(self._seen.get(home.scope.number)) == most for home in homes]
             choices = [*(Choice(home.features) for home in homes), Choice([0.0] * len(JOIN_FEATURES))]
-            kind = "look" if self._tracker.looks else "join"
-            self.joins[kind].append(Example(choices, [*right, not any(right)], [False] * len(choices)))
+            example = Example(choices, [*right, not any(right)], [False] * len(choices))
+            self.examples["look" if self._tracker.looks else "join"].append(example)
         if joined := self._tracker.reconsider():
             left, home = joined
             self._seen.setdefault(home.number, Counter()).update(self._seen.pop(left.number, {}))
@@ -192,6 +170,20 @@ class _Follower:
 
 def _most(seen: Counter[tuple[str, ...]] | None) -> tuple[str, ...] | None:
     return seen.most_common(1)[0][0] if seen else None
+
+
+def examples_of(
+    trajectory: LabeledTrajectory,
+    kind: str,
+    *,
+    weights: Mapping[str, float],
+    replies: Replies | None,
+    by_gold: bool = False,
+) -> list[Example]:
+    """What a tracker meets in a trajectory: candidates of steps (`step`), or of scopes in doubt (`join`, `look`)."""
+    follower = _Follower(weights, replies, by_gold=by_gold)
+    follower.follow(trajectory, _targets(trajectory.gold) if kind == "step" else trajectory.gold)
+    return follower.examples[kind]
 
 
 def _targets(gold: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -203,84 +195,66 @@ def _targets(gold: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return targets
 
 
-def train(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> Fitted:
-    """What is learned from the trajectories that `keep` lets through."""
-    chats = sets.get(CHATS, ())
-    sets = {name: trajectories for name, trajectories in sets.items() if name != CHATS}
-    weights, replies = _train_talk(sets, keep=keep), _replies(sets, keep=keep)
-    return Fitted(weights, replies, train_chats(chats, weights, replies, keep=keep))
+def train(sets: Sets) -> Fitted:
+    """What is learned from trajectories."""
+    talk = {name: trajectories for name, trajectories in sets.items() if name != CHATS}
+    weights, replies = _train_talk(talk), _replies(talk)
+    return Fitted(weights, replies, train_chats(sets.get(CHATS, ()), weights, replies))
 
 
-def _train_talk(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> Weights:
+def _train_talk(sets: Sets) -> Weights:
     """The weights of all talk, those of chats apart."""
-    more = woven(sets, keep=keep)
-    kept = {
-        name: [(number, each) for number, each in enumerate(trajectories) if name in more or keep(name, number)]
-        for name, trajectories in {**sets, **more}.items()
-    }
-    of_others = [
-        _replies(sets, keep=lambda name, number: number % 2 == 1 and keep(name, number)),
-        _replies(sets, keep=lambda name, number: number % 2 == 0 and keep(name, number)),
-    ]
+    of_others = [_replies({name: each[half::2] for name, each in sets.items()}) for half in (1, 0)]
+    every: Sets = {**sets, **woven(sets)}
 
-    def met(examples_of: Callable[..., list[Example]], *, per_set: int) -> list[tuple[list[Example], float]]:
+    def met(
+        kind: str, per_set: int, weights: Mapping[str, float], *, by_gold: bool = False
+    ) -> list[tuple[list[Example], float]]:
         """The examples of each set, with what each of them counts, so that every set counts as many."""
         groups = []
-        for name, trajectories in kept.items():
-            found = [each for n, t in trajectories for each in examples_of(t, replies=of_others[n % 2])]
-            groups.append((found, _weight(name) * per_set / max(len(found), 1)))
+        meet = partial(examples_of, kind=kind, weights=weights, by_gold=by_gold)
+        for name, trajectories in every.items():
+            found = [each for n, t in enumerate(trajectories) for each in meet(t, replies=of_others[n % 2])]
+            weight = SETS[name].weight if name in SETS else WOVEN_WEIGHTS[name.split()[0]]
+            groups.append((found, weight * per_set / max(len(found), 1)))
         return groups
 
-    gold = met(partial(step_examples, weights={}, by_gold=True), per_set=STEPS_PER_SET)
-    weights = fit_logit(gold, FEATURES)
-    own = met(partial(step_examples, weights=weights, by_gold=False), per_set=STEPS_PER_SET)
-    weights = fit_logit([(a + b, (x + y) / 4) for (a, x), (b, y) in zip(gold, own, strict=True)], FEATURES)
+    gold = met("step", STEPS_PER_SET, {}, by_gold=True)
+    own = met("step", STEPS_PER_SET, conditional_logit(gold, FEATURES))
+    weights = conditional_logit([(a + b, (x + y) / 4) for (a, x), (b, y) in zip(gold, own, strict=True)], FEATURES)
     for _ in range(2):
         for kind in ("join", "look"):
-            joins = met(partial(join_examples, kind, weights=weights), per_set=JOINS_PER_SET)
-            weights |= fit_logit(joins, [f"{kind}: {name}" for name in JOIN_FEATURES])
+            joins = met(kind, JOINS_PER_SET, weights)
+            weights |= conditional_logit(joins, [f"{kind}: {name}" for name in JOIN_FEATURES])
     return weights
 
 
-def train_chats(
-    chats: Sequence[LabeledTrajectory],
-    weights: Weights,
-    replies: Replies | None = None,
-    *,
-    keep: Keep,
-) -> Weights:
+def train_chats(chats: Sequence[LabeledTrajectory], weights: Weights, replies: Replies | None) -> Weights:
     """The weights of chats with who answers at length, near to those of all talk; these where there are no sessions.
 
     How well a step follows another is not learned from chats.
     """
-    trajectories = woven_chats(chats, keep=keep, count=WOVEN_CHATS)
+    trajectories = woven_chats(chats, count=WOVEN_CHATS)
 
     def met(weights: Weights, *, by_gold: bool) -> list[Example]:
-        followers = [_Follower(weights, replies, by_gold=by_gold) for _ in trajectories]
-        for follower, trajectory in zip(followers, trajectories, strict=True):
-            follower.follow(trajectory, trajectory.gold)
-        return [example for follower in followers for example in follower.examples]
+        meet = partial(examples_of, kind="step", weights=weights, replies=replies, by_gold=by_gold)
+        return [example for trajectory in trajectories for example in meet(trajectory)]
 
     gold = met(weights, by_gold=True)
-    found = fit_logit([(gold, 1.0)], FEATURES, near=weights)
-    return fit_logit([(gold, 0.5), (met(found, by_gold=False), 0.5)], FEATURES, near=weights)
+    found = conditional_logit([(gold, 1.0)], FEATURES, near=weights)
+    return conditional_logit([(gold, 0.5), (met(found, by_gold=False), 0.5)], FEATURES, near=weights)
 
 
-def _weight(name: str) -> float:
-    return SETS[name].weight if name in SETS else WOVEN_WEIGHTS[name.split()[0]]
-
-
-def _replies(sets: Mapping[str, Sequence[LabeledTrajectory]], *, keep: Keep) -> Replies:
-    """How steps follow each other in the gold scopes of the trajectories that `keep` lets through."""
-    talks: dict[str, list[Talk]] = {}
+def _replies(sets: Sets) -> Replies:
+    """How steps follow each other in the gold scopes of trajectories."""
+    talks: dict[str, list[list[str]]] = {}
     for name, trajectories in sets.items():
-        for number, trajectory in enumerate(trajectories):
+        for trajectory in trajectories:
             scopes: dict[tuple[str, ...], list[str]] = {}
             for reading, gold in zip(trajectory.readings, trajectory.gold, strict=True):
                 if gold and not reading.is_notice:
                     scopes.setdefault(gold, []).append(reading.step.content)
-            if keep(name, number):
-                talks.setdefault(name, []).extend(Talk(texts) for texts in scopes.values())
+            talks.setdefault(name, []).extend(scopes.values())
     return fit_replies(talks)
 
 
@@ -296,31 +270,9 @@ def measure(
         numbers = _Follower(weights, replies, chats=chats).follow(trajectory, trajectory.gold)
         kept = [(number, gold) for gold, number in zip(trajectory.gold, numbers, strict=True) if gold]
         pairs.append(([number for number, _ in kept], [gold for _, gold in kept]))
-    scopes, switches = macro_bcubed(pairs), switch_f1(pairs)
-    return (
-        0.0 if isinstance(scopes, Unscored) else scopes.f1,
-        0.0 if isinstance(switches, Unscored) else switches.f1,
-    )
-
-
-def _left_out(sets: Mapping[str, Sequence[LabeledTrajectory]]) -> Iterator[str]:
-    """How good each set is labeled by what is learned from the others."""
-    for name, trajectories in sets.items():
-        others = {other: sets[other] for other in sets if other != name}
-        yield _measured(name, trajectories, train(others, keep=lambda *_: True))
-
-
-def _held_out(sets: Mapping[str, Sequence[LabeledTrajectory]]) -> Iterator[str]:
-    """How good every fifth trajectory is labeled by what is learned from the others."""
-    fitted = train(sets, keep=lambda _, number: number % 5 != 1)
-    yield from (_measured(name, each[1::5], fitted) for name, each in sets.items())
-
-
-def _measured(name: str, trajectories: Sequence[LabeledTrajectory], fitted: Fitted) -> str:
-    if name == CHATS:
-        trajectories = woven_chats(trajectories, keep=lambda *_: True, count=WOVEN_CHATS // 4)
-    score, switch = measure(trajectories, *fitted)
-    return f"{name} {score:.3f} / {switch:.3f}"
+    scores = macro_bcubed(pairs), switch_f1(pairs)
+    scopes, switches = (0.0 if isinstance(score, Unscored) else score.f1 for score in scores)
+    return scopes, switches
 
 
 def write(fitted: Fitted, folder: Path) -> None:
@@ -335,13 +287,15 @@ def write(fitted: Fitted, folder: Path) -> None:
 @click.command()
 @click.option("--data", required=True, type=click.Path(path_type=Path, exists=True), help="Folder of the labeled sets.")
 @click.option("--out", type=click.Path(path_type=Path, exists=True), help="Folder for both files of weights.")
-@click.option("--report", type=click.Choice(["fold", "leave-one-out"]), help="Measure on what was left out of a fit.")
+@click.option("--report", is_flag=True, help="Measure each set by what is learned from the others.")
 @click.option("--limit", type=click.IntRange(1), help="Use so many trajectories of a set.")
-def command(data: Path, out: Path | None, report: str | None, limit: int | None) -> None:
-    """Fit the weights of local scopes and replies, or report B-cubed / switch F1 on what they have not seen."""
+def command(data: Path, out: Path | None, report: bool, limit: int | None) -> None:
+    """Fit the weights of local scopes and replies, or report B-cubed / switch F1 on sets they have not seen."""
     sets = {name: read_set(data / labeled.path)[:limit] for name, labeled in SETS.items()}
     sets[CHATS] = read_chats(data / CHATS_FROM, most=MOST_CHATS)[:limit]
-    for line in (_left_out(sets) if report == "leave-one-out" else _held_out(sets)) if report else ():
-        click.echo(line)
+    for name, own, fitted in left_out(sets, train) if report else ():
+        unseen = woven_chats(own, count=WOVEN_CHATS // 4) if name == CHATS else own
+        score, switch = measure(unseen, *fitted)
+        click.echo(f"{name} {score:.3f} / {switch:.3f}")
     if out is not None:
-        write(train(sets, keep=lambda *_: True), out)
+        write(train(sets), out)

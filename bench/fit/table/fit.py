@@ -1,19 +1,37 @@
-"""The fit: token vectors whose sums meet the teacher's sentence vectors."""
+"""The fit of the static embedder's table: token vectors whose sums meet the teacher's sentence vectors.
+
+`README.md` says what pulls at a token.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from stitch.bench.fit.solvers import contrast
+from stitch.bench.fit.table.texts import Text
 
 if TYPE_CHECKING:
-    from stitch.bench.fit.table.passages import Passages
     from stitch.core.protocols import Vectors
+
+LONGEST = 24
+"""So many texts may follow one in a pair of passages: a step of an agent is as long as pages."""
+NEAR = 8
+"""So many pairs are drawn from one long document, so that they have to be told apart."""
+SHARES = {"chat": 6.0, "page": 2.0, "plan": 1.5, "gloss": 1.0, "dictionary": 1.0, "code": 1.0, "manual": 1.0,
+          "docstring": 1.0, "saying": 0.3}  # fmt: skip
+"""How often pairs of a kind are drawn: talk most."""
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What the fit is told; chosen by held-out texts."""
+    """What the fit is told; chosen by held-out texts. Names of pulls are their weights."""
 
     batch: int = 1024
     """Runs in a batch; each gives a text and the sum of its neighbors. As many pairs of passages stand beside them."""
@@ -21,39 +39,22 @@ class FitSettings:
     rate: float = 0.004
     """Of the first step; it falls to nothing."""
     temperature: float = 0.05
-    """Of similarities inside a batch."""
     cosine: float = 0.2
-    """Weight of the cosine with the teacher."""
     similarity: float = 1.0
-    """Weight of the similarities inside a batch, beside the cosine with the teacher."""
     neighbor: float = 0.5
-    """Weight of finding one's own neighbors inside a batch."""
     passage: float = 1.0
-    """Weight of telling what follows a text from what follows others."""
     hold: float = 0.02
-    """Weight of the squared distance from where a token began."""
+    """Of the squared distance from where a token began."""
     growth: float = 1.5
     """How much longer than it began a token's vector may become. Without a bound, words such as "the" take what all
     sentences have in common, and weigh too much."""
     seeds: tuple[int, ...] = (1, 2, 3, 4)
-    """Of so many fits, each with batches and held-out texts of its own, the mean is taken: one alone finds .01 more or
-    less by chance."""
+    """Of so many fits the mean is taken: one alone finds .01 more or less by chance."""
     held_out: float = 0.05
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """How well texts that were not fitted are met."""
-
-    cosine: float
-    agreement: float
-    """Share of the teacher's ten nearest texts that are among the student's ten nearest."""
-    neighbors: float
-    """Share of texts whose own neighbors are among the ten nearest."""
-
-
 class Runs:
-    """Runs of neighboring texts as sets of tokens (sparse rows), with the teacher's vectors.
+    """Runs of neighboring texts as sets of tokens, with the teacher's vectors.
 
     Args:
         tokens: Of each text, distinct.
@@ -65,38 +66,79 @@ class Runs:
     def __init__(
         self, tokens: Sequence[Sequence[int]], targets: Vectors, runs: Sequence[Sequence[int]], size: int
     ) -> None:
-        self.tokens = [frozenset(found) for found in tokens]
-        self.targets = targets
+        self._tokens = [frozenset(found) for found in tokens]
+        self._targets, self._size = targets, size
         self.runs = [tuple(run) for run in runs]
-        self.size = size
 
     def draw(self, places: Sequence[int], rng: Any) -> tuple[Any, Vectors]:
         """Rows of tokens and targets: one text of each run, then the rest of each run as one text."""
-        import numpy as np
-
-        first, rest = [], []
-        for place in places:
-            run = self.runs[place]
+        first, rest = list[tuple[int, ...]](), list[tuple[int, ...]]()
+        for run in (self.runs[place] for place in places):
             at = int(rng.integers(len(run)))
             first.append((run[at],))
             others = run[:at] + run[at + 1 :]
-            kept = 1 + int(rng.integers(len(others)))
-            rest.append(others[:kept])
-        groups = first + rest
-        targets = np.stack([self.targets[list(group)].mean(axis=0) for group in groups])
-        targets /= np.linalg.norm(targets, axis=1, keepdims=True)
-        return self.rows(groups), targets
+            rest.append(others[: 1 + int(rng.integers(len(others)))])
+        targets = np.stack([self._targets[list(group)].mean(axis=0) for group in first + rest])
+        return self.rows(first + rest), unit(targets)
 
     def rows(self, groups: Sequence[Sequence[int]]) -> Any:
         """The distinct tokens of each group of texts, a sparse row a group."""
-        return sparse_rows(
-            [sorted(frozenset().union(*(self.tokens[at] for at in group))) for group in groups], self.size
-        )
+        return sparse_rows([sorted(frozenset().union(*(self._tokens[at] for at in own))) for own in groups], self._size)
+
+
+class Pair(NamedTuple):
+    """The distinct tokens of a text, and those of what follows it."""
+
+    text: Sequence[int]
+    rest: Sequence[int]
+
+
+class Passages:
+    """Documents of which pairs of a text and what follows it are drawn: they teach without a teacher.
+
+    Args:
+        texts: All texts, those of a document beside each other.
+        tokens: Of each text.
+        shares: How often pairs of a kind are drawn; a kind that is not named is not.
+    """
+
+    def __init__(
+        self, texts: Sequence[Text], tokens: Sequence[Sequence[int]], shares: Mapping[str, float] = SHARES
+    ) -> None:
+        self._tokens, self._shares = tokens, shares
+        self._documents: dict[str, list[range]] = defaultdict(list)
+        for (kind, _document), group in groupby(range(len(texts)), key=lambda at: (texts[at].kind, texts[at].document)):
+            places = list(group)
+            if kind in shares and len(places) > 1:
+                self._documents[kind].append(range(places[0], places[-1] + 1))
+
+    def draw(self, count: int, rng: Any) -> list[Pair]:
+        """So many pairs. Half of the long documents give several, which differ in little."""
+        kinds = list(self._documents)
+        of_kind = np.array([self._shares[kind] for kind in kinds])
+        by_length = {kind: np.array([len(each) for each in self._documents[kind]], float) for kind in kinds}
+        found: list[Pair] = []
+        while len(found) < count:
+            kind = kinds[rng.choice(len(kinds), p=of_kind / of_kind.sum())]
+            lengths = by_length[kind]
+            document = self._documents[kind][rng.choice(len(lengths), p=lengths / lengths.sum())]
+            starts = 1
+            if len(document) > LONGEST and rng.random() < 0.5:
+                starts = max(1, min(NEAR, len(document) // (LONGEST + 1)))
+            places = rng.choice(len(document) - 1, size=starts, replace=False).tolist()
+            found += [self._pair(document, place, rng) for place in places]
+        return found[:count]
+
+    def _pair(self, document: range, place: int, rng: Any) -> Pair:
+        follow = int(math.exp(rng.uniform(0, math.log(LONGEST + 0.99))))  # short ones as often as long ones
+        rest = document[place + 1 : place + 1 + follow]
+        text = self._tokens[document[place]]
+        told = sorted({token for at in rest for token in self._tokens[at]})
+        return Pair(told, text) if len(rest) == 1 and rng.random() < 0.5 else Pair(text, told)
 
 
 def sparse_rows(tokens: Sequence[Sequence[int]], size: int) -> Any:
     """A sparse row a text, with a one for each of its distinct tokens."""
-    import numpy as np
     from scipy.sparse import csr_matrix
 
     ends = np.cumsum([0] + [len(found) for found in tokens])
@@ -106,37 +148,25 @@ def sparse_rows(tokens: Sequence[Sequence[int]], size: int) -> Any:
 
 def unit(vectors: Vectors) -> Vectors:
     """The vectors at length one; zeros stay."""
-    import numpy as np
-
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     lengths[lengths == 0] = 1
     found: Vectors = vectors / lengths
     return found
 
 
-def _softmax(scores: Vectors) -> Vectors:
-    import numpy as np
-
-    scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares: Vectors = scores / scores.sum(axis=1, keepdims=True)
-    return shares
-
-
 def gradient(sums: Vectors, targets: Vectors, settings: FitSettings) -> Vectors:
     """The gradient by the sums of token vectors of what the teacher asks for: texts, and the rests of their runs."""
-    import numpy as np
+    from scipy.special import softmax
 
-    student = unit(sums)
+    student, shares = unit(sums), []
     slope = -settings.cosine * targets
-    if settings.similarity:
-        ours, theirs = student @ student.T / settings.temperature, targets @ targets.T / settings.temperature
-        np.fill_diagonal(ours, -1e4)
-        np.fill_diagonal(theirs, -1e4)
-        difference = _softmax(ours) - _softmax(theirs)
-        slope += settings.similarity * ((difference + difference.T) @ student)
-    if settings.neighbor:
-        slope += settings.neighbor * _finding(student, settings.temperature)
-    return _by_sums(slope, sums)
+    for vectors in (student, targets):
+        scores = vectors @ vectors.T / settings.temperature
+        np.fill_diagonal(scores, -1e4)
+        shares.append(softmax(scores, axis=1))
+    difference = shares[0] - shares[1]
+    slope = slope + settings.similarity * ((difference + difference.T) @ student)
+    return _by_sums(slope + settings.neighbor * _finding(student, settings.temperature), sums)
 
 
 def pair_gradient(sums: Vectors, settings: FitSettings) -> Vectors:
@@ -145,74 +175,38 @@ def pair_gradient(sums: Vectors, settings: FitSettings) -> Vectors:
 
 
 def _finding(student: Vectors, temperature: float) -> Vectors:
-    # Cross-entropy in both directions (InfoNCE), by unit vectors.
-    import numpy as np
-
     half = len(student) // 2
-    scores = student[:half] @ student[half:].T / temperature
-    wrong = (_softmax(scores) + _softmax(scores.T).T) / 2 - np.eye(half, dtype=np.float32)
+    wrong = contrast(student[:half] @ student[half:].T / temperature)
     slope: Vectors = np.concatenate([wrong @ student[half:], wrong.T @ student[:half]])
     return slope
 
 
 def _by_sums(slope: Vectors, sums: Vectors) -> Vectors:
     # From the gradient by unit vectors to that by the sums which they are made of, the mean over rows.
-    import numpy as np
-
     lengths = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
     student = sums / lengths
-    slope = slope - student * np.sum(slope * student, axis=1, keepdims=True)
-    found: Vectors = slope / lengths / np.float32(len(sums))
+    found: Vectors = (slope - student * np.sum(slope * student, axis=1, keepdims=True)) / lengths
+    found /= np.float32(len(sums))
     return found
 
 
-def measure(table: Vectors, rows: Any, targets: Vectors) -> HeldOut:
-    """Measure a table on texts and, below them, the rests of their runs."""
-    import numpy as np
+def fit(start: Vectors, runs: Runs, settings: FitSettings, *, passages: Passages | None = None) -> Vectors:
+    """The mean of the tables of several fits, from where tokens begin.
 
-    half = len(targets) // 2
-    student = unit(rows @ table)
-    ours, theirs = student[:half] @ student[half:].T, targets[:half] @ targets[half:].T
-    best = np.argpartition(-ours, 10, axis=1)[:, :10]
-    wanted = np.argpartition(-theirs, 10, axis=1)[:, :10]
-    agreement = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(best.tolist(), wanted.tolist(), strict=True)])
-    own = np.mean([at in row for at, row in enumerate(best.tolist())])
-    return HeldOut(float(np.mean(np.sum(student * targets, axis=1))), float(agreement), float(own))
-
-
-def fit(
-    start: Vectors, runs: Runs, settings: FitSettings, *, passages: Passages | None = None, report: Any = None
-) -> Vectors:
-    """Fit several times and return the mean of the tables.
-
-    Args:
-        start: Where tokens begin.
-        runs: Texts with what the teacher makes of them; each fit holds some out.
-        settings: Of the fit.
-        passages: Pairs beside them, which need no teacher.
-        report: Is told how well the held-out texts are met before and after each fit.
+    Each holds some runs out: settings were chosen by them. `passages` are pairs beside the runs, which need no teacher.
     """
-    import numpy as np
-
     tables = []
     for seed in settings.seeds:
         rng = np.random.default_rng(seed)
         order = rng.permutation(len(runs.runs))
-        held, fitted = order[: int(len(order) * settings.held_out)], order[int(len(order) * settings.held_out) :]
-        rows, targets = runs.draw(held.tolist(), np.random.default_rng(seed))
-        table = _fit_once(start, runs, fitted, settings, rng=rng, passages=passages)
-        if report:
-            report(f"fit {seed}", measure(start, rows, targets), measure(table, rows, targets))
-        tables.append(table)
+        tables.append(_fit_once(start, runs, order[int(len(order) * settings.held_out) :], settings, rng, passages))
     found: Vectors = (np.sum(tables, axis=0) / len(tables)).astype(np.float32)
     return found
 
 
 def _fit_once(
-    start: Vectors, runs: Runs, fitted: Any, settings: FitSettings, *, rng: Any, passages: Passages | None
+    start: Vectors, runs: Runs, fitted: Any, settings: FitSettings, rng: Any, passages: Passages | None
 ) -> Vectors:
-    import numpy as np
-
     table: Vectors = start.copy()
     first, second = np.zeros_like(table), np.zeros_like(table)
     longest = settings.growth * np.linalg.norm(start, axis=1, keepdims=True)
