@@ -90,8 +90,7 @@ def conditional_logit(
     examples = [example for group, _ in groups for example in group]
     if not examples:
         return dict(near)
-    met = Counter(cue for example in examples for cue in {cue for each in example.candidates for cue in each.cues})
-    cues = sorted(({cue for cue, count in met.items() if count >= MIN_CUE_COUNT} | {*near}) - {*features})
+    cues = sorted(_frequent_cues(examples).union(near).difference(features))
     names = [*features, *cues]
     table = _table(examples, names)
     transposed = table.T.tocsr()
@@ -113,6 +112,11 @@ def conditional_logit(
 
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 120})
     return dict(zip(names, map(float, found.x), strict=True))
+
+
+def _frequent_cues(examples: Sequence[Example]) -> set[str]:
+    met = Counter(cue for example in examples for cue in {cue for each in example.candidates for cue in each.cues})
+    return {cue for cue, count in met.items() if count >= MIN_CUE_COUNT}
 
 
 def _table(examples: Sequence[Example], names: Sequence[str]) -> Any:

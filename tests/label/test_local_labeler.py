@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from contracts.labeler import LabelerContract
-from stitch.bench.fit.replies import Talk, fit_replies
+from stitch.bench.fit.replies import fit_replies
 from stitch.core import LabelKind, Step, StepLabels, ToolCall
 from stitch.core.intent import SETUP_SCOPE, goal_of
 from stitch.label.local import LocalLabeler
@@ -192,9 +192,7 @@ def test_an_answer_follows_its_question_better_than_another_answer(said, fits, d
 
 
 def test_replies_are_learned_from_talk_that_goes_on():
-    talks = [
-        Talk(["Who?", f"{name}.", "When?", f"At {hour}.", "Bye."]) for name in ("Ann", "Bob") for hour in range(30)
-    ]
+    talks = [["Who?", f"{name}.", "When?", f"At {hour}.", "Bye."] for name in ("Ann", "Bob") for hour in range(30)]
     replies = fit_replies({"talk": talks})
     assert fit(replies.hear(vector("When?")).prompt, replies.hear(vector("At 4.")).answer) > fit(
         replies.hear(vector("When?")).prompt, replies.hear(vector("Ann.")).answer
