@@ -1,17 +1,17 @@
 """Whole conversations with the labels of each step, as a reader sees them, so that no change in them is missed.
 
 Each file of `golden` is a conversation as the fixture `conversation` reads it. Under each step stands what is said
-of it, which is not always right. Run with STITCH_TEST_GOLDEN=write to write that after a change that is meant.
+of it, which is not always right.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from doubles.golden import compare
 from stitch.core import Step, StepLabels
 from stitch.label.local import LocalLabeler
 from stitch.label.local.candidates import FEATURES, Candidate
@@ -21,12 +21,6 @@ from stitch.text.languages import function_words
 
 Read = Callable[[Path], list[tuple[str, Step]]]
 GOLDEN = Path(__file__).parent / "golden"
-
-
-def compare(file: Path, text: str) -> None:
-    if os.environ.get("STITCH_TEST_GOLDEN") == "write":
-        file.write_text(text, encoding="utf-8")
-    assert text == file.read_text(encoding="utf-8")
 
 
 def shown(step: Step, labels: StepLabels) -> list[str]:

@@ -1,6 +1,5 @@
 """Event types and entity types, and the vocabularies that hold them."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,68 +15,6 @@ def read(content, role="user", **fields):
     return read_step(Step(role=role, content=content, **fields))
 
 
-@pytest.mark.parametrize(
-    ("text", "event"),
-    [
-        ("One idea for breakfast is Zephyr Mill.", "propose"),
-        ("What about Zephyr Mill?", "propose"),
-        ("How much is it?", "ask"),
-        ("Please find me a hotel.", "search"),
-        ("I'd like some tea.", "request"),
-        ("Let's turn to day 2.", "plan"),
-        ("I'll go with the second one.", "decide"),
-        ("Could you compare the two?", "compare"),
-        ("Is there another one?", "ask for alternatives"),
-        ("I disagree, that overstates it.", "disagree"),
-        ("Good morning!", "greet"),
-        ("Thanks a lot.", "thank"),
-        ("Bye!", "say goodbye"),
-        ("I am sorry.", "apologize"),
-        ("The build failed with an error.", "report error"),
-        ("It is raining.", "inform"),
-    ],
-)
-def test_a_step_is_named_by_what_it_does(text, event):
-    assert EventTyper().type(read(text))[0] == event
-
-
-@pytest.mark.parametrize(
-    ("text", "open_move", "events"),
-    [
-        ("Yes, please.", "check", ["affirm"]),
-        ("Yes, that works.", "offer", ["accept offer"]),
-        ("Sounds great.", "told price", ["accept"]),
-        ("Yes.", "", ["agree"]),
-        ("No, that is all.", "more", ["decline help"]),
-        ("No.", "offer", ["refuse"]),
-        ("I want it on March 8th.", "time", ["answer"]),
-        ("Yes. But what does it cost?", "check", ["ask", "affirm"]),
-        ("Next Tuesday", "time", ["answer"]),
-    ],
-)
-def test_a_reaction_is_named_by_what_was_open(text, open_move, events):
-    assert EventTyper().type(read(text), open_move=open_move) == events
-
-
-@pytest.mark.parametrize(
-    ("text", "open_move", "event"),
-    [
-        ("When do you want to leave?", "", "ask for details"),
-        ("Please tell me a bit more.", "", "tell"),
-        ("Please.", "", "ask for details"),
-        ("Would you like me to book it?", "", "propose"),
-        ("Is there anything else I can help you with?", "", "offer help"),
-        ("You want 2 seats to Boston at 6 pm?", "", "confirm"),
-        ("Your tickets have been booked.", "", "report success"),
-        ("The Kendal Museum in Boston.", "request", "propose"),
-        ("Just a moment", "request", "answer"),
-        ("It works nicely", "told", "answer"),
-    ],
-)
-def test_who_answers_does_other_things_than_who_asks(text, open_move, event):
-    assert EventTyper().type(read(text, role="agent"), open_move=open_move, by_opener=False)[0] == event
-
-
 def test_tools_name_themselves():
     typer = EventTyper()
     call = ToolCall(name="runTests", arguments={})
@@ -89,22 +26,6 @@ def test_tools_name_themselves():
 
 def entity_types(text, **fields):
     return EntityTyper().type(read(text, **fields)).types
-
-
-@pytest.mark.parametrize(
-    ("text", "kinds"),
-    [
-        ("It is priced at $76.22.", ["price"]),
-        ("How much is the room?", ["price"]),
-        ("How many stops are there?", ["quantity"]),
-        ("It has 2 stops.", ["quantity"]),
-        ("What kind of thing is it?", []),
-        ("What about Zephyr Mill?", ["name"]),
-        ("Where is it, and when does it open?", ["time", "place"]),
-    ],
-)
-def test_classes_come_from_the_shape_of_values_and_from_words_that_ask_for_one(text, kinds):
-    assert entity_types(text) == kinds
 
 
 def test_keys_of_data_are_classes():

@@ -1,18 +1,17 @@
 """The choice of labels: only what the question licenses, and at the right granularity.
 
 Each file of `filters` asks questions of the labels that `KNOWN` has under its name, a line each; under each stands what
-was chosen, whether it decides or is only likely, and why. STITCH_TEST_GOLDEN=write writes that after a change that is
-meant.
+was chosen, whether it decides or is only likely, and why.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from contracts.selector import SelectorContract
+from doubles.golden import compare_answers
 from stitch.core import (
     EntityTypeSummary,
     FilterSelector,
@@ -83,17 +82,13 @@ KNOWN = {
 
 @pytest.mark.parametrize("file", FILTERS, ids=[file.stem for file in FILTERS])
 def test_what_a_question_licenses_is_what_was_looked_at(file: Path) -> None:
-    lines = []
-    for query in [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith(" ")]:
+    def answer(query: str) -> list[str]:
         made = LocalFilterSelector().select(SearchRequest(query=query, tenant="a"), KNOWN[file.stem])
         chosen = made.intent_filter
         labels = " | ".join(", ".join(each) for each in (chosen.scopes, chosen.event_types, chosen.entity_types))
-        how = "likely" if made.likely else "decides"
-        lines += [query, f"    {how}: {labels}{'; listed by names' if made.lists_names else ''}"]
-        lines += [f"    searched: {made.remainder}"] if made.remainder else []
-        lines += [f"    asked beside {read_question(query).context!r}"] if read_question(query).context else []
-        lines += [f"    because {reason}" for reason in made.reasons]
-    text = "\n".join(lines) + "\n"
-    if os.environ.get("STITCH_TEST_GOLDEN") == "write":
-        file.write_text(text, encoding="utf-8")
-    assert text == file.read_text(encoding="utf-8")
+        lines = [f"{'likely' if made.likely else 'decides'}: {labels}{'; listed by names' if made.lists_names else ''}"]
+        lines += [f"searched: {made.remainder}"] if made.remainder else []
+        lines += [f"asked beside {read_question(query).context!r}"] if read_question(query).context else []
+        return [*lines, *(f"because {reason}" for reason in made.reasons)]
+
+    compare_answers(file, answer)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles.golden import compare_phrases
 from stitch.retrieve.links.told import MAX_TOLD, Told, calls_in, named_by, told_by_arguments, told_in
 
 JSON = st.recursive(
@@ -17,65 +20,15 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('{"order_id": "W26", "status": "sent"}', [("w26", "status", "sent")]),
-        ('{"status": "sent", "id": 7}', [("7", "status", "sent")]),
-        ('{"orderId": "W26", "shipTo": {"city": "Rome"}}', [("w26", "ship to city", "Rome")]),
-        ('{"order": "ORD-12", "paid": true}', [("ord-12", "paid", "yes")]),
-        ('Observation: {"sku": "A1", "stock": 3.0}', [("a1", "stock", "3")]),
-        ('The record:\n[{"id": "a", "n": 1}, {"id": "b", "n": 2}]', [("a", "n", "1"), ("b", "n", "2")]),
-        ("Order: ORD-12\n- **Status:** sent\nTotal: 12", [("ord-12", "status", "sent"), ("ord-12", "total", "12")]),
-    ],
-)
-def test_fields_are_told_of_the_thing_that_an_identifier_names(text: str, told: list[tuple[str, str, str]]) -> None:
-    assert told_in(text) == tuple(Told((thing,), field, value) for thing, field, value in told)
+READ: dict[str, Callable[[str, str], str]] = {
+    "things": lambda _, text: "; ".join(f"{' '.join(each.thing)} {each.field}: {each.value}" for each in told_in(text)),
+    "calls": lambda _, text: "; ".join(f"{call.name} {json.dumps(call.arguments)}" for call in calls_in(text)),
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('[oops\n{"id": "a", "n": 1}', [("a", "n", "1")]),
-        ('Result: {oops}\n\n  Result: {"id": "a", "n": 1} and so on', [("a", "n", "1")]),
-        ('{"id": "a", "n": 1}\n{"id": "b", "n": 2}', [("a", "n", "1"), ("b", "n", "2")]),
-        ('[{"id": "a", "n": 1}, {"id": "b", ', []),
-        ('x{"id": "a", "n": 1}', []),
-    ],
-)
-def test_json_is_read_where_a_line_begins_with_it_or_announces_it(text: str, told: list[tuple[str, str, str]]) -> None:
-    assert told_in(text) == tuple(Told((thing,), field, value) for thing, field, value in told)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("Order id: 12\nStatus: sent", [("12", "status", "sent")]),
-        ("Status: sent\nOrder: ORD-12", [("ord-12", "status", "sent")]),
-        ("Order id: 12\nLine id: 7\nStatus: sent", []),
-        ("Order id: the last\nStatus: sent", []),
-        ("Status: sent\nWeather: fine", []),
-        ("Order id: 12", []),
-    ],
-)
-def test_lines_are_told_of_the_one_thing_that_they_name(text: str, told: list[tuple[str, str, str]]) -> None:
-    assert told_in(text) == tuple(Told((thing,), field, value) for thing, field, value in told)
-
-
-@pytest.mark.parametrize(
-    ("text", "calls"),
-    [
-        ('put(id="W26", items=["a, b=1", "c"])', [("put", {"id": "W26", "items": ["a, b=1", "c"]})]),
-        ('I look.\nget_order({"order_id": "W26"})', [("get_order", {"order_id": "W26"})]),
-        ("list_orders()", [("list_orders", {})]),
-        ("look(at)", []),
-        ("f(a=b)", []),
-        ('f({"a": )', []),
-        ("f({1: 2})", []),
-    ],
-)  # fmt: skip
-def test_calls_are_read_as_steps_write_them(text: str, calls: list[tuple[str, dict[str, object]]]) -> None:
-    assert [(call.name, call.arguments) for call in calls_in(text)] == calls
+@pytest.mark.parametrize("kind", READ)
+def test_what_is_told_by_each_text_is_what_was_looked_at(kind: str) -> None:
+    compare_phrases(Path(__file__).parent / "told" / f"{kind}.txt", READ[kind])
 
 
 def test_arguments_name_things_and_set_their_fields() -> None:

@@ -1,18 +1,13 @@
-"""The description of what is served reads as its golden file, so that a change that clients notice is seen.
-
-Run with STITCH_TEST_GOLDEN=write to write the file after a change that is meant.
-"""
+"""The description of what is served reads as its golden file, so that a change that clients notice is seen."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
+from doubles.golden import compare
 from stitch.api.operations import OPERATIONS
 from stitch.serve.openapi import describe
-
-GOLDEN = Path(__file__).parent / "openapi.json"
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +16,7 @@ def described():
 
 
 def test_the_description_reads_as_its_golden_file(described):
-    text = json.dumps(described, indent=1, ensure_ascii=False) + "\n"
-    if os.environ.get("STITCH_TEST_GOLDEN") == "write":
-        GOLDEN.write_text(text, encoding="utf-8")
-    assert text == GOLDEN.read_text(encoding="utf-8")
+    compare(Path(__file__).parent / "openapi.json", json.dumps(described, indent=1, ensure_ascii=False) + "\n")
 
 
 def test_what_is_served_is_what_is_described(serving, described):

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.text.forms import SentenceForm, form_by_mark
 from stitch.text.languages import (
     content_stems,
     content_words,
@@ -33,18 +32,6 @@ SAID = {
     "tr": "Tren sekizde kalkıyor ve akşam için biletleri daha almamız gerekiyor, ama çok geç değil.",
     "zh": "火车八点开，我们还要去拿晚上的票。",
 }
-
-
-@pytest.mark.parametrize("language", SAID)
-def test_a_sentence_tells_its_language(language):
-    assert language_of(SAID[language]) == language
-
-
-@pytest.mark.parametrize(
-    "text", ["", "OK", "R-2026-0071", "count | sum\n164 | 187432.55", "Bern 1848", "def f(x): pass"]
-)
-def test_what_has_no_function_words_tells_none(text):
-    assert language_of(text) is None
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr", "it", "pt", "nl", "pl", "sv", "tr", "ru", "zh", "ja"])
@@ -78,45 +65,6 @@ def test_inflected_words_of_a_language_have_one_stem():
 def test_any_text_can_be_read(text):
     language_of(text)
     assert all(word in text.lower().replace("’", "'") for word in words_in(text))
-
-
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("de", "Was kostet das Fahrrad?"),
-        ("es", "¿Dónde está mañana?"),
-        ("fr", "Où est garé l'été dernier le vélo ?"),
-        ("pl", "Gdzie są żółte łódki?"),
-        ("pt", "Você já não vem amanhã, João?"),
-        ("ru", "Где лежат ключи?"),
-        ("tr", "Merhaba, kütüphaneyi arıyorum."),
-        ("uk", "Де лежать її ключі?"),
-    ],
-)
-def test_a_short_sentence_tells_its_language_by_its_letters_too(language, text):
-    assert language_of(text) == language
-
-
-def test_what_was_said_before_goes_on_unless_another_language_is_told_clearly():
-    claro = "Claro. Para quando é?"
-    assert language_of(claro, "pt") == "pt"
-    assert language_of("OK", "pt") == "pt"
-    assert language_of(SAID["en"], "pt") == "en"
-    assert language_of(SAID["de"], "pt") == "de"
-
-
-@pytest.mark.parametrize(
-    ("sentence", "form"),
-    [
-        ("¿a qué hora sale?", SentenceForm.QUESTION),
-        ("好的，几点出发？", SentenceForm.QUESTION),
-        ("هل الغرفة كبيرة؟", SentenceForm.QUESTION),
-        ("„kus tuba on?”", SentenceForm.QUESTION),
-        ("ich suche eine wohnung.", SentenceForm.STATEMENT),
-    ],
-)
-def test_a_question_of_any_language_is_told_by_its_mark(sentence, form):
-    assert form_by_mark(sentence) is form
 
 
 def test_chinese_and_japanese_are_cut_at_their_words_of_grammar():

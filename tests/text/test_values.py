@@ -17,52 +17,6 @@ def found(text):
     return [(mention.entity_type, mention.value) for mention in find_mentions(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "value"),
-    [
-        ("It is priced at $76.22.", "price", "$76.22"),
-        ("that makes 40 dollars", "price", "40 dollars"),
-        ("it has 4.5 stars", "rating", "4.5 stars"),
-        ("It holds a 4.4 out of 5", "rating", "4.4 out of 5"),
-        ("back to day 1 now", "day", "day 1"),
-        ("how about next Tuesday", "day", "next Tuesday"),
-        ("on March 8th, please", "date", "March 8th"),
-        ("on the 4th of July 2019", "date", "4th of July 2019"),
-        ("due 2019-03-08", "date", "2019-03-08"),
-        ("at 7:30 pm", "time", "7:30 pm"),
-        ("around noon", "time", "noon"),
-        ("a flight to Pittsburgh", "place", "Pittsburgh"),
-        ("near the Kendal Museum", "place", "Kendal Museum"),
-        ("my name is Ann Miller", "person", "Ann Miller"),
-        ("we liked Olympus Grill", "organization", "Olympus Grill"),
-        ("we saw Fox Run", "name", "Fox Run"),
-        ("I need 2 tickets", "quantity", "2 tickets"),
-        ("three people", "quantity", "three people"),
-        ("a 4 percent chance", "percentage", "4 percent"),
-        ("order #4411 is late", "identifier", "order #4411"),
-        ("in linux-2.6.10 it works", "identifier", "linux-2.6.10"),
-        ("open src/app/main.py", "file", "src/app/main.py"),
-        ("in /etc/acpi/power.sh", "file", "/etc/acpi/power.sh"),
-        ("call login_timeout() first", "function", "login_timeout()"),
-        ("it raises KeyError", "error", "KeyError"),
-        ("as Smith et al. (2020) say", "citation", "Smith et al. (2020)"),
-        ("see https://example.org/a?b=1", "url", "https://example.org/a?b=1"),
-        ("write to ann@example.org", "email", "ann@example.org"),
-        ("call 415-555-1234", "phone", "415-555-1234"),
-        ("at 800 Occidental Avenue", "address", "800 Occidental Avenue"),
-        ("it is at 100 Capitol Mall, downtown", "address", "100 Capitol Mall"),
-        ("at 350 5th Avenue", "address", "350 5th Avenue"),
-        ("by 12 Market Square", "address", "12 Market Square"),
-        ("we are 1 person", "quantity", "1 person"),
-        ("one person stays", "quantity", "one person"),
-        ("with one bed", "quantity", "one bed"),
-        ("the answer is 42", "number", "42"),
-    ],
-)
-def test_a_value_has_the_class_of_its_shape(text, kind, value):
-    assert (kind, value) in found(text)
-
-
 @given(st.text(max_size=300))
 def test_mentions_stand_where_they_say_and_do_not_overlap(text):
     mentions = find_mentions(text)

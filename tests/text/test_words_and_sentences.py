@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.text.forms import SentenceForm, sentence_form
 from stitch.text.phrases import noun_phrases
 from stitch.text.sentences import sentence_spans, sentences
 from stitch.text.words import fold_case, says_stem, singular, stems
@@ -32,32 +31,6 @@ def test_spans_of_sentences_are_in_order_and_lose_no_word(text):
 def test_plain_text_keeps_every_character_at_its_place(text):
     assert len(fold_case(text)) == len(text)
     assert fold_case(fold_case(text)) == fold_case(text)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "form"),
-    [
-        ("What time does it leave?", SentenceForm.QUESTION),
-        ("is it furnished", SentenceForm.QUESTION),
-        ("Okay, what about lunch?", SentenceForm.QUESTION),
-        ("Find me a flight, please.", SentenceForm.REQUEST),
-        ("Can you book me a cab?", SentenceForm.REQUEST),
-        ("I'd like to see some more.", SentenceForm.REQUEST),
-        ("Let's look at the log.", SentenceForm.REQUEST),
-        ("Hello there", SentenceForm.GREETING),
-        ("Have a wonderful day!", SentenceForm.FAREWELL),
-        ("You're welcome.", SentenceForm.FAREWELL),
-        ("Great, thanks a lot", SentenceForm.THANKS),
-        ("Yes, that is right.", SentenceForm.AGREEMENT),
-        ("No, that will be all.", SentenceForm.REFUSAL),
-        ("No problem.", SentenceForm.AGREEMENT),
-        ("I'm sorry, it is closed.", SentenceForm.APOLOGY),
-        ("It leaves at noon.", SentenceForm.STATEMENT),
-        ("", SentenceForm.STATEMENT),
-    ],
-)
-def test_the_form_of_a_sentence_says_what_move_it_is(sentence, form):
-    assert sentence_form(sentence) is form
 
 
 def test_noun_phrases_name_things_and_leave_verbs_out():

@@ -1,0 +1,44 @@
+"""What is read out of single phrases: a file of `phrases` for each thing that is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from doubles.golden import compare_phrases
+from stitch.text.dates import Span, day_meant, day_of, find_moments, read_timestamp, spans_of
+from stitch.text.forms import form_by_mark, sentence_form
+from stitch.text.languages import language_of
+from stitch.text.values import find_mentions
+
+ASKED = date(2023, 5, 10).toordinal()
+"""A Wednesday."""
+
+
+def time(_: str, text: str) -> str:
+    moment, day = read_timestamp(text), day_of(text)
+    return f"{moment.isoformat() if moment else 'no timestamp'}, {date.fromordinal(day) if day else 'no day'}"
+
+
+def days(span: Span) -> str:
+    first, last = (date.fromordinal(day) for day in (span.first, span.last))
+    return f"{first} to {last}{' of any year' if span.any_year else ''}"
+
+
+READ: dict[str, Callable[[str, str], str]] = {
+    "values": lambda _, text: ", ".join(f"{each.entity_type} {each.value!r}" for each in find_mentions(text)),
+    "languages": lambda before, text: language_of(text, before or None) or "",
+    "forms": lambda by, text: (form_by_mark(text) if by == "mark" else sentence_form(text)).value,
+    "times": time,
+    "moments": lambda _, text: ", ".join(find_moments(text)),
+    "spans": lambda _, question: ", ".join(map(days, spans_of(question, asked=ASKED))),
+    "days": lambda said, text: day_meant(text, said=said) or "",
+}
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_what_is_read_of_each_phrase_is_what_was_looked_at(kind: str) -> None:
+    compare_phrases(Path(__file__).parent / "phrases" / f"{kind}.txt", READ[kind])
