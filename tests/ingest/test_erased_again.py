@@ -33,14 +33,6 @@ def ids(memory: Memory, trajectory: str = "trip") -> list[str]:
     return [entry.id for entry in memory.steps(trajectory)]
 
 
-def erased_in(folder: Path) -> int:
-    """How many erased steps, and tenants that erased, a closed folder or a backup knows."""
-    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
-        query = "SELECT (SELECT count(*) FROM erased) + count(*) FROM erasers WHERE number <> 0"
-        (count,) = db.execute(query).fetchone()
-    return int(count)
-
-
 def test_an_erased_step_is_refused_by_every_way_of_adding(memory: Memory) -> None:
     memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
     refused = Receipt(
@@ -60,21 +52,6 @@ def test_an_erased_step_is_refused_by_every_way_of_adding(memory: Memory) -> Non
     assert asyncio.run(astream()) == [refused]
     assert ids(memory) == ["b", "c"]
     assert memory.lifecycle.verify().disagreements == ()
-
-
-def test_an_erased_step_is_added_again_where_that_is_asked_for(memory: Memory, tmp_path: Path) -> None:
-    for again in (
-        lambda: memory.add(TRIP[0], trajectory="trip", again=True),
-        lambda: memory.add_many(TRIP, trajectory="trip", again=True)[0],
-        lambda: next(iter(memory.stream(TRIP[:1], trajectory="trip", again=True))),
-    ):
-        memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
-        receipt = again()
-        assert isinstance(receipt, Receipt)
-        assert (receipt.state, receipt.repeated) == (StepState.STORED, False)
-        assert memory.add(TRIP[0], trajectory="trip").repeated, "now it is known"
-    memory.close()
-    assert erased_in(tmp_path / "m") == 1, "the tenant, and no step"
 
 
 def test_an_erased_trajectory_stays_erased_and_an_erased_tenant_is_forgotten(memory: Memory) -> None:

@@ -224,12 +224,3 @@ def test_each_selector_means_what_it_says_and_all_of_it(memory: Memory) -> None:
 
 
 # Searching for traces
-
-
-def test_what_an_erased_step_said_before_it_was_corrected_is_gone_too(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as memory:
-        memory.add_many(TRIP, trajectory="trip")
-        memory.lifecycle.correct("a", trajectory="trip", text="Let's plan day 1.")
-        assert files_with(tmp_path / "m", *CANARIES), "neighbors quote it"
-        assert memory.lifecycle.erase(Selector(trajectory="trip", step="a")).proof.found == ()
-    assert files_with(tmp_path / "m", *CANARIES) == []

@@ -25,7 +25,6 @@ from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import (
     JournalError,
     ModelUnavailableError,
-    StepRejectedError,
     StoreError,
 )
 
@@ -54,26 +53,6 @@ def test_a_step_is_labeled_resolved_embedded_and_found(world: Any) -> None:
     assert (first.session, first.happened, first.resolved) == ("1", "9:00", first.text)
     query = DensityQuery(tenant="a", labels={Label(LabelKind.EVENT_TYPE, "it"): frozenset({"it"})}, k=1)
     assert [hit.snippet.step for hit in world.store.rank(query)] == ["s1"]
-
-
-def test_a_rejected_step_stops_a_batch_before_anything_is_written(world: Any, steps: Make) -> None:
-    world.add(*steps(2))
-    bad = Step(role="user", content="something else", id="s1")
-    with pytest.raises(StepRejectedError, match="known with other content"):
-        world.add(*steps(1, start=2), bad)
-    assert world.ingestor.counts("a").accepted == 2
-    assert world.store.count("a") == 2
-
-
-def test_a_rejected_step_can_be_handed_back_while_the_rest_is_stored(world: Any, steps: Make) -> None:
-    world.add(*steps(2))
-    bad = Step(role="user", content="something else", id="s1")
-    taken, rejected, also = world.ingestor.add_each(
-        [*steps(1, start=2), bad, *steps(1, start=3)], tenant="a", trajectory="t"
-    )
-    assert isinstance(rejected, StepRejectedError)
-    assert (taken.position, also.position, also.state) == (2, 3, StepState.STORED)
-    assert world.store.count("a") == 4
 
 
 def test_a_failing_flush_still_closes_store_and_journal(world: Any, steps: Make) -> None:

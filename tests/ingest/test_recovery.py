@@ -105,8 +105,9 @@ def check_recovered(world: Any) -> None:
     assert counts.stored == counts.accepted == world.store.count()
 
 
+@pytest.mark.parametrize("ends", ["process", "power of the store"])
 @pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 3])
-def test_a_crash_at_any_boundary_leaves_what_an_uninterrupted_run_leaves(run: Run, every: int) -> None:
+def test_a_crash_at_any_boundary_leaves_what_an_uninterrupted_run_leaves(run: Run, every: int, ends: str) -> None:
     expected, boundaries = uninterrupted(run)
     assert {name.split()[1] for name in boundaries} == {
         *JOURNAL_CALLS, "put", "flush", "embed", "notice",
@@ -114,6 +115,8 @@ def test_a_crash_at_any_boundary_leaves_what_an_uninterrupted_run_leaves(run: Ru
     for number in range(0, len(boundaries), every):  # before and after take turns: every third is of both kinds
         store, path = ListStore(), run.path(f"crash{number}")
         left = run.crash(run.world(path, plan=FaultPlan(number), store=store), run.work)
+        if ends != "process":
+            store.lose_power()
         world = run.world(left, store=store)
         world.ingestor.recover()
         check_recovered(world)
@@ -143,16 +146,3 @@ def test_a_crash_while_recovering_is_recovered_from(run: Run) -> None:
         world = run.world(left, store=store)
         run.work(world)
         assert outcome(run, world, left) == expected
-
-
-def test_a_loss_of_power_in_the_store_is_made_good(run: Run) -> None:
-    expected, boundaries = uninterrupted(run)
-    for number in range(0, len(boundaries), 3):
-        store = ListStore()
-        left = run.crash(run.world(run.path(f"crash{number}"), plan=FaultPlan(number), store=store), run.work)
-        store.lose_power()
-        world = run.world(left, store=store)
-        world.ingestor.recover()
-        check_recovered(world)
-        run.work(world)
-        assert outcome(run, world, left) == expected, f"boundary {number}: {boundaries[number]}"

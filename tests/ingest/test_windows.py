@@ -126,22 +126,3 @@ def test_a_process_that_dies_at_any_call_leaves_the_next_one_to_go_on_as_if_it_h
         if life.provider.dies_before is not None:
             life.kill_and_begin()
         assert life.outcome() == expected, f"killed before call {call}"
-
-
-def test_what_a_model_replied_is_not_asked_again_when_its_labels_were_not_written(tmp_path: Path) -> None:
-    steps = talk(5)
-    life = Life(tmp_path / "j", windowed)
-    journal, record_labels = life.ingestor.journal, life.ingestor.journal.record_labels
-
-    def die(*arguments: Any, **options: Any) -> None:
-        raise Killed
-
-    journal.record_labels = die  # type: ignore[method-assign]
-    with pytest.raises(Killed):
-        life.add(*steps)
-    journal.record_labels = record_labels  # type: ignore[method-assign]
-    assert len(life.provider.prompts) == 1
-    life.kill_and_begin()
-    assert len(life.provider.prompts) == 1
-    assert {labels.made_by for labels in life.labels()[:4] if labels} == {life.ingestor.labeler.name}
-    assert life.ingestor.journal.replies("a", "t") == {}

@@ -9,27 +9,7 @@ import pytest
 
 from stitch import open_memory
 from stitch.core import LabelInventory, ScopeSummary
-from stitch.retrieve.question.form import QuestionForm, form_of
 from stitch.retrieve.question.plan_parts import is_plan_in_parts
-
-
-@pytest.mark.parametrize(
-    ("question", "form"),
-    [
-        ("Where was Ada born?", QuestionForm.FACT),
-        ("What is the name of her dog?", QuestionForm.FACT),
-        ("Which books has Ben read this year?", QuestionForm.LIST),
-        ("List the towns that they went to.", QuestionForm.LIST),
-        ("How many concerts did she go to?", QuestionForm.COUNT),
-        ("What did I spend on shoes in total?", QuestionForm.COUNT),
-        ("How do the two plans differ?", QuestionForm.COMPARISON),
-        ("In what order did we visit the museums?", QuestionForm.ORDER),
-        ("Summarize the talk about the budget.", QuestionForm.SUMMARY),
-        ("What did the team think about the new remote?", QuestionForm.SUMMARY),
-    ],
-)
-def test_the_form_of_a_question_tells_what_kind_of_answer_it_wants(question: str, form: QuestionForm) -> None:
-    assert form_of(question) is form
 
 
 def test_hits_are_those_of_intent_and_the_context_is_that_of_themes(tmp_path: Path) -> None:

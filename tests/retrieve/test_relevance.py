@@ -13,7 +13,6 @@ from contracts.worlds import make_record
 from stitch import Memory, open_memory
 from stitch.core import MemorySnippet, ScoredSnippet, WordCounts
 from stitch.core.ranking import SIMILARITY
-from stitch.errors import InputError, SettingsError
 from stitch.lifecycle.selection import Selector
 from stitch.lm import LanguageModel
 from stitch.retrieve.relevance import RelevanceJudge, evidence_of, relevance
@@ -68,20 +67,6 @@ def test_nothing_is_an_answer(memory: Memory, retriever: str) -> None:
     assert (len(nothing), nothing.context(), nothing.context_tokens, nothing.context_hits) == (0, "", 0, ())
     assert nothing.relevance == foreign.relevance
     assert not foreign.nothing_relevant
-
-
-@pytest.mark.parametrize("retriever", ["dense", "lexical"])
-def test_where_nobody_can_tell_none_is_told_and_nothing_can_be_left_out(memory: Memory, retriever: str) -> None:
-    result = memory.search(ANSWERABLE, retriever=retriever)
-    assert (result.relevance, {hit.relevance for hit in result}) == (None, {None})
-    with pytest.raises(SettingsError, match="cannot tell how likely") as told:
-        memory.search(ANSWERABLE, retriever=retriever, min_relevance=0.1)
-    assert "intent" in (told.value.hint or "")
-
-
-def test_a_chance_is_from_0_to_1(memory: Memory) -> None:
-    with pytest.raises(InputError, match="min_relevance"):
-        memory.search(ANSWERABLE, min_relevance=1.5)
 
 
 def test_the_past_is_judged_by_what_was_said_then(tmp_path: Path) -> None:

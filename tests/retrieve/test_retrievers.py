@@ -153,14 +153,6 @@ def test_an_empty_filter_ranks_as_the_hybrid_does() -> None:
     assert intent_retriever(choosing=IntentFilter()).search(asked).hits == hybrid.search(asked).hits
 
 
-def test_a_filter_in_the_request_is_used_as_it_is() -> None:
-    request = ASKED.model_copy(update={"intent_filter": IntentFilter(scopes=("day 2 itinerary",))})
-    result = intent_retriever().search(request)
-    assert {hit.snippet.step for hit in result.hits[:2]} == {"3", "4"}
-    assert result.intent_filter == request.intent_filter
-    assert result.reasons == ("the filter came with the request",)
-
-
 @pytest.mark.parametrize(
     ("asked", "shown"),
     [({}, False), ({"intent_filter": IntentFilter(scopes=("setup",))}, True), ({"include_setup": True}, True),

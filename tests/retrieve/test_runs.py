@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from contracts.scorer import ScorerContract
 from doubles.scoring import pool_of, retriever_of, snippet
@@ -22,7 +20,6 @@ from stitch.core import (
 )
 from stitch.retrieve import SCORERS, Candidate, IntentRetriever, Pool, Scorer
 from stitch.retrieve.constants import CONSTANTS
-from stitch.retrieve.question.run_question import read_run_question
 from stitch.retrieve.rank.runs import Runs, runs
 from stitch.retrieve.rank.scorers import tells_of_runs
 from stitch.retrieve.rank.wording import phrase
@@ -191,27 +188,6 @@ def test_a_goal_is_found_by_an_identifier_that_its_opening_alone_says() -> None:
     assert found.hits[0].snippet.step == "91"
 
 
-@pytest.mark.parametrize(
-    ("query", "asks"),
-    [
-        ("Why did the run stop?", {"cause"}),
-        ("Which command was used to start it?", {"action", "first", "calls"}),
-        ("Which error did it give?", {"error", "result"}),
-        ("How many tests passed in the last run?", {"result", "last", "action"}),
-        ("I want my money back.", {"task"}),
-        ("What did this customer want before?", {"requests"}),
-        ("What did Yusuf Rossi contact us about?", {"requests"}),
-        ("What did customer user_001 ask for when she first called?", {"requests"}),
-        ("Why did Mia's mother write to us?", {"requests", "cause"}),
-        ("How does the order stand now?", {"state", "last"}),
-    ],
-)
-def test_what_a_question_asks_of_runs(query: str, asks: set[str]) -> None:
-    found = read_run_question(query)
-    flags = ("action", "result", "error", "cause", "last", "first", "state", "task", "requests", "calls")
-    assert asks <= {name for name in flags if getattr(found, name)}
-
-
 def test_what_somebody_wanted_is_what_opens_the_goal_that_names_them_only_later() -> None:
     run = (
         user(1, "Hi, the lamp that I bought is broken.", LAMP),
@@ -228,9 +204,3 @@ def test_what_somebody_wanted_is_what_opens_the_goal_that_names_them_only_later(
     for who, opens in (("Ann Bell", "1"), ("Bo Hill", "6")):
         asked = SearchRequest(query=f"What did {who} contact us about?", tenant="a", k=1)
         assert [hit.snippet.step for hit in retriever(*run).search(asked).hits] == [opens]
-
-
-@given(st.text(max_size=200))
-def test_any_question_can_be_read(text: str) -> None:
-    found = read_run_question(text)
-    assert len(set(found.terms)) == len(found.terms)

@@ -63,17 +63,6 @@ def test_a_context_stays_inside_its_budget_and_tells_what_is_in_it(memory: Memor
     assert shown == set(result.context_hits)
 
 
-def test_each_line_names_the_step_that_it_stands_on(memory: Memory) -> None:
-    result = memory.search("What did Ada adopt?", retriever="themes")
-    lines = [line for line in result.context().splitlines() if line.startswith("<step ")]
-    assert lines
-    places = {str(hit.snippet.position) for hit in result}
-    assert all(line.split(">")[0].split()[1] in places for line in lines)
-    first = result.pieces[0]
-    assert first.text in TALK[int(result[0].snippet.step)][1]
-    assert result[0].snippet.id in first.snippets
-
-
 def test_an_answer_is_shown_with_its_question_and_stands_on_both_steps(memory: Memory) -> None:
     result = memory.search("What does Rex eat?", retriever="themes")
     answer = next(piece for piece in result.pieces if "dry food" in piece.text)
@@ -101,12 +90,6 @@ def test_what_is_erased_is_found_no_more(memory: Memory) -> None:
     result = memory.search("Ada's cat", retriever="themes")
     assert "Moss" not in result.context()
     assert all("Moss" not in piece.text for piece in result.pieces)
-
-
-def test_as_of_a_moment_what_came_later_is_not_there(memory: Memory) -> None:
-    context = memory.search("Ada's cat and goldfish", retriever="themes", trajectory="talk", as_of="4").context()
-    assert "Moss" in context
-    assert "goldfish" not in context
 
 
 def test_a_question_of_low_trust_stands_before_no_answer_that_is_trusted_more(tmp_path: Path) -> None:
