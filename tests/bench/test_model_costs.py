@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,23 @@ def test_stepwise_labels_of_a_trip_keep_to_four_calls() -> None:
     assert 3 <= cost["calls_per_step"] <= 4
 
 
+class ProviderBeside(bench.SlowProvider):
+    """The provider of the command in a thread: what it takes from us does not matter here."""
+
+    def __init__(self, latency_s: float) -> None:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), bench._exchange(latency_s))
+        self._server.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> ProviderBeside:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
 @pytest.mark.parametrize("form", ["json", pytest.param("text", marks=pytest.mark.slow)])
 def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     steps = bench.came_steps()[:24]
@@ -59,6 +78,7 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
     monkeypatch.setattr("stitch.bench.model_questions.QUESTIONS", 6)
     monkeypatch.setattr(bench, "LONG_STEPS", 24)
     monkeypatch.setattr(bench, "_WARM_STEPS", 24)
+    monkeypatch.setattr(bench, "SlowProvider", ProviderBeside)
     arguments = ["model", "--latency", "0.01", "--concurrency", "2"]
     result = CliRunner().invoke(group, arguments + (["--json"] if form == "json" else []), catch_exceptions=False)
     if form == "text":
