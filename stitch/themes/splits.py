@@ -1,4 +1,4 @@
-"""How a theme could be split: several candidates, of which the objective chooses."""
+"""Candidates for the split of a theme, of which the objective chooses."""
 
 from __future__ import annotations
 
@@ -18,47 +18,26 @@ _ROUNDS = 6
 _NEARLY_0 = np.float32(1e-9)
 
 
-def candidates(vectors: Vectors, *, edge: float, most: int) -> list[Parts]:
-    """Ways to split statements into two parts or more, each of at most `most` statements; each way once.
+def candidates(vectors: Vectors, *, most: int) -> list[Parts]:
+    """Ways to split two statements or more into parts of at most `most`, each way once.
 
-    Components of those that are nearer than `edge`; two and three means; the farthest link of the chain along the first
-    principal component, and its middle; a tree of average links cut in two and in three.
-
-    Args:
-        vectors: Of unit length, shape `(statements, dimension)`; at least two.
-        edge: From this similarity two statements are linked.
-        most: The largest part.
+    Two and three means; the farthest link of the chain along the first principal component, and its middle. Components
+    of near statements and a tree of average links beside these made themes as large, with centroids nearer by .003.
     """
     similarity = vectors @ vectors.T
     ways: dict[tuple[tuple[int, ...], ...], Parts] = {}
-    for found in _ways(vectors, similarity, edge=edge):
+    for found in _ways(vectors, similarity):
         parts = sorted(sorted(part) for whole in found for part in _bounded(whole, similarity, most=most))
         if len(parts) > 1:
             ways.setdefault(tuple(map(tuple, parts)), parts)
     return list(ways.values())
 
 
-def _ways(vectors: Vectors, similarity: Vectors, *, edge: float) -> Iterator[Parts]:
-    yield _components(similarity, edge=edge)
+def _ways(vectors: Vectors, similarity: Vectors) -> Iterator[Parts]:
     yield _means(vectors, similarity, count=2)
     if len(vectors) >= 6:
         yield _means(vectors, similarity, count=3)
     yield from _along_principal(vectors)
-    yield from _average_links(similarity)
-
-
-def _components(similarity: Vectors, *, edge: float) -> Parts:
-    left, parts = set(range(len(similarity))), []
-    while left:
-        part, found = [], [min(left)]
-        left.discard(found[0])
-        while found:
-            part.append(found.pop())
-            linked = [each for each in np.flatnonzero(similarity[part[-1]] >= edge).tolist() if each in left]
-            left.difference_update(linked)
-            found += linked
-        parts.append(part)
-    return parts
 
 
 def _means(vectors: Vectors, similarity: Vectors, *, count: int) -> Parts:
@@ -93,29 +72,6 @@ def _along_principal(vectors: Vectors) -> Iterator[Parts]:
     gaps = [float(vectors[a] @ vectors[b]) for a, b in pairwise(order)]
     for cut in dict.fromkeys((len(order) // 2, gaps.index(min(gaps)) + 1)):
         yield [order[:cut], order[cut:]]
-
-
-def _average_links(similarity: Vectors) -> Iterator[Parts]:
-    """Agglomeration: the two parts with the greatest mean similarity are joined until three, and two, are left."""
-    sums = similarity.copy()
-    np.fill_diagonal(sums, -np.inf)
-    parts: list[list[int]] = [[place] for place in range(len(similarity))]
-    alive, sizes = list(range(len(parts))), np.ones(len(parts))
-    means = sums.astype(np.float64)
-    while len(alive) > 2:
-        keep, gone = sorted(divmod(int(means.argmax()), len(means)))
-        parts[keep] += parts[gone]
-        sizes[keep] += sizes[gone]
-        sums[keep] += sums[gone]
-        sums[:, keep] += sums[:, gone]
-        for ended in (sums, means):
-            ended[gone] = ended[:, gone] = -np.inf
-        sums[keep, keep] = -np.inf
-        means[keep] = sums[keep] / (sizes[keep] * sizes)
-        means[:, keep] = means[keep]
-        alive.remove(gone)
-        if len(alive) <= 3:
-            yield [list(parts[each]) for each in alive]
 
 
 def _bounded(part: Sequence[int], similarity: Vectors, *, most: int) -> list[list[int]]:

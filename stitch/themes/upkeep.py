@@ -35,8 +35,6 @@ JOINS_SMALL = 0.2
 SMALL = 3
 LOOSE = 0.1
 """A theme is loose if its mean similarity is less than that of this share of statements to their nearest theme."""
-EDGE = 0.5
-"""Statements nearer than this share are linked where components are looked for."""
 MERGES = 0.7
 """Neighbors are merged that are nearer than this share of themes are to their nearest neighbor."""
 FLOOR = 0.1
@@ -195,7 +193,7 @@ class Upkeep:
         around = self._around([theme])
         whole = len(names) <= MOST
         best, chosen = (objective([self._groups[theme], *around]) if whole else -np.inf), None
-        for parts in candidates(vectors, edge=self.to_theme.at(EDGE), most=MOST):
+        for parts in candidates(vectors, most=MOST):
             value = objective([*(group_of(vectors[part]) for part in parts), *around])
             if value > best:
                 best, chosen = value, parts
