@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stitch.journal import Entry
 
 Edited = Literal["refuse", "keep", "revise"]
-"""What to do with a message that says something else than it did when it was stored."""
+"""The treatment of a message that says something else than when it was stored."""
 
 MARK = "stitch_message"
 """Under this name the metadata of a step say which message it was: its place among the steps of its conversation, and a

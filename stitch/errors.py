@@ -55,7 +55,7 @@ _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 
 
 class InputError(StitchError, exit_code=2):
-    """What was given cannot be used."""
+    """Something given cannot be used."""
 
 
 class StepRejectedError(InputError, exit_code=3):
@@ -166,7 +166,7 @@ class BudgetSpentError(ModelError):
 
 
 def no_trajectory(name: str, known: Sequence[str]) -> InputError:
-    """What is raised where a trajectory is named that is not there; it names what there is.
+    """The error of a trajectory that is not there; it names what there is.
 
     Args:
         name: What was asked for.

@@ -1,4 +1,4 @@
-"""Which settings a caller may name, with their types: a type checker finds one that is misspelled.
+"""Types of the settings that a caller may name: a type checker finds one that is misspelled.
 
 Those of `stitch.config.Settings`, where each is explained; a test compares the two. None is as if it were not given.
 """

@@ -1,4 +1,4 @@
-"""What is done to a whole memory, for all tenants, from its own process or from another: copies, and memories of them.
+"""Work on a whole memory, for all tenants, from its own process or from another: copies, and memories of them.
 
 Not for who holds one tenant's memory: that one has `Lifecycle.backup` and `Lifecycle.export`. Each function takes the
 `memory` (a folder, or the URL of a Qdrant server), `config`, a YAML file of settings, and any other of
@@ -76,15 +76,15 @@ class Restored(NamedTuple):
     steps: int
     snippets: int
     disagreements: int
-    """How many things do not agree in the new memory; `stitch verify` names them."""
+    """Number of disagreements in the new memory; `stitch verify` names them."""
 
 
 class Reindexed(NamedTuple):
-    """What a store built anew holds."""
+    """Contents of a store built anew."""
 
     snippets: int
     written: int
-    """How many were not there from an earlier run that was interrupted."""
+    """Number of those that were not there from an earlier run that was interrupted."""
     embedder: str
 
 
@@ -143,7 +143,7 @@ def reindex_memory(
 
 
 def adoption(memory: str | Path | None = None, *, config: str | Path | None = None, **settings: Any) -> Adoption | None:
-    """What `reindex_memory` would drop with `adopt`; None if there is nothing, or nothing but this journal's.
+    """Contents that `reindex_memory` would drop with `adopt`; None if there is nothing but this journal's.
 
     Raises:
         InputError: There is no memory, or it is in a folder.
@@ -270,7 +270,7 @@ def restore_memory(
 def count_steps(
     memory: str | Path | None = None, *, tenant: str | None = None, config: str | Path | None = None, **settings: Any
 ) -> IngestCounts:
-    """How many steps have come how far, by the journal alone: for a memory whose server cannot be reached.
+    """Counts of steps by state, by the journal alone: for a memory whose server cannot be reached.
 
     Raises:
         InputError: There is no memory.

@@ -83,16 +83,16 @@ class Memory:
     """
 
     opened_as: dict[str, Any] | None = None
-    """What to give to `open_memory` to open it again, without keys; None if something else made it."""
+    """Arguments of `open_memory` to open it again, without keys; None if something else made it."""
 
     def __init__(
         self, parts: MemoryParts, *, tenant: str, owns_parts: bool = True, for_all: bool | None = None
     ) -> None:
         self.tenant = tenant_name(tenant)
         self.folder = parts.folder
-        """Where the journal is, and the snippets too unless they are on a server."""
+        """Folder of the journal, and of the snippets unless they are on a server."""
         self.ledger = parts.ledger.of(self.tenant)
-        """What calls of a model came to since the memory was opened."""
+        """Counts and costs of calls of a model since the memory was opened."""
         self.lifecycle = Lifecycle(
             parts.ingestor,
             tenant=self.tenant,
@@ -102,15 +102,15 @@ class Memory:
             process=parts.process,
             for_all=owns_parts if for_all is None else for_all,
         )
-        """What can be done with the steps that are there: correct, retire, erase, copy, verify, build anew."""
+        """Work on the steps that are there: correct, retire, erase, copy, verify, build anew."""
         self.labeler = parts.ingestor.labeler.name
-        """Who makes the labels."""
+        """Name of what makes the labels."""
         self.uses_model = parts.model_workers > 0
         """Whether a language model labels."""
         self.workers = max(1, parts.model_workers)
-        """How many trajectories are best worked on side by side."""
+        """Number of trajectories that are best worked on side by side."""
         self.statements_failure = ""
-        """Why a model did not read all steps for statements when `flush` asked it last; empty if it did."""
+        """Reason why a model did not read all steps for statements at the last `flush`; empty if it did."""
         self._parts, self._owns_parts, self._defaults = parts, owns_parts, parts.defaults
 
     @cached_property
@@ -132,7 +132,7 @@ class Memory:
 
     @property
     def _ingestor(self) -> Ingestor:
-        """What every call goes through; refused in a fork of the process that opened the memory."""
+        """The way of every call; refused in a fork of the process that opened the memory."""
         self._parts.process.check()
         return self._parts.ingestor
 
@@ -374,7 +374,7 @@ class Memory:
             return explain(self._ingestor.journal, retriever, request, step=step, trajectory=where)
 
     def recalls(self) -> list[Recall]:
-        """What was asked last and what came back, oldest first: what the setting `recall_log` keeps, now or earlier."""
+        """The last questions and their hits, oldest first: what the setting `recall_log` keeps, now or earlier."""
         from stitch.lifecycle.folder import RECALLS_FILE
         from stitch.observe.recalls import RecallLog
 
@@ -456,7 +456,7 @@ class Memory:
     def themes(
         self, *, limit: int | None = None, after: str | None = None, as_of: float | str | None = None
     ) -> list[Theme]:
-        """What it is about: themes, those of most statements first, behind the one called `after`; `as_of` as above."""
+        """The themes, those of most statements first, behind the one called `after`; `as_of` as in `search`."""
         return self.hierarchy.largest(limit, after=after, as_of=self._moment(as_of, None))
 
     def trajectories(self) -> list[KeptTrajectory]:
@@ -473,7 +473,7 @@ class Memory:
         return (entry.told() for entry in kept)
 
     def status(self) -> MemoryStatus:
-        """How many steps have come how far."""
+        """Counts of steps by state, and the state of the store."""
         counts, store = self._ingestor.counts(self.tenant), self._ingestor.store
         return MemoryStatus(
             **counts._asdict(),
@@ -497,7 +497,7 @@ class Memory:
         return self._writer.retry(self.tenant)
 
     def receipts(self, *, state: StepState | None = None) -> Iterator[Receipt]:
-        """What has become of each step, in the order of acceptance; only of those in `state` if it is given."""
+        """The state of each step, in the order of acceptance; only of those in `state` if it is given."""
         return self._ingestor.receipts(self.tenant, state=state)
 
     def finish(self, trajectory: str) -> int:

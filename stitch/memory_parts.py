@@ -1,4 +1,4 @@
-"""What a memory is made of, and how many of its steps have come how far."""
+"""The parts of memories, their status, and a search through them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class MemoryStatus(BaseModel):
-    """How many steps have come how far."""
+    """Counts of steps by state, and the state of the store."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -40,23 +40,23 @@ class MemoryStatus(BaseModel):
     without_vectors: int = 0
     """Those of them that are found by words and labels, and whose vectors follow."""
     away: str = ""
-    """Why the store cannot be reached; empty if it can."""
+    """Reason why the store cannot be reached; empty if it can."""
     retired: int
     """Out of retrieval on command, and kept for audit."""
     snippets: int
     """Snippets in the store, those without labels included."""
     trajectories: int
     labeled_by: dict[str, int] = {}  # pydantic copies it
-    """Who made the labels: rules, a model, a person. Where a model labels, those of rules stand in for its own."""
+    """Numbers of steps by who labeled them. Where a model labels, labels of rules stand in for its own."""
     redacted: dict[str, int] = {}  # pydantic copies it
-    """How many secrets of each kind were taken out before anything was written."""
+    """Numbers of secrets by kind that were taken out before anything was written."""
     embedder: str
     journal: str
     """The folder of the journal; of a memory in a folder, this folder."""
     server: dict[str, str] = {}  # pydantic copies it
     """Of a memory on a server: what it says of itself and of the collection."""
     owner: dict[str, str] = {}  # pydantic copies it
-    """Which other process has the memory open, on which machine, since when; empty if this one has."""
+    """The other process that has the memory open, its machine and since when; empty if this one has."""
     schema_version: int = SCHEMA_VERSION
 
 
@@ -64,7 +64,7 @@ LEAST_HITS = 10
 
 
 class SearchDefaults(NamedTuple):
-    """What a search uses that does not say otherwise."""
+    """Options of a search that does not say otherwise."""
 
     retriever: str = "intent"
     k: int | None = None
@@ -81,10 +81,10 @@ class SearchDefaults(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryParts:
-    """What memories are made of; put together in `stitch.assemble`, shared by the memories of all tenants."""
+    """Parts of memories; put together in `stitch.assemble`, shared by the memories of all tenants."""
 
     folder: Path
-    """Where the journal is, and the snippets too unless they are on a server."""
+    """Folder of the journal, and of the snippets unless they are on a server."""
     ingestor: Ingestor
     retrievers: Mapping[str, Retriever]
     """By the name under which each is chosen."""
@@ -105,7 +105,7 @@ class MemoryParts:
     judge: RelevanceJudge | None = None
     """Says which hits bear on a question, where a least relevance is asked for; None where chances alone do."""
     model_workers: int = 0
-    """How many trajectories a language model labels side by side; 0 if none labels."""
+    """Number of trajectories that a language model labels side by side; 0 if none labels."""
     process: OwnProcess = field(default_factory=lambda: OwnProcess("the memory"))
     """The process that may use them."""
 

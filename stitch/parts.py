@@ -39,7 +39,7 @@ def labeler_for(*, config: str | Path | None = None, **settings: Any) -> Labeler
 
 
 def offline_labeler(*, config: str | Path | None = None, **settings: Any) -> OfflineLabeler:
-    """What labels windows from replies that were made elsewhere, by the settings; no model is called.
+    """A labeler of windows from replies that were made elsewhere, by the settings; no model is called.
 
     Raises:
         SettingsError: No model is named, or a setting is wrong.
@@ -165,7 +165,7 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
 
 
 def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelector:
-    """What chooses the labels of a question."""
+    """Chooser of the labels of a question."""
     if model is None or not _filter_by_model(settings):
         from stitch.retrieve import LocalFilterSelector
 
@@ -177,14 +177,14 @@ def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelect
 
 
 def judge_of(settings: Settings, model: LanguageModel | None) -> RelevanceJudge | None:
-    """What says which hits bear on a question; None where chances alone do."""
+    """Judge of the hits that bear on a question; None where chances alone say it."""
     from stitch.retrieve.relevance import RelevanceJudge
 
     return RelevanceJudge(model) if settings.relevance == "model" and model is not None else None
 
 
 def statement_model_of(settings: Settings, model: LanguageModel | None) -> StatementModel | None:
-    """What says what steps assert; None if they speak for themselves."""
+    """Model of the statements of steps; None if they speak for themselves."""
     if settings.statements != "model" or model is None:
         return None
     from stitch.themes.asking import StatementModel

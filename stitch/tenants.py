@@ -61,17 +61,17 @@ class Tenants:
 
     @property
     def ledger(self) -> Ledger:
-        """What calls of a model came to, for all tenants."""
+        """Counts and costs of calls of a model, for all tenants."""
         return self._parts.ledger
 
     @property
     def away(self) -> str:
-        """Why the store cannot be reached; empty if it can."""
+        """Reason why the store cannot be reached; empty if it can."""
         return self._parts.ingestor.reach.reason
 
     @property
     def folder(self) -> Path:
-        """Where the journal is."""
+        """Folder of the journal."""
         return self._parts.folder
 
     def reindex(self) -> int:

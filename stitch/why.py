@@ -1,4 +1,4 @@
-"""Why a step came back for a question, or why it did not."""
+"""Explanation of a step's coming back for a question, or of its not doing so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Why(NamedTuple):
-    """What became of one step when a question was answered."""
+    """The fate of one step when a question was answered."""
 
     found: bool
     """Whether it is among the hits."""
@@ -38,9 +38,9 @@ class Why(NamedTuple):
     intent_filter: IntentFilter
     """The labels that were chosen for the question."""
     reasons: tuple[str, ...]
-    """Why they were."""
+    """Reasons of this choice."""
     place: WhyNot | None
-    """Where it stands in the ranking; None if it was not ranked at all."""
+    """Its place in the ranking; None if it was not ranked at all."""
     sentences: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ def _of_place(place: WhyNot) -> Iterator[str]:
 
 
 def _of_absence(entry: Entry, request: SearchRequest) -> Iterator[str]:
-    """Why a step was not ranked; nothing if it was."""
+    """Reasons why a step was not ranked; none if it was."""
     snippet = entry.snippet()
     if entry.was_retired(math.inf if request.as_of is None else request.as_of.recorded):
         yield f"Step {entry.id} is out of retrieval: {entry.receipt().reason}."

@@ -334,7 +334,7 @@ def import_(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
 
 
 def _size_of(file: BinaryIO) -> int | None:
-    """How many bytes there are to read; None if what is read comes as it likes."""
+    """Number of bytes to read; None of a stream."""
     about = os.fstat(file.fileno())
     return about.st_size if stat.S_ISREG(about.st_mode) else None
 

@@ -55,7 +55,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "bench": ("stitch.bench.commands:group", "Measure retrieval, labels, speed and size."),
     "generate": ("stitch.bench.generate.command:group", "Make benchmark trajectories."),
 }
-"""Where each subcommand is, and what it does in one line: `stitch --help` loads none of them."""
+"""Subcommands: module, function, and a line of help; `stitch --help` loads none of them."""
 
 
 @click.group(

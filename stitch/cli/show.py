@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, groupby
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,8 @@ from stitch.api.models import MOST_PAGE_ITEMS
 from stitch.api.operations import ask, made
 from stitch.console.options import json_option, memory_options, opened_memory
 from stitch.console.printing import draw_lanes, one_line, print_json
-from stitch.core import Rejection, SourcedStep
-from stitch.errors import InputError, StepRejectedError
+from stitch.core import Rejection
+from stitch.errors import InputError
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -78,6 +78,7 @@ def drawn_from(files: Sequence[str], **arguments: Any) -> Iterator[Memory]:
         InputError: A memory is named as well, or nothing of the files can be read.
     """
     from stitch.assemble import open_memory
+    from stitch.sources import FileSource, StandardInput, expand_paths
 
     if named := next((name for name, value in arguments.items() if value is not None), None):
         raise InputError(
@@ -87,42 +88,25 @@ def drawn_from(files: Sequence[str], **arguments: Any) -> Iterator[Memory]:
         tempfile.TemporaryDirectory(prefix="stitch-show-") as folder,
         open_memory(Path(folder) / "memory", labels="local", embedder="static", share=False) as memory,
     ):
-        rejected = _fill(memory, files)
+        sources = (StandardInput() if path == "-" else FileSource(path) for path in expand_paths(list(files)))
+        taken = memory.stream(chain.from_iterable(sources))
+        rejected = [
+            f"line {each.line} of {each.source}: {each.reason}" for each in taken if isinstance(each, Rejection)
+        ]
+        first = one_line(rejected[0], limit=_REASON_CHARS) if rejected else ""
         if not memory.trajectories():
-            reason = f": {one_line(rejected[0], limit=_REASON_CHARS)}" if rejected else ""
+            reason = f": {first}" if first else ""
             raise InputError(f"no step could be read{reason}", hint="`stitch ingest --help` says what can be read")
         if rejected:
-            click.echo(
-                f"stitch: {len(rejected)} could not be read, the first: {one_line(rejected[0], limit=_REASON_CHARS)}",
-                err=True,
-            )
+            click.echo(f"stitch: {len(rejected)} could not be read, the first: {first}", err=True)
         yield memory
-
-
-def _fill(memory: Memory, files: Sequence[str]) -> list[str]:
-    """Add the steps of files, and say what could not be."""
-    from stitch.sources import FileSource, StandardInput, expand_paths
-
-    sources = (StandardInput() if path == "-" else FileSource(path) for path in expand_paths(list(files)))
-    rejected: list[str] = []
-    read: list[SourcedStep] = []
-    for item in chain.from_iterable(sources):
-        if isinstance(item, Rejection):
-            rejected.append(f"line {item.line} of {item.source}: {item.reason}")
-        else:
-            read.append(item)
-    for trajectory, own in groupby(read, key=lambda item: item.trajectory):
-        receipts = memory.add_each([item.step for item in own], trajectory=trajectory)
-        rejected.extend(str(each) for each in receipts if isinstance(each, StepRejectedError))
-    return rejected
 
 
 def _whole(memory: Memory, trajectory: str, *, with_steps: bool) -> Timeline:
     """The timeline of a trajectory, all pages in one."""
     request = made(TimelineRequest, trajectory=trajectory, steps=with_steps, limit=MOST_PAGE_ITEMS)
     timeline: Timeline = ask(memory, "timeline", request)
-    page = timeline
-    steps = list(page.steps)
+    page, steps = timeline, list(timeline.steps)
     while page.next is not None:
         page = ask(memory, "timeline", request.model_copy(update={"after": page.next}))
         steps += page.steps

@@ -1,1 +1,1 @@
-"""What all commands share: options, printing, how they end."""
+"""Shared parts of commands: options, printing, signals."""

@@ -1,4 +1,4 @@
-"""How a command ends before its work is done: by Ctrl-C, or by SIGTERM, as services are stopped."""
+"""The end of a command by Ctrl-C or SIGTERM, before its work is done."""
 
 from __future__ import annotations
 

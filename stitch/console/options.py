@@ -37,7 +37,7 @@ memory_options = together(
     click.option("--tenant", metavar="NAME", help="Whose memory it is.  [default: default]"),
     click.option("--config", metavar="FILE", type=click.Path(), help="A YAML file of settings."),
 )
-"""Where a memory is and whose; passed on to `opened_memory`."""
+"""Place and tenant of a memory; passed on to `opened_memory`."""
 
 model_options = together(
     click.option("--model", metavar="NAME", help="The language model, such as openai/gpt-5-mini."),

@@ -1,4 +1,4 @@
-"""What commands print: text on one line, JSON, and the scopes of a trajectory as lanes over its steps."""
+"""Output of commands: text on one line, JSON, and the scopes of a trajectory as lanes over its steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far long work is, drawn at a terminal with the time left."""
+"""Progress bars with the time left."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def progress_drawn(what: str = "") -> Iterator[None]:
 
 
 class _Drawn:
-    """What is told, as the one line of a bar; what is begun anew is timed anew."""
+    """Progress that is told, as one bar; work that is begun anew is timed anew."""
 
     def __init__(self, bar: Progress, what: str) -> None:
         self._bar = bar

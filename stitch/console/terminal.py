@@ -1,4 +1,4 @@
-"""What is shown at a terminal does nothing there: stored texts may hold signs by which a terminal is steered.
+"""Output without control characters: stored texts may hold some by which a terminal is steered.
 
 A file or another program gets every sign as it is, for what it reads must be what is stored.
 """

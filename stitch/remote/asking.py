@@ -1,4 +1,4 @@
-"""What is asked of a memory that is somewhere else, and answered there."""
+"""Requests to a memory that is somewhere else."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Asking:
         self._transport, self._options = transport, dict(defaults)
 
     def ask(self, operation: str, request: BaseModel, lines: Lines = ()) -> Any:
-        """What is answered where the memory is, as `stitch.api.operations.ask` says."""
+        """The answer from where the memory is, as `stitch.api.operations.ask` says."""
         fields = type(request).model_fields if isinstance(request, _QUESTIONS) else ()
         filled = {
             name: value for name, value in self._options.items() if name in fields and getattr(request, name) is None
@@ -50,7 +50,7 @@ class Asking:
         return self.ask(operation, made(kind, **given))
 
     def selected(self, operation: str, kind: type[BaseModel], **fields: Any) -> NodeSelection:
-        """What a path query found that is asked of trees or steps where the memory is."""
+        """Nodes that a path query finds where the memory is, in trees or steps."""
         from stitch.retrieve.path import selection_of
 
         answer: TreeSelectResponse = self.ask_of(operation, kind, **fields)
