@@ -40,9 +40,7 @@ def query(memory: Memory, request: QueryRequest) -> QueryResponse:
 def answer_of(result: RetrievalResult, *, whole: bool = False) -> QueryResponse:
     """What is answered of a result.
 
-    Args:
-        result: Of a search.
-        whole: Whether each hit holds its whole snippet too, so that the result can be made of the answer again.
+    Of a whole answer each hit holds its whole snippet, too, so that the result can be made of it again.
     """
     chosen, rule = result.intent_filter, result.rule
     more: dict[str, Any] = {}

@@ -65,11 +65,7 @@ def page_of(
 ) -> tuple[Sequence[Item], str | None]:
     """A part of a list, and what to ask for the next one with; None behind the last.
 
-    Args:
-        items: The list.
-        after: The name of the last item of the page before.
-        limit: How many items at most.
-        name: Of an item; no two have the same.
+    It begins behind the item of the name `after`; no two have the same.
 
     Raises:
         InputError: There is no item of this name any more.

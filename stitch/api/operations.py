@@ -445,14 +445,7 @@ class Asked(Protocol):
 
 
 def ask(memory: Memory, operation: str, request: BaseModel, lines: Iterable[str | bytes] = ()) -> Any:
-    """Answer a request by a memory, wherever it is; see `Operation.run`.
-
-    Args:
-        memory: Is asked.
-        operation: The name of one of `OPERATIONS`.
-        request: What is asked.
-        lines: For an operation that takes some.
-    """
+    """Answer a request by a memory, wherever it is; see `Operation.run`."""
     if isinstance(memory, Asked):
         return memory.ask(operation, request, lines)
     asked = OPERATIONS[operation]

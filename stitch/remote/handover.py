@@ -26,10 +26,6 @@ class RemoteHandover(Handover):
     """Hands out windows of the trajectories of a memory that is somewhere else, and gives replies to it.
 
     Requests are made and replies are read there, by a labeler like the one that is given.
-
-    Args:
-        memory: That memory.
-        labeler: Says who labels.
     """
 
     def __init__(self, memory: Asking, labeler: OfflineLabeler) -> None:

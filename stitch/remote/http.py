@@ -40,9 +40,7 @@ _MOST_PAUSE_S = 5.0
 class HttpTransport:
     """Asks a memory that `stitch serve` serves.
 
-    Args:
-        location: As `stitch+http://host:port`.
-        key: Which the server has given out; it says whose memory is asked.
+    A location is `stitch+http://host:port`; the key, which the server has given out, says whose memory is asked.
 
     Raises:
         SettingsError: This is no URL of a server.

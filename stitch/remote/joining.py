@@ -46,12 +46,7 @@ class _NotDoneError(Exception):
 class FolderTransport:
     """Asks the owner of a folder's memory; when it has closed the memory or is gone, whoever comes after it.
 
-    Args:
-        folder: Of the memory.
-        hello: Says who asks.
-        first: The first connection, over which a welcome has come already.
-        welcome: That.
-        come_after: Gives another way to the memory when its owner is gone: it opens it, or finds the next owner.
+    `come_after` gives another way to the memory when its owner is gone: it opens it, or finds the next owner.
     """
 
     def __init__(
@@ -257,12 +252,7 @@ def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
 
 
 class Joined:
-    """A memory of another process that was found.
-
-    Args:
-        connection: To its owner.
-        welcome: What this says.
-    """
+    """A memory of another process that was found."""
 
     def __init__(self, connection: Connection, welcome: Welcome) -> None:
         self.connection, self.welcome = connection, welcome
@@ -306,14 +296,8 @@ def join_or_open(
 ) -> Memory:
     """The memory of a folder: through the process that has it open, or else opened here.
 
-    Args:
-        folder: Of the memory; it need not be there.
-        hello: Says who asks.
-        note: Says who holds the memory.
-        open_here: Opens it, and raises a `StoreLockedError` if another process holds it.
-        defaults: See `RemoteMemory`.
-        retention: See `RemoteMemory`.
-        lent: See `RemoteMemory`.
+    `open_here` raises a `StoreLockedError` if another process holds the memory. Other options are those of
+    `RemoteMemory`.
 
     Raises:
         StoreLockedError: Another process holds it and does not answer.
@@ -346,12 +330,7 @@ def served_memory(
 ) -> Memory:
     """The memory that a server has open.
 
-    Args:
-        location: As `stitch+http://HOST:PORT`.
-        key: Which the server has given out.
-        tenant: Whose memory it has to be; any if None.
-        defaults: See `RemoteMemory`.
-        retention: See `RemoteMemory`.
+    It has to be that of the tenant, if one is named. Other options are those of `RemoteMemory`.
 
     Raises:
         ScopeError: The key is for another tenant.

@@ -21,9 +21,6 @@ class RemoteLedger(Ledger):
 
     It counts from the first time on that it is made; what others who use the memory of this tenant meanwhile cost is in
     it too.
-
-    Args:
-        memory: Whose calls these are.
     """
 
     def __init__(self, memory: Asking) -> None:

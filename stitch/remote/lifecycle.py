@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 class RemoteLifecycle(Lifecycle):
     """What can be done with the steps of a memory that is somewhere else.
 
-    Args:
-        memory: That memory.
-        retention: What `expire` does if it is given no rules; what the settings there say if None.
+    Without retention rules `expire` goes by what the settings there say.
     """
 
     def __init__(self, memory: Asking, *, retention: Sequence[RetentionRule] | None) -> None:

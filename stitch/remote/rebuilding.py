@@ -40,11 +40,7 @@ from stitch.why import Why
 
 
 def result_of(answer: QueryResponse) -> RetrievalResult:
-    """The result of a search.
-
-    Args:
-        answer: Was asked for whole.
-    """
+    """The result of a search."""
     request, chosen = answer.request, answer.intent_filter
     if request is None or chosen is None:
         raise _not_whole()

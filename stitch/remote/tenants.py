@@ -33,13 +33,8 @@ if TYPE_CHECKING:
 class RemoteTenants(Tenants):
     """As `Tenants`, through the process that has the memory open; when that is gone, the memory is opened here.
 
-    Args:
-        folder: Of the memory.
-        tenant: In whose name it is asked what concerns all.
-        settings: What was set of the memory here, and has to be so there.
-        note: Says who holds the memory.
-        open_all: Opens it for all tenants here, and raises a `StoreLockedError` if another process holds it.
-        defaults: What searches use that do not say otherwise.
+    It is asked in the name of a tenant what concerns all. `open_all` opens the memory here, and raises a
+    `StoreLockedError` if another process holds it.
     """
 
     def __init__(

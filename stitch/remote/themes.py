@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 
 class RemoteThemes(Themes):
-    """The episodes, statements and themes of a memory that is somewhere else.
-
-    Args:
-        memory: That memory.
-    """
+    """The episodes, statements and themes of a memory that is somewhere else."""
 
     def __init__(self, memory: Asking) -> None:
         # Not that of `Themes`: everything that uses its parts is overridden.

@@ -31,11 +31,6 @@ class Transport(Protocol):
     def call(self, operation: str, request: BaseModel, lines: Lines = ()) -> Any:
         """What is answered: a response, or an iterator of them where the operation streams.
 
-        Args:
-            operation: The name of one of `OPERATIONS`.
-            request: What is asked.
-            lines: For an operation that takes some.
-
         Raises:
             StitchError: What was raised where the memory is.
             OwnerLostError: It is not known whether what was asked was done.

@@ -40,11 +40,7 @@ _LOGS_KEPT = 16
 
 
 class RemoteTrees(Trees):
-    """The trees of a memory that is somewhere else.
-
-    Args:
-        memory: That memory.
-    """
+    """The trees of a memory that is somewhere else."""
 
     def __init__(self, memory: Asking) -> None:
         # Not that of `Trees`: everything that uses its parts is overridden.
@@ -142,10 +138,6 @@ class RemoteTrees(Trees):
 class RemoteVersions(TreeVersions):
     """The versions of a tree, as far as they were told.
 
-    Args:
-        memory: Where the tree is.
-        name: Of the tree.
-
     Raises:
         InputError: There is no such tree.
     """
@@ -182,13 +174,7 @@ class RemoteVersions(TreeVersions):
 
 
 class RemoteTree(VersionedTree):
-    """A tree of a memory that is somewhere else, standing on a version; it is read here and changed there.
-
-    Args:
-        memory: Where it is.
-        versions: What is known of it.
-        branch: The line of versions on which it stands.
-    """
+    """A tree of a memory that is somewhere else, standing on a version; it is read here and changed there."""
 
     def __init__(self, memory: Asking, versions: RemoteVersions, *, branch: str = MAIN) -> None:
         # Not that of `VersionedTree`: everything that uses its parts is overridden.
@@ -351,13 +337,7 @@ class RemoteTree(VersionedTree):
 
 
 class RemoteTreeVersion(TreeVersion):
-    """A version of a tree of a memory that is somewhere else.
-
-    Args:
-        memory: Where the tree is.
-        versions: What is known of it.
-        commit: What made the version.
-    """
+    """A version of a tree of a memory that is somewhere else."""
 
     def __init__(self, memory: Asking, versions: RemoteVersions, commit: Commit) -> None:
         # Not that of `TreeVersion`: nothing is asked here.

@@ -61,11 +61,7 @@ class Message(NamedTuple):
 
 
 class Connection:
-    """One end of a connection. Used by one thread at a time.
-
-    Args:
-        end: The socket, connected.
-    """
+    """One end of a connection. Used by one thread at a time."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
@@ -86,9 +82,7 @@ class Connection:
     def receive(self, *, most_bytes: int = MOST_BYTES, wait_s: float | None = None) -> Message | None:
         """The next message; None if the other side has ended the connection behind the last one.
 
-        Args:
-            most_bytes: A longer one is refused.
-            wait_s: How many seconds its beginning is waited for; for good if None.
+        One longer than `most_bytes` is refused. Its beginning is waited for `wait_s` seconds, for good if None.
 
         Raises:
             OSError: The connection broke, or the time is over.

@@ -32,11 +32,7 @@ class Access:
 
     Without keys, whoever reaches the machine's own address is served as one tenant. Then the `Host` has to be a name of
     the machine, or a foreign name that was bound to its address would let any page of the web ask (DNS rebinding).
-
-    Args:
-        keys: Those that open something; None to serve without.
-        tenant: Whose memory is served without keys.
-        host: The address at which is listened.
+    Without keys a tenant's memory is served to everybody.
 
     Raises:
         SettingsError: Others could reach the address, and there are no keys.
@@ -59,9 +55,7 @@ class Access:
     def check_origin(self, *, host: str | None, origin: str | None) -> None:
         """Refuse what a page of another origin asks.
 
-        Args:
-            host: The header `Host`.
-            origin: The header `Origin`; what is no page sends none.
+        What is no page sends no header `Origin`.
 
         Raises:
             RefusalError: It is foreign.

@@ -80,8 +80,7 @@ class Served:
     def close(self, *, finish: bool = True) -> None:
         """Wait for what has begun, and let go of the memories; closing twice is harmless.
 
-        Args:
-            finish: Label first what waits for labels.
+        With `finish` it first labels what waits for labels.
         """
         self.closed = True
         self.work.close()
@@ -113,14 +112,7 @@ class Served:
 
 
 class Gate:
-    """Every request comes through it: where it asks, whose page it is, which key it has; it is counted and marked.
-
-    Args:
-        app: What is behind it.
-        served: The memory.
-        mcp: What answers at `/mcp`; nothing does if None.
-        names: What is counted for which method and path; all else is counted together.
-    """
+    """Every request comes through it: where it asks, whose page it is, which key it has; it is counted and marked."""
 
     def __init__(self, app: ASGIApp, *, served: Served, mcp: ASGIApp | None = None, names: Mapping[str, str]) -> None:
         self._app, self._served, self._mcp, self._names = app, served, mcp, names
@@ -344,11 +336,7 @@ class _Others:
 
 
 class _NotHere:
-    """What the router answers where it has no path, or no such method.
-
-    Args:
-        names: The methods and paths that are there.
-    """
+    """What the router answers where it has no path, or no such method."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._methods: dict[str, list[str]] = {}

@@ -91,10 +91,7 @@ async def _rest(request: Request, message: Any, limits: Limits) -> bytes:
 async def read_lines(request: Request, limits: Limits, *, closing: asyncio.Event) -> AsyncGenerator[list[bytes], None]:
     """Yield the lines of a body as they come, as many together as have come; nothing is read before they are taken.
 
-    Args:
-        request: Whose body.
-        limits: How long lines may be, and how long nothing may come.
-        closing: Set when the server is about to end: then no more is read.
+    No more is read once `closing` is set.
 
     Raises:
         RefusalError: A line is too long, nothing comes for too long, or the server is about to end.
@@ -227,12 +224,6 @@ def reading_to_the_end(
     """Ways to receive and to send by which what is left of a body is read before an answer ends.
 
     To close on a client that still sends takes the answer away from it. A body that comes too slowly is not waited for.
-
-    Args:
-        headers: Of the request.
-        receive: How its body is received.
-        send: How it is answered.
-        closing: Set when the server is about to end.
     """
     left = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
     if not left:

@@ -33,11 +33,6 @@ class Chores:
     Retention is applied at the start and then after every interval; a backup is due when the newest one that is there
     is old enough, so that a server that is often begun anew makes neither too many nor none.
 
-    Args:
-        tenants: The memories.
-        options: What is to be done, and how often.
-        clock: Gives Unix seconds.
-
     Raises:
         SettingsError: A backup is to be made, and it is not said where, or there is nothing to do.
     """

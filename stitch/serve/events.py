@@ -136,10 +136,8 @@ class EventFeed:
     async def read(self, tenant: str, *, after: str | None) -> AsyncGenerator[bytes, None]:
         """Yield what happens to a tenant, as it goes over the wire, until the server ends or the reader is too slow.
 
-        Args:
-            tenant: Whose events.
-            after: The id of the last event that the reader has; from now on if None. If what followed it is not known
-                any more, `missed` is told first.
+        It begins behind the event with the id `after`, or now if None. If what followed it is not known any more,
+        `missed` is told first.
         """
         ring = self._begin(tenant)
         try:

@@ -118,8 +118,7 @@ def make_key(
 class KeyFile:
     """The file in which keys are kept, changed by the command and read by a server that runs.
 
-    Args:
-        path: The file; it need not be there.
+    It need not be there.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -220,10 +219,6 @@ class Keys:
     """The keys that a server knows: those of a file, read again when it has changed. Safe for threads.
 
     A file that is gone, or cannot be used any more, opens nothing.
-
-    Args:
-        file: Where they are.
-        clock: Gives Unix seconds.
 
     Raises:
         SettingsError: The file cannot be used, or holds no key.

@@ -50,11 +50,7 @@ class _Times:
 
 
 class Metrics:
-    """Counts what a server does. Safe for threads; as an observer it counts what happens in the memory.
-
-    Args:
-        clock: Gives Unix seconds.
-    """
+    """Counts what a server does. Safe for threads; as an observer it counts what happens in the memory."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self._gauges: list[Gauge] = []
@@ -73,10 +69,7 @@ class Metrics:
     def answered(self, operation: str, *, status: int, seconds: float) -> None:
         """Count a request.
 
-        Args:
-            operation: What was asked; one of few names, whatever the request was.
-            status: Of the response.
-            seconds: From its first byte to its last.
+        An operation has one of few names, whatever the request was; seconds go from its first byte to its last.
         """
         with self._lock:
             self._requests[operation, status] += 1

@@ -52,12 +52,7 @@ class Health(BaseModel):
 
 
 def describe(operations: Iterable[Operation], *, keyed: bool) -> dict[str, Any]:
-    """The whole description.
-
-    Args:
-        operations: What is served of the table.
-        keyed: Whether a key is needed.
-    """
+    """The whole description."""
     table = list(operations)
     models: dict[type[BaseModel], None] = {Failure: None, Health: None, StreamedStep: None, StreamedLine: None}
     for each in table:

@@ -22,10 +22,7 @@ _STYLE = (
 def show_page(*, url: str, holds: Mapping[str, int] | None, operations: Iterable[Operation]) -> str:
     """The page as HTML.
 
-    Args:
-        url: Where the server is reached.
-        holds: Counts of what the memory holds; None where a key would be needed to know.
-        operations: What can be asked.
+    Counts of what the memory holds are None where a key would be needed to know.
     """
     rows = "".join(
         f"<tr><td><code>{each.method} {escape(each.path)}</code></td><td>{escape(each.summary)}</td></tr>"

@@ -68,12 +68,7 @@ DOCUMENTED: Mapping[HTTPStatus, str] = {
 class RefusalError(Exception):
     """A request is not answered.
 
-    Args:
-        status: Of the response.
-        error: The kind of error, in one word.
-        message: What happened, in one line.
-        hint: What to do next.
-        headers: More headers of the response.
+    `error` is its kind, in one word.
     """
 
     def __init__(

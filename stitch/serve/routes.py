@@ -41,14 +41,7 @@ ITEMS_TOGETHER = 256
 
 
 class Answering:
-    """Answers requests by the memories of the tenants that ask.
-
-    Args:
-        tenants: All memories.
-        work: Where they are asked.
-        limits: Of one request.
-        spending: What calls of a model cost, by key.
-    """
+    """Answers requests by the memories of the tenants that ask."""
 
     def __init__(self, tenants: Tenants, *, work: Work, limits: Limits, spending: Spending) -> None:
         self._tenants, self._work, self._limits, self._spending = tenants, work, limits, spending

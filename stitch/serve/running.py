@@ -37,9 +37,7 @@ _FILES = 8_192
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens.
 
-    Args:
-        host: A name or an address.
-        port: The port; 0 for any that is free.
+    Port 0 is any that is free.
 
     Raises:
         InputError: The address is none of this machine, or the port is taken.
@@ -145,12 +143,8 @@ def serve(
 ) -> None:
     """Serve until the process is told to end; when this returns, all that was under way is answered.
 
-    Args:
-        app: The application.
-        listening: Where it listens.
-        served: What is served.
-        ready: Called when connections are taken.
-        ends: Ends it, as SIGINT and SIGTERM do where this is called in the main thread.
+    `ready` is called when connections are taken; `ends` ends it, as SIGINT and SIGTERM do where this is called in the
+    main thread.
     """
     _allow_files()
     before_s = sys.getswitchinterval()

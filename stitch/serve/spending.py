@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 class Spending:
     """Knows what each key has led to.
 
-    Args:
-        ledger: Of the memories of all tenants.
-        earlier: What was charged before the server began.
+    `earlier` was charged before the server began.
     """
 
     def __init__(self, ledger: Ledger, *, earlier: Iterable[Charge] = ()) -> None:

@@ -248,12 +248,7 @@ async def tell_items(
 ) -> AsyncGenerator[bytes, None]:
     """Yield an answer item by item, as lines of JSON; where it breaks off, the last line says why.
 
-    Args:
-        first: The items that are there already.
-        rest: All others.
-        work: Where they are made.
-        most: How many are made together.
-        raw: Whether an item is sent as its `line` is.
+    At most `most` items are made together. With `raw` an item is sent as its `line` is.
     """
 
     def told(item: BaseModel) -> str:

@@ -33,8 +33,7 @@ _UNWATCHED_S = 0.05
 class Work:
     """Runs calls in threads, for as long as somebody waits for their results.
 
-    Args:
-        searches: How many questions may be under way or wait at once.
+    At most so many questions may be under way or wait at once.
     """
 
     def __init__(self, *, searches: int) -> None:

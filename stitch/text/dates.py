@@ -206,9 +206,7 @@ class Span(NamedTuple):
 def spans_of(question: str, *, asked: int | None) -> list[Span]:
     """When the question says that something was.
 
-    Args:
-        question: Its text.
-        asked: The day on which it is asked; without it, only what names a month counts.
+    Without the day on which it is asked, only what names a month counts.
     """
     return list(dict.fromkeys(_spans(question, asked)))
 
@@ -295,10 +293,7 @@ def day_meant(text: str, *, said: float | str | None) -> str | None:
 
     "2023-05-07" of "yesterday", "2023-04" of "last month", "2022" of "a year ago". What people round is not told finer
     than they do: "two weeks ago" is a day, give or take some.
-
-    Args:
-        text: What was said.
-        said: When, as its source says it; without it, only what names a year counts.
+    Without the time at which it was said, only what names a year counts.
     """
     if _FOUR_DIGITS.search(text):
         for pattern in (_YEAR_FIRST, _WRITTEN):

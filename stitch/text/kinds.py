@@ -34,8 +34,7 @@ _TOO_GENERAL = frozenset(
 def kinds_of(term: str) -> Mapping[str, float]:
     """The stems of all words for the kinds of things that a term names, with how common the meaning is.
 
-    Args:
-        term: A noun or a compound in lower case, singular or plural.
+    A term is a noun or a compound in lower case, singular or plural.
 
     Returns:
         Weights by stem, its own word included; empty if it is no noun that is known.

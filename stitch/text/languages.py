@@ -123,9 +123,7 @@ def _written_in(word: str) -> frozenset[str]:
 def language_of(text: str, before: str | None = None) -> str | None:
     """The language of a text (ISO 639-1); None if too little tells it, as of "OK" or of a table.
 
-    Args:
-        text: The text.
-        before: The language of what was said before: it is this one again unless another is told clearly.
+    It is that of what was said before again, unless another is told clearly.
     """
     script, different, scores, best = _signs_of(text[:_READ_CHARS])
     if script is not None:

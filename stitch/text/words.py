@@ -54,12 +54,7 @@ def stem(word: str) -> str:
 
 
 def says_stem(folded: str, stemmed: str) -> bool:
-    """Whether a text has a word of this stem: `stemmed in stems(text)`, without cutting the text into words.
-
-    Args:
-        folded: The text in lower case.
-        stemmed: As `stem` gives it.
-    """
+    """Whether a text has a word of this stem: `stemmed in stems(text)`, without cutting the text into words."""
     # A stem is the beginning of its words but for its last letter ("happi"), and of "lying" it is "lie".
     begins = stemmed[:1] if len(stemmed) == 3 and stemmed.endswith("ie") else stemmed[:-1] or stemmed
     begins = begins.partition("'")[0]  # which may be written as another sign

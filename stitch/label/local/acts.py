@@ -157,12 +157,7 @@ class Act(NamedTuple):
 
 
 def acts_of_call(name: str, arguments: Mapping[str, object]) -> list[Act]:
-    """What a call does, at most two things in their order; `CALL` if nothing tells.
-
-    Args:
-        name: The tool's name, as it is written.
-        arguments: Its arguments.
-    """
+    """What a call does, at most two things in their order; `CALL` if nothing tells."""
     by_name = act_of_name(name)
     if act := _act_of_subcommand(by_name, arguments):
         return [Act(act, _object(arguments))]
@@ -226,10 +221,8 @@ def act_of_name(name: str) -> str:
 def acts_of_script(text: str, *, sure: bool = False, name: str = "") -> list[Act]:
     """What a command, query or piece of code does; nothing if it is none of these.
 
-    Args:
-        text: The text.
-        sure: Whether it is known to be run, so that one that nothing tells is `run`.
-        name: The tool's name, which may be the program that is called.
+    With `sure` it is known to be run, so that one that nothing tells is `run`. The tool's name may be the program that
+    is called.
     """
     if (query := _SQL.match(text)) is not None and _SQL_SHAPE.search(query["rest"]):
         verb = query["verb"].lower()
@@ -375,9 +368,7 @@ class WrittenAction(NamedTuple):
 def written_action(text: str, *, fences: bool) -> WrittenAction | None:
     """The action that a text gives in words; None if it gives none.
 
-    Args:
-        text: What somebody says.
-        fences: Whether code in a fence is run by whoever reads it.
+    With `fences` code in a fence is run by whoever reads it.
     """
     calls = list(_WRITTEN_CALL.finditer(text)) if text.rstrip().endswith(")") else []
     if calls:

@@ -249,10 +249,7 @@ class EventTyper:
     def type(self, reading: Reading, *, open_move: str = "", by_opener: bool = True) -> list[str]:
         """The event types of a step.
 
-        Args:
-            reading: The step.
-            open_move: What somebody else's last step left open, see `moves`; empty if nothing.
-            by_opener: Whether the step is by whoever opened the trajectory.
+        `open_move` is what somebody else's last step left open, see `moves`; empty if nothing.
         """
         labels = self._types(reading, open_move=open_move, by_opener=by_opener)
         return self.vocabulary.admit(labels)[:EVENT_TYPES_A_STEP]

@@ -58,11 +58,7 @@ def asked_for(sentence: str) -> str:
 def left_open(parts: Sequence[str], forms: Sequence[SentenceForm], asks: Sequence[str], gives: Sequence[str]) -> str:
     """What a step leaves open for the next speaker: what its last question asks for, else how it ends.
 
-    Args:
-        parts: The sentences of the step, in lower case.
-        forms: Their forms.
-        asks: What its questions ask for, in their order.
-        gives: What `given` says of them.
+    Sentences are in lower case.
     """
     for part, form in zip(reversed(parts), reversed(forms), strict=True):
         if form is SentenceForm.QUESTION:
@@ -82,11 +78,7 @@ def given(
 ) -> tuple[str, ...]:
     """What a step gives to what was open: yes, no, thanks, values by their kind, a question, a request.
 
-    Args:
-        parts: The sentences of the step, in lower case.
-        forms: Their forms.
-        asks: What its questions ask for, in their order.
-        values: The values it names, with their classes.
+    Sentences are in lower case; values have their classes.
     """
     moves: dict[str, None] = {}
     asked = iter(asks)

@@ -156,12 +156,7 @@ def turns(text: str) -> bool:
 
 
 def named_scope(reading: Reading, names: Sequence[str]) -> int | None:
-    """The number of the scope that a step says it turns to, by name: "back to the login timeout"; None if none.
-
-    Args:
-        reading: The step.
-        names: Names of the scopes, by number.
-    """
+    """The number of the scope that a step says it turns to, by name: "back to the login timeout"; None if none."""
     if reading.answers_tool or not (reading.switches or reading.returns or _TURN.search(reading.folded, 0, 300)):
         return None
     best: tuple[float, int] | None = None
@@ -210,10 +205,8 @@ def _unit(match: re.Match[str]) -> str:
 def propose_name(reading: Reading, *, unit: str = "", siblings: Sequence[str] = ()) -> ScopeName:
     """The best name that a step gives the scope it opens.
 
-    Args:
-        reading: The step.
-        unit: The unit the step turns to; the name begins with it.
-        siblings: Names of earlier scopes: one for another unit of the same kind lends its other words.
+    It begins with the unit to which the step turns; the name of an earlier scope for another unit of the same kind
+    lends its other words.
     """
     if reading.is_notice:
         return ScopeName(" ".join(_WORD.findall(_BRACKETS.sub(" ", reading.text[:200]))[:3]), SPOKEN)
@@ -345,10 +338,7 @@ def _shorten(phrase: str) -> str:
 def distinct_name(name: str, *, taken: Container[str], values: Sequence[str]) -> str:
     """`name`, made different from all names in `taken` by a value that tells it apart, or by a number.
 
-    Args:
-        name: The name wished for.
-        taken: Names in use, folded.
-        values: Values named in the scope, the most telling first.
+    Names in use are folded; of values the most telling come first.
     """
     name = name or "conversation"
     if name.lower() not in taken:

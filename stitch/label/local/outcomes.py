@@ -92,12 +92,7 @@ _QUERIES = frozenset(("read", "search"))
 
 
 def outcome_of(text: str, *, act: str = "") -> str:
-    """How the call came out whose result this is; `SUCCESS` where nothing else is said.
-
-    Args:
-        text: The result.
-        act: What the call did, see `acts`.
-    """
+    """How the call came out whose result this is; `SUCCESS` where nothing else is said."""
     head, tail = text[:_HEAD_CHARS], text[-_TAIL_CHARS:] if len(text) > _HEAD_CHARS else ""
     body = _TRAILER.sub("", _FENCED.sub("", head)).strip()
     code = _code(head, tail)

@@ -161,11 +161,8 @@ def read_step(
 ) -> Reading:
     """Take a step apart.
 
-    Args:
-        step: The step.
-        speakers: The roles seen so far, folded, so that a step's addressee can be found.
-        most_chars: How much of it is read.
-        language: That of what was said before, for a step that does not tell its own.
+    The roles seen so far, folded, tell its addressee. The language is that of what was said before, for a step that
+    does not tell its own.
     """
     data = structured(step)
     is_data = bool(data.results or (data.calls and not step.tool_calls))
@@ -323,15 +320,7 @@ def _values_of(
 
 
 def skim_step(step: Step, text: str, *, values: Mapping[str, str], stems: Sequence[str], is_result: bool) -> Reading:
-    """What a run needs of a call, a result or a prompt: no sentences, and the values that were found already.
-
-    Args:
-        step: The step.
-        text: What is read of its content.
-        values: What it names, folded, with classes.
-        stems: Of its words.
-        is_result: Whether a tool answers.
-    """
+    """What a run needs of a call, a result or a prompt: no sentences, and the values that were found already."""
     return Reading(
         step=step,
         role=step.role.lower(),

@@ -25,12 +25,7 @@ _KIND_OF = {
 def acts_in_run(turn: Turn, *, content: str, after: str, opens: bool, setup: bool) -> list[str]:
     """The event types of a step of a run whose words need not be read; empty for words.
 
-    Args:
-        turn: What it is.
-        content: All that it says.
-        after: What the last call of its goal did.
-        opens: Whether it opens its goal.
-        setup: Whether it belongs to what was said beforehand.
+    `after` is what the last call of its goal did.
     """
     if turn.kind == SETUP or setup:
         return [INSTRUCTS]
@@ -45,13 +40,7 @@ def acts_in_run(turn: Turn, *, content: str, after: str, opens: bool, setup: boo
 
 
 def kinds_in_run(step: Step, turn: Turn, *, values: Sequence[FoundMention]) -> tuple[list[str], list[EntityMention]]:
-    """The key entity types that a step of a run names, with what it names of each.
-
-    Args:
-        step: The step.
-        turn: What it is.
-        values: The values of other classes in its words: amounts, dates, people.
-    """
+    """The key entity types that a step of a run names, with what it names of each."""
     if turn.kind == SETUP:
         return [], []
     mentions = dict.fromkeys(_keyed(step, turn))

@@ -163,11 +163,8 @@ class RunTracker:
     def place(self, step: Step, turn: Turn, *, named: int | None = None, subject: str = "") -> Place:
         """Where a step belongs. Changes nothing.
 
-        Args:
-            step: The step.
-            turn: What it is.
-            named: The number of the goal that it turns to by name: decides where given.
-            subject: What it turns to in so many words, without a goal of that name: opens one where given.
+        The number of a goal to which it turns by name decides where given; a subject without a goal of that name opens
+        one.
         """
         place = self._place(step, turn)
         if not place.setup and turn.kind != RESULT:
@@ -175,14 +172,7 @@ class RunTracker:
         return place
 
     def label_of(self, place: Place, turn: Turn, *, taken: Container[str], subject: str = "") -> str:
-        """The scope label of a step that is placed: its goal's name.
-
-        Args:
-            place: Where it belongs.
-            turn: What it is.
-            taken: The names in use, folded.
-            subject: What it turns to in so many words.
-        """
+        """The scope label of a step that is placed: its goal's name."""
         if place.setup:
             return SETUP_SCOPE
         if place.goal is not None:
@@ -312,14 +302,7 @@ class RunTracker:
         return 0.0
 
     def take(self, step: Step, turn: Turn, place: Place, *, label: str) -> Goal | None:
-        """Take in that a step belongs where it was placed; return its goal, None for setup.
-
-        Args:
-            step: The step.
-            turn: What it is.
-            place: Where it belongs.
-            label: The name of the goal.
-        """
+        """Take in that a step belongs where it was placed; return its goal, None for setup."""
         self.active = True
         self._position += 1
         if step.session:
