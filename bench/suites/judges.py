@@ -17,7 +17,7 @@ from stitch.bench.suites.running import JUDGES, PAPER_JUDGE
 from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option
 from stitch.errors import InputError, SettingsError
-from stitch.lm.sampling import EFFORTS, Sampling
+from stitch.lm import EFFORTS, Sampling
 
 
 class Judged(NamedTuple):

@@ -25,7 +25,7 @@ from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
 from stitch.console.idle import refuse_idle
 from stitch.errors import SettingsError
-from stitch.lm.sampling import EFFORTS, Sampling
+from stitch.lm import EFFORTS, Sampling
 
 if TYPE_CHECKING:
     from stitch.lm.batch import BatchFormat

@@ -1,37 +1,46 @@
 """Language models: built from plain values, bounded, counted, and never trusted.
 
-Every call goes through one engine of our own around DSPy's HTTP client, so retries, limits, the ledger and the checks
-of a reply are in one place; DSPy formats prompts and parses replies. Nothing is kept by DSPy between two calls.
+DSPy formats prompts and parses replies; in the place of a provider it calls an engine of our own, so retries, limits,
+the ledger and the checks of a reply are in one place. Nothing is kept by DSPy between two calls.
 """
 
 from __future__ import annotations
 
-import logging
+import asyncio
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from stitch.errors import (
+    BudgetSpentError,
     CutReplyError,
+    ModelError,
     ModelUnavailableError,
     ReplyError,
     SettingsError,
     StitchError,
 )
-from stitch.lm.engine import AsyncEngine, Engine, first_line
+from stitch.lm.forms import FORMS, as_model_error, ended_well, first_line, in_form, refuses_form, trouble_of
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, bound, charged_key, charged_tenant, current_purpose
-from stitch.lm.limits import Limits
+from stitch.lm.limits import Calls, Limits, Sampling
 from stitch.lm.providers import Completion, DspyModel, named_lm
 from stitch.lm.reading import json_in
-from stitch.lm.replies import ReplyKeeper, text_of
-from stitch.lm.sampling import Sampling
+from stitch.lm.replies import ReplyKeeper, chars_of, decode_reply, digest_of, encode_reply, reply_keeper, text_of
 from stitch.text.markers import harmless
 
-_log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from dspy import lm15
+
+CHARS_PER_TOKEN = 4
+"""For estimates: where a provider does not count, and before a call."""
+
+_LONGEST_WAIT_S = 30.0
 
 
 class LanguageModel:
@@ -65,28 +74,25 @@ class LanguageModel:
         pause: Callable[[float], None] | None = None,
         sampling: Sampling | None = None,
     ) -> None:
-        limits = limits or Limits()
-        if limits.budget_usd is not None and price is None:
+        self.name, self.price = name, price
+        self.limits, self.ledger, self.sampling = limits or Limits(), ledger or Ledger(), sampling or Sampling()
+        if self.limits.budget_usd is not None and price is None:
             raise SettingsError(
                 f"a budget in dollars needs the price of {name!r}", hint="set price_prompt, price_reply"
             )
-        if offline and completion is None and not (base_url and _is_loopback(base_url)):
+        if offline and completion is None and not _is_on_this_machine(base_url):
             raise ModelUnavailableError(
                 f"model {name!r} is on the network, and the network is off",
                 hint="name a server on this machine with --base-url, or set offline: false",
             )
-        self.name, self.price = name, price
-        self.sampling = sampling or Sampling()
 
         def opened() -> Completion:
             if completion is not None:
                 return completion
-            found = named_lm(name, base_url=base_url, api_key=api_key)
-            return DspyModel(found, cache=False, timeout_s=limits.timeout_s)
+            lm = named_lm(name, base_url=base_url, api_key=api_key)
+            return DspyModel(lm, cache=False, timeout_s=self.limits.timeout_s)
 
-        self._engine = Engine(
-            name, opened, limits=limits, sampling=self.sampling, ledger=ledger or Ledger(), price=price, pause=pause
-        )
+        self._engine = _Engine(self, opened, pause)
         self._bound: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -94,7 +100,7 @@ class LanguageModel:
     def of_dspy(
         cls, lm: Any, *, cache: bool = False, offline: bool = False, limits: Limits | None = None, **options: Any
     ) -> LanguageModel:
-        """A model that is a `dspy.BaseLM`, with the same limits and the same ledger.
+        """A model that is a `dspy.BaseLM`, with the same limits, ledger and options.
 
         Args:
             lm: The model.
@@ -106,8 +112,7 @@ class LanguageModel:
         Raises:
             SettingsError: The network is off.
         """
-        address = lm.kwargs.get("api_base") or lm.kwargs.get("base_url")
-        if offline and not (address and _is_loopback(address)):
+        if offline and not _is_on_this_machine(lm.kwargs.get("api_base") or lm.kwargs.get("base_url")):
             raise SettingsError(
                 f"the model {lm.model!r} may be on the network, and the network is off",
                 hint="give it the api_base of a server on this machine, or set offline: false",
@@ -115,28 +120,6 @@ class LanguageModel:
         limits = limits or Limits()
         made = DspyModel(lm, cache=cache, timeout_s=limits.timeout_s)
         return cls(lm.model, limits=limits, completion=made, **options)
-
-    @property
-    def ledger(self) -> Ledger:
-        """Where calls are counted."""
-        return self._engine.ledger
-
-    @ledger.setter
-    def ledger(self, ledger: Ledger) -> None:
-        self._engine.ledger = ledger
-
-    @property
-    def limits(self) -> Limits:
-        """Limits of what follows."""
-        return self._engine.limits
-
-    @limits.setter
-    def limits(self, limits: Limits) -> None:
-        self._engine.limits = limits
-
-    def keep_replies(self, keeper: ReplyKeeper) -> None:
-        """Keep replies that nobody else keeps (`keeping_replies`)."""
-        self._engine.replies = keeper
 
     def run(self, predictor: Any, *, purpose: Purpose, **inputs: Any) -> Any:
         """Return the prediction of a DSPy predictor for `inputs`, none of which can begin or end what stands around it.
@@ -167,28 +150,18 @@ class LanguageModel:
                 raise ModelUnavailableError(f"model {self.name!r} cannot be called: {first_line(error)}") from error
 
     def complete(self, prompt: str, *, purpose: Purpose, system: str = "", temperature: float | None = None) -> str:
-        """The answer to a text, as it was said.
+        """The answer to a text, as it was said; raises what `run` raises.
 
         Args:
             prompt: What the user says.
             purpose: For the ledger.
             system: What stands before it.
             temperature: The one the model was made with if None.
-
-        Raises:
-            ModelUnavailableError: The provider is down after all retries, refuses, or is not configured.
-            ReplyError: The reply is cut or empty.
-            BudgetSpentError: The budget is spent; nothing was sent.
-            CallInterruptedError: `interrupt` was called.
         """
         from dspy import lm15
 
-        request = lm15.Request(
-            model=self.name,
-            messages=(lm15.Message.user(prompt),),
-            system=system or None,
-            config=lm15.Config(temperature=temperature),
-        )
+        asked, config = (lm15.Message.user(prompt),), lm15.Config(temperature=temperature)
+        request = lm15.Request(model=self.name, messages=asked, system=system or None, config=config)
         with bound(current_purpose, purpose):
             return text_of(self._engine.complete(request))
 
@@ -203,36 +176,31 @@ class LanguageModel:
             used: Whether anything of it could be used.
             rejected: How many of its references were left out, by reason.
         """
-        self.ledger.charge(
-            Charge(
-                model=self.name,
-                **purpose._replace(steps=steps)._asdict(),
-                tenant=charged_tenant.get(),
-                key=charged_key.get(),
-                prompt_tokens=0,
-                reply_tokens=0,
-                cost_usd=0.0,
-                used=used,
-                calls=0,
-                rejected=dict(rejected or {}),
-            )
-        )
+        noted = self.charge(purpose._replace(steps=steps), prompt_tokens=0, reply_tokens=0, used=used)
+        self.ledger.charge(noted.model_copy(update={"calls": 0, "cost_usd": 0.0, "rejected": dict(rejected or {})}))
+
+    def charge(self, purpose: Purpose, *, prompt_tokens: int, reply_tokens: int, used: bool) -> Charge:
+        """A call as the ledger keeps it, for whom calls are made now."""
+        cost = self.price.of(prompt_tokens, reply_tokens) if self.price else None
+        return Charge(model=self.name, **purpose._asdict(), tenant=charged_tenant.get(), key=charged_key.get(),
+                      prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, cost_usd=cost, used=used)  # fmt: skip
 
     @contextmanager
     def held(self, purpose: Purpose) -> Iterator[Any]:
         """Bind the model to a block in which an optimizer of DSPy sees what `run` calls, and may call the model too.
 
-        Yields it as DSPy takes it.
-
-        A provider that is down, or a budget that is spent, ends it: no call is made after that, and the error is raised
-        at the end of the block, whatever the optimizer has made of it.
+        Yields it as DSPy takes it. A provider that is down, or a budget that is spent, ends it: no call is made after
+        that, and the error is raised at the end of the block, whatever the optimizer has made of it.
         """
         from dspy import context
 
         engine = self._engine
         engine.held, engine.failure = True, None
         try:
-            with bound(current_purpose, purpose), context(**{**self._binding(), "trace": [], "max_trace_size": 10_000}):
+            with (
+                bound(current_purpose, purpose),
+                context(**{**self._binding(), "trace": [], "max_trace_size": 10_000}),
+            ):
                 yield self._bound["lm"]
         except Exception:
             if engine.failure is not None:
@@ -243,13 +211,19 @@ class LanguageModel:
         if engine.failure is not None:
             raise engine.failure
 
+    def keep_replies(self, keeper: ReplyKeeper) -> None:
+        """Keep replies that nobody else keeps (`keeping_replies`), each of those to the same request."""
+        self._engine.replies = keeper
+
     def interrupt(self) -> None:
         """Give up the calls that are under way, at once, and make no more; may be called from any thread."""
         self._engine.calls.interrupt()
 
     def close(self) -> None:
         """Let go of connections; closing twice is harmless."""
-        self._engine.close()
+        close = getattr(self._engine.completion, "close", None)
+        if close is not None:
+            close()
 
     def _binding(self) -> dict[str, Any]:
         with self._lock:
@@ -259,15 +233,10 @@ class LanguageModel:
 
                 from stitch.lm.adapter import ReplyAdapter
 
-                self._engine.completion  # noqa: B018 - a name that nobody knows is told before a prompt is made
+                self._engine.open()  # a name that nobody knows is told before a prompt is made
+                engines = {"engine": self._engine, "async_engine": _AsyncEngine(self._engine)}
                 self._bound = {
-                    "lm": dspy.LM(
-                        f"stitch/{self.name}",
-                        engine=self._engine,
-                        async_engine=AsyncEngine(self._engine),
-                        cache=False,
-                        num_retries=0,
-                    ),
+                    "lm": dspy.LM(f"stitch/{self.name}", **engines, cache=False, num_retries=0),
                     "adapter": ReplyAdapter(),
                     "disable_history": True,
                     "trace": None,
@@ -276,8 +245,118 @@ class LanguageModel:
             return self._bound
 
 
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
+class _Engine:
+    """What DSPy calls: limits, retries, the ledger, and the checks of a reply."""
+
+    supported_params = frozenset({"response_format"})
+    supports_response_schema = True
+
+    def __init__(
+        self, model: LanguageModel, opened: Callable[[], Completion], pause: Callable[[float], None] | None
+    ) -> None:
+        self.replies: ReplyKeeper | None = None
+        self.held = False
+        """Whether no call is made after one that ended in a failure."""
+        self.failure: ModelError | None = None
+        self.calls = Calls(model.name, most=model.limits.concurrency)
+        self.completion: Completion | None = None
+        """What answers; None until it is asked for the first time."""
+        self._model, self._opened, self._pause = model, opened, pause or self.calls.pause
+        self._form: int | None = None
+        """Which of `FORMS` the model takes, as far as it has said."""
+        self._lock = threading.Lock()
+        self._asked: Counter[bytes] = Counter()
+
+    def open(self) -> Completion:
+        """What answers."""
+        with self._lock:
+            self.completion = self.completion or self._opened()
+            return self.completion
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        """The reply to a request, if it is whole; counted, and tried again where that may help."""
+        if self.held and self.failure is not None:
+            raise self.failure
+        try:
+            return self._complete(request)
+        except (ModelUnavailableError, BudgetSpentError) as error:
+            self.failure = error
+            raise
+
+    def _complete(self, request: lm15.Request) -> lm15.Response:
+        """The reply to a request; one that is kept is not asked for again."""
+        model, prompt_tokens = self._model, chars_of(request) // CHARS_PER_TOKEN
+        config = model.sampling.put_into(request.config)
+        config = config if model.limits.reply_tokens is None else replace(config, max_tokens=model.limits.reply_tokens)
+        sent = replace(request, model=model.name, config=config)
+        keeper, digest = reply_keeper.get(), digest_of(sent)
+        if keeper is None and (keeper := self.replies) is not None:
+            with self._lock:  # whoever asks twice wants two answers
+                self._asked[digest] += 1
+                digest += self._asked[digest].to_bytes(4, "big")
+        said = keeper.get(digest) if keeper is not None else None
+        if said is not None:
+            response, book = decode_reply(said, model=model.name), model.ledger.recall
+        else:
+            response, book = self._answered(sent, prompt_tokens), model.ledger.charge
+            if keeper is not None:
+                keeper.keep(digest, encode_reply(response))
+        text, usage = text_of(response), response.usage
+        whole = ended_well(response) and bool(text.strip())
+        asked = prompt_tokens if usage.input_tokens is None else usage.input_tokens
+        replied = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
+        book(model.charge(current_purpose.get(), prompt_tokens=asked, reply_tokens=replied, used=whole))
+        if not whole:
+            raise CutReplyError(f"the reply of {model.name!r} {trouble_of(response, text)}", said=text)
+        from dspy import lm15
+
+        return replace(response, message=lm15.Message.assistant([lm15.TextPart(text)]))
+
+    def _answered(self, request: lm15.Request, prompt_tokens: int) -> lm15.Response:
+        """The reply to a request, after as many tries as it may take."""
+        from dspy import lm15
+
+        model, completion, tries = self._model, self.open(), 0
+        while True:
+            model.limits.check(model.ledger.total(), prompt_tokens=prompt_tokens, price=model.price)
+            try:
+                return self.calls.run(lambda: self._sent(completion, request), position=current_purpose.get().position)
+            except lm15.LM15Error as error:
+                if not isinstance(error, lm15.RETRYABLE_ERRORS) or tries >= model.limits.retries:
+                    raise as_model_error(error, name=model.name) from error
+                self._pause(min(error.retry_after or 2.0**tries, _LONGEST_WAIT_S))
+                tries += 1
+
+    def _sent(self, completion: Completion, request: lm15.Request) -> lm15.Response:
+        """The reply to a request, in the best form that the model takes; one that it refuses is not tried again."""
+        from dspy import lm15
+
+        while True:
+            form = getattr(completion, "form", 0) if self._form is None else self._form
+            try:
+                return completion.complete(in_form(request, FORMS[form]))
+            except (lm15.InvalidRequestError, lm15.UnsupportedFeatureError) as error:
+                if request.config.response_format is None or FORMS[form] == FORMS[-1] or not refuses_form(error):
+                    raise
+                self._form = max(self._form or 0, form + 1)
+
+
+class _AsyncEngine:
+    """The same for modules that are awaited: a call waits in a thread of its own."""
+
+    supported_params = _Engine.supported_params
+    supports_response_schema = True
+
+    def __init__(self, engine: _Engine) -> None:
+        self._engine = engine
+
+    async def complete(self, request: lm15.Request) -> lm15.Response:
+        """As `_Engine.complete`."""
+        return await asyncio.to_thread(self._engine.complete, request)
+
+
+def _is_on_this_machine(url: str | None) -> bool:
+    host = urlsplit(url or "").hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

@@ -135,10 +135,16 @@ class DspyModel:
 
         kind = type(lm)
         self._typed = isinstance(lm, dspy.LM) and (kind.__call__, kind.forward) == (dspy.LM.__call__, dspy.LM.forward)
-        self._lm = _at_transport(lm, timeout_s) if self._typed else lm
+        opened: tuple[Any, Any] = _at_transport(lm, timeout_s) if self._typed else (lm, None)
+        self._lm, self._transport = opened
         self._cache = cache
         self.form = 0 if self._typed or "response_format" in lm.supported_params else -1
         """Which of the engine's forms of a request it takes, before it has refused any."""
+
+    def close(self) -> None:
+        """Let go of connections; those of the given model stay."""
+        if self._transport is not None:
+            self._transport.close()
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """As `Completion.complete`."""
@@ -186,27 +192,26 @@ class DspyModel:
         return reply_of(text or "", model=request.model)
 
 
-def _at_transport(lm: Any, timeout_s: float) -> Any:
-    """A copy of a `dspy.LM` that does not retry; DSPy's own client takes bodies as servers send them."""
+def _at_transport(lm: Any, timeout_s: float) -> tuple[Any, Any]:
+    """A copy of a `dspy.LM` that does not retry, and its HTTP, where DSPy's own client is used."""
     from dspy import lm15
     from dspy.clients.backend_selection import select_backend
     from dspy.clients.engines.lm15_engine import LM15Engine
 
     if not isinstance(lm.engine, str):
-        return lm.copy(num_retries=0)
+        return lm.copy(num_retries=0), None
     lm = lm.copy(num_retries=0, timeout=lm.kwargs.get("timeout") or timeout_s)
     chosen = select_backend(lm)
-    timeout_s = chosen.clients.get("timeout")
+    given, timeout_s = chosen.clients, chosen.clients.get("timeout")
     if not chosen.native or not isinstance(timeout_s, (int, float)):
-        return lm
-    given, provider = chosen.clients, chosen.resolution.provider
+        return lm, None
     places = {"api_keys": given.get("api_key"), "base_urls": given.get("api_base") or given.get("base_url")}
     config = lm15.RouterConfig(
-        **{name: {provider: value} for name, value in places.items() if value},
+        **{name: {chosen.resolution.provider: value} for name, value in places.items() if value},
         providers=tuple(own.definition for own in lm15.registered_providers()),
-        transport=_transport(timeout_s),
+        transport=(transport := _transport(timeout_s)),
     )
-    return lm.copy(engine=LM15Engine(config, model_type=lm.model_type), **dict.fromkeys(given))
+    return lm.copy(engine=LM15Engine(config, model_type=lm.model_type), **dict.fromkeys(given)), transport
 
 
 def _config_of(settings: Mapping[str, Any]) -> lm15.Config:
