@@ -78,7 +78,7 @@ def _reading(text: str) -> dict[str, Any]:
         "references": [f"{told[0]} = {' '.join(told[1:4])}"] if told else [],
         "summary": " ".join(told[:21]),
         "asks": ["which one was it in the end, and why?", "what did it come to?"],
-        "words": ["choice", "reason", "total", "settled on", "outcome", "picked"],
+        "words": "choice, reason, total, settled on, outcome, picked",
     }
 
 
@@ -106,6 +106,8 @@ class KnownCompletion(RuleCompletion):
         place = next((n for n in range(self._done, -1, -1) if self._labels[n][0] == shown[0]), self._done)
         for reading, (_, known) in zip(reply["readings"], self._labels[place:], strict=False):
             reading.update(known)
+            if "words" in known:
+                reading["words"] = ", ".join(known["words"])
             for name in () if self._asks else ("asks", "words"):
                 del reading[name]
         self._done = place + len(shown)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 _NUMBER = re.compile(r"\b\d{1,6}\b")
 
@@ -74,6 +74,8 @@ def _as_pairs(value: Any) -> Any:
 
 Text = Annotated[str, BeforeValidator(_as_text)]
 Names = Annotated[list[str], BeforeValidator(_as_names)]
+Words = Annotated[Names, PlainSerializer(", ".join), WithJsonSchema({"type": "string"})]
+"""Names in one text, with commas: so they take half the room."""
 Number = Annotated[int, BeforeValidator(_as_number)]
 Numbers = Annotated[list[int], BeforeValidator(_as_numbers)]
 
@@ -134,9 +136,11 @@ class TreeTask(BaseModel):
 
 
 class StepReading(BaseModel):
-    """The labels of a step."""
+    """The labels of a step; the prompt says what its fields are, so that the schema that goes with it need not."""
 
-    n: Number = Field(description="the number of the step")
+    model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("description", None))
+
+    n: Number
     scope: Text
     events: Names
     entities: Names

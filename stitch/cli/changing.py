@@ -62,7 +62,7 @@ def add(
 
 def _corrected(given: dict[str, Any]) -> dict[str, Any]:
     kinds = ("scope", "event_types", "entity_types")
-    labels = {name: value for name in kinds if (value := given[name])}
+    labels = {name: list(value) if isinstance(value, tuple) else value for name in kinds if (value := given[name])}
     return {**given, "labels": labels, "asks": given["asks"] or None}
 
 

@@ -236,7 +236,7 @@ def test_steps_wait_for_their_window_but_not_for_ever() -> None:
 
 @pytest.mark.parametrize(
     ("number", "words", "sizes"),
-    [(0, 5, []), (1, 5, [1]), (48, 5, [48]), (50, 5, [25, 25]), (100, 5, [33, 33, 34]), (53, 290, [17, 18, 18])],
+    [(0, 5, []), (1, 5, [1]), (80, 5, [80]), (82, 5, [41, 41]), (200, 5, [66, 67, 67]), (53, 290, [17, 18, 18])],
 )
 def test_windows_are_as_few_as_can_be_and_none_is_left_with_two_steps(
     number: int, words: int, sizes: list[int]

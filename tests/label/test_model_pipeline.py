@@ -419,14 +419,14 @@ def test_relabel_keeps_what_is_its_own_and_refuses_a_wrong_number_of_labels(tmp_
 
 
 def test_trajectories_are_labeled_side_by_side_and_each_in_order(tmp_path: Path) -> None:
-    file = write(tmp_path / "trips.jsonl", trajectories=6, number=60)
+    file = write(tmp_path / "trips.jsonl", trajectories=6, number=100)
     with LoopbackProvider(label_by_rules) as provider:
         report = run("ingest", file, "--memory", str(tmp_path / "m"), "--labels", "model", "--model", "m",
                      "--base-url", provider.base_url)  # fmt: skip
         with opened(tmp_path / "m", provider) as memory:
             for trajectory in memory.trajectories():
                 scopes = [entry.labels.intent.scope for entry in memory.steps(trajectory) if entry.labels]
-                assert scopes == [f"plan of day {1 + n // 12}" for n in range(60)]
+                assert scopes == [f"plan of day {1 + n // 12}" for n in range(100)]
     assert report["model_calls"] == 12
 
 

@@ -106,7 +106,10 @@ def test_receipts_tell_of_each_step(told, kept):
 
 
 def test_a_correction_has_a_history(stitch, told, kept):
-    assert stitch("correct", "boat", "--trajectory", "trip", "--scope", "day 9", "--by", "ann", *M)[0] == 0
+    assert (
+        stitch("correct", "boat", "--trajectory", "trip", "--scope", "day 9", "--event", "tell", "--by", "ann", *M)[0]
+        == 0
+    )
     [revision] = told("history", "boat", "--trajectory", "trip", *M)["revisions"]
     assert revision["corrected_by"] == "ann"
     assert "day 9" in stitch("labels", *M)[1]
