@@ -292,8 +292,8 @@ def test_conditions_can_be_judged_by_the_model(tmp_path, trip, model):
 
 def test_without_a_model_the_nearest_query_is_shown(trip):
     with pytest.raises(SettingsError, match="needs a language model") as refused:
-        trip.ask("Which restaurants on day 2 cost less than 30?")
-    assert "//Day[2]//Restaurant[@cost < 30]" in refused.value.hint
+        trip.ask("Which quiet restaurants are there on day 2?")
+    assert '//Day[2]//Restaurant[node ~= "quiet"]' in refused.value.hint
     with pytest.raises(SettingsError, match="needs a language model"):
         trip.request("Delete it.", confirm=True)
 
@@ -303,11 +303,8 @@ def test_without_a_model_the_nearest_query_is_shown(trip):
     [
         ("restaurants", "//Restaurant"),
         ("Which days are outdoors?", '//Day[node ~= "outdoors"]'),
-        ("restaurants before 8:30 PM with a patio", '//Restaurant[@time < "8:30 PM"][node ~= "patio"]'),
-        ("POI of at most CAD 20", '//POI[@cost <= "CAD 20"]'),
-        ("restaurants under 30 dollars", "//Restaurant[@cost < 30]"),
-        ("delete the poster session on day 2", '//Day[2][node ~= "poster session"]'),
-        ("POI that cost at most 20", "//POI[@cost <= 20]"),
+        ("poster session on day 2", '//Day[2][node ~= "poster session"]'),
+        ("restaurants with a patio", '//Restaurant[node ~= "patio"]'),
         ("something quiet", '//*[node ~= "quiet"]'),
         ("day 3", "//Day[3]"),
     ],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict
 
 from typing_extensions import Unpack
 
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from stitch.lm import LanguageModel
     from stitch.retrieve.path import Forest, NodeSelection
     from stitch.retrieve.path.semantics import ScorerSemantics
-    from stitch.trees.core.operations import Operation
-    from stitch.trees.core.schema import Schema
 
 EPISODE, THEME, STATEMENT = "Episode", "Theme", "Statement"
 KINDS = ("Memory", "Trajectory", "Scope", "Step", EPISODE, THEME, STATEMENT)
 """Types of what a memory of steps holds."""
+VERSION = "Version"
 
 
 class SelectOptions(TypedDict, total=False):
@@ -32,28 +31,6 @@ class SelectOptions(TypedDict, total=False):
     margin: float | None
     k: int | None
     scorer: str | None
-
-
-class EditableTree(Protocol):
-    """A tree of which a conversation is, as `VersionedTree`."""
-
-    @property
-    def tree(self) -> Tree:
-        """Its nodes."""
-        ...
-
-    @property
-    def schema(self) -> Schema:
-        """The schema of its nodes."""
-        ...
-
-    def select(self, query: str) -> NodeSelection:
-        """Find nodes by a path query."""
-        ...
-
-    def edit(self, operations: Iterable[Operation | Mapping[str, Any]], *, message: str, author: str) -> Commit:
-        """Commit operations."""
-        ...
 
 
 class TreeAsker:
@@ -143,18 +120,17 @@ class TreeAsker:
             with charged_to(self._tenant):
                 return select(query, forest=forest, semantics=semantics, cut=cut)
         except InputError as error:
-            if not _asks_memory(query, forest):
+            if (set(KINDS) & _types_in(query)).issubset(forest.types()):
                 raise
             raise InputError(error.message, hint="steps, episodes, statements and themes are no tree: `Memory.select`, "
                              "or `stitch select`, asks them") from error  # fmt: skip
 
 
-def _asks_memory(query: str, forest: Forest) -> bool:
-    """Whether a query names a type that trees do not have, and the memory of steps does."""
+def _types_in(query: str) -> set[str]:
     from stitch.retrieve.path import parse_query
     from stitch.retrieve.path.syntax import types_in
 
-    return not (set(KINDS) & set(types_in(parse_query(query)))).issubset(forest.types())
+    return set(types_in(parse_query(query)))
 
 
 def asks_versions(query: str, tree: Tree) -> bool:
@@ -163,8 +139,4 @@ def asks_versions(query: str, tree: Tree) -> bool:
     Raises:
         InputError: It cannot be read.
     """
-    from stitch.retrieve.path import parse_query
-    from stitch.retrieve.path.forest import VERSION
-    from stitch.retrieve.path.syntax import types_in
-
-    return VERSION in types_in(parse_query(query)) and VERSION not in tree.of_type
+    return VERSION not in tree.of_type and VERSION in _types_in(query)

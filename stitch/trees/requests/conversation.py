@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection, SelectedNode
     from stitch.trees.core.commits import Commit
     from stitch.trees.core.schema import Schema
-    from stitch.trees.requests.asking import EditableTree
+    from stitch.trees.requests.versioned import VersionedTree
 
 MOST_TRIES = 3
 """Tries of a query, or of operations: once, and again for what was wrong with them."""
@@ -115,7 +115,7 @@ class TreeConversation:
     """
 
     def __init__(
-        self, tree: EditableTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
+        self, tree: VersionedTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
     ) -> None:
         self._tree, self._model, self._tenant = tree, model, tenant
         self._program = program or TreeProgram()

@@ -11,10 +11,9 @@ from stitch.errors import InputError
 from stitch.trees.core.making import Said, make, of_mapping
 from stitch.trees.core.names import MAX_FILE_BYTES
 from stitch.trees.core.nodes import Tree
-from stitch.trees.core.reading.json_format import read_json, write_json
+from stitch.trees.core.reading.json_yaml import read_json, read_yaml, write_json, write_yaml
 from stitch.trees.core.reading.outline import read_outline, write_outline
 from stitch.trees.core.reading.xml_format import read_xml, write_xml
-from stitch.trees.core.reading.yaml_format import read_yaml, write_yaml
 
 
 class TreeFormat(NamedTuple):
