@@ -76,26 +76,6 @@ def test_who_is_overtaken_at_the_last_moment_is_refused_too():
     assert opened(journal).tree("v4").node("a").fields["name"] == "Wed"
 
 
-def test_branches_go_their_own_ways(journal):
-    log = made(journal)
-    log.append(new(rename("Tue")), branch="main", parent="v1")
-    log.begin_branch("cheap", at="v1")
-    log.append(new(rename("Fri")), branch="cheap", parent="v1")
-    log.append(new(rename("Wed")), branch="main", parent="v2")
-    again = opened(journal)
-    assert again.branches == {"main": "v4", "cheap": "v3"}
-    assert [each.id for each in again.line("v3")] == ["v1", "v3"]
-    assert [again.tree(version).node("a").fields["name"] for version in ("v3", "v4")] == ["Fri", "Wed"]
-    assert again.version_at("cheap", branch="main") == "v3"
-    for name in ("cheap", "v1"):
-        with pytest.raises(InputError, match="has a branch or version"):
-            log.begin_branch(name, at="v1")
-    with pytest.raises(InputError, match="no version 'v7'"):
-        log.begin_branch("b", at="v7")
-    with pytest.raises(InputError, match="no branch 'b'"):
-        log.head("b")
-
-
 def test_a_version_is_named_by_its_id_or_by_a_time(journal):
     log = made(journal, time="2026-03-01T10:00:00")
     log.append(new(rename("Tue"), time="2026-03-02T10:00:00+02:00"), branch="main", parent="v1")

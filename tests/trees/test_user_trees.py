@@ -14,7 +14,7 @@ import pytest
 from stitch import Step, open_memory, open_tenants
 from stitch.errors import ConflictError, EditRefusedError, ForkedProcessError, InputError, ReadOnlyError
 from stitch.lifecycle.selection import Selector
-from stitch.trees import Add, Delete, Move, Node, Replace, SetField, Tree
+from stitch.trees import Add, Delete, Node, SetField, Tree
 
 KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
 TRIP = {
@@ -47,48 +47,11 @@ def trip(memory):
     return memory.trees.create("trip", TRIP, message="first plan", time="2026-03-01T10:00")
 
 
-def ids(found):
-    return [node.id for node in found]
-
-
 def holding(folder, word):
     """The files of a memory in which a word stands."""
     return [
         path.name for path in Path(folder).rglob("*") if path.is_file() and word.encode() in path.read_bytes().lower()
     ]
-
-
-def test_a_tree_is_made_asked_edited_and_compared(memory, trip):
-    assert ids(trip.select("//POI[@cost <= 20]")) == ["park", "pier"]
-    commit = trip.edit(
-        [
-            SetField("zoo", "cost", 10),
-            Move("park", before="zoo"),
-            Delete("pier"),
-            Add("d2", {"type": "POI", "id": "fair", "fields": {"name": "Fair"}}, at=1),
-            Replace(trip.select("//POI[2]")[0], Node("tour", "POI", fields={"name": "Tour"})),
-        ],
-        message="cheaper",
-        author="ann",
-    )
-    assert (commit.id, commit.parent, commit.author, commit.message) == ("v2", "v1", "ann", "cheaper")
-    assert ids(trip.select("//POI")) == ["tour", "zoo", "fair"]
-    found = trip.diff("v1")
-    assert [place.node.id for place in found.removed] == ["park", "pier"]
-    assert [each.id for each in trip.history()] == ["v1", "v2"]
-    assert trip.at("v1").select("//POI[@cost > 20]").ids == ("zoo",)
-    assert trip.select("//POI", version="v1", k=1).ids == ("zoo",)
-    assert trip.at("2026-03-05").id == "v1"
-    assert memory.trees.open("trip").version == "v2"
-
-
-def test_going_back_is_a_commit(trip):
-    trip.edit([Delete("d2")])
-    back = trip.revert("v1", author="ann")
-    assert (back.id, back.message, trip.version) == ("v3", "Revert to v1", "v3")
-    assert trip.tree == trip.at("v1").tree
-    with pytest.raises(InputError, match="there is nothing to revert"):
-        trip.revert("v1")
 
 
 def test_all_versions_are_asked_at_once(memory, trip):
@@ -104,30 +67,6 @@ def test_all_versions_are_asked_at_once(memory, trip):
     both = memory.trees.select("//Version//POI[contains(@name, 'bare')]")
     assert [node.version for node in both] == ["other v1"]
     assert [node.id for node in memory.trees.select("/Version[@tree = 'trip'][1]")] == ["trip v1"]
-
-
-def test_trees_are_listed_with_what_they_hold(memory, trip):
-    trip.edit([SetField("zoo", "cost", 1)], message="why", author="ann", time="2026-03-02")
-    trip.begin_branch("cheap").edit([Delete("zoo")])
-    (own,) = memory.trees.list()
-    assert own._asdict() == {
-        "name": "trip", "version": "v2", "versions": 3, "branches": 2, "nodes": 6,
-        "types": {"Plan": 1, "Day": 2, "POI": 3}, "time": "2026-03-02", "author": "ann", "message": "why",
-    }  # fmt: skip
-    cheap = memory.trees.open("trip", branch="cheap")
-    assert (cheap.version, "zoo" in cheap.tree, cheap.at("main").id) == ("v3", False, "v2")
-    assert repr(cheap) == "<tree 'trip', v3 of cheap>"
-    assert repr(cheap.at("v1")) == "<v1 of tree 'trip'>"
-
-
-def test_who_comes_second_is_told_of_the_first(memory, trip):
-    other = memory.trees.open("trip")
-    other.edit([SetField("zoo", "cost", 1)], author="bob", message="cheaper")
-    with pytest.raises(ConflictError, match=r"v2 by 'bob' \(cheaper\) came after v1"):
-        trip.edit([SetField("zoo", "cost", 2)])
-    assert trip.reload().edit([SetField("zoo", "cost", 2)]).parent == "v2"
-    other.begin_branch("x", at="v1")
-    assert trip.branches == {"main": "v3", "x": "v1"}
 
 
 def test_a_file_of_commits_is_taken_in_once(trip):
@@ -195,14 +134,6 @@ def test_a_step_tells_of_so_many_changes_and_no_more(memory, trip):
     lines = entry.step.content.splitlines()
     assert lines[-1] == "and 10 more changes"
     assert max(map(len, lines)) <= 160
-
-
-@pytest.mark.parametrize("form", ["xml", "json", "yaml", "outline"])
-def test_a_version_is_written_in_each_format_and_read_again(memory, trip, form):
-    trip.edit([Delete("zoo")])
-    again = memory.trees.create("again", Tree(trip.at("v1").tree.root))
-    assert again.export(form) == trip.at("v1").export(form)
-    assert trip.export(form) != again.export(form)
 
 
 def test_secrets_are_taken_out_of_what_comes_in(memory, folder):
