@@ -20,8 +20,7 @@ from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import types_in
 from stitch.signatures.programs import TreeProgram
 from stitch.trees.core.schema import infer
-from stitch.trees.requests.conversation import tree_inputs
-from stitch.trees.requests.telling import quoted
+from stitch.trees.requests.telling import quoted, tree_inputs
 
 _NODES_WEIGHT = 0.8
 """Of the score, what the nodes that are found count; the rest is whether the kind of request is told."""

@@ -17,7 +17,8 @@ from stitch.trees import Delete, TreeReply
 from stitch.trees.core.reading import read_mapping
 from stitch.trees.core.schema import infer
 from stitch.trees.requests.asking import TreeAsker
-from stitch.trees.requests.conversation import TreeConversation, path_in
+from stitch.trees.requests.conversation import TreeConversation
+from stitch.trees.requests.telling import path_in
 from stitch.trees.requests.words import nearest_query
 
 TRIP = {

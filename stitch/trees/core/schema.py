@@ -24,7 +24,15 @@ from difflib import get_close_matches
 from typing import Any, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from stitch.errors import EditRefusedError, InputError, some_of
 from stitch.trees.core.nodes import Node, Tree
@@ -61,6 +69,11 @@ class FieldSchema(BaseModel):
     def _texts(cls, said: Any) -> Any:
         return tuple(str(each) for each in said) if isinstance(said, list) else said
 
+    @model_serializer(mode="wrap")
+    def _shortly(self, write: SerializerFunctionWrapHandler) -> Any:
+        made = write(self)
+        return {"kind": self.kind, **made} if set(made) - {"kind"} else self.kind
+
     def problem(self, value: str) -> str:
         """The fault of a value; empty if it may be said."""
         if self.values and value not in self.values:
@@ -87,6 +100,11 @@ class TypeSchema(BaseModel):
     @classmethod
     def _any(cls, said: Any) -> Any:
         return None if said == "any" else said
+
+    @model_serializer(mode="wrap")
+    def _shortly(self, write: SerializerFunctionWrapHandler) -> Any:
+        said = "any" if self.children is None else list(self.children)
+        return ({"children": said} if said else {}) | {k: v for k, v in write(self).items() if k != "children"}
 
     @model_validator(mode="before")
     @classmethod
@@ -170,25 +188,7 @@ class Schema(BaseModel):
 
     def dump(self) -> dict[str, Any]:
         """The schema as JSON, without what is the default."""
-        types: dict[str, Any] = {}
-        for name, own in self.types.items():
-            made: dict[str, Any] = {}
-            if own.children is None:
-                made["children"] = "any"
-            elif own.children:
-                made["children"] = list(own.children)
-            if own.fields:
-                made["fields"] = {field: _dumped(rule) for field, rule in own.fields.items()}
-            if own.open:
-                made["open"] = True
-            types[name] = made
-        whole: dict[str, Any] = {"root": self.root, "types": types}
-        return whole | {name: True for name in ("open", "new_types") if getattr(self, name)}
-
-
-def _dumped(rule: FieldSchema) -> Any:
-    made = rule.model_dump(mode="json", exclude_defaults=True)
-    return rule.kind if set(made) <= {"kind"} else {"kind": rule.kind, **made}
+        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def infer(tree: Tree) -> Schema:

@@ -11,7 +11,8 @@ import re
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, datetime, timezone
-from typing import Literal, NamedTuple
+from operator import ge, gt, le, lt
+from typing import Any, Literal, NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import MONTH, MONTHS
@@ -299,12 +300,14 @@ def holds(value: Value, order: Order, asked: Value) -> bool:
     if not comparable(value, asked):
         return False
     if value.kind == "words":
-        return _in_order(value.text, order, asked.text)
-    if order == "<":
-        return value.high < asked.low
-    if order == "<=":
-        return value.high <= asked.high
-    return value.low > asked.high if order == ">" else value.low >= asked.low
+        return _ORDERS[order](value.text, asked.text)
+    said, against = _ENDS[order]
+    return _ORDERS[order](getattr(value, said), getattr(asked, against))
+
+
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
+_ENDS = {"<": ("high", "low"), "<=": ("high", "high"), ">": ("low", "high"), ">=": ("low", "low")}
+"""Which end of a value has to stand in an order to which end of what is asked, so that it holds of all of the value."""
 
 
 def _equal(value: Value, asked: Value) -> bool:
@@ -313,12 +316,6 @@ def _equal(value: Value, asked: Value) -> bool:
     if value.kind == "words" or asked.kind == "words":
         return value.kind == asked.kind and value.text == asked.text
     return comparable(value, asked) and value[1:3] == asked[1:3]
-
-
-def _in_order(said: str, order: Order, asked: str) -> bool:
-    if order in ("<", "<="):
-        return said < asked or (order == "<=" and said == asked)
-    return said > asked or (order == ">=" and said == asked)
 
 
 def within(value: Value, asked: Value) -> bool:

@@ -6,11 +6,10 @@ A read takes two calls, a write three at most, unless a query or an operation ha
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from stitch.errors import EditRefusedError, InputError, StitchError
 from stitch.lm import LanguageModel, Purpose, charged_to
@@ -19,13 +18,12 @@ from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import apply
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import Operation, operation_json, operations_of
-from stitch.trees.requests.telling import quoted
+from stitch.trees.requests.telling import path_in, quoted, tree_inputs
 
 if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection, SelectedNode
     from stitch.trees.core.commits import Commit
     from stitch.trees.core.schema import Schema
-    from stitch.trees.requests.versioned import VersionedTree
 
 MOST_TRIES = 3
 """Tries of a query, or of operations: once, and again for what was wrong with them."""
@@ -38,11 +36,9 @@ DOUBTFUL = (0.4, 0.6)
 SHOWN_TURNS = 5
 """Lines of what was said before that a prompt shows."""
 _TURN_CHARS = 600
-_VALUE_CHARS, _VALUES_SHOWN, _BELOW_CHARS = 200, 5, 600
+_VALUE_CHARS, _BELOW_CHARS = 200, 600
 _SIBLINGS_SHOWN = 10
 """On either side of a node that is changed: a parent may have thousands of children."""
-_FIELDS_SHOWN = 200
-"""Of how many fields of types a prompt shows values; a tree may have as many types as nodes."""
 _NOTHING_MEANT = "No node of the tree is meant, so nothing is changed."
 _WRITES = ("add", "update", "delete", "move")
 
@@ -98,6 +94,24 @@ Confirm: TypeAlias = bool | Callable[[TreeReply], bool]
 """Whether a proposal is committed; a function sees it first."""
 
 
+class EditableTree(Protocol):
+    """A tree of which a conversation is: a `VersionedTree`."""
+
+    @property
+    def tree(self) -> Tree:
+        """Its nodes."""
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of its nodes."""
+
+    def select(self, query: str) -> NodeSelection:
+        """Find nodes by a path query."""
+
+    def edit(self, operations: Iterable[Operation], *, message: str, author: str) -> Commit:
+        """Commit operations."""
+
+
 @dataclass
 class _Spent:
     calls: int = 0
@@ -115,7 +129,7 @@ class TreeConversation:
     """
 
     def __init__(
-        self, tree: VersionedTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
+        self, tree: EditableTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
     ) -> None:
         self._tree, self._model, self._tenant = tree, model, tenant
         self._program = program or TreeProgram()
@@ -338,20 +352,6 @@ def turns_of(request: str | None, replies: Iterable[TreeReply]) -> list[str]:
     return said + [f"{reply.kind}: {reply.query} {_outcome(reply)}"[:_TURN_CHARS] for reply in replies]
 
 
-def tree_inputs(tree: Tree, schema: Schema) -> dict[str, str]:
-    """Inputs of prompts about a tree: its schema, and some values of each field, the most frequent first."""
-    counts: dict[str, dict[str, int]] = {}
-    for node in tree:
-        for name, value in node.fields.items():
-            own = counts.setdefault(f"{node.type}.{name}", {})
-            own[value] = own.get(value, 0) + 1
-    lines = []
-    for name, values in list(counts.items())[:_FIELDS_SHOWN]:
-        most = sorted(values, key=lambda value: -values[value])[:_VALUES_SHOWN]
-        lines.append(quoted({name: [value[:60] for value in most]}))
-    return {"tree_schema": quoted(schema.dump()["types"]), "examples": "\n".join(lines)}
-
-
 def _outcome(reply: TreeReply) -> str:
     if reply.commit is not None:
         return f"committed {reply.commit.id}: {json.dumps([operation_json(each) for each in reply.operations])}"
@@ -374,17 +374,6 @@ def _below(node: Node) -> str:
         f"{child.type} {child.id}: {next(iter(child.fields.values()), '')[:60]}" for child in node.children
     )
     return _cut("; ".join(told))
-
-
-_FENCE = re.compile(r"^```\w{0,20}\s{0,20}|\s{0,20}```$")
-_BEGINS_PATH = re.compile(r"^(?:\w{1,20}\s?[:=]\s?)?(?P<path>[/(`].*)$", re.MULTILINE)
-
-
-def path_in(said: object) -> str:
-    """The path query in what a model said: without a code block, backticks, a name or words around it."""
-    text = _FENCE.sub("", str(said or "").strip()).strip().strip("`").strip()
-    line = _BEGINS_PATH.search(text)
-    return text if line is None else line["path"].strip().strip("`").strip()
 
 
 def _joined_texts(what: str, why: object) -> str:

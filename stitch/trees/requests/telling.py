@@ -1,17 +1,21 @@
-"""Differences of trees in words: for a step of a trajectory, and for a person."""
+"""Trees in words: differences for a step and for a person, and what a prompt shows; and the query in a reply."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stitch.trees.core.differences import TreeDiff
-from stitch.trees.core.nodes import Node
+from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.schema import Schema
 
 _NAMES = ("name", "title", "label", "key", "text")
 _MOST_LINES = 50
 _MOST_CHARS = 160
+_VALUES_SHOWN, _FIELDS_SHOWN = 5, 200
+"""Of each field, and of how many fields of types a prompt shows values; a tree may have as many types as nodes."""
 
 
 def called(node: Node) -> str:
@@ -55,3 +59,28 @@ def step_text(tree: str, *, version: str, message: str, diff: TreeDiff) -> str:
 def quoted(fields: Mapping[str, Any]) -> str:
     """One JSON line of a prompt. The marks with which DSPy tells fields apart are broken up where they stand in it."""
     return json.dumps(fields, ensure_ascii=False).replace("[[ ##", "[ [ #").replace("## ]]", "# ] ]")
+
+
+def tree_inputs(tree: Tree, schema: Schema) -> dict[str, str]:
+    """Inputs of prompts about a tree: its schema, and some values of each field, the most frequent first."""
+    counts: dict[str, dict[str, int]] = {}
+    for node in tree:
+        for name, value in node.fields.items():
+            own = counts.setdefault(f"{node.type}.{name}", {})
+            own[value] = own.get(value, 0) + 1
+    lines = []
+    for name, values in list(counts.items())[:_FIELDS_SHOWN]:
+        most = sorted(values, key=lambda value: -values[value])[:_VALUES_SHOWN]
+        lines.append(quoted({name: [value[:60] for value in most]}))
+    return {"tree_schema": quoted(schema.dump()["types"]), "examples": "\n".join(lines)}
+
+
+_FENCE = re.compile(r"^```\w{0,20}\s{0,20}|\s{0,20}```$")
+_BEGINS_PATH = re.compile(r"^(?:\w{1,20}\s?[:=]\s?)?(?P<path>[/(`].*)$", re.MULTILINE)
+
+
+def path_in(said: object) -> str:
+    """The path query in what a model said: without a code block, backticks, a name or words around it."""
+    text = _FENCE.sub("", str(said or "").strip()).strip().strip("`").strip()
+    line = _BEGINS_PATH.search(text)
+    return text if line is None else line["path"].strip().strip("`").strip()

@@ -60,10 +60,10 @@ class Reading:
     """The different bags and terms (words, and pairs of words that follow each other) of passages, numbered.
 
     Args:
-        space: Where bags are compared.
+        space: Where bags are compared; if None, no bag is near a condition, and words in common have to do.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space | None) -> None:
         self.space, self.lock = space, RLock()
         self.words: dict[str, int] = {"": 0}
         self.bags: dict[Bag, int] = {(0,): 0}
@@ -136,6 +136,8 @@ class Population:
 
     def nearness(self, condition: str) -> dict[str, Column]:
         """The nearness of each passage as a whole, of its own words, of its nearest part and its nearest term."""
+        if self._reading.space is None:
+            return {}
         with self._reading.lock:
             near = self._reading.space.nearness(condition, reading=self._reading)
         return {
@@ -236,13 +238,3 @@ class EmbeddedSpace:
             vectors = np.asarray(self._embedder.embed([" ".join(words[word] for word in bag) for bag in new]))
             self._vectors = vectors if self._vectors is None else np.concatenate([self._vectors, vectors])
         return np.asarray(self._vectors @ self._embedder.embed([condition])[0], np.float64)
-
-
-class WordlessSpace:
-    """No bag is near a condition: words in common have to do."""
-
-    def nearness(self, condition: str, *, reading: Reading) -> Column:
-        """As `Space.nearness`."""
-        import numpy as np
-
-        return np.zeros(len(reading.bags))

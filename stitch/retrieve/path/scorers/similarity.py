@@ -22,7 +22,6 @@ from stitch.retrieve.path.scorers.population import (
     Reading,
     Space,
     SummedSpace,
-    WordlessSpace,
 )
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Passages
 from stitch.retrieve.path.scorers.reading import alternatives, asked_words, denied, names_one, ruled_out
@@ -83,14 +82,14 @@ class SimilarityScorer:
 
     Args:
         name: Under which the model was fitted.
-        space: Makes a space where the texts of a tree are compared.
+        space: Makes a space where the texts of a tree are compared; None for words in common alone.
         calibration: The model; by default the one that comes with the package, else that of the table, for most
             features tell how passages stand beside each other, which is alike for all embedders.
     """
 
     relative = True
 
-    def __init__(self, name: str, space: Callable[[], Space], *, calibration: Calibration | None = None) -> None:
+    def __init__(self, name: str, space: Callable[[], Space | None], *, calibration: Calibration | None = None) -> None:
         self.name, self.space = name, space
         self._calibration = calibration or calibration_of(name) or calibration_of("static")
 
@@ -210,7 +209,7 @@ def static_scorer() -> SimilarityScorer:
 
 def lexical_scorer() -> SimilarityScorer:
     """Words and kinds of things in common; no vectors."""
-    return SimilarityScorer("lexical", WordlessSpace)
+    return SimilarityScorer("lexical", lambda: None)
 
 
 def embedder_scorer(embedder: Embedder, *, name: str = "") -> SimilarityScorer:
