@@ -4,7 +4,7 @@ A conditional logit: of the candidates of a step, those of the right scope are t
 so that it learns to live with its own mistakes, with the history its own choices make. Then, in the same form, whether
 a scope in doubt continues an earlier one. How well a step follows another is learned before (`replies`), and for the
 examples from the other half of the trajectories, so that it is trusted no more than on what it has not seen. Beside the
-sets, trajectories woven from their stretches teach kinds of talk that they lack (`weave`). Chats with an assistant who
+sets, trajectories woven from their stretches teach kinds of talk that they lack (`talk`). Chats with an assistant who
 answers at length have weights of their own, near to the others, learned from sessions that are woven.
 """
 
@@ -20,10 +20,9 @@ from typing import NamedTuple
 
 import click
 
-from stitch.bench.fit.labeled import LabeledTrajectory, read_chats, read_set, read_steps
 from stitch.bench.fit.replies import fit_replies, write_replies
 from stitch.bench.fit.solvers import Choice, Example, Weights, conditional_logit, left_out
-from stitch.bench.fit.weave import KINDS, Woven, chat, stretches
+from stitch.bench.fit.talk import KINDS, LabeledTrajectory, Woven, chat, read_chats, read_set, read_steps, stretches
 from stitch.bench.metrics.clusters import macro_bcubed, switch_f1
 from stitch.bench.metrics.scores import Unscored
 from stitch.label.local.candidates import FEATURES, Candidate

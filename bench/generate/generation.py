@@ -19,7 +19,7 @@ from stitch.bench.generate.environment import (
 )
 from stitch.bench.generate.questions import ask
 from stitch.bench.generate.realization import RealizationRequest, Realize
-from stitch.bench.generate.refinement import Refined, Scene, refer_in_debate, refer_in_travel, scenes, segment
+from stitch.bench.generate.refinement import Refined, refer_in_debate, refer_in_travel, scenes, segment
 from stitch.bench.generate.storyboard import Storyboard, plan_debate, plan_trip
 from stitch.bench.generate.trajectory import GeneratedTrajectory, Turn
 from stitch.bench.generate.verify import VerificationError, check, verify
@@ -100,8 +100,6 @@ class _Plan(NamedTuple):
     minutes: int
     """Between two moments."""
     requests: Sequence[RealizationRequest]
-    seen: Sequence[Scene]
-    """By operation."""
     templates: Realize
     refine: Callable[[int, str], Refined]
     """The text of an operation, by its index, as it is finally said."""
@@ -126,9 +124,7 @@ def _trip(size: Size, seed: str, length: int, wording: Wording) -> _Plan:
 
     templates = language.TravelTemplates(Random(f"words travel {seed}"), wording)
     made = _unsaid("trip", "travel", seed, world, board, wording)
-    return _Plan(
-        made, datetime(2025, 5, 15, 8, 0), 1, requests, seen, templates, refine, lambda text: segment(text, rng=rng)
-    )
+    return _Plan(made, datetime(2025, 5, 15, 8, 0), 1, requests, templates, refine, lambda text: segment(text, rng=rng))
 
 
 def _debate(size: Size, seed: str, length: int, wording: Wording) -> _Plan:
@@ -141,8 +137,8 @@ def _debate(size: Size, seed: str, length: int, wording: Wording) -> _Plan:
         return refer_in_debate(world, board.operations[index], text, rng=rng, wording=wording)
 
     templates = language.DebateTemplates(world, Random(f"words debate {seed}"), wording)
-    made, seen = _unsaid("topic", "debate", seed, world, board, wording), [Scene(())] * len(requests)
-    return _Plan(made, datetime(2025, 1, 1), 3, requests, seen, templates, refine, lambda text: (text,))
+    made = _unsaid("topic", "debate", seed, world, board, wording)
+    return _Plan(made, datetime(2025, 1, 1), 3, requests, templates, refine, lambda text: (text,))
 
 
 def _unsaid(
@@ -171,7 +167,7 @@ def _told(plan: _Plan, write: Realize | None = None, writers: int = 1) -> Genera
         for draft in filter(None, map(str.strip, drafts(index))):
             tried = plan.refine(index, draft)
             try:
-                check(made.world, op, tried, scene=plan.seen[index], wording=made.wording)
+                check(made.world, op, tried, wording=made.wording)
             except VerificationError:
                 continue
             refined, accepted = tried, accepted + 1

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from stitch.bench.data.types import GoldLabels, StepGold
@@ -41,8 +40,7 @@ _EARLIER_SHOWN = 0.3
 _KINDS = {"scope": LabelKind.SCOPE, "event_types": LabelKind.EVENT_TYPE, "entity_types": LabelKind.ENTITY_TYPE}
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(NamedTuple):
     """What a lesson gives: steps to label, and what came before with its labels."""
 
     trajectory: str
@@ -51,8 +49,7 @@ class Stretch:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True)
-class Right:
+class Right(NamedTuple):
     """What a lesson knows: gold of the steps, and what the past was labeled with."""
 
     steps: tuple[GoldLabels, ...]
@@ -71,10 +68,9 @@ class Made(NamedTuple):
     """Whether its reply could be used; else local labels stand in."""
 
 
-@dataclass
-class _Part:
+class _Part(NamedTuple):
     score: float
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[str]
 
 
 class LabelTask:
@@ -180,12 +176,12 @@ def lessons_from_corrections(
 ) -> Iterator[Lesson]:
     """Yield the lessons of a trajectory of a memory, one for each stretch in which a person corrected something.
 
-    Args:
-        trajectory: Its steps.
-        labels: Of each step, as they are now.
-        corrected: By position, which kinds of labels a person has put right: these are the gold.
+    `corrected` has, by position, which kinds of labels a person has put right: these are the gold.
     """
-    own = [_gold_of(each, corrected.get(place, frozenset())) for place, each in enumerate(labels)]
+    own = [
+        GoldLabels(**{name: each.intent.of(kind) for name, kind in _KINDS.items() if kind in corrected.get(place, ())})
+        for place, each in enumerate(labels)
+    ]
     yield from _lessons(trajectory, own, tuple(labels))
 
 
@@ -224,10 +220,6 @@ def _as_labels(gold: Sequence[GoldLabels]) -> Iterator[StepLabels]:
         yield StepLabels(intent=intent, made_by="gold")
 
 
-def _gold_of(labels: StepLabels, kinds: frozenset[LabelKind]) -> GoldLabels:
-    return GoldLabels(**{name: labels.intent.of(kind) for name, kind in _KINDS.items() if kind in kinds})
-
-
 def _scope_name(gold: GoldLabels) -> str:
     return ContextualIntent(scope=", ".join(gold.scope)).scope or ""
 
@@ -238,19 +230,22 @@ def _told(gold: GoldLabels) -> str:
 
 
 def _canonical(intent: ContextualIntent, canonical: Callable[[LabelKind, str], str]) -> ContextualIntent:
-    values: dict[LabelKind, Callable[[str], str]] = {kind: partial(canonical, kind) for kind in LabelKind}
     return ContextualIntent(
         scope=canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
-        event_types=tuple(map(values[LabelKind.EVENT_TYPE], intent.event_types)),
-        entity_types=tuple(map(values[LabelKind.ENTITY_TYPE], intent.entity_types)),
+        event_types=tuple(canonical(LabelKind.EVENT_TYPE, name) for name in intent.event_types),
+        entity_types=tuple(canonical(LabelKind.ENTITY_TYPE, name) for name in intent.entity_types),
     )
+
+
+def _scopes(made: Sequence[Made], right: Right) -> list[tuple[int, Hashable, Hashable]]:
+    """Of the steps with a gold scope: number, scope and gold."""
+    pairs = enumerate(zip(made, right.steps, strict=True), start=1)
+    return [(n, own.intent.scope, _scope_name(gold)) for n, (own, gold) in pairs if gold.scope]
 
 
 def _mark_scopes(made: Sequence[Made], right: Right) -> _Part | None:
     """B-cubed F1, the scopes of the past being there to be joined."""
-    items = [(n, own.intent.scope, _scope_name(gold))
-             for n, (own, gold) in enumerate(zip(made, right.steps, strict=True), start=1) if gold.scope]  # fmt: skip
-    return _mark_clusters(items, list(right.scopes), what="belongs to")
+    return _mark_clusters(_scopes(made, right), list(right.scopes), what="belongs to")
 
 
 def _mark_events(made: Sequence[Made], right: Right) -> _Part | None:
@@ -263,63 +258,55 @@ def _mark_events(made: Sequence[Made], right: Right) -> _Part | None:
 def _mark_clusters(
     items: Sequence[tuple[int, Hashable, Hashable]], known: Sequence[Hashable], *, what: str
 ) -> _Part | None:
-    found = [own for _, own, _ in items]
-    wanted = [gold for _, _, gold in items]
+    found, wanted = ([item[place] for item in items] for place in (1, 2))
     agreement = bcubed([*known, *found], [*known, *wanted], context=len(known))
     if isinstance(agreement, Unscored):
         return None
-    part = _Part(agreement.f1)
+    remarks = []
     meanings: dict[Hashable, Hashable] = {name: name for name in known}
     names: dict[Hashable, Hashable] = {name: name for name in known}
     for n, own, gold in items:
         if meanings.setdefault(own, gold) != gold:
-            part.remarks.append(f"Step {n} {what} {_say(gold)}; it was put with {_say(own)}, which is another.")
+            remarks.append(f"Step {n} {what} {_say(gold)}; it was put with {_say(own)}, which is another.")
         elif names.setdefault(gold, own) != own:
-            part.remarks.append(f"Step {n} {what} {_say(gold)} again; it was split off as {_say(own)}.")
-    return part
+            remarks.append(f"Step {n} {what} {_say(gold)} again; it was split off as {_say(own)}.")
+    return _Part(agreement.f1, remarks)
 
 
 def _mark_switches(made: Sequence[Made], right: Right) -> _Part | None:
-    last = right.scopes[-1:]
-    items = [(n, own.intent.scope, _scope_name(gold))
-             for n, (own, gold) in enumerate(zip(made, right.steps, strict=True), start=1) if gold.scope]  # fmt: skip
-    found: list[Hashable] = [*last, *(own for _, own, _ in items)]
-    wanted: list[Hashable] = [*last, *(gold for _, _, gold in items)]
-    agreement = switch_f1([(found, wanted)])
+    items = [*((0, last, last) for last in right.scopes[-1:]), *_scopes(made, right)]
+    agreement = switch_f1([([own for _, own, _ in items], [gold for _, _, gold in items])])
     if isinstance(agreement, Unscored):
         return None
-    part = _Part(agreement.f1)
-    for place, (n, _, gold) in enumerate(items, start=len(last)):
-        if place and (found[place] != found[place - 1]) != (wanted[place] != wanted[place - 1]):
-            leaves = wanted[place] != wanted[place - 1]
-            part.remarks.append(f"Step {n} {'turns to' if leaves else 'stays with'} {_say(gold)}.")
-    return part
+    remarks = []
+    for (_, own_before, gold_before), (n, own, gold) in pairwise(items):
+        if (own != own_before) != (gold != gold_before):
+            remarks.append(f"Step {n} {'turns to' if gold != gold_before else 'stays with'} {_say(gold)}.")
+    return _Part(agreement.f1, remarks)
 
 
 def _mark_entities(made: Sequence[Made], right: Right) -> _Part | None:
-    steps = [(own.intent.entity_types, gold.entity_types)
-             for own, gold in zip(made, right.steps, strict=True) if gold.entity_types]  # fmt: skip
-    if not steps:
+    pairs = _read_alike([(own.intent.entity_types, gold.entity_types)
+                         for own, gold in zip(made, right.steps, strict=True) if gold.entity_types])  # fmt: skip
+    if not pairs:
         return None
+    hits = sum(len(own & set(gold)) for own, gold in pairs)
+    found, wanted = (sum(map(len, each)) for each in zip(*pairs, strict=True))
+    missed = dict.fromkeys(name for own, gold in pairs for name in gold if name not in own)
+    odd = dict.fromkeys(name for own, gold in pairs for name in sorted(own - set(gold)))
+    told = {"Classes of details that were missed": missed, "Classes that do not matter there": odd}
+    remarks = [f"{what}: {', '.join(list(each)[:6])}." for what, each in told.items() if each]
+    return _Part(harmonic(hits / found, hits / wanted) if found else 0.0, remarks)
+
+
+def _read_alike(steps: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[set[str], Sequence[str]]]:
+    """Entity types by the names of gold: each half of the steps tells what a name of its own means on the other."""
     names = sorted({name for _, gold in steps for name in gold})
-    # Each half of the stretch tells what a name of the model's own means on the other.
     readings = [majority_mapping(steps[1::2]), majority_mapping(steps[::2])]
-    hits = found = wanted = 0
-    missing: dict[str, None] = {}
-    odd: dict[str, None] = {}
-    for place, (own, gold) in enumerate(steps):
-        mapped = {match_name(name, names) or readings[place % 2].get(name) or name for name in own}
-        hits += len(mapped & set(gold))
-        found += len(mapped)
-        wanted += len(gold)
-        missing |= dict.fromkeys(name for name in gold if name not in mapped)
-        odd |= dict.fromkeys(sorted(mapped - set(gold)))
-    part = _Part(harmonic(hits / found, hits / wanted) if found else 0.0)
-    if missing:
-        part.remarks.append(f"Classes of details that were missed: {', '.join(list(missing)[:6])}.")
-    if odd:
-        part.remarks.append(f"Classes that do not matter there: {', '.join(list(odd)[:6])}.")
-    return part
+    return [
+        ({match_name(name, names) or readings[place % 2].get(name) or name for name in own}, gold)
+        for place, (own, gold) in enumerate(steps)
+    ]
 
 
 def _say(name: Hashable) -> str:

@@ -14,8 +14,7 @@ from click.testing import CliRunner
 
 from stitch.bench.fit import scopes as fit_local
 from stitch.bench.fit.__main__ import group
-from stitch.bench.fit.labeled import read_chats, read_set
-from stitch.bench.fit.weave import KINDS, chain, chat, stretches, weave
+from stitch.bench.fit.talk import KINDS, chain, chat, read_chats, read_set, stretches, weave
 from stitch.core import Step
 from stitch.embed import StaticEmbedder
 from stitch.embed.static import TABLE
