@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import click
 from stitch.bench.generate.generation import SIZES, generate
 from stitch.bench.generate.realization import ModelWriter
 from stitch.bench.generate.runs import FORMATS, RunSettings, generate_runs, write_runs
-from stitch.bench.generate.trajectory import EXAMPLE, require_free, statistics, write_release
+from stitch.bench.generate.trajectory import EXAMPLE, GeneratedTrajectory, require_free, statistics, write_release
 from stitch.bench.generate.wordings import PLAIN, WORDINGS
 from stitch.bench.models import configured_model
 from stitch.errors import SettingsError
@@ -26,6 +25,12 @@ def group() -> None:
     """Generate benchmark data."""
 
 
+_SEED = click.option("--seed", type=int, default=0, show_default=True, help="Other seeds give other data.")
+_OUT = click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True,
+                    help="The folder to write to; must not hold data yet.")  # fmt: skip
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
 @group.command()
 @click.option("--steps", type=click.IntRange(20, 1_000_000), default=500, show_default=True, help="About so many each.")
 @click.option("--memories", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many to generate.")
@@ -35,14 +40,9 @@ def group() -> None:
 @click.option(
     "--woven", type=click.IntRange(1, 50), default=3, show_default=True, help="So many goals at the same time."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Other seeds give other runs.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help="The folder to write to; must not hold a data set yet.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_SEED
+@_OUT
+@_JSON
 def runs(steps: int, memories: int, formats: tuple[str, ...], woven: int, seed: int, out: Path, as_json: bool) -> None:
     """Generate an agent's runs with questions, as AMA-Bench asks them: recall, cause, state update, abstraction.
 
@@ -66,32 +66,17 @@ def runs(steps: int, memories: int, formats: tuple[str, ...], woven: int, seed: 
 @click.option(
     "--domain", type=click.Choice(["travel", "debate"]), required=True, help="What the trajectories are about."
 )
-@click.option(
-    "--size",
-    type=click.Choice(sorted(SIZES)),
-    default="S",
-    show_default=True,
-    help="About 23k (S), 137k (M) or 408k (L) tokens.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Other seeds give other trajectories.")
+@click.option("--size", type=click.Choice(sorted(SIZES)), default="S", show_default=True,
+              help="About 23k (S), 137k (M) or 408k (L) tokens.")  # fmt: skip
 @click.option(
     "--trajectories", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many to generate."
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help="The folder to write to; must not hold a benchmark yet.",
-)
-@click.option(
-    "--wording",
-    type=click.Choice(sorted(WORDINGS)),
-    default=PLAIN.name,
-    show_default=True,
-    help="How people talk: the same plan in the words of others.",
-)
+@click.option("--wording", type=click.Choice(sorted(WORDINGS)), default=PLAIN.name, show_default=True,
+              help="How people talk: the same plan in the words of others.")  # fmt: skip
 @click.option("--model", "by_model", is_flag=True, help="Let the configured model (STITCH_MODEL) write the turns.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_SEED
+@_OUT
+@_JSON
 def came(
     domain: str, size: str, seed: int, trajectories: int, out: Path, wording: str, by_model: bool, as_json: bool
 ) -> None:
@@ -105,32 +90,18 @@ def came(
     require_free(out)
     if by_model and wording != PLAIN.name:
         raise SettingsError("--wording and --model both say how people talk", hint="give one of them")
-    model = _model() if by_model else None
+    model = configured_model() if by_model else None
+    if by_model and model is None:
+        raise SettingsError("--model needs a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
     write, writers = (ModelWriter(model), model.limits.concurrency) if model else (None, 1)
     made = [
-        generate(
-            domain, SIZES[size], seed=f"{size} {seed} {number}", write=write, writers=writers, wording=WORDINGS[wording]
-        )
+        generate(domain, SIZES[size], seed=f"{size} {seed} {number}", write=write, writers=writers,
+                 wording=WORDINGS[wording])
         for number in range(trajectories)
-    ]
+    ]  # fmt: skip
     figures = [statistics(trajectory) for trajectory in made]
-    settings: dict[str, Any] = {
-        "domain": domain,
-        "size": size,
-        "seed": seed,
-        "trajectories": trajectories,
-        "wording": wording,
-        "tokenizer": PieceCounter.name,
-    }
-    if model is not None:
-        spent = model.ledger.total()
-        settings |= {
-            "model": model.name,
-            "written_by_model": sum(trajectory.written for trajectory in made),
-            "model_calls": spent.calls,
-            "model_tokens": spent.tokens,
-            "model_cost_usd": spent.cost_usd,
-        }
+    settings = {"domain": domain, "size": size, "seed": seed, "trajectories": trajectories, "wording": wording,
+                "tokenizer": PieceCounter.name, **_written(made, model)}  # fmt: skip
     report = {**settings, **_total(figures), "per_trajectory": figures, "example": EXAMPLE[domain]}
     write_release(made, out, manifest=report)
     if as_json:
@@ -140,17 +111,20 @@ def came(
     click.echo(f"wrote {number} to {out}", err=True)
     if model is not None:
         operations = sum(len(trajectory.storyboard.operations) for trajectory in made)
-        share = f"{settings['written_by_model']:,} of {operations:,} operations"
+        share = f"{report['written_by_model']:,} of {operations:,} operations"
         click.echo(f"{share} are in the words of {model.name}, the others in those of templates", err=True)
-    for line in _table(figures[0], EXAMPLE[domain]):
-        click.echo(line)
+    click.echo(f"{'':26}{'this one':>22}" + "authors' example".rjust(22))
+    for name, value in figures[0].items():
+        click.echo(f"{name.replace('_', ' '):26}{_cell(value):>22}{_cell(EXAMPLE[domain][name]):>22}")
 
 
-def _model() -> LanguageModel:
-    model = configured_model()
+def _written(made: list[GeneratedTrajectory], model: LanguageModel | None) -> dict[str, Any]:
+    """What a model wrote, and what it cost."""
     if model is None:
-        raise SettingsError("--model needs a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
-    return model
+        return {}
+    spent, written = model.ledger.total(), sum(trajectory.written for trajectory in made)
+    return {"model": model.name, "written_by_model": written, "model_calls": spent.calls,
+            "model_tokens": spent.tokens, "model_cost_usd": spent.cost_usd}  # fmt: skip
 
 
 def _total(figures: list[dict[str, Any]]) -> dict[str, Any]:
@@ -158,20 +132,9 @@ def _total(figures: list[dict[str, Any]]) -> dict[str, Any]:
     types: Counter[str] = Counter()
     for figure in figures:
         types.update(figure["questions_by_type"])
-    turns = sum(figure["turns"] for figure in figures)
-    share = sum(figure["implicit_reference_share"] * figure["turns"] for figure in figures) / turns
-    return {
-        "turns": turns,
-        "tokens": sum(figure["tokens"] for figure in figures),
-        "questions": sum(figure["questions"] for figure in figures),
-        "questions_by_type": dict(types),
-        "implicit_reference_share": round(share, 3),
-    }
-
-
-def _table(made: Mapping[str, Any], example: Mapping[str, Any]) -> list[str]:
-    rows = [("", "this one", "authors' example"), *((name, _cell(made[name]), _cell(example[name])) for name in made)]
-    return [f"{name.replace('_', ' '):26}{first:>22}{second:>22}" for name, first, second in rows]
+    sums = {name: sum(figure[name] for figure in figures) for name in ("turns", "tokens", "questions")}
+    share = sum(figure["implicit_reference_share"] * figure["turns"] for figure in figures) / sums["turns"]
+    return {**sums, "questions_by_type": dict(types), "implicit_reference_share": round(share, 3)}
 
 
 def _cell(value: Any) -> str:

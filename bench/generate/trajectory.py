@@ -80,32 +80,6 @@ class GeneratedTrajectory(NamedTuple):
         return {operation: tuple(said) for operation, said in turns.items()}
 
 
-def turn_record(trajectory: GeneratedTrajectory, turn: Turn) -> dict[str, Any]:
-    """A turn as a line of `turns.jsonl`."""
-    op = trajectory.storyboard.operations[turn.operation]
-    return {
-        "id": turn.id,
-        "role": turn.role,
-        "content": turn.content,
-        "partition": [trajectory.id, *([f"day-{op.day}"] if op.day else [])],
-        "action": op.action,
-        "action_object": ", ".join(op.objects),
-    }
-
-
-def question_record(trajectory: GeneratedTrajectory, question: Question) -> dict[str, Any]:
-    """A question as a line of `questions.jsonl`."""
-    return {
-        "id": question.id,
-        "type": question.type,
-        "content": question.text,
-        "answer": {"free_form_answer": question.answer},
-        "question_turn_ids": [turn.id for turn in trajectory.turns],
-        "answer_turn_ids": list(question.turns),
-        "answer_type": ANSWER_TYPES[trajectory.domain],
-    }
-
-
 def require_free(folder: Path) -> None:
     """Make sure that no benchmark would be overwritten.
 
@@ -130,9 +104,7 @@ def write_release(trajectories: Sequence[GeneratedTrajectory], folder: Path, *, 
         for number, made in enumerate(trajectories):
             part = folder / f"traj-{number}"
             part.mkdir(parents=True, exist_ok=True)
-            turns = [turn_record(made, turn) for turn in made.turns]
-            questions = [question_record(made, question) for question in made.questions]
-            for name, records in (("turns", turns), ("questions", questions)):
+            for name, records in _records(made).items():
                 lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
                 (part / f"{name}.jsonl").write_text(lines, encoding="utf-8")
         # The meta file last: it says that all is there.
@@ -142,6 +114,28 @@ def write_release(trajectories: Sequence[GeneratedTrajectory], folder: Path, *, 
         raise InputError(
             f"cannot write {str(folder)!r}: {error.strerror}", hint="choose a folder with --out"
         ) from error
+
+
+def _records(made: GeneratedTrajectory) -> dict[str, list[dict[str, Any]]]:
+    """The lines of `turns.jsonl` and `questions.jsonl`."""
+    ops = [made.storyboard.operations[turn.operation] for turn in made.turns]
+    turns = [
+        {
+            "id": turn.id, "role": turn.role, "content": turn.content,
+            "partition": [made.id, *([f"day-{op.day}"] if op.day else [])], "action": op.action,
+            "action_object": ", ".join(op.objects),
+        }
+        for turn, op in zip(made.turns, ops, strict=True)
+    ]  # fmt: skip
+    questions = [
+        {
+            "id": each.id, "type": each.type, "content": each.text, "answer": {"free_form_answer": each.answer},
+            "question_turn_ids": [turn.id for turn in made.turns], "answer_turn_ids": list(each.turns),
+            "answer_type": ANSWER_TYPES[made.domain],
+        }
+        for each in made.questions
+    ]  # fmt: skip
+    return {"turns": turns, "questions": questions}
 
 
 def statistics(trajectory: GeneratedTrajectory) -> dict[str, Any]:
