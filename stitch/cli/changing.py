@@ -7,18 +7,15 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from stitch.api.maintenance_models import CorrectRequest, CorrectResponse, ExpireRequest, ExpireResponse
 from stitch.api.models import ForgetRequest, ForgetResponse
 from stitch.console.options import answering, json_option, memory_options, opened_memory, together
-from stitch.console.printing import print_json
-from stitch.errors import InputError, StoreError
-
-if TYPE_CHECKING:
-    from stitch.api.models import ProofModel
+from stitch.console.printing import print_json, print_proof
+from stitch.errors import InputError
 
 Say = Callable[..., None]
 
@@ -131,7 +128,7 @@ def _chosen(given: dict[str, Any], *, action: str) -> dict[str, Any]:
     return {**given, "action": action, "accepted_before": None if age is None else time.time() - _age_s(age)}
 
 
-@answering("forget", ForgetRequest, fields=partial(_chosen, action="retire"), exclude_unset=True)
+@answering("forget", ForgetRequest, group=forget, fields=partial(_chosen, action="retire"), exclude_unset=True)
 @_selecting
 @click.option("--reason", metavar="TEXT", default="", help="Why; goes into the receipts.")
 def retire(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> None:
@@ -149,7 +146,7 @@ def retire(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> None:
         click.echo(f"stitch: {_NONE}, or all of them are retired", err=True)
 
 
-@answering("forget", ForgetRequest, fields=partial(_chosen, action="erase"), exclude_unset=True)
+@answering("forget", ForgetRequest, group=forget, fields=partial(_chosen, action="erase"), exclude_unset=True)
 @_selecting
 def erase(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> int:
     """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
@@ -170,10 +167,10 @@ def erase(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> int:
     if not told.steps:
         nothing = "" if dry_run else "; nothing was erased, and nothing searched for"
         click.echo(f"stitch: {_NONE}{nothing}", err=True)
-    return _print_proof(told.proof if told.steps else None, say)
+    return print_proof(told.proof, say) if told.steps and told.proof else 0
 
 
-@answering("expire", ExpireRequest)
+@answering("expire", ExpireRequest, group=forget)
 @click.option("--dry-run", is_flag=True, help="Only say how many steps each rule concerns.")
 @click.option("--trust-clock", is_flag=True, help="Apply the rules though the clock may have jumped ahead.")
 def expire(told: ExpireResponse, say: Say, dry_run: bool, **_: Any) -> int:
@@ -204,26 +201,7 @@ def expire(told: ExpireResponse, say: Say, dry_run: bool, **_: Any) -> int:
         click.echo(f"stitch: {told.to_come} steps were accepted at a time to come: they expire late", err=True)
     if not told.rules:
         click.echo("stitch: the settings have no retention rules; see `stitch forget expire --help`", err=True)
-    return _print_proof(told.proof, say)
-
-
-for each in (retire, erase, expire):
-    forget.add_command(each)
-
-
-def _print_proof(proof: ProofModel | None, say: Say) -> int:
-    """Print what an erasure left; the exit status."""
-    if proof is None:
-        return 0
-    say(
-        f"proof: all files were searched for {proof.traces} texts, names and ids"
-        f" of them ({proof.said_elsewhere} of which other steps say too): {len(proof.found)} files hold any"
-    )
-    for found in proof.found:
-        say(f"  {found}")
-    for place in proof.not_searched:
-        say(f"not searched: {place}")
-    return StoreError.exit_code if proof.found else 0
+    return print_proof(told.proof, say) if told.proof else 0
 
 
 def _age_s(age: str) -> float:

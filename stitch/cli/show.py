@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stitch.api.listing_models import Timeline, TimelineRequest
-from stitch.api.models import MOST_PAGE_ITEMS
-from stitch.api.operations import ask, made
-from stitch.console.options import json_option, memory_options, opened_memory
+from stitch.api.operations import made
+from stitch.console.options import all_pages, json_option, memory_options, opened_memory
 from stitch.console.printing import draw_lanes, one_line, print_json
 from stitch.core import Rejection
 from stitch.errors import InputError
@@ -44,7 +43,12 @@ def command(files: tuple[str, ...], as_json: bool, trajectory: str | None, steps
     """
     with drawn_from(files, **arguments) if files else opened_memory(**arguments) as memory:
         wanted = memory.trajectories() if trajectory is None else [trajectory]
-        shown = [_whole(memory, name, with_steps=steps or as_json) for name in wanted]
+        shown: list[Timeline] = [
+            all_pages(
+                memory, "timeline", made(TimelineRequest, trajectory=name, steps=steps or as_json), listed="steps"
+            )
+            for name in wanted
+        ]
     if as_json:
         print_json({"trajectories": [timeline.model_dump(exclude={"next"}) for timeline in shown]})
         return
@@ -100,14 +104,3 @@ def drawn_from(files: Sequence[str], **arguments: Any) -> Iterator[Memory]:
         if rejected:
             click.echo(f"stitch: {len(rejected)} could not be read, the first: {first}", err=True)
         yield memory
-
-
-def _whole(memory: Memory, trajectory: str, *, with_steps: bool) -> Timeline:
-    """The timeline of a trajectory, all pages in one."""
-    request = made(TimelineRequest, trajectory=trajectory, steps=with_steps, limit=MOST_PAGE_ITEMS)
-    timeline: Timeline = ask(memory, "timeline", request)
-    page, steps = timeline, list(timeline.steps)
-    while page.next is not None:
-        page = ask(memory, "timeline", request.model_copy(update={"after": page.next}))
-        steps += page.steps
-    return timeline.model_copy(update={"steps": tuple(steps)})

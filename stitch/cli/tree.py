@@ -1,51 +1,39 @@
-"""`stitch tree`: artifacts as trees.
-
-More than 400 lines because all commands of trees stand together, each with its help.
-"""
+"""`stitch tree`: artifacts as trees."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from stitch.api import tree_models as models
-from stitch.api.models import MOST_PAGE_ITEMS, PageRequest
+from stitch.api.models import PageRequest
 from stitch.api.operations import ask, made
 from stitch.console.nodes import print_nodes
-from stitch.console.options import json_option, memory_options, opened_memory
+from stitch.console.options import answering, json_option, memory_options, opened_memory, together
 from stitch.console.out_file import written_privately
-from stitch.console.printing import one_line, print_json
-from stitch.errors import InputError, StoreError
+from stitch.console.printing import one_line, print_json, print_proof
+from stitch.errors import InputError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 _FORMS = ("xml", "json", "yaml", "outline")
 _MOST_SHOWN = 60
 
+Say = Callable[..., None]
 
-def _branch_option(command: Command) -> Command:
-    return click.option("--branch", metavar="NAME", default="main", help="The line of versions.  [default: main]")(
-        command
-    )
-
-
-def _author_options(command: Command) -> Command:
-    options = (
-        click.option("--message", metavar="TEXT", default="", help="Why; stands in the history."),
-        click.option("--author", metavar="NAME", default="person", help="Who: a person, an agent.  [default: person]"),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _trajectory_option(command: Command) -> Command:
-    return click.option(
-        "--trajectory", metavar="ID", help="Leave a step that tells of it in this trajectory."
-    )(command)  # fmt: skip
+_branch_option = click.option("--branch", metavar="NAME", default="main", help="The line of versions.  [default: main]")
+_version_option = click.option(
+    "--version", metavar="V", help="A version (v2), a branch or a time.  [default: the last]"
+)
+_author_options = together(
+    click.option("--message", metavar="TEXT", default="", help="Why; stands in the history."),
+    click.option("--author", metavar="NAME", default="person", help="Who: a person, an agent.  [default: person]"),
+)
+_trajectory_option = click.option(
+    "--trajectory", metavar="ID", help="Leave a step that tells of it in this trajectory."
+)
 
 
 @click.group()
@@ -62,7 +50,7 @@ def group() -> None:
 
 
 @group.command()
-@click.argument("name")
+@click.argument("tree", metavar="NAME")
 @click.argument("file", type=click.Path())
 @memory_options
 @click.option("--schema", metavar="FILE", type=click.Path(path_type=Path),
@@ -71,7 +59,7 @@ def group() -> None:
 @_author_options
 @click.option("--time", metavar="TIME", default="", help="When it was made, as ISO 8601.  [default: now]")
 @json_option
-def create(name: str, file: str, *, as_json: bool, schema: Path | None, form: str | None, message: str, author: str,
+def create(tree: str, file: str, *, as_json: bool, schema: Path | None, form: str | None, message: str, author: str,
            time: str, **arguments: Any) -> None:  # fmt: skip
     """Make the tree NAME of FILE (`-` for standard input): XML, JSON, YAML or a Markdown outline.
 
@@ -96,7 +84,7 @@ def create(name: str, file: str, *, as_json: bool, schema: Path | None, form: st
     text = _read(file)
     definition = None if schema is None else read_schema(_read(str(schema))).dump()
     request = made(
-        models.TreeCreateRequest, tree=name, text=text, form=form or form_of_name(file), definition=definition,
+        models.TreeCreateRequest, tree=tree, text=text, form=form or form_of_name(file), definition=definition,
         message=message, author=author, time=time,
     )  # fmt: skip
     with opened_memory(must_exist=False, **arguments) as memory:
@@ -110,43 +98,31 @@ def create(name: str, file: str, *, as_json: bool, schema: Path | None, form: st
         click.echo(f"tree {told.tree} is made: {told.version}, {told.nodes} nodes ({_counted(told.types)})")
 
 
-@group.command("list")
-@memory_options
-@json_option
-def list_(*, as_json: bool, **arguments: Any) -> None:
+@answering("trees", PageRequest, listed="trees", exclude={"next"})
+def list_(told: models.TreesResponse, say: Say, **_: Any) -> None:
     """List the trees of a memory, each with its last version.
 
     \b
     Example:
       stitch tree list --memory trip.memory
     """
-    rows: list[models.TreeRow] = []
-    with opened_memory(**arguments) as memory:
-        request = PageRequest(limit=MOST_PAGE_ITEMS)
-        page: models.TreesResponse = ask(memory, "trees", request)
-        rows += page.trees
-        while page.next is not None:
-            page = ask(memory, "trees", request.model_copy(update={"after": page.next}))
-            rows += page.trees
-    if as_json:
-        print_json({"trees": [row.model_dump() for row in rows]})
-        return
-    for row in rows:
+    for row in told.trees:
         message = f": {one_line(row.message)}" if row.message else ""
-        click.echo(f"{row.tree}  {row.version}, {row.nodes} nodes ({_counted(row.types)})")
-        click.echo(f"  {row.time} by {row.author}{message}")
-    if not rows:
-        click.echo("stitch: no trees in this memory; `stitch tree create NAME FILE` makes one", err=True)
+        say(f"{row.tree}  {row.version}, {row.nodes} nodes ({_counted(row.types)})")
+        say(f"  {row.time} by {row.author}{message}")
+    if not told.trees:
+        say("stitch: no trees in this memory; `stitch tree create NAME FILE` makes one", err=True)
 
 
-@group.command()
-@click.argument("name")
-@memory_options
+group.add_command(list_, "list")
+
+
+@answering("tree_show", models.TreeShowRequest, group=group)
+@click.argument("tree", metavar="NAME")
 @_branch_option
-@click.option("--version", metavar="V", help="A version (v2), a branch or a time.  [default: the last]")
+@_version_option
 @click.option("--schema", is_flag=True, help="Print the schema that guards edits, as YAML.")
-@json_option
-def show(name: str, *, as_json: bool, schema: bool, version: str | None, branch: str, **arguments: Any) -> None:
+def show(told: models.TreeShowResponse, say: Say, schema: bool, **_: Any) -> None:
     """Draw the tree NAME: each node with its id and what it is called.
 
     \b
@@ -154,31 +130,25 @@ def show(name: str, *, as_json: bool, schema: bool, version: str | None, branch:
       stitch tree show toronto --memory trip.memory
       stitch tree show toronto --schema --memory trip.memory > schema.yaml
     """
-    request = made(models.TreeShowRequest, tree=name, version=version, branch=branch)
-    with opened_memory(**arguments) as memory:
-        told: models.TreeShowResponse = ask(memory, "tree_show", request)
-    if as_json:
-        print_json(told.model_dump())
-    elif schema:
+    if schema:
         import yaml
 
-        click.echo(yaml.safe_dump(dict(told.definition), sort_keys=False, allow_unicode=True), nl=False)
-    else:
-        click.echo(f"{told.tree}, {told.version}")
-        waiting: list[tuple[Any, int]] = [(told.root, 1)]
-        while waiting:
-            node, depth = waiting.pop()
-            said = "  ".join(f"{field}: {one_line(value, limit=60)}" for field, value in node["fields"].items())
-            click.echo(one_line(f"{node['type']} ({node['id']})  {said}").join(["  " * depth, ""]))
-            waiting.extend((child, depth + 1) for child in reversed(node.get("children", ())))
+        say(yaml.safe_dump(dict(told.definition), sort_keys=False, allow_unicode=True), nl=False)
+        return
+    say(f"{told.tree}, {told.version}")
+    waiting: list[tuple[Any, int]] = [(told.root, 1)]
+    while waiting:
+        node, depth = waiting.pop()
+        said = "  ".join(f"{field}: {one_line(value, limit=60)}" for field, value in node["fields"].items())
+        say(one_line(f"{node['type']} ({node['id']})  {said}").join(["  " * depth, ""]))
+        waiting.extend((child, depth + 1) for child in reversed(node.get("children", ())))
 
 
-@group.command()
+@answering("tree_select", models.TreeSelectRequest, group=group, exclude={"explanation"})
 @click.argument("query")
-@memory_options
 @click.option("--tree", metavar="NAME", help="Which tree; all versions of all trees if none is named.")
 @_branch_option
-@click.option("--version", metavar="V", help="A version (v2), a branch or a time.  [default: the last]")
+@_version_option
 @click.option("--as-of", metavar="TIME", help="The tree as it was then; of /Version only those up to then.")
 @click.option("--threshold", type=click.FloatRange(0, 1), metavar="X",
               help="How sure a semantic condition has to be; .5 is as likely as not.")  # fmt: skip
@@ -191,10 +161,7 @@ def show(name: str, *, as_json: bool, schema: bool, version: str | None, branch:
     "  [default: static]",
 )
 @click.option("--explain", is_flag=True, help="Tell how the nodes were found, and what fell short.")
-@json_option
-def select(query: str, *, as_json: bool, explain: bool, tree: str | None, version: str | None, branch: str,
-           as_of: str | None, threshold: float | None, margin: float | None, k: int | None, scorer: str | None,
-           **arguments: Any) -> None:  # fmt: skip
+def select(told: models.TreeSelectResponse, say: Say, explain: bool, **_: Any) -> None:
     """Find nodes by the path QUERY, the best first. A query that begins with /Version asks all versions.
 
     \b
@@ -203,20 +170,14 @@ def select(query: str, *, as_json: bool, explain: bool, tree: str | None, versio
       stitch tree select '//Day[not(some(/POI[node ~= "work"]))]' --tree toronto -m trip.memory --explain
       stitch tree select '/Version[message ~= "poster"]//POI' --tree toronto -m trip.memory --json
     """
-    request = made(
-        models.TreeSelectRequest, query=query, tree=tree, version=version, branch=branch, as_of=as_of,
-        threshold=threshold, margin=margin, k=k, scorer=scorer,
-    )  # fmt: skip
-    with opened_memory(**arguments) as memory:
-        told: models.TreeSelectResponse = ask(memory, "tree_select", request)
-    if as_json:
-        print_json(told.model_dump(exclude={"explanation"}))
-        return
-    print_nodes(told, explain=explain)
+    print_nodes(told, explain=explain, say=say)
+
+
+_EDITED: dict[str, Any] = {"exclude": {"lines"}, "exclude_unset": True}
 
 
 @group.command()
-@click.argument("name")
+@click.argument("tree", metavar="NAME")
 @click.argument("file", type=click.Path(), required=False)
 @memory_options
 @_branch_option
@@ -226,7 +187,7 @@ def select(query: str, *, as_json: bool, explain: bool, tree: str | None, versio
               help="Give the tree another schema instead, as YAML.")  # fmt: skip
 @_trajectory_option
 @json_option
-def edit(name: str, file: str | None, *, as_json: bool, branch: str, message: str, author: str, onto: str | None,
+def edit(tree: str, file: str | None, *, as_json: bool, branch: str, message: str, author: str, onto: str | None,
          schema: Path | None, trajectory: str | None, **arguments: Any) -> None:  # fmt: skip
     """Commit the operations of FILE (`-` for standard input) to the tree NAME, all or none.
 
@@ -256,7 +217,7 @@ def edit(name: str, file: str | None, *, as_json: bool, branch: str, message: st
 
         definition = read_schema(_read(str(schema))).dump()
         request = made(
-            models.TreeSchemaRequest, tree=name, branch=branch, definition=definition, message=message, author=author
+            models.TreeSchemaRequest, tree=tree, branch=branch, definition=definition, message=message, author=author
         )
     else:
         from stitch.trees.core.reading.commits_file import read_commits
@@ -264,54 +225,41 @@ def edit(name: str, file: str | None, *, as_json: bool, branch: str, message: st
         words = {"message": message, "author": author}
         commits = [{**words, **commit} for commit in read_commits(_read(str(file)))]
         request = made(
-            models.TreeEditRequest, tree=name, branch=branch, commits=commits, onto=onto, trajectory=trajectory
+            models.TreeEditRequest, tree=tree, branch=branch, commits=commits, onto=onto, trajectory=trajectory
         )
     with opened_memory(**arguments) as memory:
         told: models.TreeEditResponse = ask(memory, "tree_edit" if schema is None else "tree_schema", request)
-    _print_edited(told, as_json=as_json)
+    if as_json:
+        print_json(told.model_dump(**_EDITED))
+    else:
+        _print_edited(told, click.echo)
 
 
-@group.command()
-@click.argument("name")
-@memory_options
+@answering("tree_log", models.TreeLogRequest, group=group, listed="commits", exclude={"next"}, exclude_unset=True)
+@click.argument("tree", metavar="NAME")
 @_branch_option
-@json_option
-def log(name: str, *, as_json: bool, branch: str, **arguments: Any) -> None:
+def log(told: models.TreeLogResponse, say: Say, branch: str, **_: Any) -> None:
     """List the versions of the tree NAME, the last first.
 
     \b
     Example:
       stitch tree log toronto --memory trip.memory
     """
-    commits: list[models.CommitModel] = []
-    request = made(models.TreeLogRequest, tree=name, branch=branch, limit=MOST_PAGE_ITEMS)
-    with opened_memory(**arguments) as memory:
-        page: models.TreeLogResponse = ask(memory, "tree_log", request)
-        commits += page.commits
-        while page.next is not None:
-            page = ask(memory, "tree_log", request.model_copy(update={"after": page.next}))
-            commits += page.commits
-    if as_json:
-        told = [commit.model_dump(exclude_unset=True) for commit in commits]
-        print_json({"tree": page.tree, "branches": dict(page.branches), "commits": told})
-        return
-    for commit in reversed(commits):
-        click.echo(f"{commit.version}  {commit.time}  {commit.author}  ({_what(commit)})")
+    for commit in reversed(told.commits):
+        say(f"{commit.version}  {commit.time}  {commit.author}  ({_what(commit)})")
         if commit.message:
-            click.echo(f"    {one_line(commit.message)}")
-    for other, last in page.branches.items():
+            say(f"    {one_line(commit.message)}")
+    for other, last in told.branches.items():
         if other != branch:
-            click.echo(f"branch {other} is at {last}")
+            say(f"branch {other} is at {last}")
 
 
-@group.command()
-@click.argument("name")
+@answering("tree_diff", models.TreeDiffRequest, group=group, exclude={"lines"})
+@click.argument("tree", metavar="NAME")
 @click.argument("before")
 @click.argument("after", required=False)
-@memory_options
 @_branch_option
-@json_option
-def diff(name: str, before: str, after: str | None, *, as_json: bool, branch: str, **arguments: Any) -> None:
+def diff(told: models.TreeDiffResponse, say: Say, **_: Any) -> None:
     """Tell what is otherwise in version AFTER (the last, if it is not named) of the tree NAME than in BEFORE.
 
     \b
@@ -319,51 +267,36 @@ def diff(name: str, before: str, after: str | None, *, as_json: bool, branch: st
       stitch tree diff toronto v1 v3 --memory trip.memory
       stitch tree diff toronto 2026-03-01 --memory trip.memory
     """
-    request = made(models.TreeDiffRequest, tree=name, before=before, after=after, branch=branch)
-    with opened_memory(**arguments) as memory:
-        told: models.TreeDiffResponse = ask(memory, "tree_diff", request)
-    if as_json:
-        print_json(told.model_dump(exclude={"lines"}))
-        return
-    _print_lines(told.lines)
+    _print_lines(told.lines, say)
     if not told.lines:
-        click.echo(f"stitch: {told.before} and {told.after} are alike", err=True)
+        say(f"stitch: {told.before} and {told.after} are alike", err=True)
 
 
-@group.command()
-@click.argument("name")
+@answering("tree_revert", models.TreeRevertRequest, group=group, **_EDITED)
+@click.argument("tree", metavar="NAME")
 @click.argument("version")
-@memory_options
 @_branch_option
 @_author_options
 @_trajectory_option
-@json_option
-def revert(name: str, version: str, *, as_json: bool, branch: str, message: str, author: str,
-           trajectory: str | None, **arguments: Any) -> None:  # fmt: skip
+def revert(told: models.TreeEditResponse, say: Say, **_: Any) -> None:
     """Let the tree NAME be again as it was in VERSION. That is a commit: what came between stays in the history.
 
     \b
     Example:
       stitch tree revert toronto v2 --memory trip.memory
     """
-    request = made(
-        models.TreeRevertRequest, tree=name, version=version, branch=branch, message=message, author=author,
-        trajectory=trajectory,
-    )  # fmt: skip
-    with opened_memory(**arguments) as memory:
-        told: models.TreeEditResponse = ask(memory, "tree_revert", request)
-    _print_edited(told, as_json=as_json)
+    _print_edited(told, say)
 
 
 @group.command()
-@click.argument("name")
+@click.argument("tree", metavar="NAME")
 @memory_options
 @_branch_option
-@click.option("--version", metavar="V", help="A version (v2), a branch or a time.  [default: the last]")
+@_version_option
 @click.option("--format", "form", type=click.Choice(_FORMS), help="What is written.  [default: by --out, or xml]")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Where to.  [default: standard output]")
 @json_option
-def export(name: str, *, as_json: bool, branch: str, version: str | None, form: str | None, out: Path | None,
+def export(tree: str, *, as_json: bool, branch: str, version: str | None, form: str | None, out: Path | None,
            **arguments: Any) -> None:  # fmt: skip
     """Write the tree NAME as XML, JSON, YAML or a Markdown outline, which `stitch tree create` reads as the same tree.
 
@@ -375,7 +308,7 @@ def export(name: str, *, as_json: bool, branch: str, version: str | None, form: 
     from stitch.trees.core.reading import form_of_name
 
     chosen = form or form_of_name("" if out is None else out.name) or "xml"
-    request = made(models.TreeExportRequest, tree=name, version=version, branch=branch, form=chosen)
+    request = made(models.TreeExportRequest, tree=tree, version=version, branch=branch, form=chosen)
     with opened_memory(**arguments) as memory:
         told: models.TreeExportResponse = ask(memory, "tree_export", request)
     if out is not None:
@@ -389,17 +322,15 @@ def export(name: str, *, as_json: bool, branch: str, version: str | None, form: 
         click.echo(f"{told.version} of tree {told.tree} is written to {out}", err=True)
 
 
-@group.command()
-@click.argument("name")
-@memory_options
+@answering("tree_delete", models.TreeDeleteRequest, group=group)
+@click.argument("tree", metavar="NAME")
 @click.option(
     "--node", "nodes", multiple=True, metavar="ID", help="Erase only this node, from all versions. Repeatable."
 )
 @click.option("--version", "versions", multiple=True, metavar="V", help="Erase only this version. Repeatable.")
-@json_option
-@click.pass_context
-def delete(context: click.Context, /, name: str, *, as_json: bool, nodes: tuple[str, ...], versions: tuple[str, ...],
-           **arguments: Any) -> None:  # fmt: skip
+def delete(
+    told: models.TreeDeleteResponse, say: Say, nodes: tuple[str, ...], versions: tuple[str, ...], **_: Any
+) -> int:
     """Erase the tree NAME with all its versions, and search every file for what they said.
 
     --node erases a node with what stood below it, from all versions, and --version a version, as if it had never been;
@@ -411,48 +342,29 @@ def delete(context: click.Context, /, name: str, *, as_json: bool, nodes: tuple[
       stitch tree delete toronto --memory trip.memory
       stitch tree delete toronto --node i007 --version v3 --memory trip.memory
     """
-    request = made(models.TreeDeleteRequest, tree=name, nodes=nodes, versions=versions)
-    with opened_memory(**arguments) as memory:
-        told: models.TreeDeleteResponse = ask(memory, "tree_delete", request)
-    proof = told.proof
-    if as_json:
-        print_json(told.model_dump())
+    if nodes or versions:
+        say(f"of tree {told.tree} are erased: {len(told.nodes)} nodes, {told.versions} versions")
+        if told.emptied:
+            say(f"messages that said it are emptied: {', '.join(told.emptied)}")
     else:
-        if nodes or versions:
-            click.echo(f"of tree {told.tree} are erased: {len(told.nodes)} nodes, {told.versions} versions")
-            if told.emptied:
-                click.echo(f"messages that said it are emptied: {', '.join(told.emptied)}")
-        else:
-            click.echo(f"tree {told.tree} is erased with its {told.versions} versions")
-        click.echo(
-            f"proof: all files were searched for {proof.traces} texts, names and ids"
-            f" of it ({proof.said_elsewhere} of which steps or other trees say too): {len(proof.found)} files hold any"
-        )
-        for found in proof.found:
-            click.echo(f"  {found}")
-        for place in proof.not_searched:
-            click.echo(f"not searched: {place}")
-    if proof.found:
-        context.exit(StoreError.exit_code)
+        say(f"tree {told.tree} is erased with its {told.versions} versions")
+    return print_proof(told.proof, say, of="it", others="steps or other trees")
 
 
-def _print_edited(told: models.TreeEditResponse, *, as_json: bool) -> None:
-    if as_json:
-        print_json(told.model_dump(exclude={"lines"}, exclude_unset=True))
-        return
+def _print_edited(told: models.TreeEditResponse, say: Say) -> None:
     if not told.commits:
-        click.echo(f"stitch: nothing to commit: tree {told.tree} has all of it, at {told.version}", err=True)
+        say(f"stitch: nothing to commit: tree {told.tree} has all of it, at {told.version}", err=True)
         return
-    click.echo(f"tree {told.tree} is at {told.version}")
-    _print_lines(told.lines)
+    say(f"tree {told.tree} is at {told.version}")
+    _print_lines(told.lines, say)
 
 
-def _print_lines(lines: tuple[str, ...]) -> None:
+def _print_lines(lines: tuple[str, ...], say: Say) -> None:
     colors = {"+": "green", "-": "red", ">": "cyan", "~": "yellow"}
     for line in lines[:_MOST_SHOWN]:
-        click.echo(click.style(one_line(line), fg=colors.get(line[:1])))
+        say(click.style(one_line(line), fg=colors.get(line[:1])))
     if len(lines) > _MOST_SHOWN:
-        click.echo(f"and {len(lines) - _MOST_SHOWN} more; --json gives all of them")
+        say(f"and {len(lines) - _MOST_SHOWN} more; --json gives all of them")
 
 
 def _what(commit: models.CommitModel) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -69,7 +69,9 @@ def answering(
     operation: str,
     request: type[BaseModel],
     *,
+    group: click.Group | None = None,
     fields: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    listed: str = "",
     doing: str = "",
     **dumped: Any,
 ) -> Callable[[Callable[..., int | None]], click.Command]:
@@ -81,7 +83,9 @@ def answering(
     Args:
         operation: One of `stitch.api.operations.OPERATIONS`.
         request: Its request.
+        group: Gets the command, under the name of the function.
         fields: Makes the fields of it of all that stands on the line; options of other names are left out.
+        listed: The field of the answer that goes on from page to page, where all pages are wanted.
         doing: What is drawn of its progress; nothing if it is quick.
         dumped: How the answer is written as JSON, as `model_dump` takes it.
     """
@@ -97,7 +101,8 @@ def answering(
             settings = {name: given.pop(name) for name in ("memory", "tenant", "config")}
             asked = {name: value for name, value in fields(given).items() if name in request.model_fields}
             with opened_memory(**settings) as memory, progress_drawn(doing) if doing else nullcontext():
-                told = ask(memory, operation, made(request, **asked))
+                read = partial(all_pages, listed=listed) if listed else ask
+                told = read(memory, operation, made(request, **asked))
             if as_json := as_json or above.get("as_json", False):
                 print_json(told.model_dump(mode="json", **dumped))
             if status := show(told, _silent if as_json else click.echo, **given):
@@ -105,9 +110,25 @@ def answering(
 
         made_command = click.command()(memory_options(run))
         made_command.params.append(click.Option(["--json", "as_json"], **_JSON))
+        if group is not None:
+            group.add_command(made_command, show.__name__)
         return made_command
 
     return command_of
+
+
+def all_pages(memory: Memory, operation: str, request: BaseModel, *, listed: str) -> Any:
+    """The first page of an answer with what all of them list."""
+    from stitch.api.models import MOST_PAGE_ITEMS
+    from stitch.api.operations import ask
+
+    request = request.model_copy(update={"limit": MOST_PAGE_ITEMS})
+    first = page = ask(memory, operation, request)
+    rows = [*getattr(page, listed)]
+    while page.next is not None:
+        page = ask(memory, operation, request.model_copy(update={"after": page.next}))
+        rows += getattr(page, listed)
+    return first.model_copy(update={listed: tuple(rows)})
 
 
 def _silent(*printed: object, **options: object) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 import orjson
 
 from stitch.api.listing_models import ScopeSpans
+from stitch.api.models import ProofModel
 from stitch.core import PHASE_MARK, ScopeSummary, goal_of
+from stitch.errors import StoreError
 
 _COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 _NAME_WIDTH = 28
@@ -56,3 +58,16 @@ def _short(name: str, *, above: str) -> str:
 
 def _column(position: int, length: int, width: int) -> int:
     return min(width - 1, position * width // max(length, 1))
+
+
+def print_proof(proof: ProofModel, say: Callable[..., None], *, of: str = "them", others: str = "other steps") -> int:
+    """Print what an erasure left of `of`, and what `others` say too; returns the exit status."""
+    say(
+        f"proof: all files were searched for {proof.traces} texts, names and ids"
+        f" of {of} ({proof.said_elsewhere} of which {others} say too): {len(proof.found)} files hold any"
+    )
+    for found in proof.found:
+        say(f"  {found}")
+    for place in proof.not_searched:
+        say(f"not searched: {place}")
+    return StoreError.exit_code if proof.found else 0
