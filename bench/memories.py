@@ -236,7 +236,7 @@ def opener(
     def open_in(folder: Path) -> Memory:
         from stitch.embed import LexicalEncoder, StaticEmbedder
         from stitch.ingest import Ingestor
-        from stitch.journal import SqliteJournal
+        from stitch.journal import Journal
         from stitch.lm import Ledger
         from stitch.memory import Memory, MemoryParts, SearchDefaults
         from stitch.observe import Observers
@@ -247,7 +247,7 @@ def opener(
 
         embedder, lexical, counter = StaticEmbedder(), LexicalEncoder(), PieceCounter()
         store = EdgeStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
-        journal = SqliteJournal(folder / "journal.sqlite")
+        journal = Journal(folder / "journal.sqlite")
         themes = TenantThemes(journal=journal, embedder=embedder)
         shared: dict[str, Any] = {"store": store, "embedder": embedder}
         ingestor = Ingestor(journal=journal, labeler=labeler, lexical=lexical, projections=[themes], **shared)

@@ -44,13 +44,13 @@ def came_steps(seed: str = "model") -> list[Step]:
 def measure_statements(steps: Sequence[Step], *, model: LanguageModel) -> dict[str, float]:
     """Calls, tokens and our own time a step for statements and names of themes, beyond what labels cost."""
     from stitch.embed import StaticEmbedder
-    from stitch.journal import SqliteJournal
+    from stitch.journal import Journal
     from stitch.signatures.programs import StatementProgram
     from stitch.themes import TenantThemes
     from stitch.themes.asking import StatementModel
 
     with TemporaryDirectory(prefix="stitch-model-") as folder:
-        journal = SqliteJournal(Path(folder) / "journal.sqlite")
+        journal = Journal(Path(folder) / "journal.sqlite")
         journal.append_many(steps, tenant="bench", trajectory="trip", recorded=0.0)
         asked = StatementModel(model, program=StatementProgram())
         themes = TenantThemes(journal=journal, embedder=StaticEmbedder(), model=asked)

@@ -107,11 +107,11 @@ def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = Non
         most: So many statements at most.
     """
     from stitch.embed import StaticEmbedder
-    from stitch.journal import SqliteJournal
+    from stitch.journal import Journal
 
     steps, spent_s = 0, 0.0
     with tempfile.TemporaryDirectory(prefix="stitch-themes-") as folder:
-        journal = SqliteJournal(Path(folder) / "journal.sqlite")
+        journal = Journal(Path(folder) / "journal.sqlite")
         themes = ThemeProjection(journal=journal, tenant="bench", embedder=StaticEmbedder())
         themes.embedder.embed(["the table is read before anything is measured"])
         for trajectory in trajectories:

@@ -22,7 +22,7 @@ from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
 from stitch.errors import InputError, StitchError, StoreError, StoreLockedError
 from stitch.ingest import Ingestor
-from stitch.journal.sqlite import SqliteJournal, check_version, copy_running
+from stitch.journal.sqlite import Journal, check_version, copy_running
 from stitch.label.local import LocalLabeler
 from stitch.lifecycle.adoption import Adoption, adopted, make_room
 from stitch.lifecycle.backup import (
@@ -116,9 +116,7 @@ def reindex_memory(
         make_private_folder(path / "store", parents=True)
         for note in dict.fromkeys((path / "store" / OWNER_FILE, owner_note(location, folder))):
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
-        journal = SqliteJournal(
-            folder / JOURNAL_FILE, power_safe=chosen.power_safe, max_step_chars=chosen.max_step_chars
-        )
+        journal = Journal(folder / JOURNAL_FILE, power_safe=chosen.power_safe, max_step_chars=chosen.max_step_chars)
         stack.callback(journal.close)
         check_source(journal, store_holds=holds_snippets(path / "store" / "snippets.bin"))
         if is_url(location):
@@ -207,7 +205,7 @@ def export_memory(
         if isinstance(journal, Path):
             copy = stack.enter_context(working_folder(loaded.folder)) / JOURNAL_FILE
             copy_running(journal, to=copy, tenant=whose)
-            journal = SqliteJournal(copy)
+            journal = Journal(copy)
             stack.callback(journal.close)
         if tenant is not None and not journal.trajectories(tenant):
             raise _nothing_of(tenant)
@@ -286,7 +284,7 @@ def count_steps(
 def _check_copy(making: Path) -> None:
     """Refuse the copy of a journal with rows that are none, and leave nothing of it."""
     try:
-        with closing(SqliteJournal(making / JOURNAL_FILE)) as journal:
+        with closing(Journal(making / JOURNAL_FILE)) as journal:
             check_rows(journal)
     except StitchError:
         shutil.rmtree(making)
@@ -335,7 +333,7 @@ def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
                 ) from error
             found = folder / JOURNAL_FILE
         else:
-            found = SqliteJournal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
+            found = Journal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
             stack.callback(found.close)
         yield found
 
@@ -347,7 +345,7 @@ def _compare(loaded: LoadedSettings, location: str, folder: Path) -> Restored:
         path = store_folder(location, folder, collection=settings.collection)
         store = parts.store_for(settings, location, folder=folder, path=path, embedder=embedder)
         stack.callback(store.close)
-        journal = SqliteJournal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
+        journal = Journal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
         stack.callback(journal.close)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         tenants = journal.tenants()

@@ -20,7 +20,7 @@ from stitch.core import SearchRequest
 from stitch.embed import LexicalEncoder, StaticEmbedder
 from stitch.errors import InputError
 from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
 from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
 from stitch.store import EdgeStore
@@ -91,7 +91,7 @@ def held(data: DataSet, *, kept: Path | None = None) -> Iterator[Ingestor]:
         folder.mkdir(parents=True, exist_ok=True)
         embedder = StaticEmbedder()
         ingestor = Ingestor(
-            journal=SqliteJournal(folder / "journal.sqlite"),
+            journal=Journal(folder / "journal.sqlite"),
             store=EdgeStore(folder / "store", embedder_name=embedder.name, dimension=embedder.dimension),
             embedder=embedder,
             labeler=LocalLabeler(),

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.retrieve.path import Forest, select
 from stitch.retrieve.path.scorers import Passage, static_scorer
 from stitch.retrieve.path.semantics import ScorerSemantics
@@ -102,7 +102,7 @@ def measure_trees(seed: int = 0) -> dict[str, float]:
 def _versions(tree: Tree) -> dict[str, float]:
     """Commits of one change each, in a file, among the first and the last fifty of them; and opening a large tree."""
     with tempfile.TemporaryDirectory() as folder:
-        journal = SqliteJournal(Path(folder) / "journal.sqlite")
+        journal = Journal(Path(folder) / "journal.sqlite")
         log = _log(journal, "small", tree.root)
         options = [node.id for node in tree if node.type == "Option"]
         costs = []
@@ -125,7 +125,7 @@ def _versions(tree: Tree) -> dict[str, float]:
     }
 
 
-def _log(journal: SqliteJournal, name: str, root: Node) -> TreeLog:
+def _log(journal: Journal, name: str, root: Node) -> TreeLog:
     first = NewCommit((), "ann", "", 1.0)
     return TreeLog.create(journal, tenant="t", name=name, root=root, schema=infer(Tree(root)), first=first)
 

@@ -1,11 +1,19 @@
 """The append-only truth of a memory: what was accepted, how it was labeled, how far it has come."""
 
-from stitch.journal.entries import Checkpoint, Entry, IngestCounts, KeptStep, Revision, Selected
-from stitch.journal.protocol import CopyableJournal, DamagedRecordError, Journal, NewRecord, Record
-from stitch.journal.sqlite import SqliteJournal
+from stitch.journal.entries import (
+    Checkpoint,
+    DamagedRecordError,
+    Entry,
+    IngestCounts,
+    KeptStep,
+    NewRecord,
+    Record,
+    Revision,
+    Selected,
+)
+from stitch.journal.sqlite import Journal
 
 __all__ = [
-    "DamagedRecordError",
-    "Checkpoint", "CopyableJournal", "Entry", "IngestCounts", "Journal", "KeptStep", "NewRecord", "Record", "Revision",
-    "Selected", "SqliteJournal",
+    "Checkpoint", "DamagedRecordError", "Entry", "IngestCounts", "Journal", "KeptStep", "NewRecord", "Record",
+    "Revision", "Selected",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the journal holds, as it is handed around."""
+"""Entries of the journal, as they are handed around."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ from stitch.core import (
     annotate_rewrites,
     with_calls,
 )
-from stitch.errors import ReplyError, StepRejectedError
+from stitch.errors import JournalError, ReplyError, StepRejectedError
 
+MAX_STEP_CHARS = 1_000_000
+"""The longest step, in characters of its JSON."""
 _NO_LABELS = StepLabels(intent=ContextualIntent(), made_by="")
 
 
@@ -287,3 +289,25 @@ def _alike(one: object, other: object) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(_alike, one, other))
     return one == other
+
+
+class Record(NamedTuple):
+    """An entry that is no step: a version of a tree, an event of a hierarchy."""
+
+    number: int
+    """Its place among all records."""
+    kind: str
+    key: str
+    payload: bytes
+
+
+class DamagedRecordError(JournalError):
+    """A record is not as it was written."""
+
+
+class NewRecord(NamedTuple):
+    """A record that is to be kept."""
+
+    kind: str
+    key: str
+    payload: bytes

@@ -20,7 +20,7 @@ from stitch.core import tenant_name, trajectory_name
 from stitch.core.files import make_private, make_private_folder, private, refuse_links
 from stitch.core.json_text import read_json
 from stitch.errors import InputError, JournalError, StitchError, StoreMismatchError, some_of
-from stitch.journal import CopyableJournal, Journal
+from stitch.journal import Journal
 from stitch.journal.sqlite import VERSION, copy_running
 from stitch.lifecycle.export_schema import dump_step, parse_line
 from stitch.lifecycle.tree_transfer import check_trees
@@ -55,7 +55,7 @@ def back_up(
     named, everybody's is copied.
 
     Raises:
-        InputError: There is something at `to`, or the journal is none that can be copied.
+        InputError: There is something at `to`.
         JournalError: The journal is damaged, or the backup cannot be written; nothing is left at `to`.
     """
     folder = Path(to).absolute()  # "." has no name
@@ -67,10 +67,8 @@ def back_up(
         copy = making / JOURNAL_FILE
         if isinstance(journal, Path):
             tenants, steps = copy_running(journal, to=copy, tenant=tenant)
-        elif isinstance(journal, CopyableJournal):
-            tenants, steps = journal.copy_to(copy, tenant=tenant)
         else:
-            raise InputError("this journal is kept in no file that could be copied", hint="export it instead")
+            tenants, steps = journal.copy_to(copy, tenant=tenant)
         for lines in sorted(beside.glob("*.jsonl")):
             _copy_lines(lines, to=making / lines.name, tenant=tenant)
         files = {path.name: _described(path) for path in sorted(making.iterdir())}

@@ -118,8 +118,7 @@ def search(ingestor: Ingestor, folder: Path, gone: Gone, words: Mapping[str, Col
     """Search all files; tell with what is found there the words that are left, by where they are."""
     traces = set(gone.traces)
     proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
-    file = ingestor.journal.path
-    if file is not None and any(found.startswith(file.name) for found in proof.found):
+    if any(found.startswith(ingestor.journal.path.name) for found in proof.found):
         ingestor.journal.compact()
         proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
     left = (f"{where}: {len(each)} words" for where, each in words.items() if each)

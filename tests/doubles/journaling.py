@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stitch.journal import SqliteJournal
-from stitch.journal.protocol import MAX_STEP_CHARS
+from stitch.journal import Journal
+from stitch.journal.entries import MAX_STEP_CHARS
 
 
-class MemoryJournal(SqliteJournal):
+class MemoryJournal(Journal):
     """A journal that forgets everything with the process.
 
     Args:

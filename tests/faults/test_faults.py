@@ -18,7 +18,7 @@ from stitch import Step, open_memory
 from stitch.core import StepState
 from stitch.errors import JournalError, StoreError
 from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.lifecycle.erase import erase
 from stitch.lifecycle.repair import verify
 from stitch.lifecycle.retire import retire
@@ -126,7 +126,7 @@ def test_what_the_store_would_not_delete_is_deleted_by_repeating(tmp_path: Path,
 
     store = Stubborn()
     ingestor = Ingestor(
-        journal=SqliteJournal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=ScriptedLabeler()
+        journal=Journal(tmp_path / "j"), store=store, embedder=HashingEmbedder(8), labeler=ScriptedLabeler()
     )
     ingestor.add_many([Step(role="u", content="It costs 1"), Step(role="u", content="x")], tenant="a", trajectory="t")
 

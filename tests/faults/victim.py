@@ -23,7 +23,7 @@ from stitch import parts
 from stitch.core import LabelKind, LabelMerge, LabelsMerged, MemoryEvent, Step, StepState
 from stitch.core.retention import RetentionRule
 from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.journal.sqlite import journal as sqlite_journal
 from stitch.journal.sqlite.connection import Connection
 from stitch.lifecycle import erase as erasing
@@ -147,7 +147,7 @@ def watch(target: Any, plan: Plan, *methods: str) -> None:
 def watch_everything(plan: Plan) -> None:
     """Put boundaries around what writes, in whichever journal, store or folder."""
     watch(EdgeStore, plan, *STORE_METHODS)
-    watch(SqliteJournal, plan, *JOURNAL_METHODS)
+    watch(Journal, plan, *JOURNAL_METHODS)
     watch(Path, plan, "rename")
     watch(shutil, plan, "copyfileobj")
     watch(os, plan, "ftruncate")  # where a file that is rewritten in place is half old
@@ -172,7 +172,7 @@ def open_ingestor(folder: Path, plan: Plan, *, labeler: str) -> Ingestor:
     remove_drafts(folder)
     finish_rewriting(folder)
     ingestor = Ingestor(
-        journal=SqliteJournal(folder / "journal.sqlite"), store=store, embedder=embedder,
+        journal=Journal(folder / "journal.sqlite"), store=store, embedder=embedder,
         labeler=ScriptedLabeler(merges=MERGES, name=labeler), clock=lambda: 1000.0, checkpoint_steps=10, flush_steps=30,
         live_sessions=2, observer=Observers([TraceObserver(folder / "trace.jsonl"), plan]),
     )  # fmt: skip
@@ -257,7 +257,7 @@ def wrong_in(folder: Path) -> Iterator[str]:
     embedder = HashingEmbedder(about["dimension"])
     with (
         closing(EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension, create=False)) as store,
-        closing(SqliteJournal(folder / "journal.sqlite")) as journal,
+        closing(Journal(folder / "journal.sqlite")) as journal,
     ):
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=ScriptedLabeler(name="none"))
         if not journal.tenants():

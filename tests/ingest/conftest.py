@@ -10,7 +10,7 @@ from doubles.labeling import ScriptedLabeler
 from doubles.storing import ListStore
 from stitch.core import LabelInventory, Step
 from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.testing.hashing import HashingEmbedder
 
 CONTENTS = (
@@ -32,7 +32,7 @@ class World:
     ) -> None:
         self.store: Any = store if store is not None else ListStore()
         self.labeler: Any = labeler if labeler is not None else ScriptedLabeler()
-        self.journal = options.pop("journal", None) or SqliteJournal(path)
+        self.journal = options.pop("journal", None) or Journal(path)
         options.setdefault("clock", lambda: 1000.0)
         options.setdefault("embedder", HashingEmbedder(16))
         self.ingestor = Ingestor(journal=self.journal, store=self.store, labeler=self.labeler, **options)

@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from contracts.journal import JournalContract, MakeJournal
 from doubles.journal_lives import append, say
 from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 
 
 class TestSqliteJournal(JournalContract):
     @pytest.fixture
     def make_journal(self, tmp_path: Path) -> MakeJournal:
         names = (f"journal-{number}.sqlite" for number in count())
-        return lambda: SqliteJournal(tmp_path / next(names))
+        return lambda: Journal(tmp_path / next(names))
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
-    journal = SqliteJournal(tmp_path / "journal.sqlite")
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    journal = Journal(tmp_path / "journal.sqlite")
     yield journal
     journal.close()
 
@@ -38,7 +38,7 @@ names = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, ma
 
 @given(st.lists(st.tuples(names, names, names, st.text(min_size=1, max_size=30)), max_size=20))
 def test_every_step_is_accepted_once_whatever_names_say(given_steps: list[tuple[str, str, str, str]]) -> None:
-    journal = SqliteJournal(":memory:")
+    journal = Journal(":memory:")
     expected: dict[tuple[str, str, str], str] = {}
     for tenant, trajectory, name, content in given_steps:
         step = say(f"said: {content}", id=name)
@@ -54,21 +54,21 @@ def test_every_step_is_accepted_once_whatever_names_say(given_steps: list[tuple[
 
 
 def test_a_second_owner_is_refused(tmp_path: Path) -> None:
-    first = SqliteJournal(tmp_path / "j")
+    first = Journal(tmp_path / "j")
     with pytest.raises(JournalError, match="another process owns it") as caught:
-        SqliteJournal(tmp_path / "j")
+        Journal(tmp_path / "j")
     assert caught.value.hint
     first.close()
-    SqliteJournal(tmp_path / "j").close()
+    Journal(tmp_path / "j").close()
 
 
 def test_a_later_schema_is_refused(tmp_path: Path) -> None:
-    SqliteJournal(tmp_path / "j").close()
+    Journal(tmp_path / "j").close()
     database = sqlite3.connect(tmp_path / "j")
     database.execute("PRAGMA user_version = 99")
     database.close()
     with pytest.raises(StoreMismatchError, match="schema version 99") as caught:
-        SqliteJournal(tmp_path / "j")
+        Journal(tmp_path / "j")
     assert "later" in caught.value.hint
 
 
@@ -77,17 +77,17 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
     database.execute("CREATE TABLE mine (x)")
     database.close()
     with pytest.raises(JournalError, match="it is not a journal"):
-        SqliteJournal(tmp_path / "j")
+        Journal(tmp_path / "j")
 
 
 def test_a_damaged_page_is_reported(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "j")
+    journal = Journal(tmp_path / "j")
     append(journal, *(say(f"step {n} " + "x" * 200) for n in range(200)))
     journal.close()
     data = bytearray((tmp_path / "j").read_bytes())
     data[8 * 4096 :] = b"\xff" * (len(data) - 8 * 4096)
     (tmp_path / "j").write_bytes(data)
-    damaged = SqliteJournal(tmp_path / "j")
+    damaged = Journal(tmp_path / "j")
     with pytest.raises(JournalError, match="it is damaged") as caught:
         list(damaged.every_entry())
     damaged.close()
@@ -95,7 +95,7 @@ def test_a_damaged_page_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "j")
+    journal = Journal(tmp_path / "j")
     append(journal, say("one"), say("two"))
     before = (tmp_path / "j-wal").read_bytes()
     append(journal, say("three " + "x" * 9000))
@@ -104,7 +104,7 @@ def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
     torn.write_bytes((tmp_path / "j").read_bytes())
     (tmp_path / "torn-wal").write_bytes(after[: (len(before) + len(after)) // 2])
     journal.close()
-    reopened = SqliteJournal(torn)
+    reopened = Journal(torn)
     assert [entry.step.content for entry in reopened.every_entry()] == ["one", "two"]
     assert [entry.position for entry in append(reopened, say("three"))] == [2]
     reopened.close()
@@ -112,7 +112,7 @@ def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
 
 def test_a_full_disk_loses_nothing_accepted(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource", reason="a limit on the size of files is a matter of POSIX")
-    journal = SqliteJournal(tmp_path / "j")
+    journal = Journal(tmp_path / "j")
     append(journal, say("one", id="1"))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     size = (tmp_path / "j-wal").stat().st_size
@@ -127,6 +127,6 @@ def test_a_full_disk_loses_nothing_accepted(tmp_path: Path) -> None:
     append(journal, say("three", id="3"))
     journal.sync()
     journal.close()
-    reopened = SqliteJournal(tmp_path / "j")
+    reopened = Journal(tmp_path / "j")
     assert [entry.id for entry in reopened.entries("a", "t")] == ["1", "3"]
     reopened.close()

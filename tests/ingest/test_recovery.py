@@ -13,7 +13,7 @@ import pytest
 
 from doubles.observing import RecordingObserver
 from doubles.storing import FaultPlan, ListStore, SimulatedCrash, with_faults
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.testing.hashing import HashingEmbedder
 
 Make = Callable[..., Any]
@@ -42,7 +42,7 @@ class Run:
         plan = plan or FaultPlan()
         store = store if store is not None else ListStore()
         store.reopen()
-        journal = SqliteJournal(path)
+        journal = Journal(path)
         world = self.world_type(
             journal=with_faults(journal, plan, *JOURNAL_CALLS),
             store=with_faults(store, plan, "put", "flush"),
@@ -86,7 +86,7 @@ def run(world_type: Any, steps: Make) -> Iterator[Run]:
 
 def outcome(run: Run, world: Any, path: Path) -> Any:
     """All that a run leaves behind."""
-    with closing(SqliteJournal(path)) as journal:
+    with closing(Journal(path)) as journal:
         left = run.world_type(journal=journal)
         inventories = [left.inventory(tenant) for tenant in ("a", "b")]
         is_behind = left.ingestor.snippets.position() < journal.last_change()

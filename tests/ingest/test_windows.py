@@ -14,7 +14,7 @@ from doubles.storing import ListStore
 from stitch.core import Step, StepLabels
 from stitch.embed import HashingEmbedder
 from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.lm import LanguageModel
@@ -75,7 +75,7 @@ class Life:
     def begin(self) -> Ingestor:
         model = LanguageModel("scripted", completion=self.provider)
         self.ingestor = Ingestor(
-            journal=SqliteJournal(self._path),
+            journal=Journal(self._path),
             store=ListStore(),
             embedder=HashingEmbedder(16),
             labeler=self._make(model),

@@ -17,7 +17,7 @@ from stitch.core import Step, StepState
 from stitch.embed import HashingEmbedder
 from stitch.errors import JournalError
 from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
 from stitch.lm import LanguageModel
@@ -116,7 +116,7 @@ def test_what_is_no_correction_changes_nothing(again: dict[str, Any], tmp_path: 
         assert memory.lifecycle.history("2", trajectory="t") == []
 
 
-class FailingOnce(SqliteJournal):
+class FailingOnce(Journal):
     """A journal that is gone in the moment in which a step would be corrected."""
 
     fails = False

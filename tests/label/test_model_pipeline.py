@@ -23,7 +23,7 @@ from stitch.core import IntentFilter, LabelInventory, SearchRequest, Step, StepS
 from stitch.embed import HashingEmbedder
 from stitch.errors import ModelUnavailableError, ReplyError, SettingsError
 from stitch.ingest import Ingestor
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
 from stitch.lifecycle.correct import correct
@@ -304,7 +304,7 @@ def test_a_kill_leaves_waiting_steps_to_the_next_start(tmp_path: Path) -> None:
 def ingestor_with(path: Path, labeler: Any, timer: Callable[[], float] = lambda: 0.0) -> Ingestor:
     embedder = HashingEmbedder()
     store = ListStore()
-    return Ingestor(journal=SqliteJournal(path), store=store, embedder=embedder, labeler=labeler, timer=timer)
+    return Ingestor(journal=Journal(path), store=store, embedder=embedder, labeler=labeler, timer=timer)
 
 
 def test_a_step_that_has_waited_long_enough_is_labeled_with_the_next(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_waiting_steps_outlive_a_store_that_fails(tmp_path: Path) -> None:
     model = LanguageModel("m", completion=ScriptedCompletion(label_by_rules))
     embedder = Frail()
     ingestor = Ingestor(
-        journal=SqliteJournal(tmp_path / "journal"),
+        journal=Journal(tmp_path / "journal"),
         store=ListStore(),
         embedder=embedder,
         labeler=WindowedLabeler(model, fallback=LocalLabeler()),

@@ -16,7 +16,7 @@ from stitch.embed.lexical import LexicalEncoder
 from stitch.errors import InputError
 from stitch.ingest import Ingestor
 from stitch.ingest.records import make_records
-from stitch.journal import SqliteJournal
+from stitch.journal import Journal
 from stitch.lifecycle.as_of import PastStore
 from stitch.lifecycle.correct import correct
 from stitch.lifecycle.overlay import in_order, rank_beside
@@ -115,7 +115,7 @@ def test_erasing_a_step_erases_the_questions_that_found_it(memory: Memory) -> No
 def test_the_store_of_the_past_holds_what_was_there_as_it_was_and_cannot_be_written() -> None:
     moments = iter([1.0, 2.0, 3.0])
     ingestor = Ingestor(
-        journal=SqliteJournal(":memory:"), store=ListStore(), embedder=HashingEmbedder(8), labeler=ScriptedLabeler(),
+        journal=Journal(":memory:"), store=ListStore(), embedder=HashingEmbedder(8), labeler=ScriptedLabeler(),
         clock=lambda: next(moments),
     )  # fmt: skip
     for step in TRIP[:3]:

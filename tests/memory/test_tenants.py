@@ -315,12 +315,12 @@ def worlds_of() -> Iterator[Any]:
     from doubles.labeling import ScriptedLabeler
     from doubles.storing import ListStore
     from stitch.ingest import Ingestor
-    from stitch.journal import SqliteJournal
+    from stitch.journal import Journal
     from stitch.testing.hashing import HashingEmbedder
 
     class World:
         def __init__(self, *, journal: Any = None, store: Any = None, only: str | None = None) -> None:
-            self.journal = journal or SqliteJournal(":memory:")
+            self.journal = journal or Journal(":memory:")
             self.store = store or ListStore()
             self.labeler = ScriptedLabeler()
             self.ingestor = Ingestor(

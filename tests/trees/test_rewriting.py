@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from doubles.journaling import MemoryJournal
 from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError
-from stitch.journal import NewRecord, SqliteJournal
+from stitch.journal import Journal, NewRecord
 from stitch.trees import Node, Tree
 from stitch.trees.core.commits import TREES, log_key, snapshot_key, texts_of
 from stitch.trees.core.log import NewCommit, TreeLog
@@ -165,7 +165,7 @@ def test_any_history_without_a_node_is_that_of_trees_without_it(seed):
 
 def test_damage_of_a_commit_or_a_whole_tree_is_found(tmp_path):
     def fresh(name):
-        journal = SqliteJournal(tmp_path / name)
+        journal = Journal(tmp_path / name)
         log = made(journal)
         for number in range(70):
             commit(log, SetField("a", "name", f"day {number}"))

@@ -27,6 +27,9 @@ _CAUSES = (
 _INHERITED = set[Path]()
 """Files that were open when this process was forked: SQLite goes on to count the parent's locks as its own."""
 
+PAGE = 512
+"""Rows that are read at a time: an iteration holds no more, and no lock between them."""
+
 
 class Connection:
     """A connection to a SQLite file. Safe to use from several threads, refused in a fork.

@@ -1,11 +1,9 @@
-"""What steps were before they were corrected, and who corrected them."""
+"""Revisions: steps as they were before they were corrected, and by whom."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-
-from typing_extensions import override
 
 from stitch.core import Step, StepLabels
 from stitch.errors import JournalError
@@ -15,10 +13,10 @@ from stitch.journal.sqlite.writing import GIVEN
 
 
 class SqliteHistory(SqliteRecords):
-    """The revisions of a journal; the rest of it is `SqliteJournal`."""
+    """The revisions of a journal; the rest of it is `Journal`."""
 
-    @override
     def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
+        """What steps were before each of their corrections, oldest first; nothing of those never corrected."""
         query = (
             "SELECT seq, at, made_by, payload, expand(labels, payload) FROM history"
             f" WHERE seq IN {GIVEN} ORDER BY number"
@@ -28,8 +26,8 @@ class SqliteHistory(SqliteRecords):
             found.setdefault(seq, []).append(_revision(*fields))
         return found
 
-    @override
     def as_they_were(self, tenant: str, *, at: float) -> dict[int, Revision]:
+        """What the steps that were corrected after a moment were then, by their numbers."""
         query = (
             "SELECT h.seq, h.at, h.made_by, h.payload, expand(h.labels, h.payload), min(h.number) FROM history h"
             " JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
@@ -37,16 +35,16 @@ class SqliteHistory(SqliteRecords):
         )
         return {seq: _revision(*fields) for seq, *fields, _ in self._file.rows(query, tenant, at)}
 
-    @override
     def correctors(self, tenant: str) -> frozenset[tuple[int, str]]:
+        """Which steps of a tenant were corrected by whom."""
         query = (
             "SELECT h.seq, h.made_by FROM history h JOIN steps s USING (seq)"
             " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ?"
         )
         return frozenset((seq, by) for seq, by in self._file.rows(query, tenant))
 
-    @override
     def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
+        """What the steps of a trajectory were before their corrections, as JSON."""
         query = (
             "SELECT h.number, h.payload, expand(h.labels, h.payload) FROM history h JOIN steps s USING (seq)"
             " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND t.name = ? ORDER BY h.number"
