@@ -7,24 +7,9 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from stitch.core import (
-    Change,
-    ChangeKind,
-    LabelInventory,
-    Redaction,
-    Step,
-    StepLabels,
-    StepState,
-)
+from stitch.core import Change, ChangeKind, LabelInventory, Redaction, Step, StepLabels, StepState
 from stitch.errors import JournalError, StepRejectedError
-from stitch.journal.entries import (
-    MAX_STEP_CHARS,
-    Checkpoint,
-    Entry,
-    KeptStep,
-    encode_step,
-    erased_entry,
-)
+from stitch.journal.entries import MAX_STEP_CHARS, Checkpoint, Entry, KeptStep, encode_step, erased_entry
 from stitch.journal.sqlite import writing
 from stitch.journal.sqlite.compact import expand
 from stitch.journal.sqlite.connection import PAGE, Connection
