@@ -1,12 +1,13 @@
-"""The engine's own searches without this library: what a search of a memory of the same size cannot be faster than."""
+"""The engine's own searches without this library: no search of a memory of the same size can be faster."""
 
 from __future__ import annotations
 
 import random
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
+
+from stitch.bench.timing import percentile
 
 DIMENSION = 256
 WORDS, WORDS_A_STEP = 20_000, 30
@@ -27,25 +28,22 @@ def measure_bare_engine(points: int, questions: int, *, seed: int = 0) -> dict[s
     rng, drawn = random.Random(seed), np.random.default_rng(seed)
     exact = SearchParams(exact=True)
     with tempfile.TemporaryDirectory(prefix="stitch-engine-") as folder:
-        shard = EdgeShard.create(str(Path(folder)), _config())
+        shard = EdgeShard.create(folder, _config())
         for start in range(0, points, _BATCH):
             vectors = drawn.standard_normal((min(_BATCH, points - start), DIMENSION)).astype(np.float32)
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-            made = [
-                Point(start + n, {"dense": vector.tolist(), "words": _words(rng), "labels": _labels(rng)})
-                for n, vector in enumerate(vectors)
-            ]
+            made = []
+            for n, vector in enumerate(vectors, start=start):
+                words, labels = _sparse(rng, WORDS, WORDS_A_STEP), _sparse(rng, LABELS, LABELS_A_STEP)
+                made.append(Point(n, {"dense": vector.tolist(), "words": words, "labels": labels}))
             shard.update(UpdateOperation.upsert_points(made))
         shard.flush()
         shard.optimize()
         took, cpu = [], []
         for _ in range(questions):
             vector = drawn.standard_normal(DIMENSION)
-            asked = {
-                "dense": (vector / np.linalg.norm(vector)).tolist(),
-                "words": _words(rng, count=8),
-                "labels": _labels(rng, count=3),
-            }
+            dense, words, labels = vector / np.linalg.norm(vector), _sparse(rng, WORDS, 8), _sparse(rng, LABELS, 3)
+            asked = {"dense": dense.tolist(), "words": words, "labels": labels}
             batch = QueryBatchRequest(
                 [QueryRequest(LIMIT, query=Query.Nearest(of, using=name), params=exact) for name, of in asked.items()]
             )
@@ -54,16 +52,7 @@ def measure_bare_engine(points: int, questions: int, *, seed: int = 0) -> dict[s
             took.append((time.perf_counter() - began) * 1e3)
             cpu.append((time.process_time() - began_cpu) * 1e3)
         shard.close()
-    middle = len(took) // 2
-    return {"engine_p50_ms": sorted(took)[middle], "engine_cpu_p50_ms": sorted(cpu)[middle]}
-
-
-def _words(rng: random.Random, *, count: int = WORDS_A_STEP) -> Any:
-    return _sparse(rng, WORDS, count)
-
-
-def _labels(rng: random.Random, *, count: int = LABELS_A_STEP) -> Any:
-    return _sparse(rng, LABELS, count)
+    return {"engine_p50_ms": percentile(took, 50), "engine_cpu_p50_ms": percentile(cpu, 50)}
 
 
 def _sparse(rng: random.Random, size: int, count: int) -> Any:
@@ -75,16 +64,10 @@ def _sparse(rng: random.Random, size: int, count: int) -> Any:
 
 
 def _config() -> Any:
-    from qdrant_edge import (
-        Distance,
-        EdgeConfig,
-        EdgeOptimizersConfig,
-        EdgeSparseVectorParams,
-        EdgeVectorParams,
-        VectorStorageDatatype,
-    )
+    import qdrant_edge as edge
 
-    dense = EdgeVectorParams(size=DIMENSION, distance=Distance.Dot, datatype=VectorStorageDatatype.Float16)
-    sparse = {name: EdgeSparseVectorParams() for name in ("words", "labels")}
-    no_graph = EdgeOptimizersConfig(indexing_threshold=0, default_segment_number=1)
-    return EdgeConfig(vectors={"dense": dense}, sparse_vectors=sparse, optimizers=no_graph, wal_enabled=False)
+    datatype, distance = edge.VectorStorageDatatype.Float16, edge.Distance.Dot
+    dense = edge.EdgeVectorParams(size=DIMENSION, distance=distance, datatype=datatype)
+    sparse = {name: edge.EdgeSparseVectorParams() for name in ("words", "labels")}
+    no_graph = edge.EdgeOptimizersConfig(indexing_threshold=0, default_segment_number=1)
+    return edge.EdgeConfig(vectors={"dense": dense}, sparse_vectors=sparse, optimizers=no_graph, wal_enabled=False)

@@ -1,4 +1,4 @@
-"""How figures leave a suite: rounded, with null and a reason for what was not scored, on standard output."""
+"""Figures as they leave a suite: rounded, with null and a reason for what was not scored, on standard output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
-import orjson
 
 from stitch.bench.metrics.scores import Mean, Score, Unscored
 
@@ -21,32 +20,23 @@ class Figures(dict[str, Any]):
         super().__init__()
         self.reasons: dict[str, str] = {}
         for name, value in values.items():
-            self.put(name, value)
-
-    def put(self, name: str, value: Score | Mean | int | None) -> None:
-        """Add a figure."""
-        if isinstance(value, Unscored):
-            self[name] = None
-            self.reasons[name] = value.reason
-        elif isinstance(value, Mean):
-            self[name] = None if value.value is None else round(value.value, DIGITS)
-            if value.value is None:
-                self.reasons[name] = ", ".join(value.reasons) or "nothing was scored"
-            elif value.unscored:
-                why = ", ".join(f"{reason} ({count})" for reason, count in value.reasons.items())
-                self.reasons[name] = f"{value.unscored} of {value.scored + value.unscored} are not scored: {why}"
-        else:
-            self[name] = round(value, DIGITS) if isinstance(value, float) else value
+            number, reason = _told(value)
+            self[name] = round(number, DIGITS) if isinstance(number, float) else number
+            if reason:
+                self.reasons[name] = reason
 
 
-def plain(figures: Mapping[str, float]) -> dict[str, float]:
-    """Figures with whole numbers whole, and four digits of the others."""
-    return {name: int(value) if value == int(value) else round(value, 4) for name, value in figures.items()}
-
-
-def print_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object to standard output."""
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode())
+def _told(value: Score | Mean | int | None) -> tuple[float | None, str]:
+    """A figure, and why it is not scored, or not all of it."""
+    if isinstance(value, Unscored):
+        return None, value.reason
+    if not isinstance(value, Mean):
+        return value, ""
+    if value.value is None:
+        return None, ", ".join(value.reasons) or "nothing was scored"
+    why = ", ".join(f"{reason} ({count})" for reason, count in value.reasons.items())
+    every = value.scored + value.unscored
+    return value.value, f"{value.unscored} of {every} are not scored: {why}" if value.unscored else ""
 
 
 def print_table(rows: Mapping[str, Mapping[str, Any]], *, title: str, columns: list[str] | None = None) -> None:
@@ -61,17 +51,14 @@ def print_table(rows: Mapping[str, Mapping[str, Any]], *, title: str, columns: l
         table.add_column(column.replace("_", " "), justify="right")  # a name of several words breaks between them
     for name, figures in rows.items():
         table.add_row(name, *(shown(figures.get(column)) for column in columns))
-    width = None if sys.stdout.isatty() else 200
-    Console(width=width).print(table)
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
 def shown(value: Any) -> str:
     """A figure as a person reads it: three digits, `-` for what was not scored."""
-    if value is None:
-        return "-"
     if isinstance(value, float):
         return f"{value:.3f}" if abs(value) < 100 else f"{value:,.0f}"
-    return str(value)
+    return "-" if value is None else str(value)
 
 
 def print_decided_by(methods: Mapping[str, Mapping[str, Any] | None]) -> None:

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from stitch.bench.data.sets import load_questions
-from stitch.bench.figures import print_json, print_table
+from stitch.bench.figures import print_table
 from stitch.bench.memories import default_opener
 from stitch.console.options import json_option
+from stitch.console.printing import print_json
 from stitch.core import Trajectory, with_calls
 
 if TYPE_CHECKING:

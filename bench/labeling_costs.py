@@ -1,4 +1,4 @@
-"""What labeling the trajectories of a set costs, with labels that are known in the place of a model's replies."""
+"""Costs of labeling the trajectories of a set, with rules or known labels in the place of a model's replies."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from stitch.core import Labeler, Step
 
 if TYPE_CHECKING:
     from dspy import lm15
+
+    from stitch.lm import Ledger
+
+Known = Mapping[str, Mapping[str, Any]]
+"""Fields of a reading by id of a step."""
+_CALLED = {"event_types": "events", "entity_types": "entities"}
 
 
 class RuleCompletion:
@@ -32,34 +38,27 @@ class RuleCompletion:
         return reply_to(prompt)
 
 
-def steps_in(prompt: str) -> list[str]:
-    """The lines of the steps that a prompt asks about."""
-    quoted = prompt.rpartition("[[ ## steps ## ]]\n")[2].partition("\n\nRespond with")[0]
-    return quoted.splitlines()
+def _quoted(prompt: str, field: str) -> list[Any]:
+    """The JSON lines of a field of a prompt."""
+    quoted = prompt.rpartition(f"[[ ## {field} ## ]]\n")[2].partition("\n\nRespond with")[0]
+    return [json.loads(line) for line in quoted.splitlines()]
 
 
 def reply_to(prompt: str) -> dict[str, Any]:
     """A reply to a rendered prompt: each field that it asks for, filled by rule."""
-    if "`readings`" in prompt.rpartition("Respond with")[2]:
-        steps = [json.loads(line) for line in steps_in(prompt)]
+    asked = prompt.rpartition("Respond with")[2]
+    if "`readings`" in asked:
+        steps = _quoted(prompt, "steps")
         return {"readings": [{"n": step["n"], **_reading(step["text"])} for step in steps], "renames": []}
-    if "`statements`" in prompt.rpartition("Respond with")[2]:
-        steps = [json.loads(line) for line in steps_in(prompt)]
-        return {"statements": [{"text": step["text"][:160], "steps": [step["n"]]} for step in steps]}
-    if "`names`" in prompt.rpartition("Respond with")[2]:
-        quoted = prompt.rpartition("[[ ## themes ## ]]\n")[2].partition("\n\nRespond with")[0]
-        themes = [json.loads(line) for line in quoted.splitlines()]
+    if "`statements`" in asked:
+        return {"statements": [{"text": each["text"][:160], "steps": [each["n"]]} for each in _quoted(prompt, "steps")]}
+    if "`names`" in asked:
+        themes = _quoted(prompt, "themes")
         return {"names": [{"n": theme["n"], "name": theme["statements"][0][:30]} for theme in themes]}
     reading = _reading(prompt.rpartition("[[ ## step ## ]]\n")[2])
     return {
-        "scope": reading["scope"],
-        "event_types": reading["events"],
-        "new_event_types": [],
-        "entity_types": reading["entities"],
-        "references": [],
-        "synonyms": [],
-        "summary": reading["summary"],
-        "scopes": [],
+        **{name: reading[_CALLED.get(name, name)] for name in ("scope", "event_types", "entity_types", "summary")},
+        **{name: [] for name in ("new_event_types", "references", "synonyms", "scopes")},
         "reasoning": "It stands in the last step that says it.",
         "answer": "$41.80",
         "correct_entries": 1,
@@ -69,8 +68,7 @@ def reply_to(prompt: str) -> dict[str, Any]:
 
 def _reading(text: str) -> dict[str, Any]:
     """A reading about as long as a strong model's: a reference, a summary of 21 words, 30 tokens of asks."""
-    named = re.findall(r"\bday \d+", text)
-    told = text.split()
+    named, told = re.findall(r"\bday \d+", text), text.split()
     return {
         "scope": f"itinerary of {named[-1]}" if named else "itinerary",
         "events": ["ask question" if "?" in text else "give answer"],
@@ -87,22 +85,22 @@ class KnownCompletion(RuleCompletion):
 
     Args:
         steps: Of the trajectory, in order.
-        known: Fields of a reading by id of a step.
+        known: The labels; steps of which nothing is known are read by rule.
         asks: Whether a reply says what a step is found by in other words.
     """
 
-    def __init__(self, steps: Sequence[Step], known: Mapping[str, Mapping[str, Any]], *, asks: bool = True) -> None:
+    def __init__(self, steps: Sequence[Step], known: Known, *, asks: bool = True) -> None:
         from stitch.label.model.quoting import shown_text
 
         self._labels = [(shown_text(step), known.get(str(step.id), {})) for step in steps]
         self._done, self._asks = 0, asks
 
     def reply(self, prompt: str) -> dict[str, Any]:
-        """The readings of the next steps; those of which nothing is known are read by rule."""
+        """The readings of the next steps."""
         reply = reply_to(prompt)
         if "readings" not in reply:
             return reply
-        shown = [json.loads(line)["text"] for line in steps_in(prompt)]
+        shown = [step["text"] for step in _quoted(prompt, "steps")]
         place = next((n for n in range(self._done, -1, -1) if self._labels[n][0] == shown[0]), self._done)
         for reading, (_, known) in zip(reply["readings"], self._labels[place:], strict=False):
             reading.update(known)
@@ -115,27 +113,23 @@ class KnownCompletion(RuleCompletion):
 
 
 def read_known(files: Sequence[Path]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Fields of readings by trajectory and step, out of files of JSON lines with `trajectory` and `id` each."""
+    """Known labels by trajectory and step, out of files of JSON lines with `trajectory` and `id` each."""
     known: dict[str, dict[str, dict[str, Any]]] = {}
-    for file in files:
-        for line in file.read_text(encoding="utf-8").splitlines():
-            said = json.loads(line)
-            told = {_CALLED.get(name, name): value for name, value in said.items() if name not in ("trajectory", "id")}
-            if pairs := told.get("references"):
-                told["references"] = [f"{own['phrase']} = {own['means']}" for own in pairs]
-            known.setdefault(said["trajectory"], {}).setdefault(said["id"], {}).update(told)
+    for line in (line for file in files for line in file.read_text(encoding="utf-8").splitlines()):
+        told = {_CALLED.get(name, name): value for name, value in json.loads(line).items()}
+        if pairs := told.get("references"):
+            told["references"] = [f"{own['phrase']} = {own['means']}" for own in pairs]
+        known.setdefault(told.pop("trajectory"), {}).setdefault(told.pop("id"), {}).update(told)
     return known
 
 
-_CALLED = {"event_types": "events", "entity_types": "entities"}
-
-
-def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Any) -> dict[str, float]:
+def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Ledger) -> dict[str, float]:
     """Calls, tokens and our own time a step over one trajectory."""
     began = time.thread_time()
     labeler.begin("trip").label(list(steps))
     cpu_s, spent, count = time.thread_time() - began, ledger.total(), len(steps)
-    own = sum(len(_text_of(step)) for step in steps) / 4 / count
+    calls = (f"{call.name}{json.dumps(dict(call.arguments))}" for step in steps for call in step.tool_calls)
+    own = (sum(len(step.content) for step in steps) + sum(map(len, calls))) / 4 / count
     return {
         "calls_per_step": round(spent.calls / count, 4),
         "tokens_per_step": round(spent.tokens / count, 1),
@@ -144,11 +138,6 @@ def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Any) -> 
         "beyond_own_tokens_per_step": round(spent.tokens / count - own, 1),
         "cpu_ms_per_step": round(1_000 * cpu_s / count, 3),
     }
-
-
-def _text_of(step: Step) -> str:
-    """The text of a step, what it calls included, uncut."""
-    return step.content + "".join(f"{call.name}{json.dumps(dict(call.arguments))}" for call in step.tool_calls)
 
 
 def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -164,14 +153,10 @@ def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) 
     loaded = (load_questions if any(data.glob("trajectories.jsonl*")) else load_came)(data)
     for trajectory in loaded.trajectories:
         for way in ways:
-            model = LanguageModel(
-                "known",
-                completion=KnownCompletion(trajectory.steps, labels.get(trajectory.id, {}), asks=way == "windowed"),
-            )
-            labeler: Labeler = (
-                StepwiseLabeler(model, embedder=StaticEmbedder(), fallback=LocalLabeler(), asks=False)
-                if way == "stepwise"
-                else WindowedLabeler(model, fallback=LocalLabeler(), asks=way == "windowed")
-            )
+            asks, own = way == "windowed", labels.get(trajectory.id, {})
+            model = LanguageModel("known", completion=KnownCompletion(trajectory.steps, own, asks=asks))
+            labeler: Labeler = WindowedLabeler(model, fallback=LocalLabeler(), asks=asks)
+            if way == "stepwise":
+                labeler = StepwiseLabeler(model, embedder=StaticEmbedder(), fallback=LocalLabeler(), asks=False)
             found[f"{trajectory.id}, {way}"] = measure_labeler(labeler, trajectory.steps, ledger=model.ledger)
     return found

@@ -14,21 +14,11 @@ from typing import Any
 
 import click
 
+from stitch.bench import timing
 from stitch.bench.bare_engine import measure_bare_engine
-from stitch.bench.timing import (
-    TRAJECTORY_STEPS,
-    Figures,
-    in_a_process,
-    percentile,
-    percentiles,
-    print_figures,
-    resident_mb,
-    sample_batches,
-    sample_question,
-    sample_steps,
-    took_ms,
-)  # fmt: skip
+from stitch.bench.timing import Figures, in_a_process, percentile, percentiles, sample_question, sample_steps, took_ms
 from stitch.bench.trees.speed import measure_trees
+from stitch.console.options import json_option
 
 SINGLE_ADDS = 200
 ERASED_STEPS = 1_000
@@ -63,8 +53,7 @@ def measure_performance(steps: int = 50_000, *, seed: int = 0) -> Figures:
         figures["disk_mb"] = sum(path.stat().st_blocks for path in Path(memory).rglob("*")) * 512 / 1e6
         for further in (_measure_erasing, _measure_long, _measure_tenants):
             figures |= in_a_process(further, memory, steps, seed)
-        figures |= in_a_process(measure_bare_engine, steps, min(QUESTIONS, steps))
-        return figures | in_a_process(measure_trees, seed)
+    return figures | in_a_process(measure_bare_engine, steps, min(QUESTIONS, steps)) | in_a_process(measure_trees, seed)
 
 
 def measure_searches(steps: int, *, seed: int = 0) -> Figures:
@@ -75,15 +64,12 @@ def measure_searches(steps: int, *, seed: int = 0) -> Figures:
 
 
 def measure_on_server(server: str, *, steps: int, seed: int = 0) -> Figures:
-    """Measure ingest and search of a memory in a folder, and of the same on a server, as `server_*`.
+    """Measure ingest and search of a memory in a folder, and of the same on a server at a URL, as `server_*`.
 
-    Args:
-        server: Its URL. The memory gets a collection of its own, which is dropped in the end.
-        steps: How many steps the memory holds.
-        seed: What steps and questions are drawn with.
+    The memory gets a collection of its own, which is dropped in the end.
     """
-    from stitch import parts
     from stitch.config import load_settings
+    from stitch.parts import server_of
     from stitch.store.collection import drop
 
     with tempfile.TemporaryDirectory(prefix="stitch-perf-") as folder:
@@ -93,7 +79,7 @@ def measure_on_server(server: str, *, steps: int, seed: int = 0) -> Figures:
             there = _measure_both(server, steps, seed, options)
         finally:
             loaded = load_settings(memory=server, **options)
-            with closing(parts.server_of(loaded.settings, loaded.location).connect()) as connection:
+            with closing(server_of(loaded.settings, loaded.location).connect()) as connection:
                 drop(connection)
     return figures | {f"server_{name}": value for name, value in there.items()}
 
@@ -101,7 +87,7 @@ def measure_on_server(server: str, *, steps: int, seed: int = 0) -> Figures:
 @click.command(name="perf")
 @click.option("--steps", default=50_000, show_default=True, type=click.IntRange(min=1), help="Steps in the memory.")
 @click.option("--memory", "server", metavar="URL", help="A Qdrant server: measure ingest and search there too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def command(steps: int, server: str | None, *, as_json: bool) -> None:
     """Measure speed and size of a memory beside the bare engine; with a URL, ingest and search there alone.
 
@@ -112,14 +98,12 @@ def command(steps: int, server: str | None, *, as_json: bool) -> None:
     """
     click.echo(f"stitch: measuring a memory of {steps} steps; at 50000 this takes some minutes", err=True)
     figures = measure_performance(steps) if server is None else measure_on_server(server, steps=steps)
-    print_figures(figures, as_json=as_json)
+    timing.print_figures(figures, as_json=as_json)
 
 
 def _measure_both(memory: str, steps: int, seed: int, options: dict[str, Any]) -> Figures:
-    figures: Figures = {}
-    for part in (_measure_ingest, _measure_search):
-        figures |= in_a_process(part, memory, steps, seed, options)
-    return figures
+    ingest = in_a_process(_measure_ingest, memory, steps, seed, options)
+    return ingest | in_a_process(_measure_search, memory, steps, seed, options)
 
 
 def _import_s() -> float:
@@ -132,7 +116,7 @@ def _measure_ingest(memory: str, steps: int, seed: int, options: dict[str, Any])
     from stitch.assemble import open_memory
 
     rng = random.Random(seed)
-    batches, singles = sample_batches(rng, steps), list(sample_steps(rng, min(SINGLE_ADDS, steps)))
+    batches, singles = timing.sample_batches(rng, steps), list(sample_steps(rng, min(SINGLE_ADDS, steps)))
     with open_memory(memory, **options) as opened:
         began = time.perf_counter()
         for number, batch in enumerate(batches):
@@ -150,42 +134,33 @@ def _measure_search(memory: str, steps: int, seed: int, options: dict[str, Any])
     began = time.perf_counter()
     opened = open_memory(memory, **options)
     open_s = time.perf_counter() - began
-    asked, trips = range(min(QUESTIONS, steps)), [f"trip-{number}" for number in range(-(-steps // TRAJECTORY_STEPS))]
+    trips = [f"trip-{number}" for number in range(-(-steps // timing.TRAJECTORY_STEPS))]
     with opened:
-        first_ms = took_ms(opened.search, sample_question(rng))
-        scopes = len(opened.inventory().scopes)
-        plain = [took_ms(opened.search, sample_question(rng)) for _ in asked]
-        of_one = [took_ms(opened.search, sample_question(rng), trajectory=rng.choice(trips)) for _ in asked]
-        unnamed = [took_ms(opened.search, sample_question(rng, named=False)) for _ in asked]
-        began_cpu = time.process_time()
-        few = [took_ms(opened.search, sample_question(rng), k=10, budget_tokens=2_000) for _ in asked]
-        few_cpu_s = time.process_time() - began_cpu
-        resident = resident_mb()
-    return {
-        "open_s": open_s,
-        "scopes": float(scopes),
-        "search_first_ms": first_ms,
-        **percentiles("search", plain),
-        **percentiles("search_k10", few),
-        "search_k10_cpu_ms": few_cpu_s / len(few) * 1e3,
-        **percentiles("search_trajectory", of_one),
-        **percentiles("search_unnamed", unnamed),
-        "rss_mb": resident,
-    }
+        figures = {"open_s": open_s, "search_first_ms": took_ms(opened.search, sample_question(rng))}
+        figures["scopes"] = float(len(opened.inventory().scopes))
+        for name, ask in (
+            ("search", lambda: opened.search(sample_question(rng))),
+            ("search_trajectory", lambda: opened.search(sample_question(rng), trajectory=rng.choice(trips))),
+            ("search_unnamed", lambda: opened.search(sample_question(rng, named=False))),
+            ("search_k10", lambda: opened.search(sample_question(rng), k=10, budget_tokens=2_000)),
+        ):
+            began_cpu, count = time.process_time(), min(QUESTIONS, steps)
+            figures |= percentiles(name, [took_ms(ask) for _ in range(count)])
+            figures["search_k10_cpu_ms"] = (time.process_time() - began_cpu) / count * 1e3  # of the last of them
+        return figures | {"rss_mb": timing.resident_mb()}
 
 
 def _measure_erasing(memory: str, steps: int, seed: int) -> Figures:
     from stitch.assemble import open_memory
     from stitch.lifecycle.selection import Selector
 
-    batches = -(-steps // TRAJECTORY_STEPS)
-    oldest = max(1, min(ERASED_STEPS // TRAJECTORY_STEPS, batches - 1))
+    batches = -(-steps // timing.TRAJECTORY_STEPS)
+    oldest = max(1, min(ERASED_STEPS // timing.TRAJECTORY_STEPS, batches - 1))
     figures: Figures = {}
     with open_memory(memory) as opened:
         after = f"trip-{oldest}" if oldest < batches else "one-by-one"
-        before = next(opened.steps(after)).recorded
-        one = Selector(trajectory=after, step="0")
-        for name, chosen in (("erase", Selector(accepted_before=before)), ("erase_one", one)):
+        many = Selector(accepted_before=next(opened.steps(after)).recorded)
+        for name, chosen in (("erase", many), ("erase_one", Selector(trajectory=after, step="0"))):
             began = time.perf_counter()
             erased = opened.lifecycle.erase(chosen)
             figures[f"{name}_s"] = time.perf_counter() - began
@@ -199,22 +174,20 @@ def _measure_long(memory: str, steps: int, seed: int) -> Figures:
     from stitch.lifecycle.selection import Selector
 
     rng, size = random.Random(seed), min(LONG_STEPS, steps)
-    said = list(sample_steps(rng, size))
-    part = max(1, size // 10)
-    costs, after = [], list(sample_steps(rng, CHANGES + 1))
+    said, after = list(sample_steps(rng, size)), list(sample_steps(rng, CHANGES + 1))
+    part, middle = max(1, size // 10), size // 2
+    costs, corrects, adds = [], [], []
     with open_memory(f"{memory}.long") as opened:
         for start in range(0, size, part):
             some = said[start : start + part]
             began = time.process_time()
             opened.add_many(some, trajectory="long")
             costs.append((time.process_time() - began) / len(some))
-        corrects, adds = [], []
         for number, step in enumerate(after[:CHANGES]):
-            right = f"The price of the Olympus Inn is {number}."
-            changed = str((size // 2 + number) % size)
+            changed, right = str((middle + number) % size), f"The price of the Olympus Inn is {number}."
             corrects.append(took_ms(opened.lifecycle.correct, changed, trajectory="long", text=right))
             adds.append(took_ms(opened.add, step, trajectory="long"))
-        erase_ms = took_ms(opened.lifecycle.erase, Selector(trajectory="long", step=str(size // 2)))
+        erase_ms = took_ms(opened.lifecycle.erase, Selector(trajectory="long", step=str(middle)))
         erased_ms = took_ms(opened.add, after[CHANGES], trajectory="long")
     return {
         "long_steps": float(size),

@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from stitch.bench.data.files import read_records, required
-from stitch.bench.figures import print_json, print_table
+from stitch.bench.figures import print_table
 from stitch.bench.frames import Text, draw, read_frames
 from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option
+from stitch.console.printing import print_json
 from stitch.errors import InputError
 from stitch.ingest.redact import redact_text
 

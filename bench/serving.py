@@ -17,21 +17,11 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
-from stitch.bench.timing import (
-    TRAJECTORY_STEPS,
-    Figures,
-    percentile,
-    percentiles,
-    print_figures,
-    sample_batches,
-    sample_question,
-    sample_steps,
-    took_ms,
-)  # fmt: skip
+from stitch.bench import timing
+from stitch.bench.timing import Figures, percentile, percentiles, sample_steps, took_ms
 from stitch.console.options import json_option
 
 CLIENTS = (1, 8, 32)
@@ -55,13 +45,8 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
     served folder, and `python_overhead_*` for that of `stitch+http://`. `search_N_*` and `add_N_*` are asked by N
     clients at once, who wait for each answer; `in_process_*` by as many threads. `busy_*` are searches of one client
     while another one streams steps without a pause, and `busy_steps_per_s` is how fast these are taken. `streams_mb` is
-    what the server needs more with so many streams of events open, `stream_event_ms` the time until the last of them
+    what the server needs more with so many `streams` of events open, `stream_event_ms` the time until the last of them
     has been told of an event.
-
-    Args:
-        steps: How many steps the memory holds.
-        streams: How many streams of events are opened.
-        seed: What steps and questions are drawn with.
     """
     from stitch.assemble import open_memory
 
@@ -69,10 +54,10 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
         served, copy = Path(temporary) / "served", Path(temporary) / "copy"
         rng = random.Random(seed)
         with open_memory(served) as memory:
-            for number, batch in enumerate(sample_batches(rng, steps)):
+            for number, batch in enumerate(timing.sample_batches(rng, steps)):
                 memory.add_many(batch, trajectory=f"trip-{number}")
         shutil.copytree(served, copy)
-        questions = [sample_question(rng) for _ in range(SEARCHES)]
+        questions = [timing.sample_question(rng) for _ in range(SEARCHES)]
         with _server(served) as server, open_memory(copy, share=False) as memory:
             ask = partial(memory.search, k=K)
             figures: Figures = {"steps": float(steps), **_overhead("overhead", server.search, ask, questions)}
@@ -80,14 +65,14 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
                 with open_memory(where) as other:
                     figures |= _overhead(f"{name}_overhead", partial(other.search, k=K), ask, questions)
             for clients in CLIENTS:
+                adds = [(step, f"add-{clients}-{n % clients}") for n, step in enumerate(sample_steps(rng, ADDS))]
                 figures |= _times(f"in_process_search_{clients}", clients, [partial(ask, each) for each in questions])
                 figures |= _times(f"search_{clients}", clients, [partial(server.search, each) for each in questions])
-                adds = [(step, f"add-{clients}-{n % clients}") for n, step in enumerate(sample_steps(rng, ADDS))]
                 here = [partial(memory.add, step, trajectory=name) for step, name in adds]
-                there = [partial(server.add, step.model_dump(exclude_defaults=True), name) for step, name in adds]
                 figures |= _times(f"in_process_add_{clients}", clients, here)
+                there = [partial(server.add, step.model_dump(exclude_defaults=True), name) for step, name in adds]
                 figures |= _times(f"add_{clients}", clients, there)
-            return {**figures, **_busy(server, questions), **_streams(server, streams)}
+            return figures | _busy(server, questions) | _streams(server, streams)
 
 
 @click.command(name="serve")
@@ -102,7 +87,7 @@ def command(steps: int, streams: int, *, as_json: bool) -> None:
       stitch bench serve --steps 2000 --json
     """
     click.echo(f"stitch: serving a memory of {steps} steps, and asking it; takes a minute or two", err=True)
-    print_figures(measure_serving(steps, streams=streams), as_json=as_json)
+    timing.print_figures(measure_serving(steps, streams=streams), as_json=as_json)
 
 
 class _Server:
@@ -110,7 +95,6 @@ class _Server:
 
     def __init__(self, url: str, pid: int) -> None:
         self.pid, self.url = pid, url
-        self._host, self._port = urlsplit(url).hostname or "", urlsplit(url).port or 0
         self._own = threading.local()
         self._kept: list[http.client.HTTPConnection] = []
 
@@ -120,7 +104,8 @@ class _Server:
             connection.close()
 
     def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(self._host, self._port, timeout=120)
+        self._kept.append(connection := http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=120))
+        return connection
 
     def search(self, question: str) -> object:
         return self._post("/v1/search", {"query": question, "k": K})
@@ -128,47 +113,39 @@ class _Server:
     def add(self, step: dict[str, Any], trajectory: str) -> object:
         return self._post("/v1/steps", {"trajectory": trajectory, "steps": [step]})
 
-    def stream(self, lines: Iterator[bytes], *, stored: Callable[[], None]) -> None:
-        """Send lines, never more than `AHEAD` ahead of their receipts; tell of each receipt."""
-        connection, room = self.connect(), threading.Semaphore(AHEAD)
-        connection.putrequest("POST", "/v1/stream?trajectory=busy")
-        connection.putheader("Content-Type", "application/x-ndjson")
-        connection.putheader("Transfer-Encoding", "chunked")
-        connection.endheaders()
-
-        def send() -> None:
-            for line in lines:
-                room.acquire()
-                connection.send(b"%x\r\n%s\r\n" % (len(line), line))
-            connection.send(b"0\r\n\r\n")
-
-        sending = threading.Thread(target=send)
-        sending.start()
-        done = False
-        for line in connection.getresponse():
-            done = line.startswith(b'{"done":true')
-            room.release()
-            stored()
-        sending.join()
-        connection.close()
-        assert done, "the stream broke off"
-
-    def resident_mb(self) -> float:
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1e3
-        return float("nan")
-
     def _post(self, path: str, body: object) -> object:
-        connection = getattr(self._own, "connection", None)
-        if connection is None:
-            connection = self._own.connection = self.connect()
-            self._kept.append(connection)
-        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
-        response = connection.getresponse()
+        if not hasattr(self._own, "connection"):
+            self._own.connection = self.connect()
+        self._own.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        response = self._own.connection.getresponse()
         answer = json.loads(response.read())
         assert response.status == 200, answer
         return answer
+
+    def stream(self, lines: Iterator[bytes], *, stored: Callable[[], None]) -> None:
+        """Send lines, never more than `AHEAD` ahead of their receipts; tell of each receipt."""
+        connection, room = self.connect(), threading.Semaphore(AHEAD)
+
+        def ahead() -> Iterator[bytes]:
+            for line in lines:
+                room.acquire()
+                yield line
+
+        def send() -> None:
+            headers = {"Content-Type": "application/x-ndjson", "Transfer-Encoding": "chunked"}
+            connection.request("POST", "/v1/stream?trajectory=busy", ahead(), headers, encode_chunked=True)
+
+        connection.connect()
+        sending, line = threading.Thread(target=send), b""
+        sending.start()
+        answer = http.client.HTTPResponse(connection.sock, method="POST")
+        answer.begin()
+        while receipt := answer.readline():
+            line = receipt
+            room.release()
+            stored()
+        sending.join()
+        assert line.startswith(b'{"done":true'), "the stream broke off"
 
 
 @contextmanager
@@ -190,10 +167,7 @@ def _server(memory: Path) -> Iterator[_Server]:
 def _overhead(
     name: str, there: Callable[[str], object], ask: Callable[[str], object], questions: Sequence[str]
 ) -> Figures:
-    """What a way to the server adds to a search: of each question, the difference to the same in process.
-
-    In turn one of them is first.
-    """
+    """The difference of each question to the same in process; in turn one of them is first."""
     for question in questions[:WARMING]:
         there(question)
         ask(question)
@@ -221,22 +195,18 @@ def _times(name: str, clients: int, calls: Sequence[Callable[[], object]]) -> Fi
 
 def _busy(server: _Server, questions: Sequence[str]) -> Figures:
     """Searches while steps are streamed in without a pause."""
-    rng, ending, stored = random.Random(1), threading.Event(), 0
+    rng, ending, stored = random.Random(1), threading.Event(), list[int]()
 
     def lines() -> Iterator[bytes]:
         while not ending.is_set():
-            for step in sample_steps(rng, TRAJECTORY_STEPS):
+            for step in sample_steps(rng, timing.TRAJECTORY_STEPS):
                 yield step.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
-    def count() -> None:
-        nonlocal stored
-        stored += 1
-
     began = time.perf_counter()
-    streaming = threading.Thread(target=server.stream, args=(lines(),), kwargs={"stored": count})
+    streaming = threading.Thread(target=server.stream, args=(lines(),), kwargs={"stored": lambda: stored.append(1)})
     streaming.start()
     times = [took_ms(server.search, question) for question in questions]
-    per_s = stored / (time.perf_counter() - began)
+    per_s = len(stored) / (time.perf_counter() - began)
     ending.set()
     streaming.join()
     return {**percentiles("busy_search", times), "busy_steps_per_s": per_s}
@@ -244,33 +214,28 @@ def _busy(server: _Server, questions: Sequence[str]) -> Figures:
 
 def _streams(server: _Server, count: int) -> Figures:
     """Many streams of events."""
-    before_mb = server.resident_mb()
+    before_mb = timing.resident_mb(server.pid)
     opened = [_opened(server) for _ in range(count)]
-    needed_mb = server.resident_mb() - before_mb
+    needed_mb = timing.resident_mb(server.pid) - before_mb
     began = time.perf_counter()
     server.search("Which hotel?")
-    for _, response in opened:
+    for response in opened:
         _read_event(response, "searched")
     told_ms = (time.perf_counter() - began) * 1e3
-    for connection, response in opened:
+    for response in opened:
         response.close()
-        connection.close()
     return {"streams": float(count), "streams_mb": needed_mb, "stream_event_ms": told_ms}
 
 
-def _opened(server: _Server) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-    """A stream of events that has begun; its place may have to be waited for, as the server says.
-
-    Raises:
-        AssertionError: There is none for too long.
-    """
+def _opened(server: _Server) -> http.client.HTTPResponse:
+    """A stream of events that has begun; its place may have to be waited for, as the server says."""
     connection, said = server.connect(), b""
     for _ in range(_PLACE_TRIES):
         connection.request("GET", "/v1/events")
         response = connection.getresponse()
         if response.status == http.client.OK:
             _read_event(response, "ready")
-            return connection, response
+            return response
         said = response.read()
         assert response.status == http.client.TOO_MANY_REQUESTS, said
         time.sleep(float(response.headers["Retry-After"]))

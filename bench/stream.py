@@ -6,26 +6,15 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from stitch.bench.timing import (
-    Figures,
-    in_a_process,
-    percentile,
-    percentiles,
-    print_figures,
-    resident_mb,
-    sample_question,
-    sample_steps,
-    took_ms,
-)  # fmt: skip
+from stitch.bench import timing
+from stitch.bench.timing import Figures, in_a_process, percentile, percentiles, resident_mb, sample_steps, took, took_ms
 from stitch.console.options import json_option
-from stitch.core import Step
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -44,7 +33,7 @@ PARTS = 10
 
 
 def measure_stream(steps: int = 20_000, *, trajectories: int = 100, seed: int = 0) -> Figures:
-    """Measure a stream of so many steps, the second opening of its memory in a process of its own.
+    """Measure a stream of so many steps over trajectories in turn, its memory opened again in a process of its own.
 
     `accept_*` is the time until a step is durable and can be found, with labels that follow (`wait=False`); `add_*`
     waits for local labels. `*_per_cpu_s` count the processor time of the thread that adds, for machines that others use
@@ -55,17 +44,12 @@ def measure_stream(steps: int = 20_000, *, trajectories: int = 100, seed: int = 
     are asked ten times a second, and ingest keeps `busy_ingest_share` of the rate that it had alone, right before and
     right after; `search_nonstop_*` are asked one after the other, and it keeps `nonstop_ingest_share`. `*_ratio` are
     these searches by those at rest.
-
-    Args:
-        steps: How many steps come.
-        trajectories: Over how many trajectories, in turn.
-        seed: What steps and questions are drawn with.
     """
     with tempfile.TemporaryDirectory(prefix="stitch-stream-") as temporary:
         memory = str(Path(temporary) / "stream.memory")
         figures = in_a_process(_measure_growth, memory, steps, trajectories, seed)
-        opened = in_a_process(_measure_open, memory, seed)
-    return {"steps": float(steps), "trajectories": float(trajectories), **figures, **opened}
+        figures |= in_a_process(_measure_open, memory, seed)
+    return {"steps": float(steps), "trajectories": float(trajectories), **figures}
 
 
 @click.command(name="stream")
@@ -82,13 +66,7 @@ def command(steps: int, trajectories: int, *, as_json: bool) -> None:
       stitch bench stream --steps 200000 --trajectories 1000 --json
     """
     click.echo(f"stitch: streaming {steps} steps; a million takes a good while", err=True)
-    print_figures(measure_stream(steps, trajectories=trajectories), as_json=as_json)
-
-
-def _batches(rng: random.Random, steps: int, trajectories: int) -> Iterator[tuple[str, list[Step]]]:
-    """The stream: a batch of each trajectory in turn."""
-    for number, start in enumerate(range(0, steps, BATCH_STEPS)):
-        yield f"trip-{number % trajectories}", list(sample_steps(rng, min(BATCH_STEPS, steps - start)))
+    timing.print_figures(measure_stream(steps, trajectories=trajectories), as_json=as_json)
 
 
 def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> Figures:
@@ -100,11 +78,10 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> Fi
     moments = [(0, 0.0)]
     """Steps and processor seconds until each of these moments."""
     with open_memory(memory) as opened:
-        for name, batch in _batches(rng, steps, trajectories):
-            began, began_cpu = time.perf_counter(), time.thread_time()
-            opened.add_many(batch, trajectory=name)
-            adding_s, cpu_s = adding_s + time.perf_counter() - began, cpu_s + time.thread_time() - began_cpu
-            made += len(batch)
+        for number, start in enumerate(range(0, steps, BATCH_STEPS)):
+            batch, name = list(sample_steps(rng, min(BATCH_STEPS, steps - start))), f"trip-{number % trajectories}"
+            spent = took(lambda batch=batch, name=name: opened.add_many(batch, trajectory=name))  # type: ignore[misc]
+            adding_s, cpu_s, made = adding_s + spent[0], cpu_s + spent[1], made + len(batch)
             if made * PARTS >= steps * (len(sizes) + 1):
                 sizes.append(resident_mb())
                 moments.append((made, cpu_s))
@@ -128,10 +105,12 @@ def _measure_accepting(opened: Memory, rng: random.Random) -> Figures:
     adds = [took_ms(opened.add, step, trajectory="waited") for step in singles[:SINGLES]]
     accepts = [took_ms(opened.add, step, trajectory="followed", wait=False) for step in singles[SINGLES:]]
     opened.flush()
-    began, began_cpu = time.perf_counter(), time.thread_time()
-    for start in range(0, ACCEPTED_STEPS, ACCEPTED_BATCH):
-        opened.add_many(accepted[start : start + ACCEPTED_BATCH], trajectory=f"batch-{start}", wait=False)
-    seconds, cpu_s = time.perf_counter() - began, time.thread_time() - began_cpu
+
+    def accept() -> None:
+        for start in range(0, ACCEPTED_STEPS, ACCEPTED_BATCH):
+            opened.add_many(accepted[start : start + ACCEPTED_BATCH], trajectory=f"batch-{start}", wait=False)
+
+    seconds, cpu_s = took(accept)
     opened.flush()
     return {
         "add_p50_ms": percentile(adds, 50),
@@ -153,25 +132,22 @@ def _measure_busy(opened: Memory, rng: random.Random, seed: int) -> Figures:
         while not ended.is_set():
             add()
 
-    def alone_s() -> float:
-        """Seconds that some batches take while nobody asks."""
-        began = time.perf_counter()
+    def alone() -> None:
         for _ in range(ALONE_BATCHES):
             add()
-        return time.perf_counter() - began
 
     def searches(every_s: float) -> list[float]:
-        took, due = [], time.perf_counter()
+        times, due = [], time.perf_counter()
         for _ in range(QUESTIONS):
             time.sleep(max(0.0, due - time.perf_counter()))
             due = max(due + every_s, time.perf_counter())
-            took.append(took_ms(opened.search, sample_question(rng)))
-        return took
+            times.append(took_ms(opened.search, timing.sample_question(rng)))
+        return times
 
     figures: Figures = {}
     searches(0.0)
     for name, every_s in (("busy", SEARCH_EVERY_S), ("nonstop", 0.0)):
-        before_s, rest = alone_s(), searches(every_s)
+        before_s, rest = took(alone)[0], searches(every_s)
         ended.clear()
         added[0], writer, began = 0, threading.Thread(target=go_on), time.perf_counter()
         writer.start()
@@ -181,7 +157,7 @@ def _measure_busy(opened: Memory, rng: random.Random, seed: int) -> Figures:
             ended.set()
             writer.join()
         per_s = added[0] / (time.perf_counter() - began)
-        alone_per_s = 2 * ALONE_BATCHES * BATCH_STEPS / (before_s + alone_s())
+        alone_per_s = 2 * ALONE_BATCHES * BATCH_STEPS / (before_s + took(alone)[0])
         figures |= {
             **(percentiles("search_rest", rest) if name == "busy" else {}),
             **percentiles(f"search_{name}", meanwhile),
@@ -196,13 +172,11 @@ def _measure_open(memory: str, seed: int) -> Figures:
     from stitch.assemble import open_memory
 
     began, began_cpu = time.perf_counter(), time.process_time()
-    opened = open_memory(memory)
-    open_s, open_cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
-    with opened:
+    with open_memory(memory) as opened:
         return {
-            "open_s": open_s,
-            "open_cpu_s": open_cpu_s,
+            "open_s": time.perf_counter() - began,
+            "open_cpu_s": time.process_time() - began_cpu,
             "opened_snippets": float(opened.status().snippets),
-            "first_search_ms": took_ms(opened.search, sample_question(random.Random(seed))),
+            "first_search_ms": took_ms(opened.search, timing.sample_question(random.Random(seed))),
             "opened_rss_mb": resident_mb(),
         }

@@ -1,14 +1,14 @@
-"""Themes over a stream of steps: their sizes, what is moved, what a step, loading and a search cost."""
+"""Themes over a stream of steps: their sizes, the statements that move, and the cost of a step, a load and a search."""
 
 from __future__ import annotations
 
 import random
 import tempfile
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,7 @@ from stitch.bench.data.types import DataSet, Question
 from stitch.bench.timing import percentile, resident_mb
 from stitch.console.options import json_option
 from stitch.console.printing import print_json
-from stitch.core import Trajectory
+from stitch.core import Step, Trajectory
 from stitch.core.progress import Progress
 from stitch.errors import InputError
 from stitch.themes import ThemeProjection
@@ -36,75 +36,41 @@ QUESTIONS = 60
 BUDGET_TOKENS = 1_024
 _MOST_STATEMENTS = 10**8
 
-
-class Size(NamedTuple):
-    """What themes cost in a memory of a size, in processor time."""
-
-    statements: int
-    steps: int
-    step_cpu_ms: float
-    """What one of the steps since the last size cost to derive and place."""
-    load_cpu_s: float
-    """What another process pays to have what is derived."""
-    search_p50_cpu_ms: float | None
-    """None where no question is asked."""
-    search_p95_cpu_ms: float | None
-    intent_p50_cpu_ms: float | None
-    """The same questions, answered by the steps that `intent` ranks."""
-    rss_mb: float
+Row = dict[str, Any]
 
 
-class ThemeFigures(NamedTuple):
-    """Of all themes of a tenant."""
+def figures_of(projection: ThemeProjection) -> Row:
+    """Figures of all themes of a tenant.
 
-    statements: int
-    themes: int
-    mean_size: float
-    largest: int
-    singles: float
-    """Which share of the themes has one statement."""
-    sparsity: float
-    """How equal their sizes are: 1 if they are (`objective.sparsity`)."""
-    cohesion: float
-    """How similar a statement is to the centroid of its theme, on average."""
-    reassigned: float
-    """Which share of the statements is in another theme than the one to which it came, by splits and merges."""
-    splits: int
-    merges: int
-
-
-def figures_of(projection: ThemeProjection) -> ThemeFigures:
-    """The figures of a hierarchy, with all that happened to it so far."""
+    `singles` is the share of themes of one statement; `sparsity` how equal their sizes are (`objective.sparsity`);
+    `cohesion` how similar a statement is to the centroid of its theme, on average; `reassigned` the share of
+    statements that are in another theme than the one to which they came, by splits and merges.
+    """
     upkeep = projection.upkeep
-    members, statements = upkeep.grouping.members, len(upkeep.grouping.theme_of)
-    sizes = [len(names) for names in members.values()]
+    members, placed = upkeep.grouping.members, upkeep.grouping.theme_of
+    sizes, statements = [len(names) for names in members.values()], len(placed)
     kinds = [event.kind for event in projection.events()]
-    placed, came = upkeep.grouping.theme_of, projection.came_to()
-    moved = sum(placed[name] != theme for name, theme in came.items() if name in placed)
+    moved = sum(placed[name] != theme for name, theme in projection.came_to().items() if name in placed)
     alike = sum(upkeep.group(theme).cohesion * len(names) for theme, names in members.items())
-    return ThemeFigures(
-        statements=statements,
-        themes=len(members),
-        mean_size=statements / max(1, len(members)),
-        largest=max(sizes, default=0),
-        singles=sizes.count(1) / max(1, len(members)),
-        sparsity=sparsity(sizes) if sizes else 1.0,
-        cohesion=alike / max(1, statements),
-        reassigned=moved / max(1, statements),
-        splits=kinds.count(SPLIT),
-        merges=kinds.count(MERGED),
-    )
+    return {
+        "statements": statements,
+        "themes": len(members),
+        "mean_size": statements / max(1, len(members)),
+        "largest": max(sizes, default=0),
+        "singles": sizes.count(1) / max(1, len(members)),
+        "sparsity": sparsity(sizes) if sizes else 1.0,
+        "cohesion": alike / max(1, statements),
+        "reassigned": moved / max(1, statements),
+        "splits": kinds.count(SPLIT),
+        "merges": kinds.count(MERGED),
+    }
 
 
-def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = None) -> dict[str, Any]:
-    """Measure the themes of trajectories that come one after the other, as of one tenant.
+def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = None) -> Row:
+    """Measure the themes of trajectories that come one after the other, as of one tenant, up to `most` statements.
 
     `cpu_ms_a_step` is what it costs to derive statements and to place them, journal and embedder included; labels are
     not made, for themes do not need them. `load_cpu_s` is what a process that comes later pays to have all of it.
-
-    Args:
-        trajectories: What comes.
-        most: So many statements at most.
     """
     from stitch.embed import StaticEmbedder
     from stitch.journal import Journal
@@ -115,8 +81,7 @@ def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = Non
         themes = ThemeProjection(journal=journal, tenant="bench", embedder=StaticEmbedder())
         themes.embedder.embed(["the table is read before anything is measured"])
         for trajectory in trajectories:
-            for start in range(0, len(trajectory.steps), BATCH_STEPS):
-                batch = trajectory.steps[start : start + BATCH_STEPS]
+            for batch in _batches(trajectory):
                 journal.append_many(batch, tenant="bench", trajectory=trajectory.id, recorded=float(steps))
                 spent_s += _cpu_s(themes.bring_up)
                 steps += len(batch)
@@ -126,98 +91,84 @@ def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = Non
         again = ThemeProjection(journal=journal, tenant="bench", embedder=themes.embedder)
         load_cpu_s = _cpu_s(again.load)
         journal.close()
-    return {
-        "steps": steps,
-        **figures._asdict(),
-        "cpu_ms_a_step": 1e3 * spent_s / max(1, steps),
-        "load_cpu_s": load_cpu_s,
-        "statements_a_step": figures.statements / max(1, steps),
-    }
+    costs = {"cpu_ms_a_step": 1e3 * spent_s / max(1, steps), "load_cpu_s": load_cpu_s}
+    return {"steps": steps, **figures, **costs, "statements_a_step": figures["statements"] / max(1, steps)}
 
 
-def in_orders(trajectories: Sequence[Trajectory]) -> list[ThemeFigures]:
+def _batches(trajectory: Trajectory) -> Iterator[Sequence[Step]]:
+    for start in range(0, len(trajectory.steps), BATCH_STEPS):
+        yield trajectory.steps[start : start + BATCH_STEPS]
+
+
+def in_orders(trajectories: Sequence[Trajectory]) -> list[Row]:
     """The themes of the same trajectories when these come in other orders."""
-    found = []
-    for seed in range(ORDERS):
-        shuffled = list(trajectories)
-        random.Random(seed).shuffle(shuffled)
-        measured = measure_themes(shuffled)
-        found.append(ThemeFigures(**{name: measured[name] for name in ThemeFigures._fields}))
-    return found
+    drawn = (random.Random(seed).sample(trajectories, len(trajectories)) for seed in range(ORDERS))
+    return [measure_themes(shuffled) for shuffled in drawn]
 
 
-def measure_growth(sets: Sequence[DataSet], sizes: Sequence[int], *, questions: int = QUESTIONS) -> list[Size]:
+def measure_growth(sets: Sequence[DataSet], sizes: Sequence[int], *, questions: int = QUESTIONS) -> list[Row]:
     """Measure a whole memory of one tenant at sizes, in statements; of a size that the sets do not reach, at their end.
 
-    Args:
-        sets: What comes.
-        sizes: At so many statements it is measured.
-        questions: So many of the questions on what came last are asked at each size; 0 asks none.
+    All costs are processor time: of one of the steps since the last size to derive and place, of what another process
+    pays to have what is derived, and of searches. So many of the questions on what came last are asked at each size,
+    of the themes and of the steps that `intent` ranks.
     """
-    wanted, rows, asked = deque(sorted(set(sizes))), list[Size](), list[Question]()
+    wanted, rows, asked = sorted(set(sizes)), list[Row](), list[Question]()
     progress = Progress("statements", of=max(sizes))
+    steps = before = statements = 0
+    spent_s = 0.0
     with tempfile.TemporaryDirectory(prefix="stitch-themes-") as folder:
-        memory = _opened(Path(folder))
+        memory = _opened(folder)
         try:
-            steps = before = statements = 0
-            spent_s = 0.0
-
-            def row() -> Size:
-                nonlocal memory, spent_s, before
-                memory.close()
-                memory = _opened(Path(folder))
-                since, cost_s = steps - before, spent_s
-                spent_s, before = 0.0, steps
-                recent = asked[-questions:] if questions else []
-                return _size(memory, recent, statements=statements, steps=steps, step_s=cost_s / max(1, since))
-
-            for data in sets:
-                for trajectory in data.trajectories:
-                    asked += [each for each in data.questions if each.trajectory == trajectory.id]
-                    for start in range(0, len(trajectory.steps), BATCH_STEPS):
-                        batch = trajectory.steps[start : start + BATCH_STEPS]
-                        memory.add_many(batch, trajectory=trajectory.id)
-                        spent_s += _cpu_s(lambda: memory.hierarchy)
-                        steps += len(batch)
-                        now = memory.hierarchy.count()
-                        progress.advance(now - statements)
-                        statements = now
-                        if statements >= wanted[0]:
-                            rows.append(row())
-                            while wanted and statements >= wanted[0]:
-                                wanted.popleft()
-                            if not wanted:
-                                return rows
-            rows.append(row())
+            for trajectory, batch, about, ends in _stream(sets):
+                asked += about
+                memory.add_many(batch, trajectory=trajectory)
+                spent_s += _cpu_s(partial(getattr, memory, "hierarchy"))
+                steps, now = steps + len(batch), memory.hierarchy.count()
+                progress.advance(now - statements)
+                statements = now
+                if statements >= wanted[0] or ends:
+                    memory.close()
+                    memory = _opened(folder)
+                    told = {"statements": statements, "steps": steps, "step_cpu_ms": 1e3 * spent_s / (steps - before)}
+                    rows.append(told | _costs(memory, asked[-questions:] if questions else []))
+                    spent_s, before = 0.0, steps
+                    wanted = [size for size in wanted if size > statements]
+                    if not wanted:
+                        break
         finally:
             memory.close()
     return rows
 
 
-def _size(memory: Memory, asked: Sequence[Question], *, statements: int, steps: int, step_s: float) -> Size:
+def _stream(sets: Sequence[DataSet]) -> Iterator[tuple[str, Sequence[Step], list[Question], bool]]:
+    """Batches of all sets, the questions about a trajectory with its first, and whether it is the last of all."""
+    coming = [(trajectory, data.questions) for data in sets for trajectory in data.trajectories]
+    for place, (trajectory, questions) in enumerate(coming, start=1):
+        batches = list(_batches(trajectory))
+        for number, batch in enumerate(batches, start=1):
+            about = [each for each in questions if each.trajectory == trajectory.id] if number == 1 else []
+            yield trajectory.id, batch, about, place == len(coming) and number == len(batches)
+
+
+def _costs(memory: Memory, asked: Sequence[Question]) -> Row:
     load_cpu_s = _cpu_s(lambda: memory.hierarchy)
 
     def search_ms(question: Question, lens: str) -> float:
-        return 1e3 * _cpu_s(
-            lambda: memory.search(
-                question.text, retriever=lens, budget_tokens=BUDGET_TOKENS, asked_at=question.asked_at
-            )
-        )
+        given: Row = {"retriever": lens, "budget_tokens": BUDGET_TOKENS, "asked_at": question.asked_at}
+        return 1e3 * _cpu_s(lambda: memory.search(question.text, **given))
 
     found = {lens: [search_ms(each, lens) for each in asked] for lens in ("themes", "intent")}
-    return Size(
-        statements=statements,
-        steps=steps,
-        step_cpu_ms=1e3 * step_s,
-        load_cpu_s=load_cpu_s,
-        search_p50_cpu_ms=percentile(found["themes"], 50) if asked else None,
-        search_p95_cpu_ms=percentile(found["themes"], 95) if asked else None,
-        intent_p50_cpu_ms=percentile(found["intent"], 50) if asked else None,
-        rss_mb=resident_mb(),
-    )
+    return {
+        "load_cpu_s": load_cpu_s,
+        "search_p50_cpu_ms": percentile(found["themes"], 50) if asked else None,
+        "search_p95_cpu_ms": percentile(found["themes"], 95) if asked else None,
+        "intent_p50_cpu_ms": percentile(found["intent"], 50) if asked else None,
+        "rss_mb": resident_mb(),
+    }
 
 
-def _opened(folder: Path) -> Memory:
+def _opened(folder: str) -> Memory:
     """A memory, with all read that is read at the first search whatever its size."""
     from stitch.assemble import open_memory
 
@@ -250,29 +201,23 @@ def command(as_json: bool, folders: tuple[Path, ...], statements: tuple[int, ...
     if statements and orders:
         raise InputError("--orders and --statements measure different things", hint="give one of them")
     sets = [load_questions(folder) for folder in folders]
-    if statements:
-        rows = [row._asdict() for row in measure_growth(sets, statements)]
-        if as_json:
-            print_json(rows)
-        else:
-            for row in rows:
-                click.echo("  ".join(f"{name} {_shown(value)}" for name, value in row.items()))
-        return
-    told = _figures([each for data in sets for each in data.trajectories], orders=orders)
+    told = measure_growth(sets, statements) if statements else _figures(sets, orders=orders)
     if as_json:
         print_json(told)
-        return
-    for name, value in told.items():
-        click.echo(f"{name:>24}  {' to '.join(map(_shown, value)) if isinstance(value, list) else _shown(value)}")
+    elif isinstance(told, list):
+        for row in told:
+            click.echo("  ".join(f"{name} {_shown(value)}" for name, value in row.items()))
+    else:
+        for name, value in told.items():
+            click.echo(f"{name:>24}  {' to '.join(map(_shown, value)) if isinstance(value, list) else _shown(value)}")
 
 
-def _figures(trajectories: Sequence[Trajectory], *, orders: bool) -> dict[str, Any]:
-    told: dict[str, Any] = measure_themes(trajectories)
-    if orders:
-        found = in_orders(trajectories)
-        for name in ("themes", "cohesion", "sparsity", "singles"):
-            values = [float(getattr(each, name)) for each in found]
-            told[f"{name}_by_order"] = [min(values), max(values)]
+def _figures(sets: Sequence[DataSet], *, orders: bool) -> Row:
+    trajectories = [each for data in sets for each in data.trajectories]
+    told, other = measure_themes(trajectories), in_orders(trajectories) if orders else []
+    for name in ("themes", "cohesion", "sparsity", "singles") if orders else ():
+        values = [float(each[name]) for each in other]
+        told[f"{name}_by_order"] = [min(values), max(values)]
     return told
 
 

@@ -1,4 +1,4 @@
-"""Made-up steps and questions, and the time and memory that they take: what all measurements of speed share."""
+"""Made-up steps and questions, and the time and memory that they take: shared by all measurements of speed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from stitch.bench.figures import plain, print_json
+from stitch.console.printing import print_json
 from stitch.core import Step
 
 Figures = dict[str, float]
@@ -30,7 +30,7 @@ def sample_steps(rng: random.Random, steps: int) -> Iterator[Step]:
     goal, day, place = "breakfast", 1, "Olympus Inn"
     for number in range(steps):
         if rng.random() < 0.08:
-            goal, day = _skewed(rng, _GOALS), 1 + min(int(rng.expovariate(0.5)), 6)
+            goal, day = _goal_and_day(rng)
             place = f"{_skewed(rng, _PLACES)} {rng.choice(('Inn', 'House', 'Hall', 'Court'))} {rng.randrange(200)}"
             yield Step(role="user", content=f"Let us look at {goal} for day {day}. One idea is the {place}.")
         elif number % 2:
@@ -53,9 +53,13 @@ def sample_batches(rng: random.Random, steps: int) -> list[list[Step]]:
 
 def sample_question(rng: random.Random, *, named: bool = True) -> str:
     """A question about what `sample_steps` makes; it names the scope ("on day 2"), or says nothing of the kind."""
-    goal, day = _skewed(rng, _GOALS), 1 + min(int(rng.expovariate(0.5)), 6)
+    goal, day = _goal_and_day(rng)
     asked = f"What was the {_skewed(rng, _KINDS)} of the {_skewed(rng, _PLACES)} place for {goal}"
     return f"{asked} on day {day}?" if named else f"{asked}?"
+
+
+def _goal_and_day(rng: random.Random) -> tuple[str, int]:
+    return _skewed(rng, _GOALS), 1 + min(int(rng.expovariate(0.5)), 6)
 
 
 def _skewed(rng: random.Random, values: tuple[str, ...]) -> str:
@@ -76,6 +80,13 @@ def took_ms(do: Callable[..., object], *arguments: Any, **options: Any) -> float
     return (time.perf_counter() - began) * 1e3
 
 
+def took(do: Callable[[], object]) -> tuple[float, float]:
+    """Seconds that a call takes: of the wall, and of the processor time of this thread."""
+    began, began_cpu = time.perf_counter(), time.thread_time()
+    do()
+    return time.perf_counter() - began, time.thread_time() - began_cpu
+
+
 def percentile(values: Sequence[float], percent: int) -> float:
     """The value below which so many percent of the values are (nearest rank)."""
     return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
@@ -86,9 +97,9 @@ def percentiles(name: str, values: Sequence[float]) -> Figures:
     return {f"{name}_p50_ms": percentile(values, 50), f"{name}_p95_ms": percentile(values, 95)}
 
 
-def resident_mb() -> float:
-    """Megabytes that this process holds now, with pages of mapped files; its peak where the system tells no more."""
-    status = Path("/proc/self/status")
+def resident_mb(process: int | str = "self") -> float:
+    """Megabytes that a process holds now, with pages of mapped files; its peak where the system tells no more."""
+    status = Path(f"/proc/{process}/status")
     if status.exists():
         lines = (line.split() for line in status.read_text().splitlines())
         return next(int(words[1]) for words in lines if words[0] == "VmRSS:") * 1024 / 1e6
@@ -99,9 +110,9 @@ def resident_mb() -> float:
 
 
 def print_figures(figures: Mapping[str, float], *, as_json: bool) -> None:
-    """Print figures as one JSON object, or one a line."""
+    """Print figures as one JSON object, whole numbers whole and four digits of the others, or one a line."""
     if as_json:
-        print_json(plain(figures))
+        print_json({name: int(value) if value == int(value) else round(value, 4) for name, value in figures.items()})
         return
     for name, value in figures.items():
         click.echo(f"{name:32} {value:12,.3f}")

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from stitch.bench.data.files import read_json, required
-from stitch.bench.figures import print_json
+from stitch.console.printing import print_json
 from stitch.core import ContextualIntent, DensityCount, IntentFilter, MemorySnippet, rank_by_label_density
 from stitch.errors import InputError
 

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import click
 
 from stitch.bench.data.files import read_json
-from stitch.bench.figures import print_json, print_table
+from stitch.bench.figures import print_table
 from stitch.bench.metrics.answers import ContainmentJudge, Judge, score_answer_set
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.suites.running import JUDGES, PAPER_JUDGE
 from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option
+from stitch.console.printing import print_json
 from stitch.errors import InputError, SettingsError
 from stitch.lm import EFFORTS, Sampling
 

@@ -21,7 +21,7 @@ import click
 
 from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import LabeledSet
-from stitch.bench.figures import Figures, print_json, print_table
+from stitch.bench.figures import Figures, print_table
 from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.metrics.clusters import (
     adjusted_rand_index,
@@ -34,6 +34,7 @@ from stitch.bench.metrics.clusters import (
 )
 from stitch.bench.metrics.scores import Unscored, mean
 from stitch.bench.texttiling import texttiling
+from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn
 from stitch.core import PHASE_MARK, ContextualIntent, Labeler, LabelKind, Trajectory, goal_of, with_calls
 from stitch.core.progress import counted

@@ -20,7 +20,7 @@ from stitch.bench.data.came import load_came
 from stitch.bench.data.codec import download_release
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
-from stitch.bench.figures import print_decided_by, print_json, print_table
+from stitch.bench.figures import print_decided_by, print_table
 from stitch.bench.metrics.scores import mean
 from stitch.bench.records import Record, read_prepared
 from stitch.bench.scoring import (
@@ -40,6 +40,7 @@ from stitch.bench.scoring import (
     taken_in,
 )
 from stitch.bench.suites.running import Finished, Options, finished, suite_options
+from stitch.console.printing import print_json
 
 PAIRED = {
     "retrieval": ("recall@10", "budget_recall", "accuracy"),

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stitch.bench.figures import print_json, print_table
+from stitch.bench.figures import print_table
 from stitch.bench.trees.edits import edits_are_exact
 from stitch.bench.trees.flat import flat_figures
 from stitch.bench.trees.outcomes import PARTS, Outcome, mean_of
 from stitch.bench.trees.sets import TreeSet, load_tree_set
 from stitch.console.idle import refuse_idle
+from stitch.console.printing import print_json
 from stitch.errors import SettingsError
 from stitch.retrieve.path import Cut, Forest, select
 from stitch.retrieve.path.forest import version_forest

@@ -75,7 +75,7 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
     steps = bench.came_steps()[:24]
     monkeypatch.setattr(bench, "came_steps", lambda: steps)
     monkeypatch.setattr(bench, "TRAJECTORIES", 2)
-    monkeypatch.setattr("stitch.bench.model_questions.QUESTIONS", 6)
+    monkeypatch.setattr("stitch.bench.model.QUESTIONS", 6)
     monkeypatch.setattr(bench, "LONG_STEPS", 24)
     monkeypatch.setattr(bench, "_WARM_STEPS", 24)
     monkeypatch.setattr(bench, "SlowProvider", ProviderBeside)

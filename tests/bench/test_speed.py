@@ -100,17 +100,17 @@ def test_themes_are_measured_over_a_stream_and_in_other_orders() -> None:
     assert 1 <= told["themes"] <= 27
     assert 0 <= told["reassigned"] <= 1
     assert themes.measure_themes(TALKS, most=9)["statements"] == 9
-    assert [each.statements for each in themes.in_orders(TALKS)] == [27, 27, 27]
+    assert [each["statements"] for each in themes.in_orders(TALKS)] == [27, 27, 27]
 
 
 def test_the_cost_of_themes_is_told_at_each_size_and_at_the_end() -> None:
     asked = Question(id="q", trajectory="Oslo", type="one", text="What has windows in Oslo?", answer=None, evidence=())
     data = DataSet(name="talks", trajectories=tuple(TALKS), questions=(asked,), digest="")
     rows = themes.measure_growth([data], [5, 9, 1_000])
-    assert [(row.statements, row.steps) for row in rows] == [(9, 9), (27, 27)]
-    assert all(row.search_p50_cpu_ms is not None and row.rss_mb > 0 for row in rows)
+    assert [(row["statements"], row["steps"]) for row in rows] == [(9, 9), (27, 27)]
+    assert all(row["search_p50_cpu_ms"] is not None and row["rss_mb"] > 0 for row in rows)
     [quick] = themes.measure_growth([data], [9], questions=0)
-    assert quick.search_p50_cpu_ms is quick.intent_p50_cpu_ms is None
+    assert quick["search_p50_cpu_ms"] is quick["intent_p50_cpu_ms"] is None
 
 
 @pytest.mark.parametrize("said", ["x", "0", "10,-1", "1e3"])
