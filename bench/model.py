@@ -215,7 +215,7 @@ class SlowProvider:
         self._here.close()
 
 
-def _serve(latency_s: float, there: Connection) -> None:
+def _exchange(latency_s: float) -> type[BaseHTTPRequestHandler]:
     class Exchange(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -237,7 +237,11 @@ def _serve(latency_s: float, there: Connection) -> None:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name the base class gives it
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Exchange)
+    return Exchange
+
+
+def _serve(latency_s: float, there: Connection) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _exchange(latency_s))
     server.daemon_threads = True
     there.send(server.server_address[1])
     server.serve_forever()

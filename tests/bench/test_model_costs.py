@@ -41,7 +41,7 @@ def test_labels_that_are_known_are_replied_and_their_cost_is_told(tmp_path: Path
     options = ["model", "--data", str(data), "--known", str(known), "--json"]
     costs = json.loads(CliRunner().invoke(group, options, catch_exceptions=False).stdout)
     assert {name: cost["calls_per_step"] for name, cost in costs.items()} == {
-        "t, windowed": 0.0333, "t, without asks": 0.0333
+        "t, windowed": 0.0167, "t, without asks": 0.0167
     }  # fmt: skip
     assert costs["t, windowed"]["tokens_per_step"] > costs["t, without asks"]["tokens_per_step"]
 
