@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from stitch.bench.answering import MeteredLedger
 from stitch.bench.metrics.answers import Verdict, candidates
 from stitch.bench.metrics.scores import Unscored
+from stitch.bench.sampling import Sampling
 from stitch.config import load_settings
 from stitch.errors import BudgetSpentError, ModelError, ReplyError
-from stitch.lm import Completion, LanguageModel, Price, Purpose, Sampling, asking_again
+from stitch.lm import Completion, LanguageModel, Price, Purpose, asking_again
 from stitch.lm.batch import AwaitedError
 from stitch.parts import language_model_of
 from stitch.text.markers import Quoted
@@ -91,7 +92,7 @@ class ModelAnswerer:
     def __init__(self, model: LanguageModel, *, program: AnswerProgram | None = None) -> None:
         self._model = model
         self._program = program or configured_program()
-        self.name = " ".join(filter(None, (model.name, self._program.digest[:8], str(model.sampling))))
+        self.name = " ".join(filter(None, (model.name, self._program.digest[:8], str(model.sampling or ""))))
 
     def answer(self, question: str, *, context: str, domain: str) -> str | Unscored:
         """Answer from the context alone."""
@@ -110,7 +111,7 @@ class ModelJudge:
 
         from stitch.signatures import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
 
-        self.name = " ".join(filter(None, (model.name, str(model.sampling))))
+        self.name = " ".join(filter(None, (model.name, str(model.sampling or ""))))
         self._model = model
         self._single, self._set = dspy.Predict(JudgeAnswer), dspy.Predict(JudgeAnswerSet)
         self._plan, self._labels = dspy.Predict(JudgePlan), dspy.Predict(DiagnoseLabels)

@@ -10,10 +10,12 @@ from stitch.errors import SettingsError, require_extra
 from stitch.lifecycle.folder import is_url
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stitch.core import Embedder, FilterSelector, Labeler, SnippetStore
     from stitch.ingest.redact import Redact
     from stitch.label.model.offline import OfflineLabeler
-    from stitch.lm import Completion, LanguageModel, Ledger, Price, Sampling
+    from stitch.lm import Completion, LanguageModel, Ledger, Price
     from stitch.retrieve.relevance import RelevanceJudge
     from stitch.signatures.programs import TreeProgram
     from stitch.store.connection import Server
@@ -112,7 +114,7 @@ def language_model_of(
     settings: Settings,
     ledger: Ledger,
     *,
-    sampling: Sampling | None = None,
+    sampling: Callable[[Any], Any] | None = None,
     completion: Completion | None = None,
 ) -> LanguageModel:
     """The language model of settings that are loaded; `sampling` says how it answers, `completion` who in its place.

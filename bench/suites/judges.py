@@ -13,12 +13,12 @@ from stitch.bench.data.files import read_json
 from stitch.bench.figures import print_table
 from stitch.bench.metrics.answers import ContainmentJudge, Judge, score_answer_set
 from stitch.bench.metrics.scores import Unscored
+from stitch.bench.sampling import EFFORTS, TEMPERATURE, TOP_P, Sampling
 from stitch.bench.suites.running import JUDGES, PAPER_JUDGE
 from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option
 from stitch.console.printing import print_json
 from stitch.errors import InputError, SettingsError
-from stitch.lm import EFFORTS, Sampling
 
 
 class Judged(NamedTuple):
@@ -72,8 +72,8 @@ def agreement(judge: Judge, recorded: Sequence[Judged], *, threads: int = 1) -> 
 @click.option("--data", required=True, type=click.Path(path_type=Path), help="Recorded judgements, a JSON list.")
 @click.option("--judge", type=click.Choice(JUDGES), default=JUDGES[0], show_default=True, help="Who judges.")
 @click.option("--judge-model", metavar="NAME", help="Another model than the configured one.")
-@click.option("--judge-temperature", type=float, default=PAPER_JUDGE.temperature, show_default=True)
-@click.option("--judge-top-p", type=float, default=PAPER_JUDGE.top_p, show_default=True)
+@click.option("--judge-temperature", type=TEMPERATURE, default=PAPER_JUDGE.temperature, show_default=True)
+@click.option("--judge-top-p", type=TOP_P, default=PAPER_JUDGE.top_p, show_default=True)
 @click.option("--judge-effort", type=click.Choice(EFFORTS))
 @click.option("--seed", type=int)
 @json_option

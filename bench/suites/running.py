@@ -23,9 +23,9 @@ from stitch.bench.manifest import Manifest, RunSettings, claim, new_manifest
 from stitch.bench.metrics.answers import ContainmentJudge
 from stitch.bench.records import Record, read_records
 from stitch.bench.registry import method_names, missing_for
+from stitch.bench.sampling import EFFORTS, TEMPERATURE, TOP_P, Sampling
 from stitch.console.idle import refuse_idle
 from stitch.errors import SettingsError
-from stitch.lm import EFFORTS, Sampling
 
 if TYPE_CHECKING:
     from stitch.lm.batch import BatchFormat
@@ -90,12 +90,13 @@ def suite_options(command: Command) -> Command:
         click.option("--judge", type=click.Choice(JUDGES), default=JUDGES[0], show_default=True,
                      help="Who judges: the model, or containment, which needs none."),
         click.option("--judge-model", metavar="NAME", help="Another model that judges; the paper's is gpt-4.1-mini."),
-        click.option("--answer-temperature", type=float, metavar="T", help="Of the answers; else the provider's."),
-        click.option("--answer-top-p", type=float, metavar="P", help="Of the answers; else the provider's."),
+        click.option("--answer-temperature", type=TEMPERATURE, metavar="T",
+                     help="Of the answers; else the provider's."),
+        click.option("--answer-top-p", type=TOP_P, metavar="P", help="Of the answers; else the provider's."),
         click.option("--answer-effort", type=click.Choice(EFFORTS), help="How much it thinks before it answers."),
-        click.option("--judge-temperature", type=float, metavar="T", default=PAPER_JUDGE.temperature,
+        click.option("--judge-temperature", type=TEMPERATURE, metavar="T", default=PAPER_JUDGE.temperature,
                      show_default=True, help="Of the verdicts; the paper's, as is the next."),
-        click.option("--judge-top-p", type=float, metavar="P", default=PAPER_JUDGE.top_p, show_default=True,
+        click.option("--judge-top-p", type=TOP_P, metavar="P", default=PAPER_JUDGE.top_p, show_default=True,
                      help="Of the verdicts."),
         click.option("--judge-effort", type=click.Choice(EFFORTS), help="How much the judge thinks."),
         click.option("--judge-price", type=(float, float), metavar="PROMPT REPLY",

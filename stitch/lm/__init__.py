@@ -13,13 +13,13 @@ from stitch.lm.ledger import (
     read_ledger,
     sum_up,
 )
-from stitch.lm.limits import EFFORTS, Limits, Sampling
+from stitch.lm.limits import Limits
 from stitch.lm.model import CHARS_PER_TOKEN, LanguageModel
 from stitch.lm.providers import Completion
 from stitch.lm.replies import ReplyKeeper, asking_again, keeping_replies
 
 __all__ = [
-    "CHARS_PER_TOKEN", "Charge", "Completion", "EFFORTS", "LABELING_STAGES", "LanguageModel", "Ledger", "Limits",
-    "Price", "Purpose", "ReplyKeeper", "Sampling", "Totals", "asking_again", "charged_key", "charged_to",
+    "CHARS_PER_TOKEN", "Charge", "Completion", "LABELING_STAGES", "LanguageModel", "Ledger", "Limits",
+    "Price", "Purpose", "ReplyKeeper", "Totals", "asking_again", "charged_key", "charged_to",
     "keeping_replies", "led_by", "read_ledger", "sum_up",
 ]  # fmt: skip

@@ -55,11 +55,7 @@ class BatchReply(NamedTuple):
 
 
 class DeferredCompletion:
-    """Takes down what no reply is kept of, in the place of a provider.
-
-    Args:
-        take: Is given each request.
-    """
+    """Gives each request of which no reply is kept to `take`, in the place of a provider."""
 
     def __init__(self, take: Callable[[BatchRequest], object]) -> None:
         self._take = take
@@ -73,7 +69,7 @@ class DeferredCompletion:
         config = request.config
         schema = dict(config.response_format or {}).get("schema", {})
         sampling = {"temperature": config.temperature, "top_p": config.top_p, "seed": config.seed,
-                    "reasoning_effort": config.reasoning.effort if config.reasoning else None}  # fmt: skip
+                    "reasoning_effort": config.reasoning and config.reasoning.effort}  # fmt: skip
         told = {key: value for key, value in sampling.items() if value is not None}
         self._take(BatchRequest(digest_of(request).hex(), request.model, *prompt_of(request), schema, told))
         raise AwaitedError(f"a reply of {request.model!r} is awaited from elsewhere")

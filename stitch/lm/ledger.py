@@ -27,19 +27,24 @@ LABELING_STAGES = frozenset((
 
 
 class Purpose(NamedTuple):
-    """What a call is for."""
+    """The use of a call: a stage such as `window` or `filter`, and how many steps it covers, from which position on."""
 
     stage: str
-    """Such as `window` or `filter`."""
     trajectory: str = ""
     position: int | None = None
-    """Of the first step it covers."""
     steps: int = 0
-    """How many steps it covers."""
 
 
 class Charge(BaseModel):
-    """One call, as the ledger keeps it."""
+    """One call, as the ledger keeps it.
+
+    Attributes:
+        cost_usd: None if the model's price is not known.
+        used: Whether the reply could be used; one that was cut is paid for all the same.
+        calls: 0 for what was found out of a call when its reply was read: that it covers more `steps`, or fewer.
+        rejected: Of the references that a reply gave, how many were left out, by reason.
+        key: The id of the key of a server that led to it; empty if none did.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -52,34 +57,27 @@ class Charge(BaseModel):
     prompt_tokens: int
     reply_tokens: int
     cost_usd: float | None = None
-    """None if the model's price is not known."""
     used: bool = True
-    """Whether the reply could be used; one that was cut is paid for all the same."""
     calls: int = 1
-    """0 for what was found out of a call when its reply was read: that it covers so many `steps` more, or fewer."""
     rejected: dict[str, int] = {}
-    """Of the references that a reply gave, how many were left out, by reason."""
     key: str = ""
-    """The id of the key of a server that led to it; empty if none did."""
-
-    @property
-    def unusable(self) -> bool:
-        """Whether the reply was of no use."""
-        return not self.used
 
 
 class Totals(BaseModel):
-    """What calls came to."""
+    """What calls came to.
+
+    Attributes:
+        cost_usd: None if the price of any of the calls is not known.
+        unusable: How many of the replies were cut, or could not be used.
+        rejected: How many references of replies were left out, by reason.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     reply_tokens: int = 0
     cost_usd: float | None = None
-    """None if the price of any of the calls is not known."""
     unusable: int = 0
-    """How many of the replies were cut, or could not be used."""
     rejected: dict[str, int] = Field(default_factory=dict)
-    """How many references of replies were left out, by reason."""
 
     @property
     def tokens(self) -> int:
@@ -90,7 +88,7 @@ class Totals(BaseModel):
         """Count a call, or several."""
         known = self.cost_usd if self.calls else 0.0
         self.calls += charge.calls
-        self.unusable += charge.unusable
+        self.unusable += charge.unusable if isinstance(charge, Totals) else not charge.used
         if charge.rejected:
             self.rejected = dict(Counter(self.rejected) + Counter(charge.rejected))
         self.prompt_tokens += charge.prompt_tokens

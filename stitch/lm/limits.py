@@ -1,4 +1,4 @@
-"""How a model may be asked: limits and budgets, sampling, and whose turn it is; how calls are given up."""
+"""How a model may be asked: limits and budgets, and whose turn it is; how calls are given up."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from stitch.errors import BudgetSpentError, CallInterruptedError, SettingsError
+from stitch.errors import BudgetSpentError, CallInterruptedError
 from stitch.lm.ledger import Price, Totals
-
-if TYPE_CHECKING:
-    from dspy import lm15
 
 T = TypeVar("T")
 
@@ -32,7 +29,6 @@ class Limits:
         budget_tokens: Tokens that may be spent, prompts and replies together; calls under way may go over it.
         budget_usd: Money that may be spent; needs a price.
         budget_calls: Calls that may be made.
-        reply_tokens: The longest reply to ask for; the provider's own limit if None.
     """
 
     timeout_s: float = 120.0
@@ -41,7 +37,6 @@ class Limits:
     budget_tokens: int | None = None
     budget_usd: float | None = None
     budget_calls: int | None = None
-    reply_tokens: int | None = None
 
     def check(self, spent: Totals, *, prompt_tokens: int, price: Price | None) -> None:
         """Refuse a call that a budget does not allow.
@@ -58,48 +53,6 @@ class Limits:
         if self.budget_usd is not None and price and paid + price.of(prompt_tokens, 0) > self.budget_usd:
             told = f"${self.budget_usd:g} is spent: ${paid:.4f} used"
             raise BudgetSpentError(f"the budget of {told}", hint=hint.format("usd"))
-
-
-EFFORTS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
-"""How much a model may think; each model takes some of them."""
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How a model is to answer; what is None is the provider's own choice.
-
-    Attributes:
-        temperature: From 0, always the likeliest word, to 2.
-        top_p: Of how much of the probability a word is drawn, above 0 and at most 1.
-        effort: How much it may think, one of `EFFORTS`.
-        seed: Makes a provider that can repeat itself do so.
-    """
-
-    temperature: float | None = None
-    top_p: float | None = None
-    effort: str | None = None
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.temperature is not None and not 0 <= self.temperature <= 2:
-            raise SettingsError(f"a temperature of {self.temperature:g} is not between 0 and 2")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise SettingsError(f"a top_p of {self.top_p:g} is not above 0 and at most 1")
-        if self.effort is not None and self.effort not in EFFORTS:
-            raise SettingsError(f"no effort is called {self.effort!r}", hint=f"one of {', '.join(EFFORTS)}")
-
-    def put_into(self, config: lm15.Config) -> lm15.Config:
-        """What of this a request does not say itself; an optimizer sets a temperature of its own."""
-        from dspy import lm15
-
-        reasoning = lm15.Reasoning(self.effort) if self.effort else None
-        own = {"temperature": self.temperature, "top_p": self.top_p, "seed": self.seed, "reasoning": reasoning}
-        return replace(config, **{name: value for name, value in own.items() if getattr(config, name) is None})
-
-    def __str__(self) -> str:
-        """What is set, such as `temperature=0 top_p=0.9`; empty if nothing is."""
-        said = ((name, value) for name, value in vars(self).items() if value is not None)
-        return " ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in said)
 
 
 class Calls:

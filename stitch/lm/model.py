@@ -28,7 +28,7 @@ from stitch.errors import (
 )
 from stitch.lm.forms import FORMS, as_model_error, ended_well, first_line, in_form, refuses_form, trouble_of
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, bound, charged_key, charged_tenant, current_purpose
-from stitch.lm.limits import Calls, Limits, Sampling
+from stitch.lm.limits import Calls, Limits
 from stitch.lm.providers import Completion, DspyModel, named_lm
 from stitch.lm.reading import json_in
 from stitch.lm.replies import ReplyKeeper, chars_of, decode_reply, digest_of, encode_reply, reply_keeper, text_of
@@ -57,7 +57,7 @@ class LanguageModel:
         ledger: Where calls are counted.
         completion: Answers in the place of a provider.
         pause: Waits between two tries; an interruption ends the default one.
-        sampling: How it is to answer.
+        sampling: Fills in what the settings of a request leave to the provider.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class LanguageModel:
         ledger: Ledger | None = None,
         completion: Completion | None = None,
         pause: Callable[[float], None] | None = None,
-        sampling: Sampling | None = None,
+        sampling: Callable[[lm15.Config], lm15.Config] | None = None,
     ) -> None:
         self.name, self.price = name, price
-        self.limits, self.ledger, self.sampling = limits or Limits(), ledger or Ledger(), sampling or Sampling()
+        self.limits, self.ledger, self.sampling = limits or Limits(), ledger or Ledger(), sampling
         if self.limits.budget_usd is not None and price is None:
             raise SettingsError(
                 f"a budget in dollars needs the price of {name!r}", hint="set price_prompt, price_reply"
@@ -100,17 +100,10 @@ class LanguageModel:
     def of_dspy(
         cls, lm: Any, *, cache: bool = False, offline: bool = False, limits: Limits | None = None, **options: Any
     ) -> LanguageModel:
-        """A model that is a `dspy.BaseLM`, with the same limits, ledger and options.
-
-        Args:
-            lm: The model.
-            cache: Whether DSPy's response cache is used.
-            offline: Refuse one that is not on this machine.
-            limits: How far it may go.
-            options: As for the class.
+        """A model that is a `dspy.BaseLM`; with `cache` DSPy's response cache is used. `options` are as for the class.
 
         Raises:
-            SettingsError: The network is off.
+            SettingsError: The network is off, and it may be there.
         """
         if offline and not _is_on_this_machine(lm.kwargs.get("api_base") or lm.kwargs.get("base_url")):
             raise SettingsError(
@@ -150,14 +143,7 @@ class LanguageModel:
                 raise ModelUnavailableError(f"model {self.name!r} cannot be called: {first_line(error)}") from error
 
     def complete(self, prompt: str, *, purpose: Purpose, system: str = "", temperature: float | None = None) -> str:
-        """The answer to a text, as it was said; raises what `run` raises.
-
-        Args:
-            prompt: What the user says.
-            purpose: For the ledger.
-            system: What stands before it.
-            temperature: The one the model was made with if None.
-        """
+        """The answer to a text, as it was said; raises what `run` raises."""
         from dspy import lm15
 
         asked, config = (lm15.Message.user(prompt),), lm15.Config(temperature=temperature)
@@ -286,8 +272,7 @@ class _Engine:
     def _complete(self, request: lm15.Request) -> lm15.Response:
         """The reply to a request; one that is kept is not asked for again."""
         model, prompt_tokens = self._model, chars_of(request) // CHARS_PER_TOKEN
-        config = model.sampling.put_into(request.config)
-        config = config if model.limits.reply_tokens is None else replace(config, max_tokens=model.limits.reply_tokens)
+        config = model.sampling(request.config) if model.sampling else request.config
         sent = replace(request, model=model.name, config=config)
         keeper, digest = reply_keeper.get(), digest_of(sent)
         if keeper is None and (keeper := self.replies) is not None:

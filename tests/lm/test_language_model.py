@@ -59,13 +59,13 @@ def test_a_reply_comes_back_as_a_prediction_over_http_with_a_schema_and_no_key()
     assert request.body["response_format"]["type"] == "json_schema"
 
 
-def test_the_key_and_the_longest_reply_reach_the_provider() -> None:
-    with LoopbackProvider(answer) as provider:
-        model = LanguageModel("m", base_url=provider.base_url, api_key="secret", limits=Limits(reply_tokens=99))
-        ask(model)
+def test_the_key_reaches_the_provider_and_a_text_is_answered_as_it_was_said() -> None:
+    with LoopbackProvider(lambda system, user: f"{user} indeed") as provider:
+        model = LanguageModel("m", base_url=provider.base_url, api_key="secret")
+        assert model.complete("yes", purpose=PURPOSE, system="be brief") == "yes indeed"
         model.close()
     assert provider.requests[0].headers["authorization"] == "Bearer secret"
-    assert 99 in provider.requests[0].body.values()
+    assert [one["content"] for one in provider.requests[0].body["messages"]] == ["be brief", "yes"]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
