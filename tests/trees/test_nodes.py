@@ -78,9 +78,9 @@ def test_text_is_the_fields_with_or_without_what_is_below():
 
 def test_nodes_cannot_be_changed():
     node = Node("a", "A", fields={"name": "x"})
-    with pytest.raises(AttributeError, match="immutable"):
+    with pytest.raises(AttributeError, match="cannot"):
         node.id = "b"
-    with pytest.raises(AttributeError, match="immutable"):
+    with pytest.raises(AttributeError, match="cannot"):
         del node.id
     with pytest.raises(TypeError):
         node.fields["name"] = "y"  # type: ignore[index]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stitch.errors import InputError
 from stitch.trees import Node, Tree
-from stitch.trees.core.names import MAX_DEPTH
+from stitch.trees.core.making import MAX_DEPTH
 from stitch.trees.core.reading import FORMATS, read_mapping, read_text, read_tree, write_tree
 
 NAMES = st.from_regex(r"[A-Za-zé東][\w.-]{0,6}", fullmatch=True).filter(lambda name: name != "id")

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stitch.errors import EditRefusedError, InputError
-from stitch.trees.core.making import height, too_deep, too_large
-from stitch.trees.core.names import MAX_DEPTH, MAX_NODES
+from stitch.trees.core.making import MAX_DEPTH, MAX_NODES, height, too_deep, too_large
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import (
     ANY,

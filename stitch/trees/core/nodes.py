@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
@@ -36,6 +37,7 @@ class Several(str):
         return Several, (self.values,)
 
 
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Node:
     """A node with all below it. Equal are nodes of equal ids, types, fields and children.
 
@@ -46,8 +48,6 @@ class Node:
             of an element is the field `text`.
         children: In document order.
     """
-
-    __slots__ = ("children", "fields", "id", "type")
 
     id: str
     type: str
@@ -60,12 +60,6 @@ class Node:
         set_once(self, "type", type)
         set_once(self, "fields", MappingProxyType(dict(fields)) if fields else _NO_FIELDS)
         set_once(self, "children", tuple(children))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a node is immutable: make another with `with_fields` or `with_children`, not {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a node is immutable, {name!r} included")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from stitch.errors import InputError
-from stitch.trees.core.making import check_depth, make, of_mapping
-from stitch.trees.core.names import field_text, node_id, type_name
+from stitch.trees.core.making import check_depth, field_text, make, node_id, of_mapping, type_name
 from stitch.trees.core.nodes import Node
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stitch.errors import InputError
-from stitch.trees.core.making import Said, make, of_mapping
-from stitch.trees.core.names import MAX_FILE_BYTES
+from stitch.trees.core.making import MAX_FILE_BYTES, Said, make, of_mapping
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.reading.json_yaml import read_json, read_yaml, write_json, write_yaml
 from stitch.trees.core.reading.outline import read_outline, write_outline

@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 import yaml
 
 from stitch.errors import InputError
-from stitch.trees.core.making import Said, of_value, too_deep
-from stitch.trees.core.names import MAX_DEPTH
+from stitch.trees.core.making import MAX_DEPTH, Said, of_value, too_deep
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.operations import node_json
 

@@ -19,11 +19,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from contextlib import suppress
 
 from stitch.errors import InputError
-from stitch.trees.core.making import ITEM_TYPE, ROOT_TYPE, Said
-from stitch.trees.core.names import made_name
+from stitch.trees.core.making import ITEM_TYPE, ROOT_TYPE, Said, made_name
 from stitch.trees.core.nodes import TEXT_FIELD, Node, Tree
 
 SECTION_TYPE = "Section"
@@ -36,15 +35,6 @@ _PLAIN_ID = re.compile(r'[^{}"\s](?:[^{}\n\r]*[^{}\s])?')
 _TASK = re.compile(r"\[(?P<mark>[ xX])\]\s+")
 _PAIR = re.compile(r"(?P<sign>[/@]?)(?P<key>[^\W\d][\w.-]*):(?:\s+(?P<value>.*)|\s*$)", re.DOTALL)
 _TAB_BLANKS = 4
-
-
-class _Line(NamedTuple):
-    """A node with where its line stands."""
-
-    said: Said
-    depth: int
-    """Of a bullet its blanks, behind all headings; of a heading its number of marks."""
-    is_heading: bool
 
 
 def read_outline(text: str) -> Said:
@@ -67,12 +57,13 @@ class _Reader:
 
     def __init__(self) -> None:
         self._root = Said(ROOT_TYPE)
-        self._chain: list[_Line] = []
+        self._chain: list[tuple[Said, int, bool]] = []
+        """Nodes above the next line: each with its depth (of a bullet its blanks), and whether it is a heading."""
         self._paragraph: list[str] = []
 
     @property
     def _last(self) -> Said:
-        return self._chain[-1].said if self._chain else self._root
+        return self._chain[-1][0] if self._chain else self._root
 
     def read(self, line: str) -> None:
         """Take in a line."""
@@ -103,26 +94,22 @@ class _Reader:
 
     def _begin(self, text: str, *, depth: int, is_heading: bool) -> None:
         self._end_paragraph()
-        while self._chain and _ends(self._chain[-1], depth, is_heading=is_heading):
+        while self._chain:
+            _, above, was_heading = self._chain[-1]
+            # a heading ends bullets; a bullet stands below a heading
+            if depth > above if was_heading == is_heading else not is_heading:
+                break
             self._chain.pop()
         node = _read_line(text, self._last, is_heading=is_heading)
-        if node is None:
-            return
-        self._last.children.append(node)
-        self._chain.append(_Line(node, depth, is_heading))
+        if node is not None:
+            self._last.children.append(node)
+            self._chain.append((node, depth, is_heading))
 
     def _end_paragraph(self) -> None:
         if self._paragraph:
             before = self._last.fields.pop(TEXT_FIELD, "")
             self._last.say(TEXT_FIELD, "\n".join([*([before] if before else []), *self._paragraph]))
             self._paragraph.clear()
-
-
-def _ends(line: _Line, depth: int, *, is_heading: bool) -> bool:
-    """Whether a line ends what an earlier one holds."""
-    if line.is_heading != is_heading:
-        return is_heading  # a heading ends bullets; a bullet stands below a heading
-    return depth <= line.depth
 
 
 def _read_line(text: str, above: Said, *, is_heading: bool) -> Said | None:
@@ -134,10 +121,11 @@ def _read_line(text: str, above: Said, *, is_heading: bool) -> Said | None:
     text = text[task.end() :] if task else text
     pair = _PAIR.fullmatch(text)
     is_node = bool(is_heading or found or task)
-    if pair is not None and _is_field(pair, is_node=is_node):
+    if pair and (pair["sign"] == "@" or (not pair["sign"] and not is_node and pair["key"][0].islower())):
         above.say(pair["key"], _value(pair["value"] or ""))
         return None
-    node = Said(_type_of(pair, is_heading=is_heading), id=name)
+    unnamed = SECTION_TYPE if is_heading else ITEM_TYPE
+    node = Said(made_name(pair["key"]) if pair else unnamed, id=name)
     called = text if pair is None else pair["value"]
     if called:
         node.say(NAME_FIELD, _value(called))
@@ -146,23 +134,10 @@ def _read_line(text: str, above: Said, *, is_heading: bool) -> Said | None:
     return node
 
 
-def _is_field(pair: re.Match[str], *, is_node: bool) -> bool:
-    return pair["sign"] == "@" or (not pair["sign"] and not is_node and pair["key"][0].islower())
-
-
-def _type_of(pair: re.Match[str] | None, *, is_heading: bool) -> str:
-    if pair is None:
-        return SECTION_TYPE if is_heading else ITEM_TYPE
-    return made_name(pair["key"])
-
-
 def _value(text: str) -> str:
     if len(text) >= 2 and text.startswith('"') and text.endswith('"'):
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return text
-        return value if isinstance(value, str) else text
+        with suppress(ValueError):
+            return str(json.loads(text))
     return text
 
 

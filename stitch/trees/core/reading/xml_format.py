@@ -14,8 +14,7 @@ from defusedxml.ElementTree import fromstring
 
 from stitch.core.text_cache import text_cache
 from stitch.errors import InputError
-from stitch.trees.core.making import Said
-from stitch.trees.core.names import made_name
+from stitch.trees.core.making import Said, made_name
 from stitch.trees.core.nodes import TEXT_FIELD, Node, Tree
 
 _BLANKS = re.compile(r"\s+")
