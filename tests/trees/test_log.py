@@ -92,17 +92,16 @@ def test_a_version_is_named_by_its_id_or_by_a_time(journal):
 def test_another_schema_holds_from_its_commit_on(journal):
     log = made(journal)
     schema = read_schema(
-        "root: Plan\ntypes: {Plan: {children: [Day], fields: {name: }}, Day: {fields: {name: , note: date}}}"
+        "root: Plan\ntypes: {Plan: {children: [Day], open: true}, Day: {fields: {name: , note: date}}}"
     )
     log.append(new(schema=schema), branch="main", parent="v1")
     with pytest.raises(EditRefusedError, match="no date"):
         log.append(new(SetField("a", "note", "x")), branch="main", parent="v2")
-    assert log.append(new(SetField("a", "note", "2026-03-01")), branch="main", parent="v2").id == "v3"
     again = opened(journal)
-    assert (again.schema("v3"), again.schema("v1").open) == (schema, True)
+    assert (again.schema("v2"), again.schema("v1").open) == (schema, True)
     with pytest.raises(InputError, match="does not keep to its schema"):
-        again.append(new(schema=read_schema("root: Plan\ntypes: {Plan: {}}")), branch="main", parent="v3")
-    assert again.append(new(rename("x", "p")), branch="main", parent="v3").id == "v4"
+        again.append(new(schema=read_schema("root: Plan\ntypes: {Plan: {}}")), branch="main", parent="v2")
+    assert again.append(new(rename("x", "p")), branch="main", parent="v2").id == "v3"
 
 
 def test_the_whole_tree_is_kept_again_after_many_commits_and_every_version_can_be_asked(journal):

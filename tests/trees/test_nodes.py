@@ -29,17 +29,9 @@ def trees(draw):
 
 
 def plan():
-    return Tree(
-        Node(
-            "p",
-            "Plan",
-            fields={"title": "Trip"},
-            children=[
-                Node("d1", "Day", children=[Node("a", "POI", fields={"name": "Museum", "cost": "3"})]),
-                Node("d2", "Day", children=[Node("b", "Meal"), Node("c", "POI", fields={"name": "Park"})]),
-            ],
-        )
-    )
+    one = Node("d1", "Day", children=[Node("a", "POI", fields={"name": "Museum", "cost": "3"})])
+    two = Node("d2", "Day", children=[Node("b", "Meal"), Node("c", "POI", fields={"name": "Park"})])
+    return Tree(Node("p", "Plan", fields={"title": "Trip"}, children=[one, two]))
 
 
 def test_a_path_counts_siblings_of_one_type():

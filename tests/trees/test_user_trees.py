@@ -69,38 +69,31 @@ def test_all_versions_are_asked_at_once(memory, trip):
     assert [node.id for node in memory.trees.select("/Version[@tree = 'trip'][1]")] == ["trip v1"]
 
 
-def test_a_file_of_commits_is_taken_in_once(trip):
-    first: dict[str, object] = {"version": "v1", "parent": None, "message": "first plan", "operations": []}
+def test_commits_of_a_file_come_after_the_version_that_they_say_all_or_none(trip):
     second = {
         "version": "v2", "parent": "v1", "time": "2026-03-02", "author": "ann", "message": "cheaper",
         "operations": [{"op": "set", "id": "zoo", "field": "cost", "old": "CAD 40", "value": "CAD 4"}],
     }  # fmt: skip
-    third = {"operations": [{"op": "delete", "id": "park"}]}
-    assert [each.id for each in trip.edit_all([first, second, third])] == ["v2", "v3"]
-    assert trip.edit_all([first, second]) == []
+    assert [each.id for each in trip.edit_all([second])] == ["v2"]
     assert [(each.time, each.author) for each in trip.history()][1] == ("2026-03-02", "ann")
-    with pytest.raises(ConflictError, match="comes after v1, and the last version of tree 'trip' is v3"):
-        trip.edit_all([{**second, "version": "v4", "operations": third["operations"]}])
-    said: list[dict[str, object]] = [{"message": "x"}, {"operations": []}, {"operations": "x"}]
-    for wrong in said:
+    gone = [{"op": "delete", "id": "zoo"}]
+    with pytest.raises(ConflictError, match="comes after v1, and the last version of tree 'trip' is v2"):
+        trip.edit_all([{**second, "version": "v4", "operations": gone}])
+    for wrong in ({"operations": []}, {"operations": "x"}):
         with pytest.raises(InputError, match="commit 1 does not say its operations"):
             trip.edit_all([wrong])
     with pytest.raises(EditRefusedError):
-        trip.edit_all([{"operations": [{"op": "delete", "id": "zoo"}]}] * 2)
+        trip.edit_all([{"operations": gone}] * 2)
     assert "zoo" in trip.tree
 
 
-def test_a_schema_guards_edits_and_can_be_another(memory, trip, tmp_path):
-    with pytest.raises(EditRefusedError, match="'cost' of zoo is no money"):
-        trip.edit([SetField("zoo", "cost", "cheap")])
+def test_going_back_brings_the_schema_back_and_a_tree_that_breaks_one_is_not_made(memory, trip, tmp_path):
     loose = trip.schema.dump()
     loose["types"]["POI"]["fields"]["cost"] = "words"
-    commit = trip.set_schema(loose, author="ann")
-    assert (commit.message, trip.schema.dump()) == ("Another schema", loose)
+    trip.set_schema(loose, author="ann")
     trip.edit([SetField("zoo", "cost", "cheap")])
-    assert trip.set_schema(None).schema is not None
     trip.revert("v1")
-    with pytest.raises(EditRefusedError, match="is no money"):
+    with pytest.raises(EditRefusedError, match="'cost' of zoo is no money"):
         trip.edit([SetField("zoo", "cost", "cheap")])
     (tmp_path / "s.yaml").write_text("root: Plan\ntypes: {Plan: {}}\n")
     with pytest.raises(InputError, match="does not keep to its schema"):

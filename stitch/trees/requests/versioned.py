@@ -39,7 +39,7 @@ PERSON = "person"
 
 
 class TreeParts(NamedTuple):
-    """The parts of a memory that its trees use."""
+    """The parts of a memory that its trees use; the model, if one is used, understands requests in words."""
 
     ingestor: Ingestor
     tenant: str
@@ -48,9 +48,7 @@ class TreeParts(NamedTuple):
     process: OwnProcess
     """The process that may use them; all others get a `ForkedProcessError`."""
     asker: TreeAsker
-    """Answers queries."""
     model: LanguageModel | None = None
-    """Understands requests in words; None if no model is used."""
     program: TreeProgram | None = None
     """Its prompts, if they were compiled."""
 
@@ -155,11 +153,7 @@ class VersionedTree:
         return self
 
     def at(self, version: str | float) -> TreeVersion:
-        """A version by its id, a branch, or a time (ISO 8601 or Unix seconds): the last one then.
-
-        Raises:
-            InputError: There is none.
-        """
+        """A version by its id, a branch, or a time (ISO 8601 or Unix seconds): the last one then."""
         log = self._log
         return TreeVersion(log, log.commit(log.version_at(version, branch=self.branch)), asker=self._parts.asker)
 
@@ -172,11 +166,7 @@ class VersionedTree:
         return self._log.commits
 
     def diff(self, before: str | float, after: str | float | None = None) -> TreeDiff:
-        """The difference of a version (the one on which it stands, if none is named) from an earlier one.
-
-        Raises:
-            InputError: There is no such version.
-        """
+        """The difference of a version (the one on which it stands, if none is named) from an earlier one."""
         return self._log.diff(self.at(before).id, self.version if after is None else self.at(after).id)
 
     def select(
@@ -221,11 +211,7 @@ class VersionedTree:
         return self._parts.asker.select(query, tree, **options)
 
     def asks_versions(self, query: str) -> bool:
-        """Whether a query is asked of all versions, and not of one.
-
-        Raises:
-            InputError: It cannot be read.
-        """
+        """Whether a query is asked of all versions, and not of one."""
         return asks_versions(query, self.tree)
 
     def export(self, form: str = "xml") -> str:
@@ -261,22 +247,14 @@ class VersionedTree:
         return self._talk(request).request(request, confirm=confirm)
 
     def check_model(self, request: str = "") -> None:
-        """See that a model is set that understands requests.
-
-        Raises:
-            SettingsError: None is.
-        """
+        """Raise a `SettingsError` if no model is set that understands requests."""
         self._model_for(request)
 
     def conversation(self, request: str = "", *, turns: Iterable[str] = ()) -> TreeConversation:
-        """A conversation about the tree, beside that of `ask` and `request`.
-
-        Args:
-            request: What is about to be asked; if no model is set, the nearest path query is told.
-            turns: What was said before, a line each.
+        """A conversation beside that of `ask` and `request`, in which some lines were said before.
 
         Raises:
-            SettingsError: No model is set.
+            SettingsError: No model is set; the hint is the nearest path query that the request gives.
         """
         from stitch.trees.requests.conversation import TreeConversation
 
@@ -366,11 +344,7 @@ class VersionedTree:
         return self._commit(news, trajectory=trajectory)
 
     def _said(self, said: Mapping[str, Any], *, number: int) -> NewCommit:
-        """The commit that a file says.
-
-        Raises:
-            InputError: It says none.
-        """
+        """The commit that a file says."""
         operations = said.get("operations")
         if not isinstance(operations, list) or not operations:
             raise InputError(
@@ -448,11 +422,7 @@ class VersionedTree:
 def new_commit(
     incoming: Incoming, operations: Sequence[Operation], *, message: str, author: str, time: str
 ) -> NewCommit:
-    """A commit of what came in.
-
-    Raises:
-        InputError: The author or the message is too long, or the time is none.
-    """
+    """A commit of what came in."""
     author, message = incoming.text(author, what="the author"), incoming.text(message, what="the message")
     redacted = dict(incoming.redacted)
     return NewCommit(operations, author or PERSON, message, clock.time(), commit_time(time), redacted=redacted)
