@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from stitch.errors import InputError
 from stitch.trees.core.edits import Index
 from stitch.trees.core.nodes import Node, Tree
-from stitch.trees.core.operations import Add, Delete, Move, Operation, SetField, node_json
+from stitch.trees.core.operations import Add, Delete, Move, Operation, SetField, id_of, node_json
 
 
 class Place(NamedTuple):
@@ -89,13 +89,17 @@ def diff(before: Tree, after: Tree) -> TreeDiff:
         )
     operations = _Comparison(before, after).operations()
     kept = {node.id for node in before if node.id in after and after.node(node.id).type == node.type}
-    return TreeDiff(
-        tuple(_topmost(after, kept)),
-        tuple(_topmost(before, kept)),
-        tuple(_moves(before, after, kept)),
-        tuple(_changes(before, after, kept)),
-        operations,
-    )
+    moved, changed = list[Moved](), list[Changed]()
+    for each in operations:
+        name = "" if isinstance(each, Add) else id_of(each.node)
+        if isinstance(each, Move):
+            moved.append(Moved(after.node(name), before.path(name), after.path(name)))
+        elif isinstance(each, SetField):
+            node = after.node(name)
+            old = before.node(name).fields.get(each.field)
+            changed.append(Changed(node, after.path(name), each.field, old, node.fields.get(each.field)))
+    added, removed = tuple(_topmost(after, kept)), tuple(_topmost(before, kept))
+    return TreeDiff(added, removed, tuple(moved), tuple(changed), operations)
 
 
 def _topmost(tree: Tree, kept: set[str]) -> Iterable[Place]:
@@ -115,35 +119,6 @@ def _only(node: Node, kept: set[str]) -> Node:
     for each in reversed(order):
         made[each.id] = each.with_children(made[child.id] for child in each.children if child.id in made)
     return made[node.id]
-
-
-def _moves(before: Tree, after: Tree, kept: set[str]) -> Iterable[Moved]:
-    """The kept nodes with another parent, or in another order among those of their parent that stayed."""
-    for parent in after:
-        staying = []
-        for child in parent.children:
-            if child.id not in kept:
-                continue
-            old = before.parent(child.id)
-            if old is not None and old.id == parent.id:
-                staying.append(child.id)
-            else:
-                yield Moved(child, before.path(child.id), after.path(child.id))
-        places = [before.position(name) for name in staying]
-        still = _longest_rise(places)
-        for place, name in zip(places, staying, strict=True):
-            if place not in still:
-                yield Moved(after.node(name), before.path(name), after.path(name))
-
-
-def _changes(before: Tree, after: Tree, kept: set[str]) -> Iterable[Changed]:
-    for node in after:
-        if node.id in kept:
-            old = before.node(node.id).fields
-            for field in (*old, *(name for name in node.fields if name not in old)):
-                if old.get(field) != node.fields.get(field):
-                    path = after.path(node.id)
-                    yield Changed(node, path, field, old.get(field), node.fields.get(field))
 
 
 class _Comparison:
