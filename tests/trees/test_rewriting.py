@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from doubles.journaling import MemoryJournal
 from doubles.trees import random_node, random_operations
 from stitch.errors import ConflictError, EditRefusedError, InputError
-from stitch.journal import Journal, NewRecord
+from stitch.journal import NewRecord
 from stitch.trees import Node, Tree
 from stitch.trees.core.commits import TREES, log_key, snapshot_key, texts_of
 from stitch.trees.core.log import NewCommit, TreeLog
@@ -163,38 +163,30 @@ def test_any_history_without_a_node_is_that_of_trees_without_it(seed):
     assert list(again.faults()) == []
 
 
-def test_damage_of_a_commit_or_a_whole_tree_is_found(tmp_path):
-    def fresh(name):
-        journal = Journal(tmp_path / name)
-        log = made(journal)
-        for number in range(70):
-            commit(log, SetField("a", "name", f"day {number}"))
-        return journal, log
-
-    journal, log = fresh("sound")
+def test_damage_of_a_commit_or_a_whole_tree_is_found(journal):
+    log = made(journal)
+    for number in range(70):
+        commit(log, SetField("a", "name", f"day {number}"))
     assert list(log.faults()) == []
     whole = [each.id for each in log.commits if each.snapshot][1]
-    journal.close()
 
-    journal, log = fresh("whole")
-    [record] = journal.records("t", kind=TREES, key=snapshot_key("trip", whole))
-    changed = NewRecord(TREES, record.key, record.payload.replace(b"Tuesday", b"Doomsday"))
-    journal.append_records("t", [changed], instead_of=[record.key])
-    assert list(TreeLog(journal, tenant="t", name="trip").faults()) == [
+    def replaced(key, change):
+        """Keep other payloads under a key."""
+        records = [NewRecord(TREES, key, change(each.payload)) for each in journal.records("t", kind=TREES, key=key)]
+        journal.append_records("t", records, instead_of=[key])
+        return list(TreeLog(journal, tenant="t", name="trip").faults())
+
+    key = snapshot_key("trip", whole)
+    assert replaced(key, lambda payload: payload.replace(b"Tuesday", b"Doomsday")) == [
         f"version {whole}: version {whole!r} of tree 'trip' is damaged in the journal"
     ]
-    journal.close()
+    assert replaced(key, lambda payload: payload.replace(b"Doomsday", b"Tuesday")) == []
 
-    journal, log = fresh("replay")
-    payloads = [orjson.loads(record.payload) for record in journal.records("t", kind=TREES, key=log_key("trip"))]
-    for said in payloads:
-        said.pop("digest")
-        for operation in said["operations"]:
-            if operation["value"] == "day 7":
-                operation["value"] = "day x"
-    others = [NewRecord(TREES, log_key("trip"), orjson.dumps(said)) for said in payloads]
-    journal.append_records("t", others, instead_of=[log_key("trip")])
-    assert list(TreeLog(journal, tenant="t", name="trip").faults()) == [
+    def other_value(payload):
+        said = orjson.loads(payload)
+        del said["digest"]
+        return orjson.dumps(said).replace(b'"value":"day 7"', b'"value":"day x"')
+
+    assert replaced(log_key("trip"), other_value) == [
         "version v10: operation 1: field 'name' of 'a' says 'day x', and not 'day 7'; nothing was changed"
     ]
-    journal.close()
