@@ -121,7 +121,7 @@ def _read_line(text: str, above: Said, *, is_heading: bool) -> Said | None:
     text = text[task.end() :] if task else text
     pair = _PAIR.fullmatch(text)
     is_node = bool(is_heading or found or task)
-    if pair and (pair["sign"] == "@" or (not pair["sign"] and not is_node and pair["key"][0].islower())):
+    if pair and _is_field(pair, is_node=is_node):
         above.say(pair["key"], _value(pair["value"] or ""))
         return None
     unnamed = SECTION_TYPE if is_heading else ITEM_TYPE
@@ -132,6 +132,10 @@ def _read_line(text: str, above: Said, *, is_heading: bool) -> Said | None:
     if task:
         node.say(DONE_FIELD, "false" if task["mark"] == " " else "true")
     return node
+
+
+def _is_field(pair: re.Match[str], *, is_node: bool) -> bool:
+    return pair["sign"] == "@" or (not pair["sign"] and not is_node and pair["key"][0].islower())
 
 
 def _value(text: str) -> str:
