@@ -118,11 +118,6 @@ def pool():
     return [stretch for number in range(20) for stretch in stretches(*stretch_of(number))]
 
 
-def test_a_stretch_has_two_speakers_and_no_tools(pool):
-    assert len(pool) == 20
-    assert [bundle[0].role for bundle in pool[0]] == ["user", "agent", "user", "agent", "user"]
-
-
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("kind", ["weave", "room"])
 def test_every_stretch_keeps_its_order_wherever_it_is_left(pool, kind, seed):

@@ -24,7 +24,7 @@ from stitch.bench.generate import SIZES, GeneratedTrajectory, Size, Verification
 from stitch.bench.generate.command import group
 from stitch.bench.generate.environment import DebateWorld, TravelWorld, build_debate_world, build_travel_world
 from stitch.bench.generate.realization import RealizationRequest
-from stitch.bench.generate.refinement import Scene, refer_in_travel, scenes
+from stitch.bench.generate.refinement import Scene, scenes
 from stitch.bench.generate.runs import FORMATS, Memory, RunSettings, generate_runs
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, plan_debate, plan_trip
 from stitch.bench.generate.trajectory import statistics
@@ -90,22 +90,6 @@ def test_answers_follow_from_the_plan(made: GeneratedTrajectory) -> None:
     assert 0.8 <= statistics(TRIP)["implicit_reference_share"] <= 0.95
 
 
-PLACES = tuple(f"Place{letter} Inn" for letter in "ABCDEFGHIJKLMNOPQRSTUVW")
-
-
-@given(st.integers(0, 10**6), st.integers(1, len(PLACES)), st.data())
-def test_what_refers_to_a_place_can_be_resolved_to_it(seed: int, number: int, data: st.DataObject) -> None:
-    known = PLACES[:number]
-    name = data.draw(st.sampled_from(known))
-    slot = data.draw(st.sampled_from(sorted(KIND_OF_SLOT)))
-    op = Operation(0, "user", "INQUIRE", (name,), 3, slot)
-    scene = Scene(known)
-    refined = refer_in_travel(op, f"What about {name}? Is {name}'s price fair?", scene=scene, rng=Random(seed))
-    expression = refined.mentions[0].text
-    assert name in expression or resolve(expression, op, scene) == name
-    assert resolve(expression, op._replace(day=4), scene) is None
-
-
 @pytest.mark.parametrize("wording", WORDINGS)
 def test_every_reference_of_a_trajectory_is_resolved_to_what_it_stands_for(wording: str) -> None:
     for domain in ("travel", "debate"):
@@ -119,26 +103,6 @@ def test_every_reference_of_a_trajectory_is_resolved_to_what_it_stands_for(wordi
                     assert contention(world, op, text, made.wording) == name
                 elif op.role == "user" and name not in text:
                     assert resolve(text, op, scene) == name
-
-
-SCENE = Scene(
-    ("A", "B", "C"), chosen="B", last="C", near=True,
-    told=(("A", "a clock", "by a river"), ("B", "a dog", "uphill"), ("C", "a dog", "downhill")),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("expression", "name"),
-    [
-        ("number two on my lunch pile", "B"), ("#3 for lunch", "C"), ("the 2. restaurant for lunch", "B"),
-        ("the newest lunch one", "C"), ("the lunch one with a clock", "A"), ("the lunch one with a dog", None),
-        ("the lunch one that is uphill", "B"), ("the lunch one we booked", "B"), ("that one", "C"),
-        ("the other lunch one", None), ("the first one for dinner on day 1", None), ("number nine", None),
-        ("the second restaurant I raised for day 2's lunch", "B"), ("the first one on the first day", None),
-    ],
-)  # fmt: skip
-def test_expressions_are_resolved_by_their_words(expression: str, name: str | None) -> None:
-    assert resolve(expression, Operation(0, "user", "INQUIRE", ("A",), 2, "lunch"), SCENE) == name
 
 
 def sentences(thing: Any) -> Iterator[str]:

@@ -15,11 +15,10 @@ from doubles.lessons import (
     label_poorly,
     labeling_pupil,
     write_asked_days,
-    write_lines,
 )
 from stitch import Step, open_memory
 from stitch.bench.training.sources import open_task
-from stitch.errors import BudgetSpentError, InputError, ModelUnavailableError
+from stitch.errors import ModelUnavailableError
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
 from stitch.label.model.compiled import load_program, write_compiled
@@ -81,18 +80,17 @@ def test_each_optimizer_teaches_the_windowed_labeler_for_about_what_was_estimate
 
 
 @pytest.mark.parametrize("target", ["filter", "answerer"])
-@pytest.mark.parametrize(
-    "optimizer", ["bootstrap", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gepa", "simba"))]
-)
-def test_what_optimizing_costs_is_said_within_a_factor_of_one_and_a_half(target, optimizer, tmp_path):
+@pytest.mark.parametrize("optimizer", ["bootstrap", pytest.param("gepa", marks=pytest.mark.slow)])
+def test_filter_and_answerer_are_taught_for_about_what_was_estimated(target, optimizer, tmp_path):
     model, _ = model_of(choosing_pupil() if target == "filter" else answering_pupil())
     with opened(target, write_asked_days(tmp_path / "asked")) as (task, parts):
         lessons, held_back = take(parts.train, 6, seed=0), take(parts.held_back, 4, seed=0)
         cost = estimate(task, lessons, held_back=held_back, optimizer=optimizer)
-        compile_program(task, lessons, held_back=held_back, optimizer=optimizer, model=model)
+        made = compile_program(task, lessons, held_back=held_back, optimizer=optimizer, model=model)
     spent = model.ledger.total()
     assert cost.model_calls / 1.5 < spent.calls < cost.model_calls * 1.5
     assert cost.model_tokens / 1.5 < spent.tokens < cost.model_tokens * 1.5
+    assert made.after.score > made.before.score
 
 
 @pytest.mark.slow
@@ -101,29 +99,6 @@ def test_the_cues_of_the_stepwise_labeler_are_taught_each(labeled):
     assert made.after.score > made.before.score + 0.1
     taught = {name for name, state in made.compiled.predictors.items() if state.demos}
     assert taught == {"induce_scope", "select_events", "summarize"}
-
-
-@pytest.mark.parametrize("optimizer", ["bootstrap", pytest.param("gepa", marks=pytest.mark.slow)])
-def test_the_filter_is_taught_by_the_recall_of_evidence(optimizer, tmp_path):
-    made = compiled_by(optimizer, target="filter", data=write_asked_days(tmp_path / "asked"), script=choosing_pupil())
-    assert made.after.parts["recall@10"] > made.before.parts["recall@10"] + 0.3
-
-
-@pytest.mark.parametrize("optimizer", ["bootstrap", pytest.param("gepa", marks=pytest.mark.slow)])
-def test_the_answerer_is_taught_without_a_judge(optimizer, tmp_path):
-    made = compiled_by(
-        optimizer, target="answerer", data=write_asked_days(tmp_path / "asked"), script=answering_pupil()
-    )
-    assert made.after.score > made.before.score
-    assert made.compiled.predictors["answer_debate"].demos == []
-
-
-@pytest.mark.slow
-def test_gepa_finds_no_lesson_where_the_feedback_has_none(labeled):
-    blind = compiled_by(
-        "gepa", target="windowed", data=labeled, script=labeling_pupil(needs="what nobody says"), limit=3
-    )
-    assert blind.after.score == blind.before.score
 
 
 @pytest.mark.parametrize(
@@ -186,12 +161,6 @@ def test_corrections_of_a_memory_are_lessons(tmp_path):
 
 
 @pytest.mark.parametrize("optimizer", ONE_OFTEN)
-def test_a_spent_budget_ends_it_with_nothing_made(optimizer, labeled):
-    with pytest.raises(BudgetSpentError, match="the budget of 15000 tokens is spent"):
-        compiled_by(optimizer, target="windowed", data=labeled, script=labeling_pupil(), limit=3, budget_tokens=15_000)
-
-
-@pytest.mark.parametrize("optimizer", ONE_OFTEN)
 def test_a_provider_that_goes_down_ends_it(optimizer, labeled):
     from dspy import lm15
 
@@ -237,9 +206,3 @@ def test_an_interruption_goes_through(labeled):
 
     with pytest.raises(KeyboardInterrupt):
         compiled_by("gepa", target="windowed", data=labeled, script=script)
-
-
-def test_too_few_lessons_are_refused(tmp_path):
-    data = write_lines(tmp_path / "few.jsonl", [days(n) for n in range(3)])
-    with pytest.raises(InputError, match="3 examples are too few"), opened("windowed", data):
-        pass
