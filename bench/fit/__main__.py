@@ -17,9 +17,9 @@ FITS: Mapping[str, tuple[str, str]] = {
     "themes": ("stitch.bench.fit.themes:command", "Constants of the lens of themes (retrieve/themes/constants.py)."),
     "paths": ("stitch.bench.fit.paths:command", "Calibration of the scorers of path queries."),
     "table": ("stitch.bench.fit.table.make:command", "The table of the static embedder (stitch/embed/table)."),
-    "averaged": ("stitch.bench.fit.local_table:averaged", "A table averaged from a model, as local labels read it."),
+    "averaged": ("stitch.bench.fit.replies:averaged", "A table averaged from a model, as local labels read it."),
     "narrow": (
-        "stitch.bench.fit.local_table:narrow",
+        "stitch.bench.fit.replies:narrow",
         "That table in few dimensions (stitch/label/local/table).",
     ),
     "kinds": ("stitch.bench.fit.kinds:command", "The table of kinds of things from WordNet (stitch/text/table)."),

@@ -68,14 +68,7 @@ class Part(NamedTuple):
 
 
 class Weighed:
-    """A question with its candidates, ranked by any weights.
-
-    Args:
-        question: The question.
-        candidates: What may become a hit.
-        parts: Of their scores, by name.
-        rule: By which they are ranked.
-    """
+    """A question with its candidates, ranked by any weights; `parts` are of their scores, by name."""
 
     def __init__(
         self, question: Question, candidates: Sequence[Candidate], parts: Mapping[str, Part], rule: RankingRule

@@ -64,12 +64,7 @@ class State:
 
 
 class Goal:
-    """What an agent did for one request.
-
-    Args:
-        world: The name of its world.
-        facts: What the fields of the phrases stand for.
-    """
+    """What an agent did for one request; `facts` are what the fields of the phrases stand for."""
 
     def __init__(self, world: str, **facts: Any) -> None:
         self._parts, self._facts = RUNS[world], facts

@@ -79,12 +79,9 @@ class Storyboard(NamedTuple):
         return max((op.day for op in self.operations), default=0)
 
 
-class _Move(NamedTuple):
-    """A planned exchange of a slot."""
-
-    action: str
-    objects: tuple[str, ...]
-    asked: tuple[str, ...] = ()
+def _move(action: str, *objects: str, asked: tuple[str, ...] = ()) -> Operation:
+    """A planned exchange of a slot, of no moment yet."""
+    return Operation(0, "user", action, objects, asked=asked)
 
 
 def plan_trip(world: TravelWorld, rng: Random, *, days: int, exchanges: int) -> Storyboard:
@@ -103,12 +100,10 @@ def plan_trip(world: TravelWorld, rng: Random, *, days: int, exchanges: int) -> 
         for day in range(1, days + 1)
     }
     operations: list[Operation] = []
-    moment = 0
     for day, moves in _take_turns(rng, waiting, visits=visits):
-        for slot, move in [("", _Move("SET_DAY", ())), *moves]:
-            said = Operation(moment, "user", move.action, move.objects, day, slot, move.asked)
+        for slot, move in [("", _move("SET_DAY")), *moves]:
+            said = move._replace(moment=len(operations) // 2, day=day, slot=slot)
             operations += [said, said._replace(role="travel_agent")]
-            moment += 1
     return Storyboard(tuple(operations))
 
 
@@ -123,13 +118,13 @@ def _pools(world: TravelWorld, rng: Random, *, proposals: int, days: int) -> dic
     return pools
 
 
-def _plan_slot(rng: Random, pool: tuple[str, ...], *, size: float, asked: set[tuple[str, str]]) -> list[_Move]:
+def _plan_slot(rng: Random, pool: tuple[str, ...], *, size: float, asked: set[tuple[str, str]]) -> list[Operation]:
     total = max(2, int(size) + (rng.random() < size % 1))
     proposals = min(len(pool), max(1, round(total * _SHARES["PROPOSE"] + rng.uniform(-0.5, 0.5))))
     names = rng.sample(pool, proposals)
     decisions = max(1, min(proposals, round(total * _SHARES["DECIDE"] + rng.uniform(-0.4, 0.4))))
     compares = round(total * _SHARES["COMPARE"] + rng.uniform(-0.3, 0.5)) if proposals > 1 else 0
-    moves = [_Move("PROPOSE", (names[0],))]
+    moves = [_move("PROPOSE", names[0])]
     rest = ["PROPOSE"] * (proposals - 1) + ["DECIDE"] * (decisions - 1) + ["COMPARE"] * compares
     rest += ["INQUIRE"] * max(0, total - 1 - len(rest) - 1)
     rng.shuffle(rest)
@@ -139,19 +134,19 @@ def _plan_slot(rng: Random, pool: tuple[str, ...], *, size: float, asked: set[tu
         rest.remove(action)
         if action == "PROPOSE":
             known += 1
-            moves.append(_Move(action, (names[known - 1],)))
+            moves.append(_move(action, names[known - 1]))
         elif action == "COMPARE":
-            moves.append(_Move(action, tuple(rng.sample(names[:known], 2))))
+            moves.append(_move(action, *rng.sample(names[:known], 2)))
         elif action == "INQUIRE":
             moves += _inquire(rng, names[:known], asked)
         elif options := [name for name in names[:known] if name != chosen]:
             chosen = rng.choice(options)
-            moves.append(_Move(action, (chosen,)))
+            moves.append(_move(action, chosen))
     final = rng.choice([name for name in names if name != chosen] or names)
-    return [*moves, _Move("DECIDE", (final,))]
+    return [*moves, _move("DECIDE", final)]
 
 
-def _inquire(rng: Random, names: list[str], asked: set[tuple[str, str]]) -> Iterator[_Move]:
+def _inquire(rng: Random, names: list[str], asked: set[tuple[str, str]]) -> Iterator[Operation]:
     """Ask for something that was not asked yet, about any of the names; if all is known, compare two of them."""
     open_questions = {name: tuple(wish for wish in ATTRIBUTES if (name, wish) not in asked) for name in names}
     if candidates := [name for name in names if open_questions[name]]:
@@ -160,12 +155,12 @@ def _inquire(rng: Random, names: list[str], asked: set[tuple[str, str]]) -> Iter
         if len(wishes) > 1 and rng.random() < 0.7:
             wishes = (rng.choice(wishes),)
         asked.update((name, wish) for wish in wishes)
-        yield _Move("INQUIRE", (name,), wishes)
+        yield _move("INQUIRE", name, asked=wishes)
     elif len(names) > 1:
-        yield _Move("COMPARE", tuple(rng.sample(names, 2)))
+        yield _move("COMPARE", *rng.sample(names, 2))
 
 
-def _interleave(rng: Random, scripts: dict[str, list[_Move]]) -> list[tuple[str, _Move]]:
+def _interleave(rng: Random, scripts: dict[str, list[Operation]]) -> list[tuple[str, Operation]]:
     """Merge the scripts of the slots at random; each keeps its order."""
     left = {slot: iter(moves) for slot, moves in scripts.items()}
     deck = [slot for slot, moves in scripts.items() for _ in moves]
@@ -174,14 +169,17 @@ def _interleave(rng: Random, scripts: dict[str, list[_Move]]) -> list[tuple[str,
 
 
 def _take_turns(
-    rng: Random, waiting: dict[int, list[tuple[str, _Move]]], *, visits: int
-) -> Iterator[tuple[int, list[tuple[str, _Move]]]]:
+    rng: Random, waiting: dict[int, list[tuple[str, Operation]]], *, visits: int
+) -> Iterator[tuple[int, list[tuple[str, Operation]]]]:
     """Cut the work on each day into visits of unequal length, and go round the days; no day follows itself.
 
     A single day is planned in one visit.
     """
     rounds = max(2, round(visits / len(waiting))) if len(waiting) > 1 else 1
-    pieces = {day: _cut(rng, moves, parts=rounds) for day, moves in waiting.items()}
+    pieces = {}
+    for day, moves in waiting.items():
+        cuts = [0, *sorted(rng.sample(range(1, len(moves)), rounds - 1)), len(moves)]
+        pieces[day] = [moves[start:end] for start, end in itertools.pairwise(cuts)]
     last = 0
     for number in range(rounds):
         order = rng.sample(sorted(pieces), len(pieces)) if number else sorted(pieces)
@@ -190,11 +188,6 @@ def _take_turns(
         for day in order:
             yield day, pieces[day][number]
             last = day
-
-
-def _cut(rng: Random, moves: list[tuple[str, _Move]], *, parts: int) -> list[list[tuple[str, _Move]]]:
-    cuts = [0, *sorted(rng.sample(range(1, len(moves)), parts - 1)), len(moves)]
-    return [moves[start:end] for start, end in itertools.pairwise(cuts)]
 
 
 def plan_debate(world: DebateWorld, rng: Random, *, turns: int, citations: int) -> Storyboard:

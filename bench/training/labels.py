@@ -74,12 +74,7 @@ class _Part(NamedTuple):
 
 
 class LabelTask:
-    """Labeling as a task for optimizers.
-
-    Args:
-        lessons: Made by `lessons_of` or `lessons_from_corrections`.
-        embedder: For the stepwise labeler; None trains the windowed one.
-    """
+    """Labeling as a task for optimizers; `embedder` is for the stepwise labeler, None trains the windowed one."""
 
     def __init__(self, lessons: Sequence[Lesson], *, embedder: Embedder | None = None) -> None:
         gold = [own for lesson in lessons for own in lesson.gold.steps]

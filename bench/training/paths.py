@@ -28,11 +28,7 @@ _MOST_NAMED = 5
 
 
 class PathTask:
-    """Understanding requests about trees as a task for optimizers: what they want, and which nodes they mean.
-
-    Args:
-        domains: The trees that are asked, by name.
-    """
+    """Understanding requests about trees as a task for optimizers: what they want, and which nodes they mean."""
 
     target = "path"
     trained: tuple[str, ...] = ("route",)

@@ -97,12 +97,7 @@ def answer_lessons(data: DataSet) -> Iterator[Lesson]:
 
 
 class AnswerTask:
-    """Answering as a task for optimizers.
-
-    Args:
-        lessons: Made by `answer_lessons`.
-        memory: Finds what a question is answered from; open as long as the task is used.
-    """
+    """Answering as a task for optimizers, by what a memory finds, which is open as long as the task is used."""
 
     target = "answerer"
     demos = 2
@@ -176,11 +171,7 @@ def filter_lessons(data: DataSet, memory: Memory) -> Iterator[Lesson]:
 
 
 class FilterTask:
-    """Choosing labels as a task for optimizers.
-
-    Args:
-        memory: What is asked; open as long as the task is used.
-    """
+    """Choosing labels as a task for optimizers, for a memory that is open as long as the task is used."""
 
     target = "filter"
     trained: tuple[str, ...] = ("select_filter",)

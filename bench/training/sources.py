@@ -30,13 +30,8 @@ def open_task(
 ) -> tuple[Task, Parts]:
     """The task of a target, with lessons to learn from and lessons to judge by.
 
-    Args:
-        target: One of `TARGETS`.
-        train: The training data.
-        valid: Others to judge by; a third of the lessons is held back if None.
-        tenant: Whose corrections, where data are a memory.
-        seed: Of the draw.
-        stack: Closes what the task needs.
+    Without `valid`, a third of the lessons is held back. `tenant` is whose corrections, where data are a memory;
+    `stack` closes what the task needs.
 
     Raises:
         InputError: The data cannot be read, or say nothing about the target.

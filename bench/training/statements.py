@@ -59,12 +59,7 @@ class Line(NamedTuple):
 
 
 class StatementTask:
-    """Saying what steps assert as a task for optimizers.
-
-    Args:
-        memory: Holds the trajectories; open as long as the task is used.
-        embedder: Compares statements with questions.
-    """
+    """Saying what steps assert as a task for optimizers, for a memory that is open as long as the task is used."""
 
     target = "statements"
     trained: tuple[str, ...] = ("extract_statements",)

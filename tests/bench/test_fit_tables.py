@@ -18,7 +18,7 @@ from tokenizers.processors import TemplateProcessing
 
 from stitch.bench.fit.__main__ import group
 from stitch.bench.fit.kinds import make_table as make_kinds
-from stitch.bench.fit.local_table import NOT_A_WORD
+from stitch.bench.fit.replies import NOT_A_WORD
 from stitch.bench.fit.table.fit import LONGEST, NEAR, FitSettings, Passages, Runs, fit, pair_gradient, unit
 from stitch.bench.fit.table.make import Teacher
 from stitch.bench.fit.table.texts import MAX_CHARS, Text, parts, read_texts

@@ -54,13 +54,10 @@ class FitSettings:
 
 
 class Runs:
-    """Runs of neighboring texts as sets of tokens, with the teacher's vectors.
+    """Runs of neighboring texts as sets of tokens, with the teacher's unit vectors.
 
-    Args:
-        tokens: Of each text, distinct.
-        targets: Unit vectors, one a text.
-        runs: The places of the texts of each run, two or more.
-        size: Tokens of the vocabulary.
+    `tokens` and `targets` are by text, `runs` the places of the texts of each run, two or more; `size` is that of the
+    vocabulary.
     """
 
     def __init__(
@@ -96,10 +93,7 @@ class Pair(NamedTuple):
 class Passages:
     """Documents of which pairs of a text and what follows it are drawn: they teach without a teacher.
 
-    Args:
-        texts: All texts, those of a document beside each other.
-        tokens: Of each text.
-        shares: How often pairs of a kind are drawn; a kind that is not named is not.
+    Texts of a document stand beside each other. Of kinds that `shares` does not name nothing is drawn.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from stitch.bench.fit.local_table import token_weights
+from stitch.bench.fit.replies import token_weights
 from stitch.bench.fit.table.fit import FitSettings, Passages, Runs, fit, unit
 from stitch.bench.fit.table.texts import Text, read_texts, sample_runs
 from stitch.embed.static import TABLE, load_tokenizer, read_tokens
@@ -36,11 +36,7 @@ about, but are rare in the vocabulary, and would weigh as much as rare words."""
 
 
 class Teacher:
-    """Sentence vectors of a BERT model (Devlin et al. 2019) in numpy, so that a table can be made without torch.
-
-    Args:
-        folder: Of a Sentence Transformer of BERT's kind: `model.safetensors`, `tokenizer.json`, `config.json`.
-    """
+    """Sentence vectors of a Sentence Transformer of BERT's kind (Devlin et al. 2019), in numpy: without torch."""
 
     def __init__(self, folder: Path) -> None:
         from safetensors.numpy import load_file
@@ -116,12 +112,7 @@ class Teacher:
 def make_table(*, packages: Path, model: Path, work: Path, start: Path, dimension: int) -> Vectors:
     """The fitted token vectors.
 
-    Args:
-        packages: Folder of the packages that the README names.
-        model: Folder of MiniLM.
-        work: Folder for unpacked packages, and for the texts that the teacher read.
-        start: Folder of a table with the same vocabulary.
-        dimension: Principal components of the teacher that are kept.
+    `work` is for unpacked packages, and for the texts that the teacher read; `start` holds a table with the vocabulary.
 
     Raises:
         SettingsError: A package is missing.

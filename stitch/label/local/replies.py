@@ -4,7 +4,7 @@
 matrices turn the vectors of what was said and the vector of what may follow into a few numbers each, whose product is
 high where the one follows the other. They are trained to find the next step of a scope among other steps
 (`python -m stitch.bench.fit scopes`). The vectors are those of a table of their own, so that labels depend on no
-embedder. It is averaged (`stitch.bench.fit.local_table`) and not fitted: what a text answers is also told by forms and
+embedder. It is averaged (`stitch.bench.fit.replies`) and not fitted: what a text answers is also told by forms and
 numbers, which say little of what it is about.
 """
 
