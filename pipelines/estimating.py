@@ -1,4 +1,4 @@
-"""What labeling some input with a model will cost, before any of it is stored: `stitch ingest --dry-run`."""
+"""Estimated costs of labeling some input with a model, before any of it is stored: `stitch ingest --dry-run`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stitch.core import Rejection, SourcedStep, Step
 
 
 class LabelingEstimate(BaseModel):
-    """What labeling some input with a model will cost, about."""
+    """Estimated costs of labeling some input with a model."""
 
     trajectories: int
     steps: int

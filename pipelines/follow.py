@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
 
 POLL_S = 0.2
-"""How often sources are looked at."""
+"""Seconds between two looks at sources."""
 COMMIT_ITEMS = 4096
 """After so many steps a position is committed, also while more come."""
 
@@ -134,7 +134,7 @@ def read_input(
 
 
 def _drained(source: StepSource, *, alone: bool) -> Iterator[SourcedStep | Rejection | None]:
-    """What a file holds; of several files, one that breaks off is rejected, and the others are read."""
+    """The items of a file; of several files, one that breaks off is rejected, and the others are read."""
     try:
         yield from drain(source)
     except InputError as error:

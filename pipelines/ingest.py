@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BATCH_STEPS = 256
 _ADDERS = 3
-"""How many trajectories are added side by side where labels follow: with more, the first would be ready later."""
+"""Number of trajectories that are added side by side where labels follow: with more, the first would be ready later."""
 _NAMES_SHOWN = 3
 _REJECTIONS_SHOWN = 10
 _BUFFERED_STEPS = 4 * BATCH_STEPS
@@ -174,7 +174,7 @@ def _tell_vectors(steps: int) -> None:
 
 
 def _outcome(report: IngestReport, *, files: int) -> str:
-    """What became of all steps, in one line."""
+    """The outcome of all steps, in one line."""
     source = f" from {files} files" if files > 1 else ""
     waiting = f", {report.waiting} wait for the store" if report.waiting else ""
     return (

@@ -43,16 +43,16 @@ class IngestReport(BaseModel):
     fallback_steps: int = 0
     """Steps that a model should have labeled and that have local labels instead."""
     fallback_reason: str = ""
-    """Why the first of them has."""
+    """The reason of the first of them."""
     statements_failure: str = ""
-    """Why a model did not read all steps for statements; those that it did not read speak for themselves."""
+    """The reason why a model did not read all steps for statements; those that it did not read speak for themselves."""
     repeated_with_other_labels: int = 0
     """Steps known already whose labels are not those of the model that is to label."""
     redacted: dict[str, int] = {}  # pydantic copies it
-    """How many secrets of each kind were taken out before anything was written."""
+    """Numbers of secrets of each kind that were taken out before anything was written."""
     seconds: float = 0.0
     labels: dict[str, int] = {}  # pydantic copies it
-    """How many labels of each kind the trajectories of the input have."""
+    """Numbers of labels of each kind that the trajectories of the input have."""
 
     @property
     def exit_status(self) -> int:
@@ -85,7 +85,7 @@ class Intake:
         on_progress: Callable[[int], None],
     ) -> None:
         self.kept = 0
-        """How many steps were kept."""
+        """Number of steps that were kept."""
         self.to_label: dict[str, int] = {}
         """The trajectories with new steps that a model labels, or that wait for the store or their vectors, each with
         the position of the first of them.

@@ -14,7 +14,7 @@ from stitch.core import MemorySnippet, Ranking, RetrievalResult
 from stitch.errors import ModelError
 
 SHOWN = 10
-"""How many steps are listed where nobody says how many; a context holds more than a person reads."""
+"""Number of steps that are listed where nobody says how many; a context holds more than a person reads."""
 
 
 @click.command()
@@ -142,7 +142,7 @@ def _nothing_relevant(result: RetrievalResult) -> str:
 
 
 def _clocks(snippet: MemorySnippet) -> str:
-    """When it happened, if the source says it, and when the memory took it in."""
+    """The times at which it happened, if the source says it, and at which the memory took it in."""
     from stitch.retrieve.context.quoting import clock
 
     happened = "" if snippet.happened is None else f"{clock(snippet.happened)}, "

@@ -99,7 +99,7 @@ class Recall(dspy.Module):
 
 
 def _opened_as(memory: Memory) -> dict[str, Any]:
-    """How a memory is opened again.
+    """Arguments with which a memory is opened again.
 
     Raises:
         InputError: It was not opened by `open_memory`.
@@ -219,7 +219,7 @@ def _failure(exception: BaseException | None) -> str:
 
 
 def _answered(module: Any, outputs: Any) -> Any:
-    """What a module was to answer, without what it tells beside that, such as how an agent came to it."""
+    """The output fields of a module, without what it tells beside them, such as how an agent came to it."""
     wanted = getattr(getattr(module, "signature", None), "output_fields", None)
     if not wanted or not isinstance(outputs, dspy.Prediction) or isinstance(module, dspy.Predict):
         return outputs
@@ -227,7 +227,7 @@ def _answered(module: Any, outputs: Any) -> Any:
 
 
 def _words(value: Any) -> str:
-    """What a program is given or gives, as text: of one field its value, of several `name: value` a line."""
+    """Inputs or outputs of a program as text: of one field its value, of several `name: value` a line."""
     if isinstance(value, dspy.Prediction | dspy.Example):
         value = dict(value.items())
     if isinstance(value, Mapping):

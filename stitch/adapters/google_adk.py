@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stitch.tenants import Tenants
 
 NOTES = "notes"
-"""Where memories go that are of no session."""
+"""The trajectory of memories that are of no session."""
 
 
 class MemoryService(BaseMemoryService):
@@ -95,7 +95,7 @@ class MemoryService(BaseMemoryService):
 
 
 def _message(content: Any, *, author: str | None, at: float | str | None, named: str | None) -> dict[str, Any]:
-    """What somebody said, as a message of the Gemini kind."""
+    """A message of the Gemini kind."""
     said = content.model_dump(exclude_none=True)
     role = author if said.get("role") in (None, "model") and author not in (None, "user") else said.get("role", "user")
     message = {"role": role, "parts": said.get("parts", []), "timestamp": at, "id": named}

@@ -53,7 +53,7 @@ _MINUTE_S = 60.0
 _LEAST_REFRESH = 0.1
 """A time that is read anew less than so much of its minutes later is not written down again."""
 _NOT_IN_NAMES = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029]|^\s|\s$")
-"""What the name of a trajectory would lose, or would not tell from its encoding."""
+"""Signs that the name of a trajectory would lose, or would not tell from its encoding."""
 _NOT_INDEXED = "[an item that is not indexed]"
 
 
@@ -66,7 +66,7 @@ class _Held(NamedTuple):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What its step says of it."""
+        """The metadata of its step."""
         return cast("dict[str, Any]", self.entry.step.metadata[ITEM])
 
     def expired(self, now: float) -> bool:
@@ -128,7 +128,7 @@ class MemoryStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def versions(self, namespace: tuple[str, ...], key: str) -> list[dict[str, Any]]:
-        """What the value of a key was before each time something else was put over it, oldest first."""
+        """Earlier values of a key, oldest first."""
         held = self._item(namespace, key)
         if held is None:
             return []
@@ -179,7 +179,7 @@ class MemoryStore(BaseStore):
                 yield held
 
     def _scores(self, query: str, inside: Sequence[tuple[str, ...]]) -> dict[tuple[str, str], float]:
-        """How alike each step is to a query, best first as the memory ranks them."""
+        """Similarities of steps to a query, best first as the memory ranks them."""
         if not inside:
             return {}
         alone = self._trajectory(inside[0]) if len(inside) == 1 else None
@@ -220,7 +220,7 @@ class MemoryStore(BaseStore):
             )
 
     def _text(self, value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str | None:
-        """What of a value is searched; None if nothing is."""
+        """The text by which a value is found; None if nothing is searched."""
         if index is False:
             return None
         paths = self._fields if index is None or index is True else index
@@ -296,7 +296,7 @@ def _texts_at(value: Mapping[str, Any], path: str) -> list[str]:
 
 
 def _said(value: Any, name: str = "") -> Iterator[str]:
-    """What a value says, a line each: `name: text`, or the text alone where its name says nothing."""
+    """The lines of a value: `name: text`, or the text alone where its name says nothing."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _said(inner, str(key))

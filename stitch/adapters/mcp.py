@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
 
 NOTES = "notes"
-"""Where a step goes for which no trajectory is named."""
+"""The trajectory of steps for which none is named."""
 
 INSTRUCTIONS = (
     "A lasting memory. Search it before you answer from memory; remember what may matter later. "

@@ -1,4 +1,4 @@
-"""Whose session of the protocol one is: used by nobody else, and not more than so many of one caller."""
+"""Sessions of the protocol: each is used by its own caller alone, who has not more than so many."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 IDLE_S = 1800.0
 """After so long without a request a session ends."""
 MOST_OF_ONE = 100
-"""How many sessions of one caller may be open: each keeps some 40 KB, and all callers share those of the server."""
+"""Sessions of one caller that may be open: each keeps some 40 KB, and all callers share those of the server."""
 _HEADER, _VERSION = b"mcp-session-id", b"mcp-protocol-version"
 
 
@@ -27,7 +27,7 @@ class _Session:
     caller: Hashable
     used_at: float
     under_way: int = 0
-    """How many of its requests are being answered; a stream that is listened to is one."""
+    """Number of its requests that are being answered; a stream that is listened to is one."""
 
 
 class Sessions:

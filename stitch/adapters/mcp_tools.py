@@ -35,7 +35,7 @@ Names = Annotated[list[str] | None, WithJsonSchema({"type": "array", "items": {"
 
 
 class Found(BaseModel):
-    """What a search found."""
+    """The result of a search."""
 
     context: str
     steps: list[str]
@@ -52,27 +52,27 @@ class Remembered(BaseModel):
     state: str
     repeated: bool
     redacted: int
-    """How many secrets were taken out."""
+    """Number of secrets that were taken out."""
     reason: str = ""
 
 
 class Explained(BaseModel):
-    """Why a step was found or not."""
+    """The reasons why a step was found or not."""
 
     found: bool
     explanation: list[str]
 
 
 class Told(BaseModel):
-    """What happened, in order."""
+    """Steps in order."""
 
     trajectories: dict[str, int]
-    """How many steps each has; those that were asked for."""
+    """Numbers of steps of those that were asked for."""
     scopes: dict[str, list[tuple[int, int]]]
     """First and last position of each stretch."""
     context: str
     next: int | None
-    """What to give as `after` for more."""
+    """The `after` of the next page."""
 
 
 class Corrected(BaseModel):
@@ -84,13 +84,13 @@ class Corrected(BaseModel):
 
 
 class Forgotten(BaseModel):
-    """What was forgotten, or would be."""
+    """Counts of what was forgotten, or would be."""
 
     steps: int
     done: bool
     """False: nothing was changed; call again with `confirm`."""
     traces: int | None = None
-    """In how many files something of erased steps was found afterwards."""
+    """Number of files in which something of erased steps was found afterwards."""
 
 
 class Browsed(BaseModel):
@@ -102,11 +102,11 @@ class Browsed(BaseModel):
     steps: list[str]
     """On which the statements of one theme stand, as `trajectory/step`, the oldest first."""
     next: str | None
-    """What to give as `after` for more."""
+    """The `after` of the next page."""
 
 
 class Nodes(BaseModel):
-    """What a path query found."""
+    """Nodes that a path query found."""
 
     context: str
     nodes: list[dict[str, Any]]
@@ -305,7 +305,7 @@ class Answers:
         }
 
     def largest_themes(self) -> list[dict[str, Any]]:
-        """What the memory is about: its largest themes."""
+        """The largest themes of the memory."""
         found = ask(self._memory("read"), "themes", ThemesRequest(limit=SHOWN)).themes
         return [{"name": each.name, "terms": each.terms, "statements": len(each.statements)} for each in found]
 

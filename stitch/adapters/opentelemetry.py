@@ -1,4 +1,4 @@
-"""What a memory does as spans: `open_memory(..., observers=[TelemetryObserver("trip.memory")])`.
+"""Operations of a memory as spans: `open_memory(..., observers=[TelemetryObserver("trip.memory")])`.
 
 Names and attributes are those of the GenAI conventions for memories as they are in development, and of OpenInference
 for retrieval, on one span. Spans hold no word of anybody, unless that is asked for.

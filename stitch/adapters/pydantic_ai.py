@@ -48,7 +48,7 @@ class MemoryCapability(AbstractCapability[Any]):
     budget_tokens: int = 2000
 
     def get_instructions(self) -> str:
-        """What the model is told of its memory."""
+        """Instructions on the memory, for the model."""
         return INSTRUCTIONS
 
     def get_toolset(self) -> FunctionToolset[Any]:

@@ -110,7 +110,7 @@ class Selection(NamedTuple):
     density counts kinds, and the context holds of each hit what bears a name."""
     made_by: FilterMaker = FilterMaker.WORDS
     speaker: str = ""
-    """Whose words are asked for, as the question calls them; empty if nobody's in particular, or if words decide."""
+    """The speaker asked for, as the question calls them; empty if nobody in particular, or if words decide."""
 
 
 class Piece(NamedTuple):

@@ -43,17 +43,17 @@ class Entry(NamedTuple):
     step: Step
     """With an id, always."""
     recorded: float
-    """When it was accepted, in Unix seconds."""
+    """Time of acceptance, in Unix seconds."""
     state: StepState = StepState.ACCEPTED
     reason: str = ""
-    """Why it failed, or was retired."""
+    """The reason why it failed, or was retired."""
     labels: StepLabels | None = None
     repeated: bool = False
     """It had been accepted before it was given this time."""
     redacted: tuple[Redaction, ...] = ()
     """The secrets that were taken out; known only while it is accepted, later the journal is asked."""
     retired_at: float | None = None
-    """When it was retired, in Unix seconds; None if it is not, or nobody wrote down when."""
+    """Time at which it was retired, in Unix seconds; None if it is not, or nobody wrote down when."""
 
     @property
     def id(self) -> str:
@@ -70,7 +70,7 @@ class Entry(NamedTuple):
         return self.state is StepState.RETIRED and (self.retired_at is None or self.retired_at <= at)
 
     def receipt(self) -> Receipt:
-        """What the memory promises about the step."""
+        """The memory's promise about the step."""
         return Receipt(
             tenant=self.tenant,
             trajectory=self.trajectory,
@@ -136,7 +136,7 @@ class Selected(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """What a step was before it was corrected."""
+    """A step as it was before it was corrected."""
 
     replaced: float
     """Until when, in Unix seconds."""
@@ -179,13 +179,13 @@ class KeptStep(NamedTuple):
 
 
 def retirement(at: float, reason: str) -> str:
-    """What a receipt says of a retired step."""
+    """The reason in the receipt of a retired step."""
     moment = datetime.fromtimestamp(at, timezone.utc).isoformat()
     return f"retired {moment}" + (f": {reason}" if reason else "")
 
 
 def read_retirement(note: str) -> tuple[float | None, str]:
-    """When a step was retired and why, by a note of version 1, which had no field for it; None if it does not say."""
+    """Time and reason of a retirement, by a note of version 1, which had no field for it; None if it does not say."""
     written, _, reason = note.removeprefix("retired ").partition(": ")
     try:
         return datetime.fromisoformat(written).timestamp(), reason
@@ -194,18 +194,18 @@ def read_retirement(note: str) -> tuple[float | None, str]:
 
 
 class Checkpoint(NamedTuple):
-    """What the labeling of a trajectory remembered after its first `position` steps."""
+    """State of the labeling of a trajectory after its first `position` steps."""
 
     labeler: str
     """`Labeler.name`; the saved session is of use to no other."""
     position: int
     session: bytes
-    """What `LabelSession.save` returned."""
+    """As `LabelSession.save` returned it."""
     inventory: LabelInventory
 
 
 class IngestCounts(NamedTuple):
-    """How many steps have come how far."""
+    """Counts of steps by how far they have come."""
 
     accepted: int
     """All steps of the journal."""

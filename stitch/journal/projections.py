@@ -1,4 +1,4 @@
-"""How state that is derived from a journal follows it."""
+"""Following of a journal by state that is derived from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is told what happens in a memory: log records, a trace, and the fan-out that keeps them apart from the work."""
+"""Observers of a memory: log records, a trace, and the fan-out that keeps them apart from the work."""
 
 from stitch.observe.log import LogObserver
 from stitch.observe.observers import Observers

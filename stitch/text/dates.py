@@ -21,7 +21,7 @@ from stitch.core.text_cache import text_cache
 from stitch.text.numbers import NUMBER_WORDS, in_digits, number
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-"""How the name of each month begins."""
+"""First letters of the name of each month."""
 MONTH = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     "|nov(?:ember)?|dec(?:ember)?"
@@ -204,7 +204,7 @@ class Span(NamedTuple):
 
 
 def spans_of(question: str, *, asked: int | None) -> list[Span]:
-    """When the question says that something was.
+    """The spans of time of which a question speaks.
 
     Without the day on which it is asked, only what names a month counts.
     """

@@ -1,4 +1,4 @@
-"""What kind of move a sentence is, by its form: a question, a request, a statement, a greeting."""
+"""Kinds of moves of sentences, by their form: a question, a request, a statement, a greeting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stitch.text.words import FUNCTION_WORDS, is_verb
 
 
 class SentenceForm(str, Enum):
-    """What kind of move a sentence is, by its form alone."""
+    """Kind of move of a sentence, by its form alone."""
 
     QUESTION = "question"
     REQUEST = "request"
@@ -69,7 +69,7 @@ _REQUEST = re.compile(
 
 @text_cache(maxsize=4_096)
 def sentence_form(sentence: str) -> SentenceForm:
-    """What kind of move a sentence is.
+    """The kind of move of a sentence.
 
     A sentence with a question mark is a question unless it asks somebody to do something; after an opening such as
     "Yes," the opening decides.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from stitch.core.text_cache import text_cache
 
 MAX_IDENTIFIERS = 96
-"""How many of a text are read."""
+"""The most that are read of a text."""
 MAX_IDENTIFIER_CHARS = 160
 
 FORMS = r"""(?P<url>https?://[^\s<>"'`)\]}\\,]+)
@@ -25,7 +25,7 @@ FORMS = r"""(?P<url>https?://[^\s<>"'`)\]}\\,]+)
       |[A-Z][a-z\d]+(?:[A-Z][a-z\d]*)+|[A-Z]{2,}[a-z]+[A-Z]\w*))
     |(?P<key>\b(?=[\w-]{0,100}\d)(?=[\w-]{0,100}[A-Za-z])[A-Za-z\d]{1,100}(?:-[A-Za-z\d]{1,100}){0,12}\b|\#\d+\b)
     |(?P<number>\b\d{4,}\b)"""
-"""What identifiers look like (a verbose pattern)."""
+"""Form of identifiers (a verbose pattern)."""
 _PASSED = r"""(?<!\w)(?:(?:[A-Z]?[a-z]+|[A-Z]+|\d{1,3})?(?:[\s,;!?"')\]\[{}=|]|[.:](?=\s)|(?<=\s)\())+"""
 """Plain words and what stands between: no identifier begins there, and passed over at once they take half the time."""
 FINDER = re.compile(f"{_PASSED}|{FORMS}", re.VERBOSE)

@@ -1,4 +1,4 @@
-"""Which kinds of things a noun names: a chickpea is a legume, a duck is poultry.
+"""Kinds of things that a noun names: a chickpea is a legume, a duck is poultry.
 
 Out of WordNet 3.0 (its license lies beside the table), made by `stitch.bench.fit.kinds`. A word may have several
 meanings; kinds of its rarer ones count for less.
@@ -17,7 +17,7 @@ from stitch.text.words import stem, word_set
 
 TABLE = Path(__file__).parent / "table" / "kinds.txt.gz"
 CONCEPT = "#"
-"""What the lines of concepts begin with: they sort before all words."""
+"""Begins the lines of concepts: they sort before all words."""
 PLURAL = "="
 _WEIGHTS = (0.9, 0.8, 0.6)
 """Of the first, second and third meaning of a word."""
@@ -73,7 +73,7 @@ def _kinds(concept: str) -> frozenset[str]:
 
 
 def _line(key: str) -> str | None:
-    """What follows a key in the table."""
+    """The value of a key in the table."""
     if not key or "\t" in key or "\n" in key:
         return None
     table = _table()

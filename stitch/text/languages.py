@@ -74,12 +74,12 @@ _ELIDING = ("fr", "it")
 _KOREAN_PARTICLES = re.compile(
     "(?<=..)(?:(?:에서|에게|으로|한테|께서|부터|까지)[는도]?|입니다|이에요|예요|이랑|하고|처럼|보다|마다|밖에|[은는이가을를에의로와과도만랑요])$"
 )
-"""What is written at the end of a Korean noun and says what part it has in its sentence."""
+"""Particles at the end of Korean nouns, which say what part these have in their sentence."""
 _GRAMMAR_SIGNS = {
     "ja": re.compile(r"[\u3040-\u309f]+"),
     "zh": re.compile("[的了吗呢吧啊呀嘛我你他她它您们这那哪跟和或在是就也又很想去把被让帮]+"),
 }
-"""What stands between the words that carry the subject, where words are written without spaces."""
+"""Signs between the words that carry the subject, where words are written without spaces."""
 _CHINESE_CUTS = re.compile(
     "[一二三四五六七八九十百千万两几半]{1,6}(?:个|家|张|次|月|日|号|岁|天|块|元|人|位|份|件|套|台|辆|条|间|年|周|些)"
     "|[那这哪][边里个些]|怎么|什么|多少|最近|昨天|今天|明天|开始|总是|因为|所以|但是|如果|时候|知道|觉得|需要|应该|比较|非常|要不要|提前|可以"
@@ -155,7 +155,7 @@ def _signs_of(text: str) -> tuple[str | None, int, dict[str, float], str]:
 
 
 def _told_by(said: frozenset[str], *, is_ascii: bool) -> dict[str, float]:
-    """How much words tell each language, by being its function words and by their letters."""
+    """Weights of words for each language, by being its function words and by their letters."""
     known, scores = _weights(), defaultdict(float, {ENGLISH: 0.0})
     telling = said & known.keys()
     if not is_ascii:
@@ -267,7 +267,7 @@ def _light_in_any() -> frozenset[str]:
 
 
 def surely_carrying(said: Iterable[str]) -> int:
-    """How many words of a text in ASCII carry matter whatever language it is in: at least so many `content_words`.
+    """Number of words of an ASCII text that carry matter whatever language it is in: at least so many `content_words`.
 
     Much quicker than to tell the language first.
     """

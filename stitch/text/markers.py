@@ -1,4 +1,4 @@
-"""What in a text begins or ends what stands around it in a prompt: elements of contexts, markers of chat templates.
+"""Signs in a text that begin or end what stands around it in a prompt: elements of contexts, markers of chat templates.
 
 They are known by class and not by list: what stands after an opening bracket is read as a person (or a tokenizer that
 folds) would read it, without unseen signs and accents, in Latin letters of the same shape.
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 _NO_SIGNS = "\ufdd0-\ufdef" + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
-"""What Unicode says will never be a sign."""
+"""Code points that will never be a sign."""
 _LINE_BREAKS = re.compile("\r\n?|[\u000b\u000c\u0085\u2028\u2029]")
 _UNSEEN = re.compile(
     f"[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\ud800-\udfff{_NO_SIGNS}]"  # controls, halves of signs

@@ -1,4 +1,4 @@
-"""Where the sentences of a text begin and end."""
+"""Bounds of the sentences of a text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ABBREVIATION_CHARS = 8
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of a text stand, in characters; line breaks end sentences, abbreviations do not."""
+    """The spans of the sentences of a text, in characters; line breaks end sentences, abbreviations do not."""
     spans: list[tuple[int, int]] = []
     start = 0
     for end in (_SENTENCE_END if text.isascii() else _END_IN_ANY_SCRIPT).finditer(text):

@@ -1,4 +1,4 @@
-"""What a step says in data and not in words: tool calls, their arguments, and results that are JSON."""
+"""Contents of steps in data and not in words: tool calls, their arguments, and results that are JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NamedCall(NamedTuple):
 
 
 class StructuredContent(NamedTuple):
-    """What a step says in data and not in words."""
+    """Contents of a step in data and not in words."""
 
     calls: tuple[NamedCall, ...] = ()
     results: tuple[tuple[str, str], ...] = ()

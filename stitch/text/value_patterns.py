@@ -123,7 +123,7 @@ _SIGNS: Mapping[str, tuple[str, ...]] = {
     "quantity": (DIGIT, *NUMBER_WORDS),
     "number": (DIGIT,),
 }
-"""What a text must hold for a class to be looked for; names are looked for always."""
+"""Signs that a text must hold for a class to be looked for; names are looked for always."""
 _ERROR_CODE = re.compile("E[A-Z]{4}")
 """The one sign that is not the same in lower case: "ENOENT"."""
 
@@ -147,16 +147,16 @@ _TRACES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "quantity": ((*NUMBER_WORDS, "a dozen"), r"\d[ -][a-z]"),
     "file": (("/",), r"\.[a-z]"),
 }
-"""What stands in lower case in every match of a pattern, and takes less time to look for: one of some words, or what
+"""Words in lower case in every match of a pattern, which take less time to look for: one of some words, or what
 another pattern finds that begins with one sign; for ASCII texts alone."""
 
 
 class ValuePattern(NamedTuple):
-    """How values of a class are found."""
+    """The pattern by which values of a class are found."""
 
     kind: str
     finder: re.Pattern[str]
-    """What a value looks like."""
+    """The form of a value."""
     signs: tuple[str, ...]
     by_digit: bool
     """Whether a digit is one of the signs."""

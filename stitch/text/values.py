@@ -15,7 +15,7 @@ from stitch.text.value_patterns import DIGIT, VALUE_PATTERNS
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_list, word_set
 
 MAX_MENTIONS = 48
-"""How many values of one step are kept."""
+"""The most values of one step that are kept."""
 MAX_VALUE_CHARS = 80
 VALUE_CLASSES = (
     "price", "rating", "date", "day", "time", "place", "person", "organization", "name", "quantity", "number",
@@ -42,7 +42,7 @@ _CALENDAR = re.compile(rf"(?:{MONTH}|{WEEKDAY}s?)$", re.I)
 
 
 _WITHOUT_DIGITS = tuple(pattern for pattern in VALUE_PATTERNS if pattern.signs != (DIGIT,))
-"""What may be found in a text without a digit."""
+"""Classes that may be found in a text without a digit."""
 
 
 class FoundMention(NamedTuple):

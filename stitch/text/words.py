@@ -13,7 +13,7 @@ from pathlib import Path
 from stitch.core.text_cache import text_cache
 
 MAX_READ_CHARS = 4_000
-"""How much of a step is read word by word: what it is about shows in its beginning."""
+"""The part of a step that is read word by word: what it is about shows in its beginning."""
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
 _INDIC = "".join(

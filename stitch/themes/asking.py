@@ -49,7 +49,7 @@ class Window(NamedTuple):
 
     entries: tuple[Entry, ...]
     asserting: int
-    """How many of them assert something."""
+    """Number of those that assert something."""
 
 
 def windows(
@@ -173,7 +173,7 @@ def _resolved(entry: Entry) -> Step:
 
 
 def _checked(reading: StatementReading, entries: Sequence[Entry], earlier: Sequence[Statement]) -> Said | None:
-    """What was said, if it is something and stands on steps that were shown."""
+    """A statement, if it says something and stands on steps that were shown."""
     text = " ".join(seen(reading.text).split())[: 2 * MOST_CHARS]
     places = sorted({n for n in reading.steps if 1 <= n <= len(entries)})
     if not text or not places:

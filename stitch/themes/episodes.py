@@ -83,7 +83,7 @@ class Line:
         self._starts = None
 
     def marks_of(self, steps: Collection[str]) -> list[Mark]:
-        """What is known of steps, by their ids, in order; those that are there."""
+        """The marks of steps, by their ids, in order; those that are there."""
         wanted = frozenset(steps)
         return [mark for mark in self._marks if mark.step in wanted]
 

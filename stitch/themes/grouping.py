@@ -30,7 +30,7 @@ class Event(NamedTuple):
     theme: int
     """The theme to which it happened; of a statement that left, 0."""
     statements: tuple[str, ...] = ()
-    """Which came, left, or went to `into`; of a merge none: all did."""
+    """Those that came, left, or went to `into`; of a merge none: all did."""
     into: int = 0
     """Of a split the new theme, of a merge the one that stays."""
 
@@ -42,7 +42,7 @@ class Grouping:
         self.members: dict[int, dict[str, None]] = {}
         self.theme_of: dict[str, int] = {}
         self.merged_into: dict[int, int] = {}
-        """What became of themes that are no more."""
+        """Themes into which those were merged that are no more."""
         self.next = 1
         """The number of the next theme; none is used twice."""
 

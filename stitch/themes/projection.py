@@ -261,7 +261,7 @@ class ThemeProjection:
 def _new_and_gone(
     derived: Iterable[Derived], *, changed_at: Mapping[int, float]
 ) -> tuple[list[tuple[Statement, float]], list[tuple[str, float]]]:
-    """What is said that was not, in the order of its steps, and what is said no more; each with the time of that."""
+    """New statements in the order of their steps, and those that are gone; each with the time of that."""
     new: list[tuple[int, float, Statement]] = []
     gone: list[tuple[str, float]] = []
     for entry, said, unsaid in derived:

@@ -53,7 +53,7 @@ class Sentence(NamedTuple):
     text: str
     form: SentenceForm
     matter: int
-    """How many of its words carry matter, as far as it is of interest whether these are enough."""
+    """Number of its words that carry matter, as far as it is of interest whether these are enough."""
 
     @property
     def asserts(self) -> bool:
@@ -153,7 +153,7 @@ def _least_words(form: SentenceForm) -> int:
 
 
 def _matter(text: str, *, form: SentenceForm) -> int:
-    """How many words of a sentence carry matter; where these surely are enough, or too few, no more is looked at."""
+    """Number of words that carry matter; where these surely are enough, or too few, no more is looked at."""
     if len(text) > _LONG_CHARS:
         return _LEAST_WORDS_OF_COURTESY
     enough = _least_words(form)

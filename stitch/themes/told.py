@@ -189,7 +189,7 @@ def told_id(tenant: str, trajectory: str, step: str, *, number: int) -> str:
 
 
 def digest_of(entry: Entry) -> str:
-    """What tells a step that was corrected from the one that was read."""
+    """A digest that tells a step that was corrected from the one that was read."""
     return hashlib.blake2b(entry.step.content.encode(), digest_size=8).hexdigest()
 
 
@@ -215,7 +215,7 @@ def _read_reading(plain: Any) -> Reading:
 
 
 def read_without_a_model(entries: Sequence[Entry]) -> Reading:
-    """What is kept of steps of which no reply could be used: they speak for themselves, and are not asked of again."""
+    """The record of steps of which no reply could be used: they speak for themselves, and are not asked of again."""
     read = {entry.id: digest_of(entry) for entry in entries}
     return Reading(entries[0].trajectory, read, (), Trust.LOW.value, (), "")
 

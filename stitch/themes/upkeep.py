@@ -46,7 +46,7 @@ AROUND = 10
 
 _BINS = 400
 _FADES_AT = 8192
-"""When so many similarities are counted, all counts are halved: what is near changes as a collection grows."""
+"""At so many similarities all counts are halved: what is near changes as a collection grows."""
 _BEFORE = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 """Counted before anything is known, and never taken back: among dozens of others they are nothing."""
 

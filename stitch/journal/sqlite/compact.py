@@ -89,7 +89,7 @@ def _labels(row: list[Any], step: Callable[[], dict[str, Any]]) -> dict[str, Any
 
 
 def _beside(row: list[Any], step: dict[str, Any]) -> dict[str, Any]:
-    """What stands beside a summary."""
+    """The fields beside a summary."""
     return {"role": step["role"], "event_types": row[1] or (), "scope": row[0], "text": step["content"]}
 
 

@@ -1,4 +1,4 @@
-"""Which steps were erased, known again by digests: nobody reads from them what a step was called, or said."""
+"""Erased steps, known again by digests: nobody reads from them what a step was called, or said."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class SqliteHistory(SqliteRecords):
     """The revisions of a journal; the rest of it is `Journal`."""
 
     def revisions(self, seqs: Sequence[int]) -> dict[int, list[Revision]]:
-        """What steps were before each of their corrections, oldest first; nothing of those never corrected."""
+        """Steps before each of their corrections, oldest first; nothing of those never corrected."""
         query = (
             "SELECT seq, at, made_by, payload, expand(labels, payload) FROM history"
             f" WHERE seq IN {GIVEN} ORDER BY number"
@@ -27,7 +27,7 @@ class SqliteHistory(SqliteRecords):
         return found
 
     def as_they_were(self, tenant: str, *, at: float) -> dict[int, Revision]:
-        """What the steps that were corrected after a moment were then, by their numbers."""
+        """Steps that were corrected after a moment as they were then, by their numbers."""
         query = (
             "SELECT h.seq, h.at, h.made_by, h.payload, expand(h.labels, h.payload), min(h.number) FROM history h"
             " JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
@@ -36,7 +36,7 @@ class SqliteHistory(SqliteRecords):
         return {seq: _revision(*fields) for seq, *fields, _ in self._file.rows(query, tenant, at)}
 
     def correctors(self, tenant: str) -> frozenset[tuple[int, str]]:
-        """Which steps of a tenant were corrected by whom."""
+        """The steps of a tenant that were corrected, with who did it."""
         query = (
             "SELECT h.seq, h.made_by FROM history h JOIN steps s USING (seq)"
             " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ?"
@@ -44,7 +44,7 @@ class SqliteHistory(SqliteRecords):
         return frozenset((seq, by) for seq, by in self._file.rows(query, tenant))
 
     def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
-        """What the steps of a trajectory were before their corrections, as JSON."""
+        """The steps of a trajectory before their corrections, as JSON."""
         query = (
             "SELECT h.number, h.payload, expand(h.labels, h.payload) FROM history h JOIN steps s USING (seq)"
             " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? AND t.name = ? ORDER BY h.number"

@@ -41,7 +41,7 @@ ORDER BY s.seq
 
 
 class SqliteReading(SqliteHistory):
-    """What is read of a journal; the rest of it is `Journal`."""
+    """Reading of a journal; the rest of it is `Journal`."""
 
     def entry(self, tenant: str, trajectory: str, step: str) -> Entry | None:
         """One step by its id; None if there is none."""
@@ -101,7 +101,7 @@ class SqliteReading(SqliteHistory):
         return [Selected(seq, name, known, bool(labeled)) for seq, name, known, labeled in rows]
 
     def accepted_at(self, tenant: str) -> dict[int, float]:
-        """When the steps of a tenant were accepted, in Unix seconds, by their numbers."""
+        """Times of acceptance of a tenant's steps, in Unix seconds, by their numbers."""
         query = "SELECT s.seq, s.recorded FROM steps s JOIN trajectories t ON t.number = s.trajectory"
         return dict(self._file.rows(f"{query} WHERE t.tenant = ?", tenant))
 
@@ -139,7 +139,7 @@ class SqliteReading(SqliteHistory):
         return bool(self._file.rows(query, tenant, tenant, trajectory, trajectory, state.value))
 
     def number_in(self, state: StepState, *, tenant: str | None = None) -> int:
-        """How many steps are in a state: of a tenant, or of all."""
+        """The number of steps in a state: of a tenant, or of all."""
         query = (
             "SELECT count(*) FROM states JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory"
             f" WHERE (? IS NULL OR t.tenant = ?) {_in_state(state)}"
@@ -155,7 +155,7 @@ class SqliteReading(SqliteHistory):
         return int(self._file.rows(query, tenant, trajectory)[0][0])
 
     def labeled(self, tenant: str, trajectory: str) -> int:
-        """How many steps of a trajectory are labeled. They are its first ones: labels are made in order."""
+        """The number of labeled steps of a trajectory. They are its first ones: labels are made in order."""
         query = (
             "SELECT s.position + 1 FROM trajectories t JOIN steps s ON s.trajectory = t.number JOIN labels USING (seq)"
             " WHERE t.tenant = ? AND t.name = ? ORDER BY s.position DESC LIMIT 1"
@@ -164,7 +164,7 @@ class SqliteReading(SqliteHistory):
         return int(rows[0][0]) if rows else 0
 
     def lengths_at(self, moment: Moment, *, tenant: str, trajectory: str | None = None) -> dict[str, tuple[int, int]]:
-        """How many steps each trajectory has, and how many of these it had at a moment."""
+        """Numbers of steps of each trajectory, now and at a moment."""
         query = (
             "SELECT t.name, count(*), sum(s.recorded <= ? AND NOT (t.name IS ? AND s.position > ?)) FROM trajectories t"
             " JOIN steps s ON s.trajectory = t.number"
@@ -174,7 +174,7 @@ class SqliteReading(SqliteHistory):
         return {name: (steps, known) for name, steps, known in self._file.rows(query, *given)}
 
     def counts(self, tenant: str | None = None) -> IngestCounts:
-        """How many steps of a tenant, or of all, have come how far."""
+        """Counts of the steps of a tenant, or of all, by how far they have come."""
         query = (
             "SELECT count(*), count(labels.seq), coalesce(sum(state = 'stored'), 0),"
             " coalesce(sum(state = 'failed'), 0), count(DISTINCT t.number), coalesce(sum(state = 'retired'), 0)"
@@ -184,7 +184,7 @@ class SqliteReading(SqliteHistory):
         return IngestCounts(*self._file.rows(query, tenant, tenant)[0])
 
     def makers(self, tenant: str) -> dict[str, int]:
-        """Who made the labels of a tenant's steps, and of how many, the most diligent first."""
+        """The makers of labels of a tenant's steps, with how many, the most diligent first."""
         query = (
             f"SELECT {MADE_BY.format('CAST(labels.labels AS TEXT)')} AS maker, count(*) FROM labels"
             " JOIN steps s USING (seq) JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ?"
@@ -193,7 +193,7 @@ class SqliteReading(SqliteHistory):
         return {str(maker): count for maker, count in self._file.rows(query, tenant)}
 
     def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
-        """What was taken out of the steps of a tenant, by their numbers."""
+        """Secrets that were taken out of the steps of a tenant, by their numbers."""
         query = (
             "SELECT seq, kind, count, place FROM redactions JOIN steps s USING (seq)"
             " JOIN trajectories t ON t.number = s.trajectory WHERE t.tenant = ? ORDER BY redactions.rowid"
@@ -240,7 +240,7 @@ class SqliteReading(SqliteHistory):
         return self._said(tenant, "t.tenant <> ?", others=True)
 
     def damage(self) -> list[str]:
-        """What is wrong with what is kept; nothing if it is sound."""
+        """Damages of what is kept; nothing if it is sound."""
         try:
             messages = [str(message) for (message,) in self._file.rows("PRAGMA integrity_check(20)")]
             query = "SELECT trajectory, session, inventory, checksum FROM checkpoints"

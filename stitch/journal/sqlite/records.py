@@ -21,7 +21,7 @@ class SqliteRecords:
     _file: Connection
 
     def projected(self, name: str) -> int:
-        """Up to which change a projection has said to hold everything; 0 for one that has said nothing."""
+        """The change up to which a projection has said to hold everything; 0 for one that has said nothing."""
         rows = self._file.rows("SELECT change FROM projections WHERE name = ?", name)
         return int(rows[0][0]) if rows else 0
 

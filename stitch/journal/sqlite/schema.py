@@ -211,7 +211,7 @@ def _known_parts() -> frozenset[tuple[str, str, str]]:
 
 
 def checksum(*parts: bytes) -> int:
-    """By which damage of a row is known."""
+    """Checksum by which damage of a row is known."""
     value = 0
     for part in parts:
         value = zlib.crc32(part, value)

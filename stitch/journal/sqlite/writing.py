@@ -1,4 +1,4 @@
-"""What is written in one transaction: steps accepted, restored, corrected, retired, erased; and each as a change.
+"""Statements of one transaction: steps accepted, restored, corrected, retired, erased; and each as a change.
 
 More than 400 lines because all that becomes of a step is written here, and what it leaves in each table side by side.
 """
