@@ -155,7 +155,10 @@ class Index:
         node = self.nodes[name]
         self._check_depth(new_parent, height(node))
         self._put_children(old_parent, [child for child in self.nodes[old_parent].children if child.id != name])
-        at = self._insert(new_parent, node, operation.at, beside=beside, after=operation.after is not None)
+        at = operation.at
+        if beside is not None:
+            at = self._ids(new_parent).index(beside) + (2 if operation.after is not None else 1)
+        at = self._insert(new_parent, node, at)
         return Move(name, parent=new_parent, at=at)
 
     def _delete(self, name: str, what: str) -> Operation:
@@ -192,14 +195,15 @@ class Index:
     def _put_children(self, name: str, children: Sequence[Node]) -> None:
         self._put(self.nodes[name].with_children(children))
 
-    def _insert(
-        self, parent: str, node: Node, at: int | None, *, beside: str | None = None, after: bool = False
-    ) -> int:
-        at = self._place(parent, at, beside=beside, after=after)
+    def _insert(self, parent: str, node: Node, at: int | None) -> int:
+        at = self._place(parent, at)
         children = self.nodes[parent].children
         self.parents[node.id] = parent
         self._put_children(parent, [*children[: at - 1], node, *children[at - 1 :]])
         return at
+
+    def _ids(self, parent: str) -> list[str]:
+        return [child.id for child in self.nodes[parent].children]
 
     def _there(self, node: NodeRef) -> str:
         name = id_of(node)
@@ -214,7 +218,7 @@ class Index:
         parent = self.parents[name]
         if parent is None:
             raise EditRefusedError(f"{name!r} is the root of the tree, which cannot be {what}")
-        return parent, 1 + [child.id for child in self.nodes[parent].children].index(name)
+        return parent, 1 + self._ids(parent).index(name)
 
     def _target(self, operation: Move) -> tuple[str, str | None]:
         """The parent that a move means, and the sibling beside which it ends."""
@@ -230,17 +234,13 @@ class Index:
             raise EditRefusedError(f"{beside!r} cannot be moved beside itself")
         return self._place_of(beside, "a sibling")[0], beside
 
-    def _place(self, parent: str, at: int | None, *, beside: str | None = None, after: bool = False) -> int:
-        children = [child.id for child in self.nodes[parent].children]
-        if beside is not None:
-            return children.index(beside) + (2 if after else 1)
-        if at is None:
-            return len(children) + 1
-        if not 1 <= at <= len(children) + 1:
+    def _place(self, parent: str, at: int | None) -> int:
+        count = len(self.nodes[parent].children)
+        if at is not None and not 1 <= at <= count + 1:
             raise EditRefusedError(
-                f"{parent!r} has {len(children)} children: there is no position {at}", hint="positions count from 1"
+                f"{parent!r} has {count} children: there is no position {at}", hint="positions count from 1"
             )
-        return at
+        return count + 1 if at is None else at
 
     def _line(self, name: str) -> list[str]:
         """A node with all above it, the nearest first."""

@@ -270,7 +270,8 @@ class TreeConversation:
                 continue
             changes = diff(self._tree.tree, after)
             if not changes:
-                reply.answer = _joined_texts("Nothing is changed", proposed.message)
+                why = str(proposed.message or "").strip()
+                reply.answer = f"Nothing is changed{': ' if why else '.'}{why}"
                 return
             reply.operations, reply.answer, reply.diff = tuple(operations), str(proposed.message), changes
             return
@@ -374,10 +375,6 @@ def _below(node: Node) -> str:
         f"{child.type} {child.id}: {next(iter(child.fields.values()), '')[:60]}" for child in node.children
     )
     return _cut("; ".join(told))
-
-
-def _joined_texts(what: str, why: object) -> str:
-    return f"{what}: {why}" if str(why or "").strip() else f"{what}."
 
 
 def _quoted(request: str) -> str:

@@ -73,11 +73,14 @@ class Reading:
         self.term_bags = [0]
         self._parts: dict[str, tuple[Bag, int, Bag]] = {}
         self._known: dict[Passage, PassageRead] = {}
+        self.texts = 0
+        """The number of texts of all passages that were read."""
 
     def read(self, passage: Passage) -> PassageRead:
         """A passage by numbers; what was read before is not read again."""
         found = self._known.get(passage)
         if found is None:
+            self.texts += len(passage.texts)
             words, parts, terms = self._read(passage.texts)
             own = self._read(passage.own)[0] if passage.below else words
             found = self._known[passage] = PassageRead(self._bag(words), self._bag(own), parts, terms)

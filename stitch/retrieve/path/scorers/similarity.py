@@ -38,8 +38,8 @@ _MOST_DEVIATIONS = 3.0
 """No feature is taken for further from its mean: other trees have other ranges."""
 _FREE, _HOLDS = 0.8, 0.03
 """The score of absence of a thing that is not named, and of one that is."""
-_MOST_BAGS = 400_000
-"""A tree of which so many different texts were read is read anew."""
+_MOST_TEXTS = 500_000
+"""A tree of whose versions so many texts were read is read anew, so that no version is held for ever."""
 
 
 class Calibration(NamedTuple):
@@ -149,7 +149,7 @@ def _judged(scorer: SimilarityScorer, condition: str, passages: Passages) -> Jud
 @text_cache(maxsize=64)
 def _made_ready(scorer: SimilarityScorer, passages: Passages) -> Population:
     kept = _readings(scorer, passages.tree or id(passages))
-    if len(kept[-1].bags) > _MOST_BAGS:
+    if kept[-1].texts > _MOST_TEXTS:
         kept[:] = [Reading(scorer.space())]
     return Population(passages, reading=kept[-1])
 
