@@ -103,11 +103,7 @@ def digest_of(payload: bytes) -> str:
 
 
 def load_entry(payload: bytes) -> Entry:
-    """An entry of a tree in the journal.
-
-    Raises:
-        JournalError: It is damaged.
-    """
+    """An entry of a tree in the journal."""
     try:
         said = orjson.loads(payload)
         if "at" in said:
@@ -129,11 +125,7 @@ def dump_snapshot(root: Node) -> bytes:
 
 
 def load_snapshot(payload: bytes) -> Node:
-    """The root of a tree that the journal keeps.
-
-    Raises:
-        JournalError: It is damaged.
-    """
+    """The root of a tree that the journal keeps."""
     try:
         said: Sequence[tuple[str, str, dict[str, str], int]] = orjson.loads(payload)
         done: list[Node] = []

@@ -108,11 +108,7 @@ class Index:
         return tuple(done)
 
     def do(self, operation: Operation) -> list[Operation]:
-        """Do one operation; a replacement is a removal and an addition.
-
-        Raises:
-            EditRefusedError: It cannot be done.
-        """
+        """Do one operation; a replacement is a removal and an addition."""
         try:
             if isinstance(operation, SetField):
                 return [self._set(cleaned(operation))]

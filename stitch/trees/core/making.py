@@ -36,11 +36,7 @@ _LABELS = ("name", "title", "label", "key", "index", "text")
 
 
 def type_name(value: str, *, what: str = "type") -> str:
-    """A name of a type or a field: a Unicode word, which may have points and hyphens inside.
-
-    Raises:
-        InputError: It is none.
-    """
+    """A name of a type or a field: a Unicode word, which may have points and hyphens inside."""
     if not _NAME.fullmatch(value) or len(value) > MAX_NAME_CHARS:
         raise InputError(
             f"{what} {value[:60]!r} is no name",
@@ -291,11 +287,7 @@ def _plain(value: object, *, field: str) -> object:
 
 
 def check_depth(node: Node) -> None:
-    """Refuse a node that is deeper than a tree may be.
-
-    Raises:
-        InputError: It is.
-    """
+    """Refuse a node that is deeper than a tree may be."""
     if height(node) > MAX_DEPTH:
         raise too_deep()
 

@@ -208,11 +208,7 @@ class Tree:
         return found
 
     def position(self, id: str) -> int:  # noqa: A002 - the word of the domain
-        """The position of a node.
-
-        Raises:
-            InputError: No node has this id.
-        """
+        """The position of a node."""
         try:
             return self.positions[id]
         except KeyError:
@@ -221,19 +217,11 @@ class Tree:
             ) from None
 
     def node(self, id: str) -> Node:  # noqa: A002 - the word of the domain
-        """The node of an id.
-
-        Raises:
-            InputError: No node has it.
-        """
+        """The node of an id."""
         return self.nodes[self.position(id)]
 
     def parent(self, id: str) -> Node | None:  # noqa: A002 - the word of the domain
-        """The node above a node; None of the root.
-
-        Raises:
-            InputError: No node has this id.
-        """
+        """The node above a node; None of the root."""
         above = self.parents[self.position(id)]
         return None if above < 0 else self.nodes[above]
 
@@ -273,11 +261,7 @@ class Tree:
         return numbers
 
     def path(self, id: str) -> str:  # noqa: A002 - the word of the domain
-        """The path of a node now: `/Plan/Day[2]/POI[1]`. Numbers count children of one type; the root has none.
-
-        Raises:
-            InputError: No node has this id.
-        """
+        """The path of a node now: `/Plan/Day[2]/POI[1]`. Numbers count children of one type; the root has none."""
         return self.path_at(self.position(id))
 
     def path_at(self, position: int) -> str:

@@ -162,11 +162,7 @@ def _as_json(node: Node | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def operation_of(said: object) -> Operation:
-    """The operation that JSON says.
-
-    Raises:
-        InputError: It says none.
-    """
+    """The operation that JSON says."""
     if not isinstance(said, Mapping):
         raise InputError(f"an operation is an object, and no {type(said).__name__}", hint=_HINT)
     name = str(said.get("op"))
@@ -235,11 +231,7 @@ def checked_node(said: Node | Mapping[str, Any], *, taken: Container[str]) -> No
 
 
 def cleaned(operation: SetField) -> SetField:
-    """The operation with a field and a value that can be kept.
-
-    Raises:
-        InputError: They cannot.
-    """
+    """The operation with a field and a value that can be kept."""
     field = type_name(operation.field, what="field")
     value = None if operation.value is None else field_text(operation.value, field=field)
     return replace(operation, node=node_id(id_of(operation.node)), field=field, value=value)

@@ -249,11 +249,7 @@ def schema_of(said: Mapping[str, Any]) -> Schema:
 
 
 def read_schema(text: str) -> Schema:
-    """The schema that YAML says.
-
-    Raises:
-        InputError: It says none.
-    """
+    """The schema that YAML says."""
     try:
         said = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:

@@ -67,22 +67,14 @@ class TreeVersions(ABC):
             return dict(self._heads)
 
     def head(self, branch: str) -> str:
-        """The last version of a branch.
-
-        Raises:
-            InputError: There is no such branch.
-        """
+        """The last version of a branch."""
         heads = self.branches
         if branch not in heads:
             raise InputError(f"tree {self.name!r} has no branch {branch!r}", hint=f"it has {some_of(list(heads))}")
         return heads[branch]
 
     def commit(self, version: str) -> Commit:
-        """A commit by the id of its version.
-
-        Raises:
-            InputError: There is none.
-        """
+        """A commit by the id of its version."""
         with self._lock:
             if version not in self._commits:
                 last = next(reversed(self._commits))
@@ -93,11 +85,7 @@ class TreeVersions(ABC):
             return self._commits[version]
 
     def line(self, version: str) -> list[Commit]:
-        """A version with all before it, the first first.
-
-        Raises:
-            InputError: There is no such version.
-        """
+        """A version with all before it, the first first."""
         with self._lock:
             found = [self.commit(version)]
             while (before := found[-1].parent) is not None:
@@ -154,11 +142,7 @@ class TreeVersions(ABC):
             return self._keep(version, self._made_of_those_before(version))
 
     def diff(self, before: str, after: str) -> TreeDiff:
-        """The difference of two versions.
-
-        Raises:
-            InputError: There is no such version.
-        """
+        """The difference of two versions."""
         return diff(self.tree(before), self.tree(after))
 
     def _take(self, commit: Commit) -> None:

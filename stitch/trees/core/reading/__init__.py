@@ -113,11 +113,7 @@ def file_text(path: Path) -> str:
 
 
 def write_tree(tree: Tree, *, form: str) -> str:
-    """A tree as a text, which is read as the same tree.
-
-    Raises:
-        InputError: There is no such format.
-    """
+    """A tree as a text, which is read as the same tree."""
     return _format(form).write(tree)
 
 
