@@ -39,7 +39,8 @@ def refuses_form(error: lm15.LM15Error) -> bool:
     """Whether a server refuses what form it is asked for, and not the request."""
     from dspy import lm15
 
-    if isinstance(error, lm15.ContextLengthError) or error.status not in (None, 400, 422):
+    of_request = isinstance(error, (lm15.InvalidRequestError, lm15.UnsupportedFeatureError))
+    if not of_request or isinstance(error, lm15.ContextLengthError) or error.status not in (None, 400, 422):
         return False
     return not error.message.strip() or bool(_ABOUT_FORM.search(str(error)))
 
@@ -73,6 +74,11 @@ def as_model_error(error: lm15.LM15Error, *, name: str) -> ModelError:
     from dspy import lm15
 
     reason = first_line(error)
+    if isinstance(error, lm15.UnknownModelError):
+        return ModelUnavailableError(
+            f"no provider is known for model {name!r}",
+            hint="name it as openai/NAME, anthropic/NAME, ollama_chat/NAME, or give its server with --base-url",
+        )
     if isinstance(error, lm15.InvalidRequestError):
         if isinstance(error, lm15.ContextLengthError) or _TOO_LONG.search(reason):
             return ReplyError(f"the prompt is too long for model {name!r}: {reason}")

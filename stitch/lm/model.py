@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from ipaddress import ip_address
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -87,14 +89,22 @@ class LanguageModel:
             )
 
         def opened() -> Completion:
-            if completion is not None:
-                return completion
             lm = named_lm(name, base_url=base_url, api_key=api_key)
             return DspyModel(lm, cache=False, timeout_s=self.limits.timeout_s)
 
-        self._engine = _Engine(self, opened, pause)
+        self._completion, self._opened = completion, opened
+        self._form = getattr(completion, "form", 0)
+        """Which of `FORMS` the model takes, as far as it has said."""
+        self._calls = Calls(name, most=self.limits.concurrency)
+        self._pause = pause or self._calls.pause
         self._bound: dict[str, Any] = {}
         self._lock = threading.Lock()
+        self._held = False
+        """Whether no call is made after one that ended in a failure."""
+        self._failure: ModelError | None = None
+        self._replies: ReplyKeeper | None = None
+        self._asked: Counter[bytes] = Counter()
+        """How often the same request was made, where its replies are kept."""
 
     @classmethod
     def of_dspy(
@@ -129,7 +139,7 @@ class LanguageModel:
         with bound(current_purpose, purpose):
             try:
                 # While it is held, the optimizer around has bound it, with a trace, and perhaps another temperature.
-                with context() if self._engine.held else context(**self._binding()):
+                with context() if self._held else context(**self._binding()):
                     return predictor(**{name: harmless(given) for name, given in inputs.items()})
             except AdapterParseError as error:
                 self.note_use(purpose, steps=-purpose.steps, used=False)
@@ -149,7 +159,7 @@ class LanguageModel:
         asked, config = (lm15.Message.user(prompt),), lm15.Config(temperature=temperature)
         request = lm15.Request(model=self.name, messages=asked, system=system or None, config=config)
         with bound(current_purpose, purpose):
-            return text_of(self._engine.complete(request))
+            return text_of(self._answer(request))
 
     def note_use(
         self, purpose: Purpose, *, steps: int = 0, used: bool = True, rejected: Mapping[str, int] | None = None
@@ -180,34 +190,31 @@ class LanguageModel:
         """
         from dspy import context
 
-        engine = self._engine
-        engine.held, engine.failure = True, None
+        binding = {**self._binding(), "trace": [], "max_trace_size": 10_000}
+        self._held, self._failure = True, None
         try:
-            with (
-                bound(current_purpose, purpose),
-                context(**{**self._binding(), "trace": [], "max_trace_size": 10_000}),
-            ):
-                yield self._bound["lm"]
+            with bound(current_purpose, purpose), context(**binding):
+                yield binding["lm"]
         except Exception:
-            if engine.failure is not None:
-                raise engine.failure from None
+            if self._failure is not None:
+                raise self._failure from None
             raise
         finally:
-            engine.held = False
-        if engine.failure is not None:
-            raise engine.failure
+            self._held = False
+        if self._failure is not None:
+            raise self._failure
 
     def keep_replies(self, keeper: ReplyKeeper) -> None:
         """Keep replies that nobody else keeps (`keeping_replies`), each of those to the same request."""
-        self._engine.replies = keeper
+        self._replies = keeper
 
     def interrupt(self) -> None:
         """Give up the calls that are under way, at once, and make no more; may be called from any thread."""
-        self._engine.calls.interrupt()
+        self._calls.interrupt()
 
     def close(self) -> None:
         """Let go of connections; closing twice is harmless."""
-        close = getattr(self._engine.completion, "close", None)
+        close = getattr(self._completion, "close", None)
         if close is not None:
             close()
 
@@ -219,10 +226,15 @@ class LanguageModel:
 
                 from stitch.lm.adapter import ReplyAdapter
 
-                self._engine.open()  # a name that nobody knows is told before a prompt is made
-                engines = {"engine": self._engine, "async_engine": _AsyncEngine(self._engine)}
+                async def answer_async(request: lm15.Request) -> lm15.Response:
+                    return await asyncio.to_thread(self._answer, request)
+
+                takes = {"supported_params": frozenset({"response_format"}), "supports_response_schema": True}
+                engine = SimpleNamespace(complete=self._answer, **takes)
+                async_engine = SimpleNamespace(complete=answer_async, **takes)
+                name, options = f"stitch/{self.name}", {"cache": False, "num_retries": 0}
                 self._bound = {
-                    "lm": dspy.LM(f"stitch/{self.name}", **engines, cache=False, num_retries=0),
+                    "lm": dspy.LM(name, engine=engine, async_engine=async_engine, **options),
                     "adapter": ReplyAdapter(),
                     "disable_history": True,
                     "trace": None,
@@ -230,114 +242,63 @@ class LanguageModel:
                 }
             return self._bound
 
-
-class _Engine:
-    """What DSPy calls: limits, retries, the ledger, and the checks of a reply."""
-
-    supported_params = frozenset({"response_format"})
-    supports_response_schema = True
-
-    def __init__(
-        self, model: LanguageModel, opened: Callable[[], Completion], pause: Callable[[float], None] | None
-    ) -> None:
-        self.replies: ReplyKeeper | None = None
-        self.held = False
-        """Whether no call is made after one that ended in a failure."""
-        self.failure: ModelError | None = None
-        self.calls = Calls(model.name, most=model.limits.concurrency)
-        self.completion: Completion | None = None
-        """What answers; None until it is asked for the first time."""
-        self._model, self._opened, self._pause = model, opened, pause or self.calls.pause
-        self._form: int | None = None
-        """Which of `FORMS` the model takes, as far as it has said."""
-        self._lock = threading.Lock()
-        self._asked: Counter[bytes] = Counter()
-
-    def open(self) -> Completion:
-        """What answers."""
-        with self._lock:
-            self.completion = self.completion or self._opened()
-            return self.completion
-
-    def complete(self, request: lm15.Request) -> lm15.Response:
-        """The reply to a request, if it is whole; counted, and tried again where that may help."""
-        if self.held and self.failure is not None:
-            raise self.failure
-        try:
-            return self._complete(request)
-        except (ModelUnavailableError, BudgetSpentError) as error:
-            self.failure = error
-            raise
-
-    def _complete(self, request: lm15.Request) -> lm15.Response:
-        """The reply to a request; one that is kept is not asked for again."""
-        model, prompt_tokens = self._model, chars_of(request) // CHARS_PER_TOKEN
-        config = model.sampling(request.config) if model.sampling else request.config
-        sent = replace(request, model=model.name, config=config)
+    def _answer(self, request: lm15.Request) -> lm15.Response:
+        """The reply to a request of DSPy, if it is whole; counted, and not asked for again where it is kept."""
+        if self._held and self._failure is not None:
+            raise self._failure
+        prompt_tokens = chars_of(request) // CHARS_PER_TOKEN
+        config = self.sampling(request.config) if self.sampling else request.config
+        sent = replace(request, model=self.name, config=config)
         keeper, digest = reply_keeper.get(), digest_of(sent)
-        if keeper is None and (keeper := self.replies) is not None:
+        if keeper is None and (keeper := self._replies) is not None:
             with self._lock:  # whoever asks twice wants two answers
                 self._asked[digest] += 1
                 digest += self._asked[digest].to_bytes(4, "big")
         said = keeper.get(digest) if keeper is not None else None
         if said is not None:
-            response, book = decode_reply(said, model=model.name), model.ledger.recall
+            response, book = decode_reply(said, model=self.name), self.ledger.recall
         else:
-            response, book = self._answered(sent, prompt_tokens), model.ledger.charge
+            response, book = self._asked_for(sent, prompt_tokens), self.ledger.charge
             if keeper is not None:
                 keeper.keep(digest, encode_reply(response))
         text, usage = text_of(response), response.usage
         whole = ended_well(response) and bool(text.strip())
         asked = prompt_tokens if usage.input_tokens is None else usage.input_tokens
         replied = len(text) // CHARS_PER_TOKEN if usage.output_tokens is None else usage.output_tokens
-        book(model.charge(current_purpose.get(), prompt_tokens=asked, reply_tokens=replied, used=whole))
+        book(self.charge(current_purpose.get(), prompt_tokens=asked, reply_tokens=replied, used=whole))
         if not whole:
-            raise CutReplyError(f"the reply of {model.name!r} {trouble_of(response, text)}", said=text)
+            raise CutReplyError(f"the reply of {self.name!r} {trouble_of(response, text)}", said=text)
         from dspy import lm15
 
         return replace(response, message=lm15.Message.assistant([lm15.TextPart(text)]))
 
-    def _answered(self, request: lm15.Request, prompt_tokens: int) -> lm15.Response:
-        """The reply to a request, after as many tries as it may take."""
+    def _asked_for(self, request: lm15.Request, prompt_tokens: int) -> lm15.Response:
+        """The reply to a request, in the best form that the model takes, after as many tries as it may take."""
         from dspy import lm15
 
-        model, completion, tries = self._model, self.open(), 0
+        tries, form = 0, len(FORMS) - 1
         while True:
-            model.limits.check(model.ledger.total(), prompt_tokens=prompt_tokens, price=model.price)
             try:
-                return self.calls.run(lambda: self._sent(completion, request), position=current_purpose.get().position)
+                self.limits.check(self.ledger.total(), prompt_tokens=prompt_tokens, price=self.price)
+                with self._lock:
+                    self._completion = completion = self._completion or self._opened()
+                form = self._form
+                asked = partial(completion.complete, in_form(request, FORMS[form]))
+                return self._calls.run(asked, position=current_purpose.get().position)
+            except BudgetSpentError as error:
+                self._failure = error
+                raise
             except lm15.LM15Error as error:
-                if not isinstance(error, lm15.RETRYABLE_ERRORS) or tries >= model.limits.retries:
-                    raise as_model_error(error, name=model.name) from error
-                self._pause(min(error.retry_after or 2.0**tries, _LONGEST_WAIT_S))
-                tries += 1
-
-    def _sent(self, completion: Completion, request: lm15.Request) -> lm15.Response:
-        """The reply to a request, in the best form that the model takes; one that it refuses is not tried again."""
-        from dspy import lm15
-
-        while True:
-            form = getattr(completion, "form", 0) if self._form is None else self._form
-            try:
-                return completion.complete(in_form(request, FORMS[form]))
-            except (lm15.InvalidRequestError, lm15.UnsupportedFeatureError) as error:
-                if request.config.response_format is None or FORMS[form] == FORMS[-1] or not refuses_form(error):
-                    raise
-                self._form = max(self._form or 0, form + 1)
-
-
-class _AsyncEngine:
-    """The same for modules that are awaited: a call waits in a thread of its own."""
-
-    supported_params = _Engine.supported_params
-    supports_response_schema = True
-
-    def __init__(self, engine: _Engine) -> None:
-        self._engine = engine
-
-    async def complete(self, request: lm15.Request) -> lm15.Response:
-        """As `_Engine.complete`."""
-        return await asyncio.to_thread(self._engine.complete, request)
+                if request.config.response_format and form < len(FORMS) - 1 and refuses_form(error):
+                    self._form = max(self._form, form + 1)
+                elif isinstance(error, lm15.RETRYABLE_ERRORS) and tries < self.limits.retries:
+                    self._pause(min(error.retry_after or 2.0**tries, _LONGEST_WAIT_S))
+                    tries += 1
+                else:
+                    failure = as_model_error(error, name=self.name)
+                    if not isinstance(failure, ReplyError):
+                        self._failure = failure
+                    raise failure from error
 
 
 def _is_on_this_machine(url: str | None) -> bool:

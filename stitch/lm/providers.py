@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from stitch.errors import ModelUnavailableError, SettingsError
+from stitch.errors import SettingsError
 from stitch.lm.replies import reply_of
 
 if TYPE_CHECKING:
@@ -15,37 +15,24 @@ if TYPE_CHECKING:
 
 _OF_REQUESTS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "frequency_penalty",
                 "presence_penalty", "reasoning_effort", "service_tier", "store", "user")  # fmt: skip
-"""What of the settings of a `dspy.LM` a request has fields for; others go into its body as they are."""
+"""What of the settings of a `dspy.LM` a request has fields for."""
 
 
 class Completion(Protocol):
-    """Answers one request once, without retries; `lm15.LMRouter` and the engines of `stitch.testing` do."""
+    """Answers one request once, or raises an error of `dspy.lm15`; the engines of `stitch.testing` do."""
 
-    def complete(self, request: lm15.Request) -> lm15.Response:
-        """Return the reply, or raise an error of `dspy.lm15`."""
-        ...
+    def complete(self, request: lm15.Request) -> lm15.Response: ...  # noqa: D102
 
 
 def named_lm(name: str, *, base_url: str | None, api_key: str | None) -> Any:
-    """The `dspy.LM` of a name; nothing is sent. A server of one's own gets no key of the environment.
-
-    Raises:
-        ModelUnavailableError: No provider is known.
-    """
+    """The `dspy.LM` of a name; nothing is sent. A server of one's own gets no key of the environment."""
     import dspy
-    from dspy import lm15
 
+    place = {"api_key": api_key} if api_key else {}
     if base_url is not None:
-        address = {"api_base": base_url.rstrip("/"), "api_key": api_key or "none"}
-        return dspy.LM(f"openai/{name.removeprefix('openai/')}", engine="lm15", **address)
-    try:
-        lm15.LMRouter(lm15.RouterConfig()).resolve_openai_chat(name)
-    except lm15.LM15Error as error:
-        raise ModelUnavailableError(
-            f"no provider is known for model {name!r}",
-            hint="name it as openai/NAME, anthropic/NAME, ollama_chat/NAME, or give its server with --base-url",
-        ) from error
-    return dspy.LM(name, engine="lm15", **({"api_key": api_key} if api_key else {}))
+        name = f"openai/{name.removeprefix('openai/')}"
+        place = {"api_base": base_url.rstrip("/"), "api_key": api_key or "none"}
+    return dspy.LM(name, engine="lm15", **place)
 
 
 def _transport(timeout_s: float) -> Any:
@@ -122,7 +109,7 @@ def cache_folder() -> str:
 
 
 class DspyModel:
-    """Answers by a `dspy.BaseLM`: its keys, addresses, callbacks and settings hold; retries are ours.
+    """A `dspy.BaseLM` as what answers: its keys, addresses, callbacks and settings hold; retries are ours.
 
     Args:
         lm: The model.
@@ -138,7 +125,7 @@ class DspyModel:
         opened: tuple[Any, Any] = _at_transport(lm, timeout_s) if self._typed else (lm, None)
         self._lm, self._transport = opened
         self._cache = cache
-        self.form = 0 if self._typed or "response_format" in lm.supported_params else -1
+        self.form = 0 if self._typed or "response_format" in lm.supported_params else 2
         """Which of the engine's forms of a request it takes, before it has refused any."""
 
     def close(self) -> None:
@@ -215,18 +202,17 @@ def _at_transport(lm: Any, timeout_s: float) -> tuple[Any, Any]:
 
 
 def _config_of(settings: Mapping[str, Any]) -> lm15.Config:
-    """What a `dspy.LM` sends with each request of its own."""
+    """What a `dspy.LM` sends with each request of its own; what no field is for goes into the body as it is."""
     from dspy import lm15
     from dspy.clients.backend_selection import CLIENT_KEYS
 
-    left = {name: value for name, value in settings.items() if value is not None and name not in CLIENT_KEYS}
+    aside = CLIENT_KEYS | {"rollout_id", "n", "response_format", "num_generations", "prompt_cache", "extra_body"}
+    left = {name: value for name, value in settings.items() if value is not None and name not in aside}
     told = {name: left.pop(name) for name in _OF_REQUESTS if name in left}
-    for name in ("rollout_id", "n", "response_format", "num_generations"):
-        left.pop(name, None)
-    cache = left.pop("prompt_cache", None)
-    body = {**left.pop("extra_body", {}), **left}
+    body = {**settings.get("extra_body", {}), **left}
     asked = lm15.request_from_openai_chat({"model": "m", "messages": [{"role": "user", "content": "q"}], **told})
-    return replace(asked.config, cache=cache, extensions={**(asked.config.extensions or {}), **body} or None)
+    extensions = {**(asked.config.extensions or {}), **body} or None
+    return replace(asked.config, cache=settings.get("prompt_cache"), extensions=extensions)
 
 
 def _filled(config: lm15.Config, default: lm15.Config) -> lm15.Config:
