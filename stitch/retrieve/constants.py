@@ -104,7 +104,7 @@ class Constants:
     """What it adds to stand at all the clues of that clause at once."""
     hinted_label: float = _chosen(0.05, _CHATS)
     """What a matched label of a kind adds where no clause says where to look."""
-    scope_of_hits: float = _chosen(0.1, "model_labels (`bench/results/model.md`)")
+    scope_of_hits: float = _chosen(0.1, "agent_runs, multilingual, sgd_interleaved and generated runs, by gold labels")
     """What it adds to stand in the scope of most of the steps most like a question, if a model named it."""
     hinted_nearness: float = _chosen(0.4, _CHATS)
     """What it adds there to stand at all the words of the question at once."""

@@ -30,9 +30,11 @@ def candidates(*scopes: str | None, by: str | None = "gpt-x") -> list[Candidate]
 @pytest.mark.parametrize(
     ("hits", "scope"),
     [
-        (candidates("car", "boat", "boat"), "boat"),
-        (candidates("car", "boat"), "car"),  # of two with as many, that of the better hit
-        (candidates(*["car"] * 5, *["boat"] * 25), "car"),  # only the first ones have a vote
+        (candidates("car", "boat"), "car"),  # the better hit has more of a vote
+        (candidates("car", *["boat"] * 4), "boat"),
+        (candidates("car", "boat", "house", "tree"), None),  # none has half of the votes
+        (candidates("car", *["boat"] * 2, "car", *["boat"] * 25), "boat"),
+        (candidates(*["car"] * 2, "boat", "house", "tree", *["hill"] * 30), "car"),  # only the first ones have a vote
         (candidates("car", None, None), None),
         (candidates("car", "car", by="local-9"), None),
         (candidates("car", "car", by=None), None),

@@ -24,7 +24,10 @@ _LAST = re.compile(
     r"|settled? on|end(?:ed|ing)? up|at last|after all)\b"
     r"|\b(?:now|currently|nowadays|still|valid|in (?:force|use|effect)|at (?:present|the moment)|these days|by then"
     r"|(?:the )?current)\b(?! that\b)"
-    r"|\b(?:once|after|since)\b[^?.!]{0,60}\bhad\b",
+    r"|\b(?:once|after|since)\b[^?.!]{0,60}\bhad\b"
+    r"|\b(?:(?:at|by) the (?:very )?end(?! of\b)|(?:is|are) left"
+    r"|jetzt|inzwischen|mittlerweile|zuletzt|schließlich|am ende|aktuell|derzeit|zurzeit|momentan|künftig"
+    r"|ahora|al final|finalmente|actualmente|por último)\b",
     re.IGNORECASE,
 )
 """Ways to ask for the end of something, or for what holds: what was said of it last."""
@@ -32,6 +35,7 @@ _FIRST = re.compile(
     r"\b(?:(?:(?<!\bat )(?<!\bat the )(?<!\bon the )first|first(?! (?:try|attempt|go|sight|glance)\b))"
     rf"(?! (?:{_SPAN}|names?|class|aid|hand|lady|floor|place)\b)"
     r"|initially|initial|originally|original|earliest|to (?:begin|start) with"
+    r"|zuerst|zunächst|anfangs|ursprünglich|primero|al principio|inicialmente|originalmente"
     r"|at the (?:start|outset|beginning)|before any (?:other|of))\b",
     re.IGNORECASE,
 )
