@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from stitch.api.listing_models import LabelsRequest, LabelsResponse, RecallsRequest, RecallsResponse
+from stitch.api.listing_models import (
+    LabelsRequest,
+    LabelsResponse,
+    RecallsRequest,
+    RecallsResponse,
+    ReceiptsRequest,
+    ReceiptsResponse,
+)
 from stitch.api.maintenance_models import HistoryRequest, HistoryResponse
 from stitch.api.models import WhyRequest, WhyResponse
 from stitch.api.naming import known_trajectory
@@ -16,7 +23,7 @@ from stitch.api.operations import ask, made
 from stitch.api.spending import read_spending
 from stitch.api.theme_models import StatementRow, ThemeRequest, ThemeResponse, ThemesRequest, ThemesResponse
 from stitch.api.tree_models import StepSelectRequest, TreeSelectResponse
-from stitch.console.nodes import print_nodes
+from stitch.console.nodes import print_nodes, query_options
 from stitch.console.options import answering, json_option, memory_options, opened_memory
 from stitch.console.printing import one_line, print_json
 from stitch.core import Step, StepLabels, StepState
@@ -124,17 +131,7 @@ def history(told: HistoryResponse, say: Say, step: str, **_: Any) -> None:
 @answering("select", StepSelectRequest, exclude={"explanation", "version"})
 @click.argument("query")
 @click.option("--trajectory", metavar="ID", help="Which trajectory; all if none is named.")
-@click.option("--threshold", type=click.FloatRange(0, 1), metavar="X",
-              help="How sure a semantic condition has to be; .5 is as likely as not.")  # fmt: skip
-@click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="How far below the best a node may be.")
-@click.option("-k", type=click.IntRange(min=1), metavar="N", help="How many nodes at most.  [default: all]")
-@click.option(
-    "--scorer",
-    metavar="NAME",
-    help="Who judges semantic conditions: static, lexical, exact, minilm, model, sentence-transformers or nli:MODEL."
-    "  [default: static]",
-)
-@click.option("--explain", is_flag=True, help="Tell how the nodes were found, and what fell short.")
+@query_options
 def select(told: TreeSelectResponse, say: Say, explain: bool, **_: Any) -> None:
     """Find steps by the path QUERY: Memory > Trajectory > Scope > Step.
 
@@ -149,12 +146,12 @@ def select(told: TreeSelectResponse, say: Say, explain: bool, **_: Any) -> None:
     print_nodes(told, explain=explain, say=say)
 
 
-@click.command()
-@memory_options
+@answering(
+    "receipts", ReceiptsRequest, listed="receipts", exclude={"next": True, "receipts": {"__all__": {"repeated"}}}
+)
 @click.option("--failed", "state", flag_value="failed", help="Only the steps that failed, with the reason.")
 @click.option("--retired", "state", flag_value="retired", help="Only the steps that were taken out of retrieval.")
-@json_option
-def receipts(as_json: bool, state: str | None, **arguments: Any) -> None:
+def receipts(told: ReceiptsResponse, say: Say, **_: Any) -> None:
     """Say of each step what has become of it: accepted, labeled, stored, failed (and why), or retired.
 
     How many secrets of which kind were taken out of it before it was written stands there too, and never which.
@@ -163,18 +160,13 @@ def receipts(as_json: bool, state: str | None, **arguments: Any) -> None:
     Example:
       stitch receipts --failed --memory trip.memory
     """
-    with opened_memory(**arguments) as memory:
-        told = list(memory.receipts(state=None if state is None else StepState(state)))
-    if as_json:
-        print_json({"receipts": [receipt.model_dump(mode="json", exclude={"repeated"}) for receipt in told]})
-        return
-    for receipt in told:
+    for receipt in told.receipts:
         reason = f"  {receipt.reason}" if receipt.reason else ""
         kinds = ", ".join(f"{taken.kind} {taken.count}" for taken in receipt.redacted)
         taken_out = f"  taken out: {kinds}" if kinds else ""
-        click.echo(f"{receipt.state.value:<8}  {receipt.trajectory}  {receipt.step}{reason}{taken_out}")
-    if any(receipt.state is StepState.FAILED for receipt in told):
-        click.echo("stitch: failed steps are kept; `stitch retry` tries them again", err=True)
+        say(f"{receipt.state.value:<8}  {receipt.trajectory}  {receipt.step}{reason}{taken_out}")
+    if any(receipt.state is StepState.FAILED for receipt in told.receipts):
+        say("stitch: failed steps are kept; `stitch retry` tries them again", err=True)
 
 
 @click.command()

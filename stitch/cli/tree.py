@@ -12,7 +12,7 @@ import click
 from stitch.api import tree_models as models
 from stitch.api.models import PageRequest
 from stitch.api.operations import ask, made
-from stitch.console.nodes import print_nodes
+from stitch.console.nodes import print_nodes, query_options
 from stitch.console.options import answering, json_option, memory_options, opened_memory, together
 from stitch.console.out_file import written_privately
 from stitch.console.printing import one_line, print_json, print_proof
@@ -150,17 +150,7 @@ def show(told: models.TreeShowResponse, say: Say, schema: bool, **_: Any) -> Non
 @_branch_option
 @_version_option
 @click.option("--as-of", metavar="TIME", help="The tree as it was then; of /Version only those up to then.")
-@click.option("--threshold", type=click.FloatRange(0, 1), metavar="X",
-              help="How sure a semantic condition has to be; .5 is as likely as not.")  # fmt: skip
-@click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="How far below the best a node may be.")
-@click.option("-k", type=click.IntRange(min=1), metavar="N", help="How many nodes at most.  [default: all]")
-@click.option(
-    "--scorer",
-    metavar="NAME",
-    help="Who judges semantic conditions: static, lexical, exact, minilm, model, sentence-transformers or nli:MODEL."
-    "  [default: static]",
-)
-@click.option("--explain", is_flag=True, help="Tell how the nodes were found, and what fell short.")
+@query_options
 def select(told: models.TreeSelectResponse, say: Say, explain: bool, **_: Any) -> None:
     """Find nodes by the path QUERY, the best first. A query that begins with /Version asks all versions.
 

@@ -1,4 +1,4 @@
-"""Printing what a path query found."""
+"""Options of path queries, and the nodes that one found."""
 
 from __future__ import annotations
 
@@ -7,11 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stitch.console.options import together
 from stitch.console.printing import one_line
 from stitch.retrieve.path.trace import TAKEN_AWAY
 
 if TYPE_CHECKING:
     from stitch.api.tree_models import TreeSelectResponse
+
+
+query_options = together(
+    click.option("--threshold", type=click.FloatRange(0, 1), metavar="X",
+                 help="How sure a semantic condition has to be; .5 is as likely as not."),
+    click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="How far below the best a node may be."),
+    click.option("-k", type=click.IntRange(min=1), metavar="N", help="How many nodes at most.  [default: all]"),
+    click.option("--scorer", metavar="NAME",
+                 help="Who judges semantic conditions: static, lexical, exact, minilm, model, sentence-transformers or"
+                 " nli:MODEL.  [default: static]"),
+    click.option("--explain", is_flag=True, help="Tell how the nodes were found, and what fell short."),
+)  # fmt: skip
 
 
 def print_nodes(told: TreeSelectResponse, *, explain: bool, say: Callable[..., None] = click.echo) -> None:

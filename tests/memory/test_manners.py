@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 
 import pytest
@@ -22,23 +21,6 @@ def memory(tmp_path):
     with open_memory(tmp_path / "m") as opened:
         opened.add_many(STEPS, trajectory="trip")
         yield opened
-
-
-def test_for_asyncio_a_memory_is_a_context_with_the_same_methods(tmp_path) -> None:
-    async def use() -> None:
-        async with open_memory(tmp_path / "m") as memory:
-            await memory.aadd_many(STEPS[:2], trajectory="trip")
-            await memory.aadd(STEPS[2], trajectory="trip")
-            assert (await memory.asearch("hotel in Porto", k=1))[0].snippet.step == "s80"
-            assert (await memory.awhy("hotel in Porto", step="s80", trajectory="trip")).found
-            found = await memory.aget("trip", "s60")
-            assert found is not None
-            await memory.aflush()
-            await memory.aclose()
-
-    asyncio.run(use())
-    with open_memory(tmp_path / "m", must_exist=True) as memory:
-        assert memory.status().stored == 3
 
 
 def test_each_method_for_asyncio_has_the_options_of_the_other_one() -> None:
