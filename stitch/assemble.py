@@ -22,7 +22,7 @@ from stitch.embed import LexicalEncoder
 from stitch.errors import ReadOnlyError, SettingsError, StitchError, StoreLockedError
 from stitch.ingest import Ingestor
 from stitch.ingest.pipeline import VectorTime
-from stitch.journal.sqlite import Journal, check_version
+from stitch.journal.sqlite import check_version
 from stitch.lifecycle import folder as places
 from stitch.lifecycle.erase import finish_purge
 from stitch.lifecycle.folder import is_served, is_url, owner_note, store_folder
@@ -276,9 +276,7 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         remove_drafts(folder)
         places.remove_abandoned(folder)
         finish_rewriting(folder)
-        journal = Journal(
-            folder / places.JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars
-        )
+        journal = parts.journal_of(settings, folder)
         resources.callback(journal.close)
         places.check_whole(location, collection=settings.collection, journal=journal, store=store)
         if hasattr(embedder, "close"):  # one that is served elsewhere keeps connections

@@ -24,48 +24,19 @@ from stitch.errors import InputError, StitchError, StoreError, StoreLockedError
 from stitch.ingest import Ingestor
 from stitch.journal.sqlite import Journal, check_version, copy_running
 from stitch.label.local import LocalLabeler
+from stitch.lifecycle import backup as backups
+from stitch.lifecycle import folder as places
+from stitch.lifecycle import repair
 from stitch.lifecycle.adoption import Adoption, adopted, make_room
-from stitch.lifecycle.backup import (
-    BackedUp,
-    back_up,
-    check_backup,
-    check_empty,
-    check_rows,
-    put_at,
-    remove_unfinished,
-)
-from stitch.lifecycle.folder import (
-    IDENTITY_FILE,
-    JOURNAL_FILE,
-    OWNER_FILE,
-    UNFINISHED_FILE,
-    check_not_served,
-    check_there,
-    is_served,
-    is_url,
-    journal_id,
-    made_folder,
-    owner_note,
-    restoring_in,
-    store_folder,
-    working_folder,
-)
+from stitch.lifecycle.backup import BackedUp
+from stitch.lifecycle.folder import JOURNAL_FILE, UNFINISHED_FILE, is_url, owner_note, restoring_in, store_folder
 from stitch.lifecycle.read_only import cannot_be_written, check_writable, copy_to_read
-from stitch.lifecycle.repair import (
-    check_source,
-    claim_next,
-    finish_move,
-    next_folder,
-    put_in_place,
-    remove_next,
-    verify,
-)
 from stitch.lifecycle.transfer import export_lines
 from stitch.store.owner import Ownership, held_here
 from stitch.store.snippet_file import holds_snippets
 
 if TYPE_CHECKING:
-    from stitch.journal import IngestCounts, Journal
+    from stitch.journal import IngestCounts
 
 
 class Restored(NamedTuple):
@@ -110,28 +81,30 @@ def reindex_memory(
     embedder = parts.embedder_for(chosen)
     path = store_folder(location, folder, collection=chosen.collection)
     with ExitStack() as stack:
-        stack.enter_context(made_folder(folder))
+        stack.enter_context(places.made_folder(folder))
         check_writable(folder)
-        finish_move(path)
+        repair.finish_move(path)
         make_private_folder(path / "store", parents=True)
-        for note in dict.fromkeys((path / "store" / OWNER_FILE, owner_note(location, folder))):
+        for note in dict.fromkeys((path / "store" / places.OWNER_FILE, owner_note(location, folder))):
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
-        journal = Journal(folder / JOURNAL_FILE, power_safe=chosen.power_safe, max_step_chars=chosen.max_step_chars)
+        journal = parts.journal_of(chosen, folder)
         stack.callback(journal.close)
-        check_source(journal, store_holds=holds_snippets(path / "store" / "snippets.bin"))
+        repair.check_source(journal, store_holds=holds_snippets(path / "store" / "snippets.bin"))
         if is_url(location):
             with closing(parts.server_of(chosen, location).connect()) as connection:
-                if make_room(connection, journal, own=journal_id(folder), dimension=embedder.dimension, adopt=adopt):
-                    remove_next(path)
-        made = next_folder(path, embedder_name=embedder.name)
-        stack.callback(claim_next(path).release)
+                if make_room(
+                    connection, journal, own=places.journal_id(folder), dimension=embedder.dimension, adopt=adopt
+                ):
+                    repair.remove_next(path)
+        made = repair.next_folder(path, embedder_name=embedder.name)
+        stack.callback(repair.claim_next(path).release)
         store = parts.store_for(chosen, location, folder=folder, path=made, embedder=embedder, building=True)
         stack.callback(store.close)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         reached, written = journal.last_change(), ingestor.snippets.rebuild()
         result = Reindexed(store.count(), written, embedder.name)
         store.close()
-        put_in_place(path)
+        repair.put_in_place(path)
         journal.record_projected(ingestor.snippets.name, reached)
         ingestor.snippets.note_indexed()
         (folder / UNFINISHED_FILE).unlink(missing_ok=True)
@@ -150,7 +123,7 @@ def adoption(memory: str | Path | None = None, *, config: str | Path | None = No
     location, folder = loaded.location, loaded.folder
     if not is_url(location):
         raise InputError("only a collection on a server can be adopted", hint="name one with --memory URL")
-    own = journal_id(folder) if (folder / JOURNAL_FILE).is_file() else ""
+    own = places.journal_id(folder) if (folder / JOURNAL_FILE).is_file() else ""
     with closing(parts.server_of(loaded.settings, location).connect()) as connection:
         return adopted(connection, journal=own)
 
@@ -173,7 +146,7 @@ def backup_memory(
     tenant = None if tenant is None else tenant_name(tenant)
     loaded = _found(memory, config, settings)
     with _readable(loaded) as journal:
-        made = back_up(journal, to=to, beside=loaded.folder, at=time.time(), tenant=tenant)
+        made = backups.back_up(journal, to=to, beside=loaded.folder, at=time.time(), tenant=tenant)
     if tenant is not None and not made.tenants:  # it would look like a backup
         shutil.rmtree(made.folder)
         raise _nothing_of(tenant)
@@ -194,7 +167,7 @@ def export_memory(
         InputError: There is no memory, nothing of a tenant that is named, or no such trajectory.
     """
     tenant = None if tenant is None else tenant_name(tenant)
-    if is_served(load_settings(config, memory=memory, **settings).location):
+    if places.is_served(load_settings(config, memory=memory, **settings).location):
         with open_memory(memory, tenant=tenant, config=config, **settings) as served:
             yield from served.lifecycle.export(trajectory=trajectory)
         return
@@ -203,7 +176,7 @@ def export_memory(
     with ExitStack() as stack:
         journal = stack.enter_context(_readable(loaded))
         if isinstance(journal, Path):
-            copy = stack.enter_context(working_folder(loaded.folder)) / JOURNAL_FILE
+            copy = stack.enter_context(places.working_folder(loaded.folder)) / JOURNAL_FILE
             copy_running(journal, to=copy, tenant=whose)
             journal = Journal(copy)
             stack.callback(journal.close)
@@ -233,30 +206,30 @@ def restore_memory(
     """
     loaded = load_settings(config, memory=memory, **settings)
     location, folder = loaded.location, loaded.folder
-    check_not_served(location)
-    files = check_backup(backup)
+    places.check_not_served(location)
+    files = backups.check_backup(backup)
     identity = None
     if is_url(location) and (folder / UNFINISHED_FILE).exists():
-        identity = journal_id(folder)  # the collection has it already
+        identity = places.journal_id(folder)  # the collection has it already
         shutil.rmtree(folder)  # what an interrupted call has made
-    check_empty(folder)
+    backups.check_empty(folder)
     making = restoring_in(folder)
     try:
-        remove_unfinished(making)
+        backups.remove_unfinished(making)
         make_private_folder(making, parents=True)
         for file in files:
             copy_private(file, making / file.name)
         _check_copy(making)
         if is_url(location):
             if identity is not None:
-                (making / IDENTITY_FILE).write_text(identity)
+                (making / places.IDENTITY_FILE).write_text(identity)
             (making / UNFINISHED_FILE).touch()
-            put_at(making, folder)
+            backups.put_at(making, folder)
             reindex_memory(location, config=config, **settings)
             return _compare(loaded, location, folder)
         reindex_memory(making, config=config, **settings)
         found = _compare(loaded, str(making), making)
-        put_at(making, folder)
+        backups.put_at(making, folder)
     except OSError as error:
         raise StoreError(
             f"the memory {location!r} cannot be made: {(error.strerror or str(error)).lower()}",
@@ -285,7 +258,7 @@ def _check_copy(making: Path) -> None:
     """Refuse the copy of a journal with rows that are none, and leave nothing of it."""
     try:
         with closing(Journal(making / JOURNAL_FILE)) as journal:
-            check_rows(journal)
+            backups.check_rows(journal)
     except StitchError:
         shutil.rmtree(making)
         raise
@@ -304,9 +277,9 @@ def _found(
     """
     loaded = load_settings(config, memory=memory, **settings)
     location, folder = loaded.location, loaded.folder
-    check_not_served(location)
+    places.check_not_served(location)
     if not to_adopt or not is_url(location) or restoring_in(folder).exists():
-        check_there(location, folder)
+        places.check_there(location, folder)
     refuse_links(folder, written=True)
     check_version(folder / JOURNAL_FILE)  # before anything of it is touched
     return loaded
@@ -323,7 +296,7 @@ def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
         found: Journal | Path
         try:
             # Or a store would be begun where the next one is about to be put.
-            finish_move(store_folder(location, folder, collection=settings.collection))
+            repair.finish_move(store_folder(location, folder, collection=settings.collection))
             make_private_folder(note.parent)
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         except StoreLockedError as error:
@@ -333,7 +306,7 @@ def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
                 ) from error
             found = folder / JOURNAL_FILE
         else:
-            found = Journal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
+            found = parts.journal_of(settings, folder)
             stack.callback(found.close)
         yield found
 
@@ -345,11 +318,11 @@ def _compare(loaded: LoadedSettings, location: str, folder: Path) -> Restored:
         path = store_folder(location, folder, collection=settings.collection)
         store = parts.store_for(settings, location, folder=folder, path=path, embedder=embedder)
         stack.callback(store.close)
-        journal = Journal(folder / JOURNAL_FILE, max_step_chars=settings.max_step_chars)
+        journal = parts.journal_of(settings, folder)
         stack.callback(journal.close)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         tenants = journal.tenants()
-        found = [verify(ingestor, tenant=tenant) for tenant in tenants]
+        found = [repair.verify(ingestor, tenant=tenant) for tenant in tenants]
     return Restored(
         folder=folder,
         tenants=len(tenants),

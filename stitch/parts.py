@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from stitch.config import Settings, load_settings
 from stitch.errors import SettingsError, require_extra
-from stitch.lifecycle.folder import is_url
+from stitch.lifecycle.folder import JOURNAL_FILE, is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stitch.core import Embedder, FilterSelector, Labeler, SnippetStore
     from stitch.ingest.redact import Redact
+    from stitch.journal.sqlite import Journal
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import Completion, LanguageModel, Ledger, Price
     from stitch.retrieve.relevance import RelevanceJudge
@@ -211,6 +212,13 @@ def tree_program_of(settings: Settings) -> TreeProgram | None:
         return None
     program: TreeProgram = _compiled(settings, "path_program", "TreeProgram", target="path")
     return program
+
+
+def journal_of(settings: Settings, folder: Path) -> Journal:
+    """The journal in a folder, opened."""
+    from stitch.journal.sqlite import Journal
+
+    return Journal(folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
 
 
 def store_for(
