@@ -48,9 +48,11 @@ def test_a_memory_that_does_not_agree_ends_with_5_until_it_is_repaired(run, memo
     assert run("verify", "--repair", "--memory", memory) == (0, "3 steps, 3 snippets: all agree\n", "")
 
 
-def test_erasing_names_files_that_still_say_it_and_what_was_not_searched(run, memory):
+def test_forgetting_counts_first_then_erases_and_prints_the_proof(run, memory):
     Path(memory, "copy.txt").write_text(STEPS[0].content)
-    code, out, _ = run("forget", "erase", "--trajectory", "trip-1", "--step", "0", "--memory", memory)
+    chosen = ("--trajectory", "trip-1", "--step", "0", "--memory", memory)
+    assert run("forget", "erase", "--dry-run", *chosen) == (0, "1 steps would be erased\n", "")
+    code, out, _ = run("forget", "erase", *chosen)
     assert (code, "  copy.txt: " in out) == (5, True)
     Path(memory, "copy.txt").unlink()
     code, out, _ = run("forget", "erase", "--all", "--memory", memory, "--json")
