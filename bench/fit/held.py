@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,9 +39,6 @@ LIMIT = click.option("--limit", type=click.IntRange(1), help="Use so many questi
 KEPT = click.option(
     "--kept", type=click.Path(path_type=Path, file_okay=False), help="Keep the memories in this folder."
 )
-ONLY = click.option("--only", "names", multiple=True, help="A constant to choose, by its name; all by default.")
-ROUNDS = click.option("--rounds", type=click.IntRange(1), help="Go through the constants so often.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 def load_sets(folders: Sequence[Path], *, limit: int | None) -> list[DataSet]:
@@ -115,8 +112,8 @@ class Problem(NamedTuple):
 
     in_use: Any
     """The table that ships, a frozen dataclass."""
-    start: Any
-    """The table to begin with."""
+    off: bool
+    """Whether constants begin at nothing; else with the table in use."""
     names: Sequence[str]
     """Of the constants that may change."""
     values: Callable[[str, Any], Sequence[Any]]
@@ -131,7 +128,8 @@ def climb(problem: Problem, goodness: Goodness, *, rounds: int) -> Any:
     def mean(table: Any) -> float:
         return sum(good(table) for good in goodness.values()) / len(goodness)
 
-    table, best = problem.start, mean(problem.start)
+    table: Any = replace(problem.in_use, **dict.fromkeys(problem.names, 0.0)) if problem.off else problem.in_use
+    best = mean(table)
     for _ in range(rounds):
         before = table
         for name in problem.names:
@@ -144,22 +142,10 @@ def climb(problem: Problem, goodness: Goodness, *, rounds: int) -> Any:
     return table
 
 
-def only(names: Sequence[str], of: Sequence[str]) -> list[str]:
-    """The constants that are named; all if none is.
+def _told(problem: Problem, goodness: Goodness, *, rounds: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """What all sets choose, and what each set has by what all but itself choose."""
 
-    Raises:
-        InputError: One of them is none of these.
-    """
-    for name in names:
-        if name not in of:
-            raise InputError(f"no constant {name!r} is fitted so", hint=f"one of {', '.join(of)}")
-    return list(names or of)
-
-
-def fit_constants(problem: Problem, goodness: Goodness, *, rounds: int, as_json: bool) -> None:
-    """Choose constants on all sets and on all but each one, and print what each set has by either."""
-
-    def told(table: Any) -> dict[str, Any]:
+    def changed(table: Any) -> dict[str, Any]:
         used = asdict(problem.in_use)
         return {name: value for name, value in asdict(table).items() if value != used[name]}
 
@@ -167,10 +153,40 @@ def fit_constants(problem: Problem, goodness: Goodness, *, rounds: int, as_json:
     rows: dict[str, dict[str, Any]] = {}
     for name, good, table in left_out(goodness, lambda others: climb(problem, others, rounds=rounds)):
         figures = {"shipped": good(problem.in_use), "left_out": good(table), "all_choose": good(every)}
-        rows[name] = {**figures, "chosen": told(table)}
-    if as_json:
-        left = [{"set": name, **row} for name, row in rows.items()]
-        click.echo(json.dumps({"all_choose": told(every), "left_out": left}))
-        return
-    click.echo(f"all sets choose {told(every)}")
-    print_table(rows, title="Leaving sets out", columns=["shipped", "left_out", "all_choose"])
+        rows[name] = {**figures, "chosen": changed(table)}
+    return changed(every), rows
+
+
+def constants_command(
+    problem: Problem, *, measured: Callable[[DataSet, Path | None], AbstractContextManager[Callable[[Any], float]]],
+    rounds: int, text: str,
+) -> click.Command:  # fmt: skip
+    """The command that chooses constants anew; `measured` tells how good a table is for a set."""
+
+    @click.command(help=text)
+    @DATA
+    @click.option("--only", "names", multiple=True, help="A constant to choose, by its name; all by default.")
+    @LIMIT
+    @click.option("--rounds", type=click.IntRange(1), default=rounds, show_default=True, help="Go through so often.")
+    @KEPT
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+    def command(
+        folders: Sequence[Path], names: Sequence[str], limit: int | None, rounds: int, kept: Path | None, as_json: bool
+    ) -> None:
+        for name in names:
+            if name not in problem.names:
+                raise InputError(f"no constant {name!r} is fitted so", hint=f"one of {', '.join(problem.names)}")
+        chosen = problem._replace(names=names or problem.names)
+        with ExitStack() as stack:
+            sets = load_sets(folders, limit=limit)
+            goodness = {data.name: stack.enter_context(measured(data, kept)) for data in sets}
+            every, rows = _told(chosen, goodness, rounds=rounds)
+        if as_json:
+            click.echo(
+                json.dumps({"all_choose": every, "left_out": [{"set": name, **row} for name, row in rows.items()]})
+            )
+            return
+        click.echo(f"all sets choose {every}")
+        print_table(rows, title="Leaving sets out", columns=["shipped", "left_out", "all_choose"])
+
+    return command

@@ -7,13 +7,13 @@ nothing: a part that does nothing for the sets that choose stays off.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -155,27 +155,17 @@ def recall(questions: Sequence[Weighed], constants: Constants) -> float:
     return mean(question.score(constants) for question in questions).value or 0.0
 
 
-@click.command()
-@sets.DATA
-@sets.ONLY
-@sets.LIMIT
-@sets.ROUNDS
-@sets.KEPT
-@sets.JSON
-def command(
-    folders: Sequence[Path],
-    names: Sequence[str],
-    limit: int | None,
-    rounds: int | None,
-    kept: Path | None,
-    as_json: bool,
-) -> None:
-    """Choose the weights of the search anew, and tell what each set has by those that all others choose."""
-    chosen = sets.only(names, WEIGHTS)
-    goodness = {}
-    for data in sets.load_sets(folders, limit=limit):
-        with sets.held(data, kept=kept) as ingestor:
-            goodness[data.name] = partial(recall, weighed(data, ingestor))
-    start = replace(CONSTANTS, **dict.fromkeys(chosen, 0.0))  # type: ignore[arg-type]
-    problem = sets.Problem(CONSTANTS, start, chosen, values_of, LEAST_GAIN)
-    sets.fit_constants(problem, goodness, rounds=rounds or 4, as_json=as_json)
+@contextmanager
+def measured(data: DataSet, kept: Path | None) -> Iterator[Callable[[Constants], float]]:
+    """The recall of a set by any weights."""
+    with sets.held(data, kept=kept) as ingestor:
+        questions = weighed(data, ingestor)
+    yield partial(recall, questions)
+
+
+command = sets.constants_command(
+    sets.Problem(CONSTANTS, True, WEIGHTS, values_of, LEAST_GAIN),
+    measured=measured,
+    rounds=4,
+    text="Choose the weights of the search anew, and tell what each set has by those that all others choose.",
+)

@@ -5,13 +5,11 @@ What counts is the share of the evidence inside 512, 1,024, 2,048 and 4,096 toke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-
-import click
 
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.fit import held as sets
@@ -44,7 +42,7 @@ def values_of(name: str, table: ThemeConstants) -> list[float]:
 
 
 @contextmanager
-def themed(data: DataSet, *, kept: Path | None = None) -> Iterator[Callable[[ThemeConstants], float]]:
+def themed(data: DataSet, kept: Path | None) -> Iterator[Callable[[ThemeConstants], float]]:
     """The recall of a set by a table of constants.
 
     Raises:
@@ -88,24 +86,9 @@ def _recall(result: RetrievalResult, question: Question) -> float:
     return found / len(BUDGETS)
 
 
-@click.command()
-@sets.DATA
-@sets.ONLY
-@sets.LIMIT
-@sets.ROUNDS
-@sets.KEPT
-@sets.JSON
-def command(
-    folders: Sequence[Path],
-    names: Sequence[str],
-    limit: int | None,
-    rounds: int | None,
-    kept: Path | None,
-    as_json: bool,
-) -> None:
-    """Choose the constants of the lens of themes anew, and tell what each set has by those that all others choose."""
-    problem = sets.Problem(THEME_CONSTANTS, THEME_CONSTANTS, sets.only(names, FITTED), values_of, LEAST_GAIN)
-    with ExitStack() as stack:
-        every = sets.load_sets(folders, limit=limit)
-        goodness = {data.name: stack.enter_context(themed(data, kept=kept)) for data in every}
-        sets.fit_constants(problem, goodness, rounds=rounds or 2, as_json=as_json)
+command = sets.constants_command(
+    sets.Problem(THEME_CONSTANTS, False, FITTED, values_of, LEAST_GAIN),
+    measured=themed,
+    rounds=2,
+    text="Choose the constants of the lens of themes anew, and tell what each set has by those that all others choose.",
+)

