@@ -3,7 +3,7 @@
 For each condition in words that was judged, every node of its type is an example. A logistic model over the features of
 a scorer is fitted, or over what a model says by itself (`--scorer nli:FOLDER`), each condition with the root of its
 number of nodes as weight. Figures are of conditions that took no part in the fit: eight folds, conditions alike kept
-together, and each domain by a fit on the others. Conditions of our own (`bench.trees.own_sets`) take part in every fit,
+together, and each domain by a fit on the others. Conditions of our own (`own_sets`) take part in every fit,
 and no figure is told of them.
 """
 
@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from stitch.bench.fit.solvers import left_out, logistic
 from stitch.bench.metrics.scores import mean
-from stitch.bench.trees.own_sets import own_sets
-from stitch.bench.trees.sets import JudgedSet, SemanticGold, TreeSet, leaves, load_tree_set
+from stitch.bench.trees.sets import SemanticGold, TreeSet, leaves, load_tree_set, own_sets
 from stitch.bench.trees.suite import LEFT_OUT
 from stitch.errors import InputError
 from stitch.lm import LanguageModel
@@ -57,7 +56,7 @@ class Example(NamedTuple):
     """Whether a node counts; of some it is unclear."""
 
 
-def examples_of(domain: JudgedSet, scorer: Scorer) -> list[Example]:
+def examples_of(domain: TreeSet, scorer: Scorer) -> list[Example]:
     """The judged conditions of a domain; those on versions are left out, they are but a handful."""
     found = []
     for gold in (gold for gold in domain.judgements if gold.type != VERSION):

@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from stitch.bench.trees.outcomes import Outcome
-from stitch.bench.trees.sets import Request, TreeSet
+from stitch.bench.trees.sets import Outcome, Request, TreeSet
 from stitch.errors import InputError, ReplyError
 from stitch.label.model.quoting import shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose

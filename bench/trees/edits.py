@@ -6,11 +6,11 @@ An expected value is the exact string, or a test: `contains`, `contains_any`, `a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stitch.bench.trees.sets import Request
-from stitch.trees.core.differences import Place, TreeDiff, diff
+from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import apply
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import Add, Delete, Move, Operation, SetField
@@ -26,28 +26,20 @@ def edits_are_exact(request: Request, tree: Tree) -> bool:
 
 def planned(expected: Sequence[Expected], tree: Tree) -> list[Operation]:
     """Operations that do what is expected; of a test, a value that passes it."""
-    return list(_planned(expected, tree))
+    return [_planned(each, tree) for each in expected]
 
 
-def _planned(expected: Sequence[Expected], tree: Tree) -> Iterator[Operation]:
-    for each in expected:
-        if each["op"] == "set":
-            old = tree.node(each["id"]).fields.get(each["field"])
-            yield SetField(each["id"], each["field"], _value(each["value"], old))
-        elif each["op"] == "delete":
-            yield Delete(each["id"])
-        elif each["op"] == "move":
-            beside = each["position"] if isinstance(each["position"], Mapping) else {}
-            if "after" in beside:
-                yield Move(each["id"], after=beside["after"])
-            elif "before" in beside:
-                yield Move(each["id"], before=beside["before"])
-            else:
-                yield Move(each["id"], parent=each["parent"])
-        else:
-            fields = {name: _value(value, None) for name, value in each["fields"].items()}
-            node = {"type": _types(each["type"])[0], "fields": fields}
-            yield Add(each["parent"], node, at=_at(each, tree))
+def _planned(each: Expected, tree: Tree) -> Operation:
+    if each["op"] == "delete":
+        return Delete(each["id"])
+    if each["op"] == "set":
+        old = tree.node(each["id"]).fields.get(each["field"])
+        return SetField(each["id"], each["field"], _value(each["value"], old))
+    if each["op"] == "move":
+        beside = each["position"] if isinstance(each["position"], Mapping) else {"parent": each["parent"]}
+        return Move(each["id"], **beside)
+    fields = {name: _value(value, None) for name, value in each["fields"].items()}
+    return Add(each["parent"], {"type": _types(each["type"])[0], "fields": fields}, at=_at(each, tree))
 
 
 def _at(expected: Expected, tree: Tree) -> int | None:
@@ -73,38 +65,30 @@ def meets(expected: Sequence[Expected], *, before: Tree, after: Tree) -> bool:
     """Whether one tree became the other by what is expected and nothing else."""
     changes = diff(before, after)
     by_kind = {kind: [each for each in expected if each["op"] == kind] for kind in ("set", "delete", "move", "add")}
-    removed = {place.node.id for place in changes.removed}
+    moves = {each["id"]: each for each in by_kind["move"]}
     return (
-        removed == {each["id"] for each in by_kind["delete"]}
-        and _set(changes, by_kind["set"])
-        and _moved(changes, by_kind["move"], after)
-        and _added(list(changes.added), by_kind["add"], after)
+        {place.node.id for place in changes.removed} == {each["id"] for each in by_kind["delete"]}
+        and _changed(changes, by_kind["set"])
+        and {moved.node.id for moved in changes.moved} == moves.keys()
+        and all(_stands(id_, each, after) for id_, each in moves.items())
+        and _added([place.node for place in changes.added], by_kind["add"], after)
     )
 
 
-def _set(changes: TreeDiff, expected: Sequence[Expected]) -> bool:
+def _changed(changes: TreeDiff, expected: Sequence[Expected]) -> bool:
     changed = {(each.node.id, each.field): each.new for each in changes.changed}
     wanted = {(each["id"], each["field"]): each["value"] for each in expected}
     return changed.keys() == wanted.keys() and all(_passes(changed[key], test) for key, test in wanted.items())
 
 
-def _moved(changes: TreeDiff, expected: Sequence[Expected], after: Tree) -> bool:
-    moves = {each["id"]: each for each in expected}
-    if {moved.node.id for moved in changes.moved} != moves.keys():
-        return False
-    return all(_stands(id_, each, after) for id_, each in moves.items())
-
-
-def _added(places: list[Place], expected: Sequence[Expected], after: Tree) -> bool:
-    if len(places) != len(expected):
-        return False
+def _added(nodes: list[Node], expected: list[Expected], after: Tree) -> bool:
     left = list(expected)
-    for place in places:
-        fitting = [each for each in left if _fits(place.node, each) and _stands(place.node.id, each, after)]
-        if not fitting:
+    for node in nodes:
+        fitting = next((each for each in left if _fits(node, each) and _stands(node.id, each, after)), None)
+        if fitting is None:
             return False
-        left.remove(fitting[0])
-    return True
+        left.remove(fitting)
+    return not left
 
 
 def _fits(node: Node, expected: Expected) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stitch.bench.lexical import Bm25
-from stitch.bench.trees.sets import Request
+from stitch.bench.trees.sets import Request, mean_of
 from stitch.core import Step
 from stitch.embed.static import StaticEmbedder
 from stitch.trees.core.nodes import Tree, whole_text
@@ -27,16 +27,16 @@ METHODS = ("bm25", "dense", "hybrid")
 
 def flat_figures(tree: Tree, requests: Sequence[Request]) -> tuple[dict[str, float | None], dict[str, float | None]]:
     """Mean F1 of each method: with the best cut of each request in hindsight, and with one threshold for all."""
-    if not requests:
-        return dict.fromkeys(METHODS), dict.fromkeys(METHODS)
     embedder = StaticEmbedder()
     scored = [_scored(tree, request, embedder) for request in requests]
     hindsight: dict[str, float | None] = {}
     fixed: dict[str, float | None] = {}
     for method in METHODS:
         columns = [(scores[method], right, counts) for scores, right, counts in scored]
-        hindsight[method] = round(sum(map(_best_in_hindsight, columns)) / len(columns), 4)
-        fixed[method] = round(_best_threshold(columns), 4)
+        best = (max(_f1(own, cut) for cut in set(own[0].tolist())) for own in columns)
+        hindsight[method] = mean_of(best)
+        cuts = (mean_of(_f1(own, step / 20) for own in columns) or 0.0 for step in range(-40, 101))
+        fixed[method] = max(cuts) if columns else None
     return hindsight, fixed
 
 
@@ -60,18 +60,8 @@ def _spread(values: Column) -> Column:
     return (values - values.mean()) / deviation if deviation > 1e-9 else values * 0.0
 
 
-def _f1(kept: Marks, right: Marks, counts: Marks) -> float:
+def _f1(column: tuple[Column, Marks, Marks], cut: float) -> float:
+    scores, right, counts = column
+    kept = scores >= cut
     found = float((kept & counts & right).sum())
     return 2 * found / max(1.0, float((kept & counts).sum() + right.sum()))
-
-
-def _best_in_hindsight(column: tuple[Column, Marks, Marks]) -> float:
-    scores, right, counts = column
-    return max(_f1(scores >= cut, right, counts) for cut in set(scores.tolist()))
-
-
-def _best_threshold(columns: Sequence[tuple[Column, Marks, Marks]]) -> float:
-    def of(cut: float) -> float:
-        return sum(_f1(scores >= cut, right, counts) for scores, right, counts in columns) / len(columns)
-
-    return max(of(step / 20) for step in range(-40, 101))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.assemble import open_memory
 from stitch.bench.trees.edits import meets
-from stitch.bench.trees.outcomes import PARTS, Outcome, mean_of
-from stitch.bench.trees.sets import Request, TreeSet
+from stitch.bench.trees.sets import PARTS, Outcome, Request, TreeSet, mean_of
 from stitch.errors import ReplyError, StitchError
 from stitch.trees.core.edits import apply
 
@@ -35,17 +34,7 @@ class Done(NamedTuple):
 
 
 def run_in_words(domain: TreeSet, model: LanguageModel, *, program: TreeProgram | None = None) -> list[Done]:
-    """Do each request of a domain by itself, on its last version; proposals are compared, not committed.
-
-    Args:
-        domain: The requests.
-        model: Who understands them.
-        program: Its prompts, if they were compiled.
-
-    Raises:
-        BudgetSpentError: The model may spend no more.
-        ModelUnavailableError: It cannot be reached.
-    """
+    """Do each request of a domain by itself, on its last version; proposals are compared, not committed."""
     with tempfile.TemporaryDirectory() as folder, open_memory(Path(folder) / "m", labels="local") as memory:
         first, *others = domain.history
         tree = memory.trees.create("tree", domain.trees[first["version"]], message=first["message"], time=first["time"])
@@ -93,14 +82,11 @@ def _edited(request: Request, tree: VersionedTree, replies: Iterable[TreeReply])
 
 def figures_in_words(done: list[Done]) -> dict[str, Any]:
     """F1 of each part, kinds, edits, and what it cost."""
-    of: dict[str, Callable[[Done], float]] = {
-        "f1": lambda each: each.outcome.f1,
-        "exact_share": lambda each: float(each.outcome.exact),
-    }
     figures: dict[str, Any] = {}
     for part in PARTS:
-        own = [each for each in done if each.outcome.request.part == part]
-        figures[part] = {"requests": len(own)} | {name: mean_of(map(measure, own)) for name, measure in of.items()}
+        own = [each.outcome for each in done if each.outcome.request.part == part]
+        f1, exact = mean_of(each.f1 for each in own), mean_of(float(each.exact) for each in own)
+        figures[part] = {"requests": len(own), "f1": f1, "exact_share": exact}
     edits = [float(each.edited) for each in done if each.edited is not None]
     return figures | {
         "edits": {"requests": len(edits), "exact_share": mean_of(edits)},

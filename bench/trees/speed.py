@@ -46,31 +46,24 @@ def sample_tree(rng: random.Random) -> Tree:
 
     def dish(name: str) -> Node:
         cost, minutes = f"€{rng.randint(1, 12)}.{rng.randint(10, 99)}", str(rng.randint(3, 90))
-        fields = {
-            "name": said(4),
-            "ingredients": ", ".join(said(1) for _ in range(5)),
-            "cost": cost,
-            "minutes": minutes,
-        }
-        return Node(name, "Option", fields=fields)
+        words, ingredients = said(4), ", ".join(said(1) for _ in range(5))
+        return Node(
+            name, "Option", fields={"name": words, "ingredients": ingredients, "cost": cost, "minutes": minutes}
+        )
 
     def person(name: str) -> Node:
-        return Node(
-            name, "Person", fields={"name": said(1)}, children=[dish(f"{name}.{number}") for number in range(6)]
-        )
+        fields = {"name": said(1)}
+        return Node(name, "Person", fields=fields, children=[dish(f"{name}.{number}") for number in range(6)])
 
     def meal(name: str) -> Node:
-        slot = rng.choice(("breakfast", "lunch", "dinner"))
-        return Node(name, "Meal", fields={"slot": slot}, children=[person(f"{name}.{number}") for number in range(7)])
+        fields = {"slot": rng.choice(("breakfast", "lunch", "dinner"))}
+        return Node(name, "Meal", fields=fields, children=[person(f"{name}.{number}") for number in range(7)])
 
-    days = [
-        Node(
-            f"{day}", "Day", fields={"date": f"2026-03-{day % 28 + 1:02}"},
-            children=[meal(f"{day}.{number}") for number in range(5)],
-        )
-        for day in range(40)
-    ]  # fmt: skip
-    return Tree(Node("plan", "Plan", children=days))
+    def day(number: int) -> Node:
+        fields = {"date": f"2026-03-{number % 28 + 1:02}"}
+        return Node(str(number), "Day", fields=fields, children=[meal(f"{number}.{own}") for own in range(5)])
+
+    return Tree(Node("plan", "Plan", children=[day(number) for number in range(40)]))
 
 
 def measure_trees(seed: int = 0) -> dict[str, float]:

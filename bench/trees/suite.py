@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -19,8 +19,7 @@ import click
 from stitch.bench.figures import print_table
 from stitch.bench.trees.edits import edits_are_exact
 from stitch.bench.trees.flat import flat_figures
-from stitch.bench.trees.outcomes import PARTS, Outcome, mean_of
-from stitch.bench.trees.sets import TreeSet, load_tree_set
+from stitch.bench.trees.sets import PARTS, Outcome, TreeSet, load_tree_set, mean_of
 from stitch.console.idle import refuse_idle
 from stitch.console.printing import print_json
 from stitch.errors import SettingsError
@@ -40,25 +39,13 @@ LEFT_OUT = Path(__file__).parent / "left_out.json"
 
 
 class UnseenScorer:
-    """A scorer that judges each condition by a model that did not see it.
-
-    Args:
-        scorer: Whose space is used.
-        models: By condition.
-        otherwise: Of conditions that no model saw.
-    """
+    """Judges each condition by a scorer that did not see it; those that none saw by another one."""
 
     relative = True
 
-    def __init__(
-        self, scorer: SimilarityScorer, *, models: Mapping[str, Calibration], otherwise: Calibration | None
-    ) -> None:
-        self._by_condition = {
-            condition: SimilarityScorer(scorer.name, scorer.space, calibration=model)
-            for condition, model in models.items()
-        }
-        self._otherwise = SimilarityScorer(scorer.name, scorer.space, calibration=otherwise)
-        self.name = f"{scorer.name}, unseen"
+    def __init__(self, name: str, *, by_condition: Mapping[str, Scorer], otherwise: Scorer) -> None:
+        self.name = f"{name}, unseen"
+        self._by_condition, self._otherwise = by_condition, otherwise
 
     def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
         """Score passages beside each other."""
@@ -76,11 +63,16 @@ def unseen(scorer: Scorer, *, domain: str, without: str) -> Scorer:
     kept = json.loads(LEFT_OUT.read_text(encoding="utf-8")).get(scorer.name, {}) if without != "nothing" else {}
     if not isinstance(scorer, SimilarityScorer) or domain not in kept.get("conditions", {}):
         return scorer
+    name, space = scorer.name, scorer.space
+
+    def fitted(model: dict[str, Any]) -> Scorer:
+        return SimilarityScorer(name, space, calibration=Calibration(**model))
+
+    otherwise = fitted(kept["domains"][domain])
     if without == "domain":
-        return SimilarityScorer(scorer.name, scorer.space, calibration=Calibration(**kept["domains"][domain]))
-    models = [Calibration(**model) for model in kept["models"]]
-    chosen = {condition: models[number] for condition, number in kept["conditions"][domain].items()}
-    return UnseenScorer(scorer, models=chosen, otherwise=Calibration(**kept["domains"][domain]))
+        return otherwise
+    chosen = {condition: fitted(kept["models"][number]) for condition, number in kept["conditions"][domain].items()}
+    return UnseenScorer(name, by_condition=chosen, otherwise=otherwise)
 
 
 def run_requests(domain: TreeSet, scorer: Scorer, *, cut: Cut) -> list[Outcome]:
@@ -119,13 +111,8 @@ def measure(domain: TreeSet, scorer: Scorer, *, cut: Cut, flat: bool = True) -> 
 
 
 def _part(found: Sequence[Outcome]) -> dict[str, Any]:
-    means: dict[str, Callable[[Outcome], float]] = {
-        "precision": lambda each: each.precision,
-        "recall": lambda each: each.recall,
-        "f1": lambda each: each.f1,
-        "exact_share": lambda each: float(each.exact),
-    }
-    return {"requests": len(found)} | {name: mean_of([of(each) for each in found]) for name, of in means.items()}
+    means = {name: mean_of(getattr(each, name) for each in found) for name in ("precision", "recall", "f1")}
+    return {"requests": len(found), **means, "exact_share": mean_of(float(each.exact) for each in found)}
 
 
 def _language_model(name: str | None, base_url: str | None, stack: ExitStack) -> LanguageModel:
@@ -214,24 +201,23 @@ def command(
 
             figures["in_words"] = figures_in_words(run_in_words(domain, model, program=_program(program)))
     if misses:
-        figures["misses"] = [
-            {
-                "id": each.request.id,
-                "path": each.request.paths[0],
-                "f1": round(each.f1, 3),
-                "missing": sorted(each.request.must - each.found),
-                "wrong": sorted(each.found - each.request.must - each.request.may),
-            }
-            for each in run_requests(domain, scorer, cut=cut)
-            if not each.exact
-        ]
+        figures["misses"] = [_miss(each) for each in run_requests(domain, scorer, cut=cut) if not each.exact]
     if as_json:
         print_json(figures)
-        return
+    else:
+        _show(figures)
+
+
+def _miss(own: Outcome) -> dict[str, Any]:
+    request, f1 = own.request, round(own.f1, 3)
+    missing, wrong = sorted(request.must - own.found), sorted(own.found - request.must - request.may)
+    return {"id": request.id, "path": request.paths[0], "f1": f1, "missing": missing, "wrong": wrong}
+
+
+def _show(figures: dict[str, Any]) -> None:
     title = f"{figures['set']}: {figures['requests']} requests, scorer {figures['scorer']}"
     print_table({part: figures[part] for part in (*PARTS, "edits")}, title=title)
-    if in_words:
-        told = figures["in_words"]
+    if told := figures.get("in_words"):
         print_table({part: told[part] for part in (*PARTS, "edits")}, title="in words, end to end")
         click.echo(f"{told['calls']} calls, {told['tokens']} tokens; kind of request told: {told['kind']}")
     rows = {"best cut in hindsight": figures["flat"], "one threshold for all": figures["flat_fixed"]}

@@ -8,8 +8,7 @@ from click.testing import CliRunner
 from stitch.bench.fit.paths import command as fit_command
 from stitch.bench.fit.paths import examples_of, fit, fits_without, folds_of, judged_by, reliability
 from stitch.bench.trees.edits import meets, planned
-from stitch.bench.trees.own_sets import own_sets
-from stitch.bench.trees.sets import load_tree_set
+from stitch.bench.trees.sets import load_tree_set, own_sets
 from stitch.bench.trees.suite import command, measure, unseen
 from stitch.errors import InputError, SettingsError
 from stitch.retrieve.path import Cut
