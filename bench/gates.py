@@ -113,15 +113,10 @@ def _labels(name: str) -> Callable[[Path], Figures]:
         from stitch.bench.labelers import labeler_named
         from stitch.bench.suites.labels import label_trajectory, score_intents
 
-        labeled = load_labels(_there(data / "labels" / f"{name}.jsonl.gz"))
-        labeler = labeler_named("local")
+        labeled, labeler = load_labels(_there(data / "labels" / f"{name}.jsonl.gz")), labeler_named("local")
         made = score_intents(labeled, [label_trajectory(labeler, own) for own in labeled.trajectories])
-        figures = {}
-        if made["scope"]:
-            figures["scope B-cubed"] = made["scope"]["bcubed_f1"]
-        if made["event_type"]:
-            figures["event V-measure"] = made["event_type"]["v_measure"]
-        return figures
+        told = {"scope B-cubed": ("scope", "bcubed_f1"), "event V-measure": ("event_type", "v_measure")}
+        return {figure: made[kind][measured] for figure, (kind, measured) in told.items() if made[kind]}
 
     return measure
 

@@ -1,4 +1,4 @@
-"""Whether steps are found by their own words: `stitch bench known-items --data SET`.
+"""Steps that are asked for by their own words: `stitch bench known-items --data SET`.
 
 Who repeats what a step says wants that step, whatever labels these words license. Of a set's first trajectories in an
 order drawn from the seed, up to 250 steps are asked for in their own trajectory, by their first 40 words and by 60 % of
@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -34,25 +34,12 @@ _FIRST, _LEAST, _SHARE = 40, 5, 0.6
 
 
 class Known(NamedTuple):
-    """A step that is asked for by what it says."""
+    """A step that is asked for by its own first words, and by some of these."""
 
     trajectory: str
     step: str
     words: tuple[str, ...]
-    """The first of them."""
     some: tuple[str, ...]
-    """60 % of these, at least five."""
-
-
-class Found(NamedTuple):
-    """How many known steps of a set are among the first ten."""
-
-    set: str
-    asked: int
-    own_words: float
-    """The share that the first words find."""
-    some_words: float
-    """The share that 60 % of these find."""
 
 
 def draw(trajectories: Sequence[Trajectory], *, seed: int = 7) -> tuple[list[Trajectory], list[Known]]:
@@ -90,8 +77,8 @@ def is_found(memory: Memory, known: Known, words: Sequence[str]) -> bool:
     return known.step in (hit.snippet.step for hit in hits)
 
 
-def measure(name: str, trajectories: Sequence[Trajectory], *, seed: int = 7) -> Found:
-    """Take in trajectories of a set and ask for its steps."""
+def measure(trajectories: Sequence[Trajectory], *, seed: int = 7) -> dict[str, Any]:
+    """Take in trajectories and ask for their steps: the shares that all words and some of them find."""
     used, asked = draw(trajectories, seed=seed)
     with tempfile.TemporaryDirectory(prefix="stitch-known-") as folder, default_opener("local")(Path(folder)) as memory:
         for trajectory in used:
@@ -99,7 +86,7 @@ def measure(name: str, trajectories: Sequence[Trajectory], *, seed: int = 7) -> 
         own = sum(is_found(memory, known, known.words) for known in asked)
         some = sum(is_found(memory, known, known.some) for known in asked)
     count = max(1, len(asked))
-    return Found(name, len(asked), round(own / count, 4), round(some / count, 4))
+    return {"asked": len(asked), "own_words": round(own / count, 4), "some_words": round(some / count, 4)}
 
 
 @click.command()
@@ -117,8 +104,8 @@ def command(data: Path, seed: int, as_json: bool) -> None:
       stitch bench known-items --data locomo --json > known-locomo.json
     """
     read = load_questions(data)
-    found = measure(read.name, read.trajectories, seed=seed)._asdict()
+    found = measure(read.trajectories, seed=seed)
     if as_json:
-        print_json(found)
+        print_json({"set": read.name, **found})
     else:
-        print_table({found.pop("set"): found}, title="Known items: the share that is among the first ten")
+        print_table({read.name: found}, title="Known items: the share that is among the first ten")

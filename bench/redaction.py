@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -50,40 +50,32 @@ def is_left(secret: str, *, text: str) -> bool:
 
 
 def measure(texts: Iterable[Text]) -> tuple[dict[str, Any], list[str]]:
-    """Redact each text; what that comes to, and a line for each that went wrong."""
-    secrets, found, harmless, touched, wrong = 0, 0, 0, 0, list[str]()
-    redacting_s = 0.0
+    """Redact each text; the figures, and a line for each that went wrong."""
+    right = {True: 0, False: 0}
+    """Of texts with a secret, and of harmless ones."""
+    counts, wrong, redacting_s = dict(right), list[str](), 0.0
     for text, secret in texts:
         began = time.process_time()
         cleaned, _ = redact_text(text)
         redacting_s += time.process_time() - began
-        if secret is None:
-            harmless += 1
-            touched += cleaned != text
-            if cleaned != text:
-                wrong.append(f"touched: {text!r} -> {cleaned!r}")
-        elif is_left(secret, text=cleaned):
-            secrets += 1
+        counts[secret is not None] += 1
+        if secret is None and cleaned != text:
+            wrong.append(f"touched: {text!r} -> {cleaned!r}")
+        elif secret is not None and is_left(secret, text=cleaned):
             wrong.append(f"left: {secret!r} in {text!r}")
         else:
-            secrets, found = secrets + 1, found + 1
+            right[secret is not None] += 1
+    secrets, harmless, touched = counts[True], counts[False], counts[False] - right[False]
     figures = {
         "secrets": secrets,
-        "found": found,
-        "recall": round(found / secrets, 6) if secrets else None,
+        "found": right[True],
+        "recall": round(right[True] / secrets, 6) if secrets else None,
         "harmless": harmless,
         "touched": touched,
         "false_alarms": round(touched / harmless, 6) if harmless else None,
         "us_per_text": round(redacting_s * 1e6 / max(1, secrets + harmless), 1),
     }
     return figures, wrong
-
-
-def _drawn(paths: Sequence[Path], frames: Path | None, *, copies: int, seed: int) -> Mapping[str, list[Text]]:
-    lists = {path.name: read_list(path) for path in paths}
-    if frames is not None:
-        lists[frames.name] = list(draw(read_frames(frames), copies=copies, seed=seed))
-    return lists
 
 
 @click.command()
@@ -108,7 +100,9 @@ def command(lists: tuple[Path, ...], frames: Path | None, copies: int, seed: int
         refuse_idle("copies", "seed", reason="nothing is drawn", hint="leave it out, or --frames FILE")
         if not lists:
             raise InputError("no list is given", hint="name a file of texts, or --frames FILE")
-    measured = {name: measure(texts) for name, texts in _drawn(lists, frames, copies=copies, seed=seed).items()}
+    measured = {path.name: measure(read_list(path)) for path in lists}
+    if frames is not None:
+        measured[frames.name] = measure(draw(read_frames(frames), copies=copies, seed=seed))
     if as_json:
         wrong = {name: {**figures, **({"wrong": lines} if show else {})} for name, (figures, lines) in measured.items()}
         print_json(wrong)

@@ -22,14 +22,7 @@ _COUNTS = {"type_count": DensityCount.KINDS, "value_count": DensityCount.VALUES}
 
 
 def replay(recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """Rank every question of a recording and compare with each expected order.
-
-    Returns:
-        The number of orders, of those reproduced exactly, and for each other one its question and first difference.
-
-    Raises:
-        InputError: The recording cannot be used.
-    """
+    """Rank every question of a recording and compare with each expected order; other ones are told by question."""
     snippets = [_snippet(turn) for turn in required(recorded, "turns", "the recording")]
     orders, wrong = 0, []
     for question in required(recorded, "questions", "the recording"):
@@ -56,31 +49,21 @@ def rank(snippets: Iterable[MemorySnippet], chosen: IntentFilter, *, count: Dens
 
 def _snippet(turn: Mapping[str, Any]) -> MemorySnippet:
     number = required(turn, "turn", "a turn")
-    return MemorySnippet(
-        tenant="replay",
-        trajectory="replay",
-        step=str(number),
-        position=number,
-        role=required(turn, "role", f"turn {number}"),
-        text="",
-        resolved="",
-        recorded=0.0,
-        intent=ContextualIntent(
-            scope=turn.get("scope"),
-            event_types=tuple(turn.get("events") or ()),
-            entity_types=tuple(turn.get("functional") or ()),
-            targets=(turn["target"],) if turn.get("target") else (),
-        ),
-    )
+    own = {"tenant": "replay", "trajectory": "replay", "text": "", "resolved": "", "recorded": 0.0}
+    target = [turn["target"]] if turn.get("target") else []
+    intent = ContextualIntent(scope=turn.get("scope"), **_values(turn, targets=target))
+    role = required(turn, "role", f"turn {number}")
+    return MemorySnippet(step=str(number), position=number, role=role, intent=intent, **own)
 
 
 def _filter(selected: Mapping[str, Any]) -> IntentFilter:
-    return IntentFilter(
-        scopes=tuple(selected.get("scope") or ()),
-        event_types=tuple(selected.get("event") or ()),
-        entity_types=tuple(selected.get("functional") or ()),
-        targets=tuple(selected.get("target") or ()),
-    )
+    values = {"events": selected.get("event"), "functional": selected.get("functional")}
+    return IntentFilter(scopes=tuple(selected.get("scope") or ()), **_values(values, targets=selected.get("target")))
+
+
+def _values(record: Mapping[str, Any], *, targets: Any) -> dict[str, tuple[str, ...]]:
+    told = {"event_types": record.get("events"), "entity_types": record.get("functional"), "targets": targets}
+    return {name: tuple(values or ()) for name, values in told.items()}
 
 
 @click.command()

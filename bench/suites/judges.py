@@ -31,11 +31,7 @@ class Judged(NamedTuple):
 
 
 def read_judged(path: Path) -> list[Judged]:
-    """Recorded judgements: a JSON list of objects with `question`, `gold`, `generated` and `judge_count`.
-
-    Raises:
-        InputError: The file is none such.
-    """
+    """Recorded judgements: a JSON list of objects with `question`, `gold`, `generated` and `judge_count`."""
     said = read_json(path)
     try:
         return [Judged(str(one["question"]), one["gold"], one["generated"], int(one["judge_count"])) for one in said]
@@ -59,12 +55,13 @@ def agreement(judge: Judge, recorded: Sequence[Judged], *, threads: int = 1) -> 
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(one, recorded))
     judged = [own for own in found if own is not None]
+    agreed, count = sum(same for same, _ in judged), len(judged)
     return {
-        "judged": len(judged),
-        "unscored": len(found) - len(judged),
-        "agreed": sum(same for same, _ in judged),
-        "agreement": round(sum(same for same, _ in judged) / len(judged), 6) if judged else None,
-        "f1_difference": round(sum(difference for _, difference in judged) / len(judged), 6) if judged else None,
+        "judged": count,
+        "unscored": len(found) - count,
+        "agreed": agreed,
+        "agreement": round(agreed / count, 6) if judged else None,
+        "f1_difference": round(sum(difference for _, difference in judged) / count, 6) if judged else None,
     }
 
 
@@ -77,43 +74,29 @@ def agreement(judge: Judge, recorded: Sequence[Judged], *, threads: int = 1) -> 
 @click.option("--judge-effort", type=click.Choice(EFFORTS))
 @click.option("--seed", type=int)
 @json_option
-def command(
-    data: Path,
-    judge: str,
-    judge_model: str | None,
-    judge_temperature: float | None,
-    judge_top_p: float | None,
-    judge_effort: str | None,
-    seed: int | None,
-    as_json: bool,
-) -> None:
+def command(data: Path, judge: str, judge_model: str | None, seed: int | None, as_json: bool, **sampling: Any) -> None:
     """Judge answers that were judged before, and tell how often the count is the same.
 
     \b
     Example:
       stitch bench judges --data judged_answers.json --judge containment
     """
-    if judge != "model":
-        refuse_idle(
-            "judge_model", "judge_temperature", "judge_top_p", "judge_effort", "seed",
-            reason=f"--judge {judge} asks no model", hint="leave it out, or --judge",
-        )  # fmt: skip
     recorded = read_judged(data)
     named: Judge = ContainmentJudge()
     threads = 1
     if judge == "model":
         from stitch.bench.models import ModelJudge, configured_model
 
-        sampling = Sampling(judge_temperature, judge_top_p, judge_effort, seed)
-        model = configured_model(judge_model, sampling=sampling)
+        how = Sampling(*(sampling[f"judge_{name}"] for name in ("temperature", "top_p", "effort")), seed)
+        model = configured_model(judge_model, sampling=how)
         if model is None:
             raise SettingsError("a judge needs a language model", hint="set STITCH_MODEL, or take --judge containment")
         named, threads = ModelJudge(model), model.limits.concurrency
-    figures = {"judge": named.name, **agreement(named, recorded, threads=threads)}
-    if as_json:
-        print_json(figures)
     else:
-        print_table(
-            {named.name: {k: v for k, v in figures.items() if k != "judge"}},
-            title=f"{data.name}: agreement with recorded judgements",
-        )
+        idle = ("judge_model", *sampling, "seed")
+        refuse_idle(*idle, reason=f"--judge {judge} asks no model", hint="leave it out, or --judge")
+    figures = agreement(named, recorded, threads=threads)
+    if as_json:
+        print_json({"judge": named.name, **figures})
+    else:
+        print_table({named.name: figures}, title=f"{data.name}: agreement with recorded judgements")

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,7 +62,10 @@ def measure_labels(labeled: LabeledSet, labeler: Labeler) -> dict[str, Any]:
         "labeled_by": dict(made_by.most_common()),
         "unusable_replies": model.ledger.total().unusable if isinstance(model, LanguageModel) else 0,
         **score_intents(labeled, intents),
-        "names": [_names(trajectory, own) for trajectory, own in zip(labeled.trajectories, intents, strict=True)],
+        "names": [
+            {"trajectory": trajectory.id, "scopes": dict(Counter(intent.scope or "" for intent in own))}
+            for trajectory, own in zip(labeled.trajectories, intents, strict=True)
+        ],
         "steps_per_s": round(labeled.steps / seconds, 1) if seconds else None,
         "baselines": {
             name: score_intents(labeled, [make(trajectory) for trajectory in labeled.trajectories])
@@ -70,47 +74,40 @@ def measure_labels(labeled: LabeledSet, labeler: Labeler) -> dict[str, Any]:
     }
 
 
-def _names(trajectory: Trajectory, intents: Intents) -> dict[str, Any]:
-    """The names of the scopes of a trajectory in the order in which they are opened, with how many steps each has."""
-    return {"trajectory": trajectory.id, "scopes": dict(Counter(intent.scope or "" for intent in intents))}
-
-
 def label_trajectory(labeler: Labeler, trajectory: Trajectory, *, made_by: Counter[str] | None = None) -> Intents:
-    """The intents that a labeler gives the steps of a trajectory, all in one batch.
+    """The intents that a labeler gives the steps of a trajectory, all in one batch, with its merges applied.
 
-    Merges that were recorded on the way are applied, as they are when a memory is searched.
-
-    Args:
-        labeler: Labels the steps.
-        trajectory: Of these steps.
-        made_by: Counts who made the labels: what stood in for a model is not the model's.
+    `made_by` counts who made the labels: what stood in for a model is not the model's.
     """
     session = labeler.begin(trajectory.id)
     labels = session.label(trajectory.steps) if trajectory.steps else []
     if made_by is not None:
         made_by.update(label.made_by for label in labels)
-    vocabulary = session.inventory().vocabulary()
-    return [_canonical(label.intent, vocabulary.canonical) for label in labels]
+    canonical = session.inventory().vocabulary().canonical
 
+    def merged(intent: ContextualIntent) -> ContextualIntent:
+        return ContextualIntent(
+            scope=canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
+            event_types=tuple(canonical(LabelKind.EVENT_TYPE, value) for value in intent.event_types),
+            entity_types=tuple(canonical(LabelKind.ENTITY_TYPE, value) for value in intent.entity_types),
+        )
 
-def _canonical(intent: ContextualIntent, canonical: Callable[[LabelKind, str], str]) -> ContextualIntent:
-    return ContextualIntent(
-        scope=canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
-        event_types=tuple(canonical(LabelKind.EVENT_TYPE, value) for value in intent.event_types),
-        entity_types=tuple(canonical(LabelKind.ENTITY_TYPE, value) for value in intent.entity_types),
-    )
+    return [merged(label.intent) for label in labels]
 
 
 def score_intents(labeled: LabeledSet, intents: Sequence[Intents]) -> dict[str, Any]:
     """Measure intents against the gold of a set; a kind without gold is None."""
     each = list(zip(labeled.trajectories, intents, strict=True))
-    scoped = [_steps(labeled, own, "scope") for own in each]
+    scopes, events, types = (
+        [_steps(labeled, own, kind) for own in each] for kind in ("scope", "event_types", "entity_types")
+    )
+    said = list(chain.from_iterable(events))
     return {
-        "scope": _score_scopes(scoped),
-        "goal": _score_goals(scoped),
-        "outcome": _score_outcomes([step for own in each for step in _steps(labeled, own, "event_types")]),
-        "event_type": _score_events([step for own in each for step in _steps(labeled, own, "event_types")]),
-        "entity_type": _score_types([_steps(labeled, own, "entity_types") for own in each]),
+        "scope": _score_scopes(scopes),
+        "goal": _score_goals(scopes),
+        "outcome": _score_outcomes(said),
+        "event_type": _score_events(said),
+        "entity_type": _score_types(types),
     }
 
 
@@ -148,13 +145,12 @@ def _score_goals(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
     """As scopes, but for goals alone; None where no gold scope has a phase."""
     if not any(PHASE_MARK in scope for steps in trajectories for step in steps for scope in step.gold):
         return None
-    return _score_scopes([[_goals_of(step) for step in steps] for steps in trajectories])
 
+    def goals(step: _Step) -> _Step:
+        scope = goal_of(step.intent.scope) if step.intent.scope else None
+        return _Step(step.intent.model_copy(update={"scope": scope}), tuple(map(goal_of, step.gold)))
 
-def _goals_of(step: _Step) -> _Step:
-    scope = step.intent.scope
-    own = step.intent.model_copy(update={"scope": goal_of(scope) if scope else None})
-    return _Step(own, tuple(map(goal_of, step.gold)))
+    return _score_scopes([[goals(step) for step in steps] for steps in trajectories])
 
 
 _WENT = {"report result": True, "report error": False}
@@ -200,14 +196,6 @@ def _score_types(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
     return Figures(f1=entity_type_f1([[(s.intent.entity_types, s.gold) for s in steps] for steps in trajectories]))
 
 
-def _one_scope(trajectory: Trajectory) -> Intents:
-    return [ContextualIntent(scope="all")] * len(trajectory.steps)
-
-
-def _every_step(trajectory: Trajectory) -> Intents:
-    return [ContextualIntent(scope=f"step {place}") for place in range(len(trajectory.steps))]
-
-
 def _speaker(trajectory: Trajectory) -> Intents:
     return [ContextualIntent(scope=step.role, event_types=(step.role,)) for step in trajectory.steps]
 
@@ -218,12 +206,12 @@ def _texttiling(trajectory: Trajectory) -> Intents:
 
 
 BASELINES: Mapping[str, Callable[[Trajectory], Intents]] = {
-    "one-scope": _one_scope,
-    "every-step": _every_step,
+    "one-scope": lambda trajectory: [ContextualIntent(scope="all")] * len(trajectory.steps),
+    "every-step": lambda own: [ContextualIntent(scope=f"step {place}") for place in range(len(own.steps))],
     "speaker": _speaker,
     "texttiling": _texttiling,
 }
-"""What any labeler has to beat, by name."""
+"""The baselines that any labeler has to beat, by name."""
 
 
 @click.command()
