@@ -87,7 +87,7 @@ def command(data: Path, judge: str, judge_model: str | None, seed: int | None, a
     if judge == "model":
         from stitch.bench.models import ModelJudge, configured_model
 
-        how = Sampling(*(sampling[f"judge_{name}"] for name in ("temperature", "top_p", "effort")), seed)
+        how = Sampling(seed=seed, **{name.removeprefix("judge_"): value for name, value in sampling.items()})
         model = configured_model(judge_model, sampling=how)
         if model is None:
             raise SettingsError("a judge needs a language model", hint="set STITCH_MODEL, or take --judge containment")

@@ -188,4 +188,4 @@ def test_labels_of_a_model_stand_in_a_run_with_what_they_cost(tmp_path: Path, mo
     assert ingest["model_cost_usd"] == pytest.approx(ingest["model_tokens"] / 1e6)
     if importlib.util.find_spec("matplotlib") is not None:
         CliRunner().invoke(group, ["report", str(run), "--out", str(page)], catch_exceptions=False)
-        assert "took 1 calls of a model" in page.read_text(encoding="utf-8")
+        assert "Labels: 1 calls, " in page.read_text(encoding="utf-8")
