@@ -1,7 +1,4 @@
-"""What every `Journal` must do: subclass `JournalContract`, give it a `make_journal` fixture, run pytest.
-
-More than 400 lines because what a journal promises is one list.
-"""
+"""What every `Journal` must do: subclass `JournalContract`, give it a `make_journal` fixture, run pytest."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What every `Memory` does, wherever it is: subclass `MemoryContract`, give it a `memory` fixture, run pytest.
-
-More than 400 lines because what a memory promises is one list.
-"""
+"""What every `Memory` does, wherever it is: subclass `MemoryContract`, give it a `memory` fixture, run pytest."""
 
 from __future__ import annotations
 

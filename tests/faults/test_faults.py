@@ -98,21 +98,6 @@ def test_a_full_disk_refuses_or_fails_steps_and_loses_none(memory: Path) -> None
         assert opened.add(Step(role="user", content="And on.", id="on"), trajectory="t").state is StepState.STORED
 
 
-def test_a_process_that_hangs_in_the_store_is_killed_and_nothing_is_lost(memory: Path) -> None:
-    code = WRITER.format(
-        start=10,
-        stop=20,
-        before="memory._ingestor.store.put = lambda records: (print('hangs', flush=True), time.sleep(600))",
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(memory)], stdout=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
-        assert process.stdout
-        assert process.stdout.readline() == "hangs\n"
-        process.kill()
-    assert kept(memory) == [*range(11)], "it was accepted before the store was asked"
-
-
 @pytest.mark.parametrize("verb", ["retire", "erase"])
 def test_what_the_store_would_not_delete_is_deleted_by_repeating(tmp_path: Path, verb: str) -> None:
     class Stubborn(ListStore):

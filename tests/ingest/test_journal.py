@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from contracts.journal import JournalContract, MakeJournal
 from doubles.journal_lives import append, say
-from stitch.errors import JournalError, StepRejectedError, StoreMismatchError
+from stitch.errors import JournalError, StepRejectedError
 from stitch.journal import Journal
 
 
@@ -62,36 +62,12 @@ def test_a_second_owner_is_refused(tmp_path: Path) -> None:
     Journal(tmp_path / "j").close()
 
 
-def test_a_later_schema_is_refused(tmp_path: Path) -> None:
-    Journal(tmp_path / "j").close()
-    database = sqlite3.connect(tmp_path / "j")
-    database.execute("PRAGMA user_version = 99")
-    database.close()
-    with pytest.raises(StoreMismatchError, match="schema version 99") as caught:
-        Journal(tmp_path / "j")
-    assert "later" in caught.value.hint
-
-
 def test_another_database_is_left_alone(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "j")
     database.execute("CREATE TABLE mine (x)")
     database.close()
     with pytest.raises(JournalError, match="it is not a journal"):
         Journal(tmp_path / "j")
-
-
-def test_a_damaged_page_is_reported(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j")
-    append(journal, *(say(f"step {n} " + "x" * 200) for n in range(200)))
-    journal.close()
-    data = bytearray((tmp_path / "j").read_bytes())
-    data[8 * 4096 :] = b"\xff" * (len(data) - 8 * 4096)
-    (tmp_path / "j").write_bytes(data)
-    damaged = Journal(tmp_path / "j")
-    with pytest.raises(JournalError, match="it is damaged") as caught:
-        list(damaged.every_entry())
-    damaged.close()
-    assert "backup" in caught.value.hint
 
 
 def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
@@ -107,26 +83,4 @@ def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
     reopened = Journal(torn)
     assert [entry.step.content for entry in reopened.every_entry()] == ["one", "two"]
     assert [entry.position for entry in append(reopened, say("three"))] == [2]
-    reopened.close()
-
-
-def test_a_full_disk_loses_nothing_accepted(tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource", reason="a limit on the size of files is a matter of POSIX")
-    journal = Journal(tmp_path / "j")
-    append(journal, say("one", id="1"))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    size = (tmp_path / "j-wal").stat().st_size
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 6000, limits[1]))
-    try:
-        with pytest.raises(JournalError) as caught:
-            append(journal, say("two " + "x" * 20_000, id="2"))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert caught.value.hint
-    assert [entry.id for entry in journal.entries("a", "t")] == ["1"]
-    append(journal, say("three", id="3"))
-    journal.sync()
-    journal.close()
-    reopened = Journal(tmp_path / "j")
-    assert [entry.id for entry in reopened.entries("a", "t")] == ["1", "3"]
     reopened.close()

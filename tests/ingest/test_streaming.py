@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from stitch import open_memory
-from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
-from stitch.errors import InputError
+from stitch.core import Step, StepState
 from stitch.ingest.streaming import batches
-
-Make = Callable[..., Any]
 
 
 def test_whoever_is_too_fast_waits_at_the_bound() -> None:
@@ -49,24 +43,6 @@ def test_a_stream_that_is_left_takes_no_more() -> None:
     next(coming)
     coming.close()
     assert ended.wait(60)
-
-
-def test_a_stream_gives_a_receipt_a_step_in_order(tmp_path: Path, steps: Make) -> None:
-    told = steps(6)
-    items = [
-        SourcedStep("a", told[0], "f", 1), told[1], Rejection(source="f", line=2, reason="no"),
-        SourcedStep("b", told[2], "f", 3), SourcedStep("a", Step(role="user", content="other", id="s0"), "f", 4),
-    ]  # fmt: skip
-    with open_memory(tmp_path / "m") as memory:
-        results = list(memory.stream(iter(items), trajectory="own"))
-        assert [(r.trajectory, r.step, r.state.value) for r in results if isinstance(r, Receipt)] == [
-            ("a", "s0", "stored"), ("own", "s1", "stored"), ("b", "s2", "stored"),
-        ]  # fmt: skip
-        refused = [r for r in results if isinstance(r, Rejection)]
-        assert [r.line for r in refused] == [2, 4]
-        assert "known with other content" in refused[1].reason
-        with pytest.raises(InputError, match="has no trajectory"):
-            list(memory.stream(told))
 
 
 def test_many_writers_of_one_trajectory_and_of_several_lose_nothing(tmp_path: Path) -> None:

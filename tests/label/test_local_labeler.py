@@ -9,7 +9,7 @@ from stitch.bench.fit.replies import fit_replies
 from stitch.core import LabelKind, Step, StepLabels, ToolCall
 from stitch.core.intent import SETUP_SCOPE, goal_of
 from stitch.label.local import LocalLabeler
-from stitch.label.local.naming import propose_name, topic_of, turned_to
+from stitch.label.local.naming import topic_of, turned_to
 from stitch.label.local.reading import read_step
 from stitch.label.local.replies import fit, shipped_replies, vector
 from stitch.label.local.scopes import ScopeTracker
@@ -102,47 +102,6 @@ def test_many_terms_and_values_are_bounded():
     for scope in session.inventory().scopes:
         assert len(scope.terms) <= 40
         assert len(scope.values) <= 240
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("Can you find me a flight to Pittsburgh on Monday?", "flight to Pittsburgh"),
-        ("Now switch to the CSV export crash in report.py.", "CSV export crash in report.py"),
-        ("I need to find a bus", "bus"),
-        ("Let's talk about 3 songs", "songs"),
-        ("Hi there!", ""),
-        ("I need some tips for my cat Luna.", "cat Luna"),
-        ("I want to get a better handle on my expenses.", "expenses"),
-        ("I'm looking for some reliable sources on crop rotation.", "crop rotation"),
-        ("I'm having trouble understanding why the deploy failed.", "deploy"),
-        ("I'm struggling to calculate the interest on a loan.", "interest"),
-        ("We've budgeted $3,000 for relocation expenses.", "relocation expenses"),
-        ("Is it safe to use bleach on marble?", "bleach"),
-        ("She's pregnant, which vitamins are fine?", "vitamins"),
-        ("Any recommendations?", ""),
-    ],
-)
-def test_a_name_is_what_the_step_asks_about(text, name):
-    assert propose_name(read_step(said("user", text))).text == name
-
-
-def test_summaries_say_where_a_scope_runs_and_what_it_names():
-    session = LocalLabeler().begin("t")
-    session.label(
-        [
-            said("user", "Let's plan day 1. We leave on March 8th at 8:30 am."),
-            said("user", "Let's plan day 2 in Boston."),
-            said("user", "Back to day 1, lunch is at noon."),
-        ]
-    )
-    first, second = session.inventory().scopes
-    assert first.spans == ((0, 0), (2, 2))
-    assert {"march 8th", "03-08", "08:30", "noon"} <= set(first.values)
-    assert "boston" in second.values
-    assert "lunch" in first.terms
-    assert max(first.terms.values()) == 1.0
-    assert first.summary.startswith(first.name)
 
 
 JOINING = {"join: always": JOIN_MARGIN}

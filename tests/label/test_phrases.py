@@ -13,6 +13,7 @@ from stitch.core import Step
 from stitch.label.local.acts import act_of_name, acts_of_call, acts_of_script, written_action
 from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
+from stitch.label.local.naming import propose_name
 from stitch.label.local.outcomes import outcome_of
 from stitch.label.local.reading import read_step
 from stitch.label.local.titles import goal_title
@@ -47,6 +48,7 @@ KINDS: dict[str, Callable[[str, str], str]] = {
     "tools": lambda _, name: act_of_name(name),
     "calls": lambda name, arguments: told(acts_of_call(name, json.loads(arguments, strict=False))),
     "outcomes": lambda act, text: outcome_of(text, act=act),
+    "names": lambda _, text: propose_name(read_step(Step(role="user", content=text))).text,
     "goals": lambda _, text: goal_title(text),
 }
 

@@ -92,18 +92,6 @@ def test_a_step_says_the_words_of_a_question_in_their_order_and_close_together(t
     assert repeater(words("hotel 7 in Lisbon"), constants=CONSTANTS)(text) is same
 
 
-@pytest.mark.parametrize("asked", ["Ann's blue hat", "Ann\u2019s blue hat"])
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        ("Is that Ann's blue hat?", True), ("Is that ann\u2019s blue hat?", True), ("Ann has a blue hat", False),
-        ("Ann\u2018s blue hat", False),
-    ],
-)  # fmt: skip
-def test_an_apostrophe_of_either_form_is_the_same_sign(asked: str, text: str, same: bool) -> None:
-    assert repeater(words(asked), constants=CONSTANTS)(text) is same
-
-
 def retriever(texts: list[str], *, scope: str) -> IntentRetriever:
     """One over steps of which all but the last are in a scope that was left and taken up again."""
     made = [

@@ -4,7 +4,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from doubles.serving import Client, running
+from doubles.http import Client
+from doubles.serving import running
 from stitch.serve.keys import KeyFile, Keys, make_key
 
 NOW = 1_000.0

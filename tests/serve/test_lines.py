@@ -12,19 +12,6 @@ def step(text, **more):
     return {"role": "user", "content": text, **more}
 
 
-def test_each_line_gets_its_receipt_and_the_last_says_what_it_came_to(serving):
-    client = serving()
-    answer = client.lines([step("one"), step("two", trajectory="other"), step("three")])
-    *receipts, end = answer.lines
-    assert answer.headers["Content-Type"] == "application/x-ndjson"
-    assert [(line["line"], line["receipt"]["trajectory"], line["receipt"]["state"]) for line in receipts] == [
-        (1, "t", "stored"),
-        (2, "other", "stored"),
-        (3, "t", "stored"),
-    ]
-    assert end == {"done": True, "lines": 3, "rejected": 0}
-
-
 def test_a_line_that_cannot_be_used_is_named_and_all_others_are_stored(serving):
     client = serving()
     lines = [step("one", id="1"), b"{\n", b"\n", step(""), step("other", id="1"), b"[]\n", step("two")]

@@ -8,14 +8,17 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from contracts.source import RECORDS, MakeSource, StepSourceContract
 from doubles.sourcing import Topic, TopicSource
 from stitch import open_memory
+from stitch.core import StepSource
 from stitch.pipelines.follow import drain, follow_sources
 from stitch.pipelines.ingest import ingest
 from stitch.sources import FileSource, FolderSource, FollowedFile, Positions, StandardInput
@@ -23,61 +26,35 @@ from stitch.sources import FileSource, FolderSource, FollowedFile, Positions, St
 LOG = b"\n".join(RECORDS) + b"\n"
 
 
-class TestFileSource(StepSourceContract):
-    @pytest.fixture
-    def make_source(self, tmp_path: Path) -> MakeSource:
-        (tmp_path / "log.jsonl").write_bytes(LOG)
-        return lambda: FileSource(tmp_path / "log.jsonl", positions=Positions(tmp_path / "positions.json"))
-
-
-class TestPackedFileSource(StepSourceContract):
-    @pytest.fixture
-    def make_source(self, tmp_path: Path) -> MakeSource:
-        (tmp_path / "log.jsonl.gz").write_bytes(gzip.compress(LOG))
-        return lambda: FileSource(tmp_path / "log.jsonl.gz", positions=Positions(tmp_path / "positions.json"))
-
-
-def folder_with_the_records(folder: Path) -> Path:
-    """Three files, of which the second is in a folder of its own."""
+def files(folder: Path) -> Path:
+    """A folder of three files, of which the second is in a folder of its own, beside the same in one file."""
     (folder / "logs" / "b").mkdir(parents=True)
     for name, lines in (("a.jsonl", RECORDS[:2]), ("b/b.jsonl", RECORDS[2:6]), ("c.jsonl", RECORDS[6:])):
         (folder / "logs" / name).write_bytes(b"\n".join(lines) + b"\n")
-    return folder / "logs"
+    (folder / "log.jsonl").write_bytes(LOG)
+    (folder / "log.jsonl.gz").write_bytes(gzip.compress(LOG))
+    return folder
 
 
-class TestFolderSource(StepSourceContract):
+def of_folder(folder: Path, positions: Positions, kind: Callable[..., Any]) -> FolderSource:
+    return FolderSource(folder / "logs", open_file=lambda name: kind(name, positions=positions), positions=positions)
+
+
+OF_FILES: dict[str, Callable[[Path, Positions], StepSource]] = {
+    "a file": lambda folder, positions: FileSource(folder / "log.jsonl", positions=positions),
+    "a packed file": lambda folder, positions: FileSource(folder / "log.jsonl.gz", positions=positions),
+    "a file that grows": lambda folder, positions: FollowedFile(folder / "log.jsonl", positions=positions),
+    "a folder": lambda folder, positions: of_folder(folder, positions, FileSource),
+    "a folder of files that grow": lambda folder, positions: of_folder(folder, positions, FollowedFile),
+}
+
+
+@pytest.mark.parametrize("kind", OF_FILES)
+class TestFiles(StepSourceContract):
     @pytest.fixture
-    def make_source(self, tmp_path: Path) -> MakeSource:
-        folder = folder_with_the_records(tmp_path)
-
-        def make() -> FolderSource:
-            positions = Positions(tmp_path / "positions.json")
-            return FolderSource(
-                folder, open_file=lambda name: FileSource(name, positions=positions), positions=positions
-            )
-
-        return make
-
-
-class TestFollowedFolder(StepSourceContract):
-    @pytest.fixture
-    def make_source(self, tmp_path: Path) -> MakeSource:
-        folder = folder_with_the_records(tmp_path)
-
-        def make() -> FolderSource:
-            positions = Positions(tmp_path / "positions.json")
-            return FolderSource(
-                folder, open_file=lambda name: FollowedFile(name, positions=positions), positions=positions
-            )
-
-        return make
-
-
-class TestFollowedFile(StepSourceContract):
-    @pytest.fixture
-    def make_source(self, tmp_path: Path) -> MakeSource:
-        (tmp_path / "log.jsonl").write_bytes(LOG)
-        return lambda: FollowedFile(tmp_path / "log.jsonl", positions=Positions(tmp_path / "positions.json"))
+    def make_source(self, tmp_path: Path, kind: str) -> MakeSource:
+        folder = files(tmp_path)
+        return lambda: OF_FILES[kind](folder, Positions(tmp_path / "positions.json"))
 
 
 class TestStandardInput(StepSourceContract):
@@ -139,31 +116,14 @@ def killed_after(stored, work):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
 
 
-@pytest.mark.parametrize(
-    "kind", ["followed", *(pytest.param(each, marks=pytest.mark.slow) for each in ("file", "folder", "topic"))]
-)
-def test_a_process_that_is_killed_at_any_point_loses_and_doubles_nothing(tmp_path, monkeypatch, kind):
+def test_a_process_that_is_killed_at_any_point_loses_and_doubles_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("stitch.pipelines.follow.COMMIT_ITEMS", 3)
     log = tmp_path / "logs" / "log.jsonl"
     log.parent.mkdir()
     log.write_bytes(b"".join(map(line, range(20))))
 
     def source():
-        positions = Positions(tmp_path / "positions.json")
-        if kind == "file":
-            return FileSource(log, positions=positions)
-        if kind == "folder":
-            return FolderSource(
-                log.parent, open_file=lambda name: FileSource(name, positions=positions), positions=positions
-            )
-        if kind == "followed":
-            return FollowedFile(log, positions=positions)
-        topic = Topic("log")
-        topic.messages = log.read_bytes().splitlines()
-        topic.committed = {"memory": known} if (known := positions.of("log")) else {}
-        made = TopicSource(topic)
-        made.commit = lambda position: positions.keep({"log": position})  # type: ignore[method-assign]
-        return made
+        return FollowedFile(log, positions=Positions(tmp_path / "positions.json"))
 
     def work(count):
         with open_memory(tmp_path / "m") as memory, closing(source()) as reading:

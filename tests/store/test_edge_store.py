@@ -1,7 +1,4 @@
-"""The store in process: the contract, and what only a folder with one owner can promise.
-
-More than 400 lines because what one owner of a folder promises is tested on the same few records.
-"""
+"""The store in process: the contract, and what only a folder with one owner can promise."""
 
 from __future__ import annotations
 

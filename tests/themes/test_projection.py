@@ -12,7 +12,6 @@ from contracts.projection import Derive, ProjectionContract
 from doubles.journaling import MemoryJournal
 from stitch.core import Moment, Step
 from stitch.journal import Journal
-from stitch.journal.projections import follow
 from stitch.testing.hashing import HashingEmbedder
 from stitch.themes import TenantThemes, ThemeProjection
 from stitch.themes.reading import Themes
@@ -111,16 +110,3 @@ def test_a_moment_of_the_past_shows_what_was_there_and_how_it_was_said(
     [(found, near)] = now.nearest(vector, limit=1, as_of=Moment(299.0))
     assert (found.text, round(near, 3)) == (SAID[4], 1.0)
     assert [each.text for each, _ in now.nearest(vector, limit=9, as_of=Moment(100.5))] == [SAID[0]]
-
-
-def test_tenants_see_nothing_of_each_other(journal: MemoryJournal, themes: Callable[..., Any]) -> None:
-    assert themes("b").themes() == []
-    assert len(themes("a").themes()) > 0
-
-
-def test_what_another_process_derives_is_the_same(journal: MemoryJournal) -> None:
-    made = ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(64))
-    assert follow(made, journal) == len(SAID)
-    again = ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(64))
-    again.load()
-    assert everything(again) == everything(made)

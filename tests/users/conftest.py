@@ -5,16 +5,15 @@ Only what the pages tell users is named here, so that the tests hold whatever is
 
 from __future__ import annotations
 
-import http.client
 import json
 import subprocess
 import sys
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
+from doubles import http
 from stitch import Step, open_memory
 
 TRIP = (
@@ -65,58 +64,16 @@ def kept(stitch, trip_file):
     return "trip.memory"
 
 
-class Answer:
-    """What a server answered."""
-
-    def __init__(self, response):
-        self.status, self.headers, self.body = response.status, response.headers, response.read()
-
-    @property
-    def json(self):
-        return json.loads(self.body)
-
-
-class Client:
-    """Speaks HTTP with a server; `key` goes with every request."""
-
-    def __init__(self, url, key=None):
-        self.url, self.key = url, key
+class Client(http.Client):
+    """Sends its fields as JSON."""
 
     def ask(self, method, path, body=None, **headers):
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=120)
-        if self.key:
-            headers["Authorization"] = f"Bearer {self.key}"
         if isinstance(body, dict):
-            body, headers["Content-Type"] = json.dumps(body), "application/json"
-        with closing(connection):
-            connection.request(method, path, body=body, headers=headers)
-            return Answer(connection.getresponse())
-
-    def get(self, path):
-        return self.ask("GET", path)
+            body, headers["Content_Type"] = json.dumps(body), "application/json"
+        return super().ask(method, path, body, **headers)
 
     def post(self, path, /, **body):
         return self.ask("POST", path, body)
-
-    def events(self):
-        """The names of events, as they come, each with its data."""
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=120)
-        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        connection.request("GET", "/v1/events", headers=headers)
-        response = connection.getresponse()
-        try:
-            name, data = "", ""
-            for line in iter(response.readline, b""):
-                field, _, value = line.decode().strip().partition(":")
-                if field == "event":
-                    name = value.strip()
-                elif field == "data":
-                    data = value.strip()
-                elif not field and name:
-                    yield name, json.loads(data or "{}")
-                    name, data = "", ""
-        finally:
-            connection.close()
 
 
 @contextmanager
@@ -154,7 +111,7 @@ def keyed(tmp_path_factory):
         assert done.exit_code == 0, done.output
         keys[tenant] = json.loads(done.stdout)["key"]
     with _served("--memory", folder / "m", "--keys", folder / "keys.json") as url:
-        yield {tenant: Client(url, key) for tenant, key in keys.items()} | {"nobody": Client(url)}
+        yield {tenant: Client(url, key=key) for tenant, key in keys.items()} | {"nobody": Client(url)}
 
 
 @pytest.fixture

@@ -135,11 +135,10 @@ def test_numbers_a_description_and_a_page_are_there(served):
 
 
 def test_events_tell_what_happens(served):
-    events = served.events()
-    assert next(events)[0] == "ready"
-    served.post("/v1/steps", trajectory=f"t-{uuid.uuid4()}", steps=[{"role": "user", "content": "hello"}])
-    told = [next(events)[0] for _ in range(2)]
-    events.close()
+    with served.events() as events:
+        assert next(events)[1] == "ready"
+        served.post("/v1/steps", trajectory=f"t-{uuid.uuid4()}", steps=[{"role": "user", "content": "hello"}])
+        told = [next(events)[1] for _ in range(2)]
     assert "stored" in told or "accepted" in told
 
 
