@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 
 from doubles.journal_lives import ENCODED, LABELS, MERGE, OTHERS, append, nested, say
-from stitch.core import (
-    Change,
-    ChangeKind,
-    LabelInventory,
-    Moment,
-    Redaction,
-    Step,
-    StepState,
-    ToolCall,
-)
+from stitch.core import Change, ChangeKind, LabelInventory, Moment, Redaction, Step, StepState, ToolCall
 from stitch.errors import ConflictError, JournalError, StepRejectedError
 from stitch.journal import Checkpoint, Entry, Journal, NewRecord
 from stitch.journal.entries import encode_labels

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,6 @@ from stitch.core.retention import RetentionRule
 from stitch.errors import InputError, SettingsError, StepRejectedError, StitchError
 from stitch.lifecycle.selection import Selector
 from stitch.memory import Memory
-
-MakeMemory = Callable[[], Memory]
 
 TRIP = (
     Step(role="user", content="Let us plan day 1: find a hotel in Kyoto.", timestamp="2026-03-01T09:00:00Z"),

@@ -14,14 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from contracts.worlds import (
-    DIMENSION,
-    assert_ranked,
-    expected_ranking,
-    make_record,
-    random_query,
-    random_records,
-)
+from contracts.worlds import DIMENSION, assert_ranked, expected_ranking, make_record, random_query, random_records
 from stitch.core import (
     ContextualIntent,
     DensityQuery,

@@ -1,10 +1,10 @@
-"""Randomized kill-and-resume runs: `python tests/faults/kills.py --runs 200` prints the table of the README.
+"""Randomized kill-and-resume runs: `python tests/faults/kills.py --runs 200` says what was wrong.
 
 Each run lets `victim.py` do a workload of 27 operations on a memory with the real journal and store, kills it up to
 three times with SIGKILL, at a boundary between two stages or at any moment, and starts it again. Sometimes the log of
 the journal gets a torn last write before the restart. In the end the memory must hold what an undisturbed one holds.
 Boundaries are drawn by name, so that those that are seldom crossed are tried as often as others. Long runs may be done
-in pieces, `--first` 0, 50, ... each with `--counts FILE`; `kills.py --sum FILE...` prints the table of all of them.
+in pieces, `--first` 0, 50, ...
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import IO, NamedTuple
@@ -173,61 +172,28 @@ def run(seed: int, *, work: int, calm: Calm, folder: Path) -> Outcome:
             torn += 1
 
 
-def table(kills: Counter[str]) -> Iterator[str]:
-    """The counts as they stand in the README."""
-    rows: dict[str, Counter[str]] = {}
-    operations: Counter[str] = Counter()
-    for place, times in kills.items():
-        boundary, _, operation = place.removesuffix(")").partition(" (")
-        moment, _, name = boundary.partition(" ")
-        if not operation:
-            moment, name, operation = "before", boundary + ", from outside", "any operation"
-        rows.setdefault(name, Counter())[moment] += times
-        operations[operation] += times
-    yield "| killed at | before | after |"
-    yield "|---|---:|---:|"
-    for name, moments in sorted(rows.items()):
-        yield f"| {name} | {moments['before'] or ''} | {moments['after'] or ''} |"
-    yield ""
-    said = ", ".join(f"{operation} {times}" for operation, times in operations.most_common())
-    yield f"By what the process was doing: {said}."
-
-
 def main() -> int:
-    """Do the runs; print the table."""
+    """Do the runs; print what came of them."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--runs", type=int, default=200)
     arguments.add_argument("--first", type=int, default=0, help="the seed of the first run")
-    arguments.add_argument("--counts", type=Path, help="also write the counts to this file, after each run")
-    arguments.add_argument("--sum", type=Path, nargs="+", help="do no runs: print the table of these counts")
     arguments.add_argument("--workloads", type=int, default=WORKLOADS, help="how many different ones there are")
     options = arguments.parse_args()
-    runs, torn, kills, wrong = 0, 0, Counter[str](), list[str]()
-    if options.sum:
-        for path in options.sum:
-            counts = json.loads(path.read_text())
-            runs, torn, wrong = runs + counts["runs"], torn + counts["torn"], wrong + counts["wrong"]
-            kills.update(counts["kills"])
-    else:
-        with tempfile.TemporaryDirectory() as scratch:
-            calm = {work: be_calm(work, Path(scratch) / f"calm-{work}") for work in range(options.workloads)}
-            for seed in range(options.first, options.first + options.runs):
-                folder = Path(scratch) / f"run-{seed}"
-                folder.mkdir()
-                work = seed % options.workloads
-                outcome = run(seed, work=work, calm=calm[work], folder=folder)
-                shutil.rmtree(folder)
-                runs, torn = runs + 1, torn + outcome.torn
-                kills.update(outcome.kills)
-                wrong += outcome.wrong
-                print(f"{runs} runs, {kills.total()} kills, {len(wrong)} wrong", file=sys.stderr)
-                for problem in outcome.wrong:
-                    print(problem, file=sys.stderr)
-                if options.counts:
-                    counts = {"runs": runs, "torn": torn, "kills": kills, "wrong": wrong}
-                    options.counts.write_text(json.dumps(counts))
-    print(f"**{runs} runs, {kills.total()} kills, {torn} torn last writes: {len(wrong) or 'nothing'} wrong.**\n")
-    print("\n".join([*table(kills), *wrong]))
+    torn, kills, wrong = 0, Counter[str](), list[str]()
+    with tempfile.TemporaryDirectory() as scratch:
+        calm = {work: be_calm(work, Path(scratch) / f"calm-{work}") for work in range(options.workloads)}
+        for seed in range(options.first, options.first + options.runs):
+            folder = Path(scratch) / f"run-{seed}"
+            folder.mkdir()
+            work = seed % options.workloads
+            outcome = run(seed, work=work, calm=calm[work], folder=folder)
+            shutil.rmtree(folder)
+            torn += outcome.torn
+            kills.update(outcome.kills)
+            wrong += outcome.wrong
+            print(f"seed {seed}, {kills.total()} kills, {len(wrong)} wrong", *outcome.wrong, sep="\n", file=sys.stderr)
+    print(f"{options.runs} runs, {kills.total()} kills, {torn} torn last writes: {len(wrong) or 'nothing'} wrong.")
+    print(*(f"{times} {place}" for place, times in kills.most_common()), *wrong, sep="\n")
     return 1 if wrong else 0
 
 

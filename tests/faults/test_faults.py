@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -74,14 +74,13 @@ def memory(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves(tmp_path: Path) -> None:
-    counts = tmp_path / "counts.json"
+def test_processes_killed_at_boundaries_and_at_random_leave_what_an_undisturbed_one_leaves() -> None:
     command = [sys.executable, str(Path(__file__).with_name("kills.py")), "--runs", str(RUNS), "--workloads", "1"]
-    done = subprocess.run([*command, "--counts", str(counts)], capture_output=True, text=True, timeout=600 * RUNS)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600 * RUNS)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(counts.read_text())
-    assert found["wrong"] == []
-    assert found["kills"]
+    told = re.match(r"(\d+) runs, (\d+) kills, .* nothing wrong", done.stdout)
+    assert told is not None
+    assert (int(told[1]), int(told[2]) > 0) == (RUNS, True)
 
 
 def test_a_full_disk_refuses_or_fails_steps_and_loses_none(memory: Path) -> None:

@@ -215,12 +215,3 @@ def test_each_selector_means_what_it_says_and_all_of_it(memory: Memory) -> None:
         memory.lifecycle.count(Selector())
     with pytest.raises(InputError, match="without its trajectory"):
         memory.lifecycle.count(Selector(step="a"))
-
-
-# Retiring
-
-
-# Correcting
-
-
-# Searching for traces

@@ -22,11 +22,7 @@ from stitch.core import (
     snippet_id,
 )
 from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import (
-    JournalError,
-    ModelUnavailableError,
-    StoreError,
-)
+from stitch.errors import JournalError, ModelUnavailableError, StoreError
 
 Make = Callable[..., Any]
 

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from doubles.labeling import ScriptedLabeler
-from stitch.core import (
-    LabelInventory,
-)
+from stitch.core import LabelInventory
 
 Make = Callable[..., Any]
 

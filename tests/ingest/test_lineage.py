@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.core import (
-    ContextualIntent,
-    LabelInventory,
-    ReferenceRewrite,
-    Step,
-    StepLabels,
-    Trust,
-)
+from stitch.core import ContextualIntent, LabelInventory, ReferenceRewrite, Step, StepLabels, Trust
 from stitch.ingest.lineage import LineageSession
 from stitch.journal.entries import Entry
 

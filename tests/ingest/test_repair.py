@@ -13,12 +13,7 @@ import pytest
 
 from doubles.embedding import EmbeddingServer
 from stitch import Step, open_memory
-from stitch.errors import (
-    EmbedderError,
-    StoreError,
-    StoreLockedError,
-    StoreMismatchError,
-)
+from stitch.errors import EmbedderError, StoreError, StoreLockedError, StoreMismatchError
 from stitch.ingest.snippets import SnippetProjection
 from stitch.lifecycle.repair import NEXT_FOLDER, Repaired, next_folder, repair, verify
 from stitch.lifecycle.selection import Selector

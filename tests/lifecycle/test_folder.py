@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 from stitch.errors import InputError, JournalError, StoreLockedError
-from stitch.lifecycle.folder import (
-    folder_of,
-    is_url,
-    made_folder,
-    owner_note,
-    restoring_in,
-    store_folder,
-)
+from stitch.lifecycle.folder import folder_of, is_url, made_folder, owner_note, restoring_in, store_folder
 
 URL = "http://localhost:6333"
 

@@ -12,9 +12,7 @@ from typing import IO
 import pytest
 
 from stitch import Step, open_memory
-from stitch.errors import (
-    OwnerLostError,
-)
+from stitch.errors import OwnerLostError
 
 ABOUT = b'{"tenant": "default", "labeler": "local-4", "uses_model": false, "workers": 1}'
 

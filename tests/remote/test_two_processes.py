@@ -15,13 +15,7 @@ import pytest
 
 from stitch import Step, open_memory
 from stitch.core import StepState
-from stitch.errors import (
-    OwnerLostError,
-    ScopeError,
-    SettingsError,
-    StitchError,
-    StoreLockedError,
-)
+from stitch.errors import OwnerLostError, ScopeError, SettingsError, StitchError, StoreLockedError
 from stitch.remote import address, joining
 from stitch.remote.memory import RemoteMemory
 

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from doubles.scoring import snippet
-from stitch.core import (
-    LABEL_DENSITY,
-    ContextualIntent,
-    Label,
-    LabelKind,
-    LabelVocabulary,
-    RankingRule,
-    ScoredSnippet,
-)
+from stitch.core import LABEL_DENSITY, ContextualIntent, Label, LabelKind, LabelVocabulary, RankingRule, ScoredSnippet
 from stitch.retrieve.rank.explain import FilterChange, WhyNot, explain_rank
 
 EVENTS = [Label(LabelKind.EVENT_TYPE, name) for name in "abcde"]

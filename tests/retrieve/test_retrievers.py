@@ -5,16 +5,7 @@ from typing import Any
 
 import pytest
 
-from contracts.retriever import (
-    EMBEDDER,
-    LEXICAL,
-    QUERY,
-    RECORDS,
-    DensityContract,
-    RetrieverContract,
-    record,
-    snippet,
-)
+from contracts.retriever import EMBEDDER, LEXICAL, QUERY, RECORDS, DensityContract, RetrieverContract, record, snippet
 from doubles.storing import ListStore
 from stitch.core import (
     ContextualIntent,

@@ -115,20 +115,6 @@ class TestScorersOfRuns(ScorerContract):
         return pool_of(QUERIES.get(name, "What was ordered for the lamp?"), candidates(2, 9, of=(*RUN, *shelf)))
 
 
-REQUESTS = (
-    user(0, "The kettle ORD-1 came in pieces.", "kettle"),
-    user(1, "The cup ORD-2 arrived broken, it came in pieces.", "cup"),
-    user(2, "My lamp arrived broken.", "lamp"),
-    user(3, "ORD-4 arrived broken, money back please.", "vase"),
-    user(4, "Where is my parcel ORD-2?", "parcel"),
-    call(5, "find_part(x)", "parcel"),
-)
-
-
-def kinds(query: str, *similar: int, of: tuple[MemorySnippet, ...] = REQUESTS) -> list[float]:
-    return list(SCORERS["kind"](pool_of(query, candidates(*similar, of=of))) or [])
-
-
 def retriever(*steps: MemorySnippet, pool: int = 400) -> IntentRetriever:
     names = dict.fromkeys(each.intent.scope for each in steps if each.intent.scope)
     scopes = tuple(ScopeSummary(name=name, trajectory="t", spans=((0, 1),), steps=1) for name in names)

@@ -3,9 +3,7 @@
 import asyncio
 import json
 
-from stitch.core import (
-    StepsAccepted,
-)
+from stitch.core import StepsAccepted
 from stitch.serve import events
 from stitch.serve.events import EventFeed
 from stitch.serve.keys import ACTIONS

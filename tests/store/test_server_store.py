@@ -148,9 +148,6 @@ def test_what_is_replaced_and_deleted_is_deleted_on_the_server_by_the_next_flush
         assert nearest(store, RECORDS[3])[:2] == ["0", "3"]
 
 
-# What a collection is made like
-
-
 # What is interrupted, and what is lost
 
 

@@ -1,19 +1,9 @@
 """Dates, times of day and periods, as sources write them and as people do."""
 
-from datetime import date
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.text.dates import (
-    day_of,
-    find_moments,
-    seconds_of,
-    spans_of,
-)
-
-ASKED = date(2023, 5, 10).toordinal()
-"""A Wednesday."""
+from stitch.text.dates import day_of, find_moments, seconds_of, spans_of
 
 
 def test_times_of_one_source_are_compared_without_the_zone_of_the_machine() -> None:

@@ -13,10 +13,6 @@ from stitch.text.values import MAX_MENTIONS, find_mentions, value_keys
 from stitch.text.words import fold_case
 
 
-def found(text):
-    return [(mention.entity_type, mention.value) for mention in find_mentions(text)]
-
-
 @given(st.text(max_size=300))
 def test_mentions_stand_where_they_say_and_do_not_overlap(text):
     mentions = find_mentions(text)
