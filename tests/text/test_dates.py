@@ -1,5 +1,7 @@
 """Dates, times of day and periods, as sources write them and as people do."""
 
+from datetime import date
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +12,7 @@ def test_times_of_one_source_are_compared_without_the_zone_of_the_machine() -> N
     assert seconds_of("02:15") == 8_100
     assert seconds_of("02:15:30") == 8_130
     assert seconds_of("1970-01-02T00:00:01") == seconds_of("1970-01-02T00:00:01Z") == 86_401
+    assert (day_of(0.0), day_of(None), day_of(1e30)) == (date(1970, 1, 1).toordinal(), None, None)
     assert (seconds_of(12.5), seconds_of("Friday"), seconds_of(None)) == (12.5, None, None)
 
 

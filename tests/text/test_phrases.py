@@ -11,7 +11,9 @@ import pytest
 from doubles.golden import compare_phrases
 from stitch.text.dates import Span, day_meant, day_of, find_moments, read_timestamp, spans_of
 from stitch.text.forms import form_by_mark, sentence_form
+from stitch.text.kinds import kinds_of, singular_stem
 from stitch.text.languages import language_of
+from stitch.text.numbers import number, ordinal
 from stitch.text.values import find_mentions
 
 ASKED = date(2023, 5, 10).toordinal()
@@ -25,7 +27,13 @@ def time(_: str, text: str) -> str:
 
 def days(span: Span) -> str:
     first, last = (date.fromordinal(day) for day in (span.first, span.last))
-    return f"{first} to {last}{' of any year' if span.any_year else ''}"
+    held = ", which has today" if span.holds(ASKED) else ""
+    return f"{first} to {last}{' of any year' if span.any_year else ''}{held}"
+
+
+def kinds(_: str, term: str) -> str:
+    weights = sorted((-weight, kind) for kind, weight in kinds_of(term).items())
+    return f"{singular_stem(term)}: {', '.join(f'{kind} {-weight}' for weight, kind in weights)}"
 
 
 READ: dict[str, Callable[[str, str], str]] = {
@@ -35,6 +43,8 @@ READ: dict[str, Callable[[str, str], str]] = {
     "times": time,
     "moments": lambda _, text: ", ".join(find_moments(text)),
     "spans": lambda _, question: ", ".join(map(days, spans_of(question, asked=ASKED))),
+    "kinds": kinds,
+    "numbers": lambda _, said: f"{number(said)}, counting {ordinal(said)}",
     "days": lambda said, text: day_meant(text, said=said) or "",
 }
 
