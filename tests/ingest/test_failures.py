@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from doubles.labeling import ScriptedLabeler
 from stitch.core import StepState, snippet_id
 from stitch.errors import ModelUnavailableError, StoreError
 
@@ -50,6 +51,19 @@ def test_what_was_labeled_late_is_as_if_nothing_had_failed(worlds: Make, steps: 
     assert troubled.snippets() == calm.snippets()
     assert troubled.truth() == calm.truth()
     assert troubled.inventory() == calm.inventory()
+
+
+def test_the_wrong_number_of_labels_fails_the_steps(worlds: Make, steps: Make) -> None:
+    class Short(ScriptedLabeler):
+        def begin(self, trajectory: str, saved: bytes | None = None) -> Any:
+            session = super().begin(trajectory, saved)
+            label = session.label
+            session.label = lambda steps: label(steps)[:1]  # type: ignore[method-assign]
+            return session
+
+    receipts = worlds(labeler=Short()).add(*steps(2))
+    assert states(receipts) == ["failed", "failed"]
+    assert receipts[0].reason == "labeler 'scripted' gave 1 labels for 2 steps"
 
 
 def test_a_bug_in_the_labeler_fails_steps_and_does_not_lock_the_memory(world: Any, steps: Make) -> None:

@@ -16,6 +16,7 @@ from doubles.storing import ListStore
 from stitch.core import MemoryEvent, SnippetRecord, StepsFailed, StepsStored, StepState, StoreAway, StoreBack
 from stitch.errors import StoreUnavailableError
 from stitch.ingest import outage
+from stitch.lifecycle.correct import correct
 
 Make = Callable[..., Any]
 
@@ -91,6 +92,17 @@ def test_closing_says_how_many_wait_and_the_next_opening_puts_them(
     again = worlds(tmp_path / "j", store=world.store)
     again.ingestor.recover()
     assert states(again.ingestor.receipts("a")) == ["stored"] * 5
+
+
+def test_a_correction_while_it_is_away_is_told_and_put_when_it_is_back(world: Any, steps: Make) -> None:
+    world.add(*steps(2))
+    world.store.away = True
+    with pytest.raises(StoreUnavailableError, match="is corrected, and is not found so yet: nobody answers") as told:
+        correct(world.ingestor, tenant="a", trajectory="t", step="s0", at=1.0, text="Book the Ritz")
+    assert "by itself" in told.value.hint
+    world.store.away = False
+    world.ingestor.flush()
+    assert {snippet.text for snippet in world.store.scroll("a")} >= {"Book the Ritz"}
 
 
 acts = st.lists(
