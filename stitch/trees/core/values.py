@@ -94,8 +94,11 @@ _SECONDS = (604_800, 86_400, 3600, 60, 1)
 _ISO = re.compile(
     r"(\d{4})[-/](\d{1,2})(?:[-/](\d{1,2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?)?"
 )
-_DAY_FIRST = re.compile(rf"(?:\w+day,? )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({MONTH})\.?,? (\d{{4}})", re.IGNORECASE)
-_MONTH_FIRST = re.compile(rf"(?:\w+day,? )?({MONTH})\.? (?:(\d{{1,2}})(?:st|nd|rd|th)?,? )?(\d{{4}})", re.IGNORECASE)
+_WRITTEN = re.compile(
+    rf"(?:\w+day,? )?(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?(?P<month>{MONTH})\.?,?"
+    r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?,?)? (?P<year>\d{4})",
+    re.IGNORECASE,
+)
 _BETWEEN_DATES = re.compile(
     r"\s{1,8}(?:-|–|—|to|until)\s{1,8}|\s{0,8}(?:–|—|/|\.{2,3})\s{0,8}(?=\d{4}-)", re.IGNORECASE
 )
@@ -230,18 +233,17 @@ def _one_date(said: str) -> tuple[float, float] | None:
     try:
         if match := _ISO.fullmatch(said):
             return _iso_date(match)
-        if match := _DAY_FIRST.fullmatch(said):
-            low = _instant(int(match[3]), MONTHS.index(match[2][:3].lower()) + 1, int(match[1]))
-            return low, low + _DAY_SECONDS - 1
-        if match := _MONTH_FIRST.fullmatch(said):
-            return _days(int(match[3]), MONTHS.index(match[1][:3].lower()) + 1, int(match[2]) if match[2] else None)
+        match = _WRITTEN.fullmatch(said)
+        if match and not (match["day"] and match["after"]):
+            day = match["day"] or match["after"]
+            return _days(int(match["year"]), MONTHS.index(match["month"][:3].lower()) + 1, int(day) if day else None)
     except (ValueError, OverflowError):  # no such day: 2026-02-30
         return None
     return None
 
 
 def _days(year: int, month: int, day: int | None) -> tuple[float, float]:
-    low = _instant(year, month, day or 1)
+    low = _instant(year, month, 1 if day is None else day)
     return low, (low if day else _instant(year, month, monthrange(year, month)[1])) + _DAY_SECONDS - 1
 
 
