@@ -59,25 +59,15 @@ def _foreign_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
 
 
 class LexicalEncoder:
-    """Turns texts into sparse vectors of BM25 weights.
+    """Turns texts into sparse vectors of BM25 weights."""
 
-    The average length, in words, is fixed, so that a vector never has to be made anew. `context_weight` is that of an
-    occurrence in the context of a snippet, `light_weight` that of a word that questions are built with, in a question.
-    """
-
-    def __init__(
-        self,
-        *,
-        k1: float = 1.2,
-        b: float = 0.75,
-        average_length: float = 40.0,
-        context_weight: float = 0.9,
-        light_weight: float = 0.2,
-    ) -> None:
-        self.k1, self.b = k1, b
-        self.average_length = average_length
-        self.context_weight = context_weight
-        self.light_weight = light_weight
+    k1, b = 1.2, 0.75
+    average_length = 40.0
+    """In words; fixed, so that a vector never has to be made anew."""
+    context_weight = 0.9
+    """Of an occurrence in the context of a snippet, beside 1 in its text."""
+    light_weight = 0.2
+    """Of a word that questions are built with, in a question."""
 
     def document(self, text: str, *, context: str = "") -> dict[int, float]:
         """The weights of a text to be found; `context` counts as if it stood in the text, but makes it no longer."""

@@ -297,11 +297,13 @@ class _Tenant:
     union: Union = field(default_factory=Union)
 
 
+_KEPT_TENANTS = 64
+
+
 class TenantInventories:
     """The unions of the tenants asked for last; only trajectories that changed since are asked again."""
 
-    def __init__(self, *, limit: int = 64) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -333,7 +335,7 @@ class TenantInventories:
             if kept is None:
                 kept = self._tenants[tenant] = _Tenant(stale=set(trajectories()))
             self._tenants.move_to_end(tenant)
-            while len(self._tenants) > self._limit:
+            while len(self._tenants) > _KEPT_TENANTS:
                 self._tenants.popitem(last=False)
         with kept.lock:
             with self._lock:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkab
 
 import numpy as np
 
-from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
+from stitch.core import Decision, RetrievalResult, Retriever, ScoredSnippet, SearchRequest, Selection
 from stitch.core.protocols import SnippetStore, WordCounts
 from stitch.core.results import WITHOUT_MODEL
 from stitch.embed import StaticEmbedder
@@ -163,8 +163,8 @@ class RelevanceEstimator:
     The weights are fitted to the table that comes with the package, so that it is used whatever embedder a memory has.
     """
 
-    def __init__(self, store: SnippetStore, *, embedder: Embedder | None = None) -> None:
-        self._store, self._embedder = store, embedder or _shipped()
+    def __init__(self, store: SnippetStore) -> None:
+        self._store, self._embedder = store, _shipped()
 
     def evidence(self, request: SearchRequest, hits: Sequence[ScoredSnippet]) -> Evidence:
         """What tells whether hits, best first, bear on a question."""
