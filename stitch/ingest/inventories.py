@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from stitch.core import (
     PHASE_MARK,
@@ -24,10 +24,9 @@ from stitch.ingest.united_merges import UnitedMerges
 MAX_VALUES = 64
 """How many recent values of an entity type the union keeps."""
 
-_BLOCK = 32
 _EMPTY = LabelInventory()
-_Said = TypeVar("_Said")
-_Together = TypeVar("_Together")
+_Place = tuple[str, int]
+"""The name of a part, and the place of a label among those that it names."""
 
 
 def unite(inventories: Iterable[LabelInventory]) -> LabelInventory:
@@ -51,96 +50,33 @@ class _Read(NamedTuple):
 _NOTHING = _Read((), (), {}, {})
 
 
-class _Column(Generic[_Said]):
-    """What the parts say of one label, in the order of their names.
+class _Table:
+    """The labels of one kind in all parts: their steps together, and the part that names each first."""
 
-    Args:
-        alike: Whether what is remembered of blocks of parts is the same, where a part says the one or the other.
-    """
+    def __init__(self) -> None:
+        self.steps: Counter[str] = Counter()
+        self._first: dict[str, _Place] = {}
 
-    def __init__(self, *, alike: Callable[[_Said, _Said], bool]) -> None:
-        self._alike = alike
-        self.names: list[str] = []
-        self.places: list[int] = []
-        """How many labels a part names before this one."""
-        self.said: list[_Said] = []
-        self.steps = 0
-        """How many steps carry the label, in all parts."""
-        self.blocks: list[tuple[str, ...] | None] = []
-        """For whoever wants to remember something of the first `_BLOCK` parts, the next ones, and so on."""
-
-    def put(self, name: str, said: _Said, *, place: int) -> None:
-        """Let a part say this of the label."""
-        at = bisect_left(self.names, name)
-        if at < len(self.names) and self.names[at] == name:
-            if not self._alike(self.said[at], said) and at // _BLOCK < len(self.blocks):
-                self.blocks[at // _BLOCK] = None
-            self.places[at], self.said[at] = place, said
-        else:
-            self.names.insert(at, name)
-            self.places.insert(at, place)
-            self.said.insert(at, said)
-            del self.blocks[at // _BLOCK :]
-
-    def remove(self, name: str) -> None:
-        """Let a part say nothing of the label."""
-        at = bisect_left(self.names, name)
-        del self.names[at], self.places[at], self.said[at], self.blocks[at // _BLOCK :]
-
-
-class _Table(Generic[_Said, _Together]):
-    """What the parts say of labels, and what they say together; to change a part costs what it says.
-
-    Args:
-        steps: How many steps carry a label, by what a part says of it.
-        together: What the parts say of a label together.
-        alike: Whether two things that a part may say differ in their steps alone.
-    """
-
-    def __init__(
-        self,
-        *,
-        steps: Callable[[_Said], int],
-        together: Callable[[_Column[_Said]], _Together],
-        alike: Callable[[_Said, _Said], bool],
+    def replace(
+        self, name: str, before: Mapping[str, int], after: Mapping[str, int], *, first: Callable[[str], _Place | None]
     ) -> None:
-        self._steps = steps
-        self._alike = alike
-        self._unite_column = together
-        self._columns: dict[str, _Column[_Said]] = {}
-        self._together: dict[str, _Together] = {}
-        self._changed: set[str] = set()
-        """Labels of which parts say something else since they were united."""
-
-    def replace(self, name: str, before: Mapping[str, _Said], after: Mapping[str, _Said]) -> None:
-        """Let a part say something else."""
-        for label, said in before.items():
-            self._columns[label].steps -= self._steps(said)
-        for place, (label, said) in enumerate(after.items()):
-            column = self._columns.get(label)
-            if column is None:
-                column = self._columns[label] = _Column(alike=self._alike)
-            column.steps += self._steps(said)
-            column.put(name, said, place=place)
+        """Let a part name other labels, with their steps; `first` finds a label among all parts as they are now."""
+        self.steps.subtract(before)
+        self.steps.update(after)
+        for place, label in enumerate(after):
+            if label not in self._first or name <= self._first[label][0]:
+                self._first[label] = name, place
         for label in before.keys() - after.keys():
-            self._columns[label].remove(name)
-        self._changed.update(before, after)
+            if not self.steps[label]:
+                del self.steps[label]
+            if label in self._first and self._first[label][0] == name:
+                del self._first[label]
+                if (found := first(label)) is not None:
+                    self._first[label] = found
 
-    def unite(self) -> None:
-        """Unite what parts say of the labels of which one has changed, and forget labels that none names."""
-        for label in self._changed:
-            if self._columns[label].names:
-                self._together[label] = self._unite_column(self._columns[label])
-            else:
-                del self._columns[label]
-                self._together.pop(label, None)
-        self._changed.clear()
-
-    def together(self) -> dict[str, _Together]:
-        """What all parts say, by label; labels in the order in which parts name them first."""
-        self.unite()
-        order = sorted(self._columns, key=lambda label: (self._columns[label].names[0], self._columns[label].places[0]))
-        return {label: self._together[label] for label in order}
+    def ordered(self) -> list[str]:
+        """The labels in the order in which parts name them first."""
+        return sorted(self._first, key=self._first.__getitem__)
 
 
 class Union:
@@ -157,14 +93,9 @@ class Union:
         """Their names, in order."""
         self._reads: dict[str, _Read] = {}
         self._steps = 0
-        self._event_types = _Table[int, int](
-            steps=int, together=lambda column: column.steps, alike=lambda one, other: True
-        )
-        self._entity_types = _Table[EntityTypeSummary, EntityTypeSummary](
-            steps=lambda summary: summary.steps,
-            together=lambda column: EntityTypeSummary.model_construct(steps=column.steps, values=_last(column)),
-            alike=lambda one, other: one.values == other.values,
-        )
+        self._event_types, self._entity_types = _Table(), _Table()
+        self._values: dict[str, EntityTypeSummary] = {}
+        """What all parts say of each entity type; without those of which one says something else now."""
         self._merges = UnitedMerges()
         self._naming: dict[Label, set[str]] = {}
         """Which parts name each label."""
@@ -190,8 +121,6 @@ class Union:
         if len(self._parts) < 2:
             for name in list(self._reads):
                 self._replace(name, _NOTHING)
-            for table in (self._event_types, self._entity_types):
-                table.unite()
             self._whole = next(iter(self._parts.values()), _EMPTY)
             return self._whole
         again = set(changed) if self._reads else set(self._parts)
@@ -206,8 +135,38 @@ class Union:
         before = self._reads.pop(name, _NOTHING)
         if read is not _NOTHING:
             self._reads[name] = read
-        self._event_types.replace(name, before.event_types, read.event_types)
-        self._entity_types.replace(name, before.entity_types, read.entity_types)
+        self._event_types.replace(
+            name, before.event_types, read.event_types, first=lambda label: self._first(label, lambda r: r.event_types)
+        )
+        self._entity_types.replace(
+            name, _steps_of(before), _steps_of(read), first=lambda label: self._first(label, lambda r: r.entity_types)
+        )
+        for label in (*before.entity_types, *read.entity_types):
+            self._values.pop(label, None)
+
+    def _first(self, label: str, labels_of: Callable[[_Read], Mapping[str, object]]) -> _Place | None:
+        """The first part that names a label, and the place of the label among those that it names."""
+        for name in self._names:
+            read = self._reads.get(name)
+            if read is not None and label in (labels := labels_of(read)):
+                return name, list(labels).index(label)
+        return None
+
+    def _entity_type(self, label: str) -> EntityTypeSummary:
+        """What all parts say of an entity type: of its values those of the last parts, as it takes to have enough."""
+        if label not in self._values:
+            known, taken = set[str](), list[tuple[str, ...]]()
+            for name in reversed(self._names):
+                if (said := self._reads[name].entity_types.get(label)) is not None:
+                    known.update(said.values)
+                    taken.append(said.values)
+                    if len(known) >= MAX_VALUES:
+                        break
+            values = tuple(dict.fromkeys(chain.from_iterable(reversed(taken))))[-MAX_VALUES:]
+            self._values[label] = EntityTypeSummary.model_construct(
+                steps=self._entity_types.steps[label], values=values
+            )
+        return self._values[label]
 
     def _note_names(self, name: str, before: LabelInventory, after: LabelInventory) -> None:
         """Note which labels a part names."""
@@ -244,8 +203,8 @@ class Union:
         phases = tuple(chain.from_iterable(read.phases for read in reads if read.phases))
         return LabelInventory.model_construct(  # all of it was checked when the parts were made
             scopes=UnitedScopes([read.scopes for read in reads], phases=phases),
-            event_types=self._event_types.together(),
-            entity_types=self._entity_types.together(),
+            event_types={label: self._event_types.steps[label] for label in self._event_types.ordered()},
+            entity_types={label: self._entity_type(label) for label in self._entity_types.ordered()},
             merges=self._merges.merges,
             steps=self._steps,
         )
@@ -257,36 +216,8 @@ def _labels(part: LabelInventory) -> Iterator[Label]:
     yield from (Label(LabelKind.ENTITY_TYPE, value) for value in part.entity_types)
 
 
-def _last(column: _Column[EntityTypeSummary]) -> tuple[str, ...]:
-    """The values of the last parts, as many of these as it takes to have enough."""
-    known: set[str] = set()
-    taken: list[tuple[str, ...]] = []
-    """From the last to the first."""
-    start = -(-len(column.said) // _BLOCK)
-    while start:
-        values = _block(column, start - 1)
-        wider = known.union(values)
-        if len(wider) >= MAX_VALUES:
-            break
-        start -= 1
-        known = wider
-        taken.append(values)
-    first = min(start * _BLOCK, len(column.said))
-    while first and len(known) < MAX_VALUES:
-        first -= 1
-        known.update(column.said[first].values)
-        taken.append(column.said[first].values)
-    return tuple(dict.fromkeys(chain.from_iterable(reversed(taken))))[-MAX_VALUES:]
-
-
-def _block(column: _Column[EntityTypeSummary], number: int) -> tuple[str, ...]:
-    """The values of some parts, each once; remembered, for what few parts say changes at a time."""
-    column.blocks += [None] * (number + 1 - len(column.blocks))
-    if (known := column.blocks[number]) is None:
-        parts = column.said[number * _BLOCK : (number + 1) * _BLOCK]
-        known = tuple(dict.fromkeys(chain.from_iterable([part.values for part in parts])))
-        column.blocks[number] = known
-    return known
+def _steps_of(read: _Read) -> dict[str, int]:
+    return {label: said.steps for label, said in read.entity_types.items()}
 
 
 @dataclass
