@@ -6,6 +6,7 @@ import threading
 from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -16,10 +17,11 @@ from stitch.core import (
     Label,
     LabelInventory,
     LabelKind,
+    LabelMerge,
+    LabelVocabulary,
     ScopeSummary,
     UnitedScopes,
 )
-from stitch.ingest.united_merges import UnitedMerges
 
 MAX_VALUES = 64
 """How many recent values of an entity type the union keeps."""
@@ -96,7 +98,10 @@ class Union:
         self._event_types, self._entity_types = _Table(), _Table()
         self._values: dict[str, EntityTypeSummary] = {}
         """What all parts say of each entity type; without those of which one says something else now."""
-        self._merges = UnitedMerges()
+        self._merges: tuple[LabelMerge, ...] = ()
+        """Those that hold, in order; the same object until others do."""
+        self._into: dict[Label, str] = {}
+        """The labels that are merged, each with the one as which it reads."""
         self._naming: dict[Label, set[str]] = {}
         """Which parts name each label."""
         self._whole = LabelInventory()
@@ -106,10 +111,10 @@ class Union:
 
         A part that is empty is left out, its name too.
         """
-        merged = set[Label]()
+        merged = False
         for name, part in changed.items():
             before = self._parts.pop(name, _EMPTY)
-            merged |= self._merges.replace(name, before.merges, part.merges)
+            merged |= before.merges != part.merges
             self._note_names(name, before, part)
             self._steps += part.steps - before.steps
             if part != _EMPTY:
@@ -117,7 +122,7 @@ class Union:
             if (before == _EMPTY) != (part == _EMPTY):
                 place = bisect_left(self._names, name)
                 self._names[place : place + (part == _EMPTY)] = [] if part == _EMPTY else [name]
-        moved = self._merges.unite(merged)
+        moved = self._merge() if merged else set[Label]()
         if len(self._parts) < 2:
             for name in list(self._reads):
                 self._replace(name, _NOTHING)
@@ -130,6 +135,20 @@ class Union:
         if again:
             self._whole = self._united()
         return self._whole
+
+    def _merge(self) -> set[Label]:
+        """Apply the merges of all parts in order, as far as they hold together; return labels that read otherwise."""
+        vocabulary, held = LabelVocabulary(), dict[tuple[LabelKind, str, str], LabelMerge]()
+        for merge in chain.from_iterable(self._parts[name].merges for name in self._names):
+            said = merge.kind, merge.alias, merge.into
+            if said not in held:
+                with suppress(ValueError):  # against an earlier merge
+                    vocabulary.merge(merge)
+                    held[said] = merge
+        before, self._into = self._into, {alias: vocabulary.canonical(*alias) for alias in map(_alias, held.values())}
+        if (merges := tuple(held.values())) != self._merges:
+            self._merges = merges
+        return {label for label, _ in before.items() ^ self._into.items()}
 
     def _replace(self, name: str, read: _Read) -> None:
         before = self._reads.pop(name, _NOTHING)
@@ -179,7 +198,7 @@ class Union:
                 del self._naming[label]
 
     def _read(self, part: LabelInventory) -> _Read:
-        into = self._merges.into
+        into = self._into
         event_types: Counter[str] = Counter()
         entity_types: dict[str, EntityTypeSummary] = {}
         for value, steps in part.event_types.items():
@@ -205,7 +224,7 @@ class Union:
             scopes=UnitedScopes([read.scopes for read in reads], phases=phases),
             event_types={label: self._event_types.steps[label] for label in self._event_types.ordered()},
             entity_types={label: self._entity_type(label) for label in self._entity_types.ordered()},
-            merges=self._merges.merges,
+            merges=self._merges,
             steps=self._steps,
         )
 
@@ -214,6 +233,10 @@ def _labels(part: LabelInventory) -> Iterator[Label]:
     yield from (Label(LabelKind.SCOPE, scope.name) for scope in part.scopes)
     yield from (Label(LabelKind.EVENT_TYPE, value) for value in part.event_types)
     yield from (Label(LabelKind.ENTITY_TYPE, value) for value in part.entity_types)
+
+
+def _alias(merge: LabelMerge) -> Label:
+    return Label(merge.kind, merge.alias)
 
 
 def _steps_of(read: _Read) -> dict[str, int]:
