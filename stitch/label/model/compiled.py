@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic_core import to_jsonable_python
 
 from stitch.errors import InputError
 from stitch.label.model.harmless import breaks_out, reason_to_refuse, without_markers
@@ -167,7 +168,7 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     states: dict[str, PredictorState] = {}
     for name, predictor in plain.named_predictors():
         instructions = without_markers(str(made[name].signature.instructions))
-        examples = (_as_json(_shown_of(dict(each), predictor)) for each in made[name].demos)
+        examples = (to_jsonable_python(_shown_of(dict(each), predictor), fallback=str) for each in made[name].demos)
         demos = [demo for demo in examples if breaks_out(demo) is None]
         made_of = PredictorState(
             prompt_sha256=prompt_sha256(predictor.signature), instructions=instructions, demos=demos
@@ -379,13 +380,3 @@ def write_compiled(path: str | Path, compiled: CompiledProgram, *, plain: Any) -
         raise InputError(
             f"cannot write the program {str(path)!r}: {str(error.strerror).lower()}", hint="name another with --out"
         ) from error
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        return {str(name): _as_json(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_as_json(each) for each in value]
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

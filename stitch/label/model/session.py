@@ -263,7 +263,7 @@ class ModelSession:
 
     def _known(self, kind: LabelKind) -> list[str]:
         """The names of a kind, canonical, those used most first."""
-        return [own.name for own in self._names.known(kind)]
+        return list(self._names.known(kind))
 
     def rename(self, old: str, new: str) -> bool:
         """Read a scope under another name from now on, as a recorded merge; False if it cannot be."""

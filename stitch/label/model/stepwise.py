@@ -287,10 +287,10 @@ class _StepwiseSession(ModelSession):
         known = self._names.known(kind)
         if len(known) < 2:
             return
-        names = [own.name for own in known]
-        for synonym in self._run(predictor, "consolidation", **{field: "\n".join(map(str, known))}).synonyms:
-            alias = match_name(clean_name_of(synonym.name), names)
-            into = match_name(clean_name_of(synonym.read_as), names)
+        counted = "\n".join(f"{name} ({steps})" for name, steps in known.items())
+        for synonym in self._run(predictor, "consolidation", **{field: counted}).synonyms:
+            alias = match_name(clean_name_of(synonym.name), known)
+            into = match_name(clean_name_of(synonym.read_as), known)
             if alias is not None and into is not None:
                 self._names.merge(kind, alias, into, position=self._position)
 

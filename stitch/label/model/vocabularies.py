@@ -7,7 +7,7 @@ never merged or renamed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from stitch.core import LabelInventory, LabelKind, LabelMerge, LabelVocabulary, ScopeSummary
 from stitch.label.model.matching import MAX_SCOPE_WORDS, clean_name_of, match_name
@@ -17,16 +17,6 @@ SHOWN_NAMES = 30
 _FEW_NAMES = 12
 """Of more names than these, those that occurred once, and not lately, are not shown: most are slips."""
 _LATELY_STEPS = 48
-
-
-class Counted(NamedTuple):
-    """A name with how many steps carry it."""
-
-    name: str
-    steps: int
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.steps})"
 
 
 class Vocabularies:
@@ -69,21 +59,21 @@ class Vocabularies:
         """The name under which a name is read."""
         return self._vocabulary.canonical(kind, name)
 
-    def known(self, kind: LabelKind) -> list[Counted]:
-        """The names of a kind, canonical, those used most first."""
+    def known(self, kind: LabelKind) -> dict[str, int]:
+        """The names of a kind, canonical, with how many steps carry each; those used most first."""
         counts: dict[str, int] = {}
         for name, count in self.counts[kind].items():
             name = self.canonical(kind, name)
             counts[name] = counts.get(name, 0) + count
-        return [Counted(name, counts[name]) for name in sorted(counts, key=lambda name: (-counts[name], name))]
+        return dict(sorted(counts.items(), key=lambda own: (-own[1], own[0])))
 
     def shown(self, kind: LabelKind, *, position: int) -> list[str]:
         """The names of a kind as a prompt shows them, with counts; of many without what was a slip once."""
         known = self.known(kind)
         if len(known) > _FEW_NAMES:
             lately = position - _LATELY_STEPS
-            known = [own for own in known if own.steps > 1 or self._used_at.get(own.name, 0) >= lately]
-        return [str(own) for own in known[:SHOWN_NAMES]]
+            known = {name: n for name, n in known.items() if n > 1 or self._used_at.get(name, 0) >= lately}
+        return [f"{name} ({steps})" for name, steps in known.items()][:SHOWN_NAMES]
 
     def former_scopes(self) -> list[str]:
         """The scopes that are read under other names."""

@@ -44,11 +44,11 @@ _SHOWN_PAST = 4
 _PAST_CHARS = 200
 _SMALLEST_REST = 4
 """A window waits until behind it there is one in so many of its steps: so few are not left alone at the end."""
-_FIXED_TOKENS = 1_150
+_FIXED_TOKENS = 1_100
 """Of prompt and schema, and of the names and earlier steps that are shown when there are some."""
 _GROWN_TOKENS = (120, 6)
 """What scopes and names add with each of the first windows."""
-_READING_TOKENS, _ASKS_TOKENS = 62, 30
+_READING_TOKENS, _ASKS_TOKENS = 75, 33
 
 
 class WindowedLabeler:

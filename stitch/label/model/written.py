@@ -136,15 +136,15 @@ class _WrittenSession(ModelSession):
 
     def _labels_of(self, step: Step) -> StepLabels:
         said = self._written.get((self._trajectory, str(step.id)))
+        asks = (*said.asks, *said.words) if said else ()
         if said is None or not (self._scope_of(said.scope) and said.event_types):
-            (labels,) = self._label_locally([step])
-        else:
-            labels = self._made(
-                step,
-                scope=said.scope,
-                events=said.event_types,
-                entities=said.entity_types,
-                references=self._located(step, said.references),
-                summary=said.summary,
-            )
-        return labels.model_copy(update={"asks": (*said.asks, *said.words)}) if said else labels
+            return self._label_locally([step])[0].model_copy(update={"asks": asks})
+        return self._made(
+            step,
+            scope=said.scope,
+            events=said.event_types,
+            entities=said.entity_types,
+            references=self._located(step, said.references),
+            summary=said.summary,
+            asks=asks,
+        )

@@ -6,7 +6,7 @@ and what they answer in other words, tells more: by that the steps are found tha
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 
 from stitch.core import ContextualIntent, FilterMaker, LabelKind
@@ -31,13 +31,13 @@ def scope(pool: Pool) -> Sequence[float] | None:
         return None
     ordered = sorted(pool.candidates, key=lambda one: (-one.similarity, one.snippet.trajectory, one.snippet.position))
     first = [one.snippet for one in ordered[:_HITS]]
-    votes, voters = Counter[str | None](), 0
+    votes, voters = defaultdict[str | None, float](float), 0
     for place, each in enumerate(first, start=1):
         if each.intent.scope and each.labeled_by and not is_local(each.labeled_by):
             votes[_scope_of(each.intent, pool)] += 1 / place
             voters += 1
-    (leading, most), *_ = votes.most_common(1) or [(None, 0.0)]
-    if 2 * voters <= len(first) or 2 * most <= sum(votes.values()):
+    leading = max(votes, key=lambda name: votes[name], default=None)
+    if 2 * voters <= len(first) or 2 * votes[leading] <= sum(votes.values()):
         return None
     gain = pool.constants.scope_of_hits
     return [gain if _scope_of(one.snippet.intent, pool) == leading else 0.0 for one in pool.candidates]
