@@ -8,8 +8,6 @@ Sessions with an assistant are woven apart (`chat`).
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
@@ -19,6 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from stitch.bench.data.files import read_records
 from stitch.core import Step, ToolCall
 from stitch.label.local.reading import Reading, read_step
 from stitch.text.sentences import sentence_spans
@@ -40,26 +39,23 @@ class LabeledTrajectory(NamedTuple):
 
 
 def read_set(path: Path) -> list[LabeledTrajectory]:
-    """The trajectories of a file of labeled trajectories, gzip."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [_labeled(json.loads(line)["steps"]) for line in lines]
+    """The trajectories of a file of labeled trajectories."""
+    return [_labeled(record["steps"]) for _, record in read_records(path)]
 
 
 def read_chats(path: Path, *, most: int) -> list[LabeledTrajectory]:
-    """The distinct sessions of a file of trajectories, gzip, in which two speak in turn, each as a trajectory."""
+    """The distinct sessions of a file of trajectories in which two speak in turn, each as a trajectory."""
     found: dict[str, LabeledTrajectory] = {}
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for steps in (json.loads(line)["steps"] for line in lines):
-            for _, session in groupby(steps, key=itemgetter("session")):
-                said = list(session)
-                in_turn = len({step["role"] for step in said}) == 2 and all(
-                    a["role"] != b["role"] for a, b in pairwise(said)
-                )
-                if in_turn and said[0]["content"] not in found:
-                    gold = {"scope": ["chat"], "event_types": []}
-                    found[said[0]["content"]] = _labeled([{**step, "gold": gold} for step in said])
-                if len(found) >= most:
-                    return list(found.values())
+    gold = {"scope": ["chat"], "event_types": []}
+    for _, record in read_records(path):
+        for _, session in groupby(record["steps"], key=itemgetter("session")):
+            said = list(session)
+            roles = [step["role"] for step in said]
+            in_turn = len(set(roles)) == 2 and all(before != after for before, after in pairwise(roles))
+            if in_turn and said[0]["content"] not in found:
+                found[said[0]["content"]] = _labeled([{**step, "gold": gold} for step in said])
+            if len(found) >= most:
+                return list(found.values())
     return list(found.values())
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,8 +104,7 @@ class AnswerTask:
     demos = 2
 
     def __init__(self, lessons: Sequence[Lesson], *, memory: Memory) -> None:
-        self._memory = memory
-        self._contexts: dict[str, str] = {}
+        self._context = cache(partial(_context, memory))
         domains = {lesson.given.domain for lesson in lessons}
         used = {"answer_question": domains != {"debate"}, "answer_debate": "debate" in domains}
         self.trained = tuple(name for name, is_used in used.items() if is_used)
@@ -116,7 +116,7 @@ class AnswerTask:
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> str | Unscored:
         """Answer a question."""
         answerer = ModelAnswerer(model, program=program)
-        return answerer.answer(lesson.given.question, context=self._context(lesson), domain=lesson.given.domain)
+        return answerer.answer(lesson.given.question, context=self._context(lesson.given), domain=lesson.given.domain)
 
     def mark(self, lesson: Lesson, outcome: Any) -> Marks:
         """Compare an answer with gold."""
@@ -131,15 +131,12 @@ class AnswerTask:
 
     def cost(self, lesson: Lesson) -> Cost:
         """One call, which shows the context."""
-        shown = len(self._context(lesson)) // CHARS_PER_TOKEN
+        shown = len(self._context(lesson.given)) // CHARS_PER_TOKEN
         return Cost(1, 270 + shown, shown + 50)
 
-    def _context(self, lesson: Lesson) -> str:
-        if lesson.key not in self._contexts:
-            posed: Posed = lesson.given
-            found = self._memory.search(posed.question, trajectory=posed.trajectory, asked_at=posed.asked_at)
-            self._contexts[lesson.key] = found.context()
-        return self._contexts[lesson.key]
+
+def _context(memory: Memory, posed: Posed) -> str:
+    return memory.search(posed.question, trajectory=posed.trajectory, asked_at=posed.asked_at).context()
 
 
 def _mark_items(gold: tuple[str, ...], given: tuple[str, ...]) -> Marks:
@@ -179,7 +176,7 @@ class FilterTask:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._inventories: dict[str, LabelInventory] = {}
+        self._inventory = cache(memory.inventory)
 
     def program(self) -> Any:
         """The prompt that chooses labels."""
@@ -214,11 +211,6 @@ class FilterTask:
         shown = sum(len(scope.name) + 60 for scope in inventory.scopes[:80])
         tokens = (shown + 20 * (len(inventory.event_types) + len(inventory.entity_types))) // CHARS_PER_TOKEN
         return Cost(1, 390 + tokens, tokens + 50)
-
-    def _inventory(self, trajectory: str) -> LabelInventory:
-        if trajectory not in self._inventories:
-            self._inventories[trajectory] = self._memory.inventory(trajectory)
-        return self._inventories[trajectory]
 
     def _feedback(self, lesson: Lesson, chosen: IntentFilter, recall: float) -> str:
         """What the choice brought, which labels the evidence carries, and which chosen ones much of the log carries."""
