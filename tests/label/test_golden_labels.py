@@ -45,23 +45,6 @@ def test_the_labels_of_a_conversation_are_those_that_were_looked_at(file: Path, 
     compare(file, "\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("name", ["tickets_in_turn", "repair", "channel", "reise"])
-def test_a_conversation_goes_on_from_what_was_saved_or_replayed_as_if_nothing_had_happened(
-    name: str, conversation: Read
-) -> None:
-    steps, labeler = [step for _, step in conversation(GOLDEN / f"{name}.txt")], LocalLabeler()
-    whole = labeler.begin("t")
-    labels = whole.label(steps)
-    for cut in (3, len(steps) // 2, len(steps) - 1):
-        first, replayed = labeler.begin("t"), labeler.begin("t")
-        begun = first.label(steps[:cut])
-        second = labeler.begin("t", first.save())
-        assert begun + second.label(steps[cut:]) == labels
-        replayed.replay(steps[:cut], labels[:cut])
-        assert replayed.label(steps[cut:]) == labels[cut:]
-        assert second.save() == replayed.save() == whole.save()
-
-
 @pytest.mark.parametrize(("language", "name"), [("de", "gent"), ("it", "genova")])
 def test_no_label_is_a_word_of_grammar(language: str, name: str, conversation: Read) -> None:
     light = function_words(language)

@@ -49,19 +49,6 @@ def test_a_context_goes_on_while_there_is_room(memory: Memory, query: str) -> No
     assert memory.search(query, budget_tokens=100_000).context_tokens > found.context_tokens
 
 
-def test_only_what_is_near_the_best_hit_comes_back_if_that_is_asked_for(memory: Memory) -> None:
-    every = memory.search(QUESTION, min_share=0.0)
-    near = memory.search(QUESTION, min_share=0.6)
-    assert [hit.snippet.step for hit in near] == [
-        hit.snippet.step for hit in every if hit.score >= 0.6 * max(hit.score for hit in every)
-    ]
-    assert 1 <= len(near) < len(every)
-    assert set(near.context_hits) == {hit.snippet.id for hit in near}
-    assert near.context_tokens < memory.search(QUESTION).context_tokens
-    alone = memory.search(QUESTION, min_share=1.0)
-    assert [hit.snippet.text for hit in alone] == [ANSWER]
-
-
 def test_a_share_is_from_0_to_1_and_of_scores_that_compare(memory: Memory) -> None:
     with pytest.raises(InputError, match="min_share"):
         memory.search(QUESTION, min_share=1.5)

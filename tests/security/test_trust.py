@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -43,62 +44,6 @@ AGENT_ROLES = (
     "Post Malone", "R2-D2", "C-3PO", "gpt4", "agent_4", "Slack agent", "Stripe engineer", "Brave", "Julia", "Jina",
 )  # fmt: skip
 
-TOOL_MESSAGES = (
-    {"role": "user", "type": "tool_result", "content": TEXT},
-    {"role": "assistant", "type": "tool_output", "content": TEXT},
-    {"role": "user", "type": "toolResult", "content": TEXT},
-    {"role": "user", "type": "function_call_output", "content": TEXT},
-    {"role": "user", "type": "observation", "content": TEXT},
-    {"role": "user", "type": "document", "content": TEXT},
-    {"role": "user", "type": "web_page", "content": TEXT},
-    {"role": "user", "name": "bash", "content": TEXT},
-    {"role": "user", "name": "web_search", "content": TEXT},
-    {"role": "assistant", "name": "python", "content": TEXT},
-    {"role": "user", "kind": "observation", "content": TEXT},
-    {"role": "user", "tool_call_id": "c1", "content": TEXT},
-    {"role": "user", "tool_use_id": "c1", "content": TEXT},
-    {"role": "user", "toolCallId": "c1", "content": TEXT},
-    {"role": "user", "tool_name": "search", "content": TEXT},
-    {"role": "user", "origin": "document", "content": TEXT},
-    {"role": "user", "trust": "low", "content": TEXT},
-    {"role": "user", "trust": " Low", "origin": "user", "content": TEXT},
-    {"role": "user", "metadata": {"trust": "low"}, "content": TEXT},
-    {"role": "tool", "trust": "high", "content": TEXT},
-    {"role": "assistant", "origin": "tool", "content": TEXT},
-    {"role": "user", "metadata": {"origin": "document"}, "content": TEXT},
-    {"role": "tool", "origin": "user", "content": TEXT},
-    {"role": "website", "origin": "user", "content": TEXT},
-    {"role": "ToolMessage", "origin": "agent", "content": TEXT},
-    {"type": "ToolMessage", "content": TEXT},
-    {"type": "tool", "content": TEXT},
-    {"lc": 1, "id": ["langchain", "schema", "ToolMessage"], "kwargs": {"content": TEXT, "tool_call_id": "c"}},
-    {"source": "ToolExecutor", "content": TEXT, "type": "ToolCallExecutionEvent"},
-    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": TEXT}]},
-    {"role": "user", "content": [{"type": "document", "source": {"type": "text", "data": TEXT}}]},
-    {"role": "user", "content": [{"type": "search_result", "content": [{"type": "text", "text": TEXT}]}]},
-    {"role": "assistant", "parts": [{"type": "tool-find", "state": "output-available", "output": TEXT}]},
-    {"role": "user", "parts": [{"functionResponse": {"name": "web", "response": {"result": TEXT}}}]},
-    {"role": "model", "parts": [{"codeExecutionResult": {"outcome": "OK", "output": TEXT}}]},
-    {"from": "gpt", "type": "tool_response", "value": TEXT},
-    {"author": {"role": "tool", "name": "browser"}, "content": TEXT},
-    {"author": {"role": "user", "name": "bash"}, "content": TEXT},
-    {"type": "user", "isSidechain": True, "uuid": "u", "message": {"role": "user", "name": "bash", "content": TEXT}},
-)  # fmt: skip
-AGENT_MESSAGES = (
-    {"role": "assistant", "name": "Ann", "content": "Hi"},
-    {"role": "user", "name": "Python Developer", "type": "message", "content": "Hi"},
-    {"role": "assistant", "type": "function_call", "name": "bash", "content": "Hi", "tool_calls": [{"name": "bash"}]},
-    {"role": "assistant", "type": "text", "content": "Hi"},
-    {"role": "user", "type": "event", "content": "Hi"},
-    {"role": "user", "type": "post", "content": "Hi"},
-    {"role": "assistant", "kind": "update", "content": "Hi"},
-    {"role": "agent", "origin": "user", "content": "Hi"},
-    {"role": "user", "origin": "agent", "content": "Hi"},
-    {"role": "agent", "trust": "high", "content": "Hi"},
-    {"role": "agent", "trust": 3, "origin": ["user"], "content": "Hi"},
-    {"role": "user", "trust": "medium", "origin": "agent", "content": "Hi"},
-)  # fmt: skip
-
 
 def trust_of(tmp_path, message):
     """The trust of the step that a message is read as; of several, the highest of those that say the text."""
@@ -117,20 +62,17 @@ def test_tools_and_documents_are_low_by_their_role(tmp_path):
     assert [role for role in roles if trust_of(tmp_path, {"from": role, "value": TEXT}) is not Trust.LOW] == []
 
 
-def test_tools_and_documents_are_low_by_name_type_and_claim(tmp_path):
-    assert [message for message in TOOL_MESSAGES if trust_of(tmp_path, message) is not Trust.LOW] == []
+def test_a_message_is_trusted_by_its_name_and_type_and_a_claim_raises_nothing(tmp_path):
+    lines = Path(__file__).with_name("trust.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [json.loads(line) for line in lines]
+    assert len(cases) > 40
+    assert [case for case in cases if trust_of(tmp_path, case["message"]).value != case["trust"]] == []
 
 
 def test_agents_and_speakers_stay_what_they_are(tmp_path):
     assert [role for role in AGENT_ROLES if Step(role=role, content="Hi").whence() is not Origin.AGENT] == []
     read = {role: trust_of(tmp_path, {"role": role, "content": "Hi"}) for role in AGENT_ROLES}
     assert read == dict.fromkeys(AGENT_ROLES, Trust.MEDIUM)
-
-
-@pytest.mark.parametrize("message", AGENT_MESSAGES, ids=json.dumps)
-def test_a_call_of_a_tool_and_a_name_lower_nothing_and_a_claim_raises_nothing(tmp_path, message):
-    is_user = message["role"] == "user" and message.get("origin") is None
-    assert trust_of(tmp_path, message) is (Trust.HIGH if is_user else Trust.MEDIUM)
 
 
 @pytest.mark.parametrize("claimed", list(Origin))

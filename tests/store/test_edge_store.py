@@ -140,14 +140,6 @@ def test_a_store_of_another_embedder_is_refused_with_the_command_that_mends_it(
     open_store(tmp_path).close()
 
 
-def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
-    open_store(tmp_path).close()
-    about = tmp_path / "store" / "store.json"
-    about.write_text(json.dumps({**json.loads(about.read_text()), "schema_version": 99}))
-    with pytest.raises(StoreMismatchError, match="schema version 99, not 1"):
-        open_store(tmp_path)
-
-
 def test_a_damaged_shard_is_an_error_of_our_own(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     shutil.rmtree(tmp_path / "store" / "shard")

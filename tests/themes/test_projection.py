@@ -83,16 +83,6 @@ def test_every_step_that_asserts_something_is_found_in_a_theme(themes: Callable[
     assert texts(themes()) == set(SAID)
 
 
-def test_what_comes_later_is_there_when_it_is_asked_for_again(
-    journal: MemoryJournal, themes: Callable[[], Any]
-) -> None:
-    before = themes()
-    step = Step(role="user", content="A cat sleeps on the warm roof.", id="later")
-    journal.append_many([step], tenant="a", trajectory="u", recorded=200.0)
-    assert "A cat sleeps on the warm roof." in texts(themes())
-    assert texts(before) == texts(themes())
-
-
 def test_a_moment_of_the_past_shows_what_was_there_and_how_it_was_said(
     journal: MemoryJournal, themes: Callable[[], Any]
 ) -> None:
