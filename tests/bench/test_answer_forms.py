@@ -66,15 +66,10 @@ def test_what_is_exact_empty_or_declines_needs_no_judge(
 ) -> None:
     verdict = settled(form, gold=gold, generated=generated)
     assert (verdict.correct if verdict else None) == count
-
-
-def test_a_single_answer_is_right_or_wrong_as_a_whole() -> None:
-    told = "It was $70 first and is $76.22 now, taxes aside"
-    right = score_by(AnswerForm.SINGLE, gold="$76.22", generated=told, count=1, given=None)
-    wrong = score_by(AnswerForm.SINGLE, gold="$76.22", generated=told, count=0, given=None)
-    assert not isinstance(right, Unscored)
-    assert not isinstance(wrong, Unscored)
-    assert (right.f1, wrong.f1) == (1.0, 0.0)
+    if form is AnswerForm.SINGLE and count is not None:
+        score = score_by(form, gold=gold, generated=generated, count=count, given=None)
+        assert not isinstance(score, Unscored)
+        assert score.f1 == float(count), "a single answer is right or wrong as a whole"
 
 
 def test_a_limit_takes_of_each_type_the_first() -> None:
@@ -101,13 +96,16 @@ class Failing(ContainmentJudge):
         return Verdict(Unscored("down"))
 
 
-def test_agreement_counts_equal_scores_and_leaves_failures_out() -> None:
+def test_agreement_counts_equal_scores_and_leaves_failures_out(tmp_path: Path) -> None:
     recorded = [Judged("q", str(own["gold"]), str(own["generated"]), 1) for own in RECORDED]
     assert agreement(ContainmentJudge(), recorded) == {
         "judged": 2, "unscored": 0, "agreed": 1, "agreement": 0.5, "f1_difference": -0.5
     }  # fmt: skip
     assert agreement(Failing(), recorded)["unscored"] == 2
     assert agreement(Failing(), recorded)["agreement"] is None
+    (tmp_path / "odd.json").write_text('[{"question": "q"}]')
+    with pytest.raises(InputError, match="holds no judgements"):
+        read_judged(tmp_path / "odd.json")
 
 
 def test_a_model_judges_recorded_answers_as_the_paper_lets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,10 +125,3 @@ def test_a_model_judges_recorded_answers_as_the_paper_lets_it(tmp_path: Path, mo
     asked = provider.requests[0].body
     assert (asked["model"], asked["temperature"], asked["top_p"]) == ("judge", 0.0, 0.9)
     assert len(provider.requests) == 2
-
-
-def test_a_file_without_judgements_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "odd.json"
-    file.write_text('[{"question": "q"}]')
-    with pytest.raises(InputError, match="holds no judgements"):
-        read_judged(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -18,7 +17,7 @@ from stitch.bench.records import Answered, Record
 from stitch.bench.scoring import answer_measures, summarize
 from stitch.errors import BudgetSpentError, SettingsError
 from stitch.lm import LanguageModel, Limits, Price
-from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of, label_by_rules
+from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
 
 
 def reply(system: str, user: str) -> Any:
@@ -54,35 +53,26 @@ def test_the_judge_counts_sets_and_accepts_single_answers() -> None:
     assert judge.accept("q", gold="Apollo", generated="The Apollo").correct == 1
     assert judge.accept("q", gold="Apollo", generated="Hermes").correct == 0
     assert judge.accept("q", gold="Apollo", generated="Hermes").reason == "compared"
-
-
-def test_the_judge_of_plans_says_how_many_slots_it_saw() -> None:
-    verdict = ModelJudge(model()).fill("q", gold="Stay at A; Lunch at B", generated="Stay at A; Lunch at C")
+    verdict = judge.fill("q", gold="Stay at A; Lunch at B", generated="Stay at A; Lunch at C")
     assert (verdict.correct, verdict.given) == (1, 2)
+    assert judge.diagnose("q", kind="event_type", labels=("ask",)) == ("NON_INDUCIBLE_LABEL",)
 
 
-def test_labels_that_do_not_follow_from_the_question_are_named() -> None:
-    assert ModelJudge(model()).diagnose("q", kind="event_type", labels=("ask",)) == ("NON_INDUCIBLE_LABEL",)
-    broken = model(completion=ScriptedCompletion(lambda system, user: "nonsense"), limits=Limits(retries=0))
-    assert isinstance(ModelJudge(broken).diagnose("q", kind="scope", labels=("x",)), Unscored)
-
-
-def test_a_useless_reply_is_no_answer_and_no_verdict() -> None:
+def test_a_useless_reply_is_no_answer_and_no_verdict_and_a_spent_budget_stops_the_run() -> None:
     broken = model(completion=ScriptedCompletion(lambda system, user: '{"answer": "tor'), limits=Limits(retries=0))
     answer = ModelAnswerer(broken).answer("q", context="c", domain="")
     assert isinstance(answer, Unscored)
     assert answer.reason.startswith("no answer: ")
     assert isinstance(ModelJudge(broken).accept("q", gold="a", generated="b").correct, Unscored)
-
-
-def test_a_spent_budget_stops_the_run() -> None:
+    assert isinstance(ModelJudge(broken).diagnose("q", kind="scope", labels=("x",)), Unscored)
     poor = model(limits=Limits(budget_tokens=1))
-    with pytest.raises(BudgetSpentError):
-        ModelAnswerer(poor).answer("q", context="c", domain="")
-    with pytest.raises(BudgetSpentError):
-        ModelJudge(poor).count("q", gold="a", generated="b")
-    with pytest.raises(BudgetSpentError):
-        ModelJudge(poor).diagnose("q", kind="scope", labels=("x",))
+    for ask in (
+        lambda: ModelAnswerer(poor).answer("q", context="c", domain=""),
+        lambda: ModelJudge(poor).count("q", gold="a", generated="b"),
+        lambda: ModelJudge(poor).diagnose("q", kind="scope", labels=("x",)),
+    ):
+        with pytest.raises(BudgetSpentError):
+            ask()
 
 
 def test_without_a_setting_there_is_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,21 +161,3 @@ def test_labels_that_stand_in_for_those_of_a_model_are_counted(tmp_path: Path, m
     ingest = json.loads(result.stdout)["ingest"]
     assert ingest["stand_ins"] == ingest["steps"] == 2
     assert ingest["unusable_replies"] == ingest["model_calls"] > 0
-
-
-def test_labels_of_a_model_stand_in_a_run_with_what_they_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, page = tmp_path / "r", tmp_path / "page.html"
-    arguments = ["came", "--data", str(write_set(tmp_path / "toy")), "--methods", "stitch", "--labels", "model"]
-    with LoopbackProvider(label_by_rules) as provider:
-        given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}
-        for name, value in {**given, "PRICE_PROMPT": "1", "PRICE_REPLY": "1", "FILTER": "local"}.items():
-            monkeypatch.setenv(f"STITCH_{name}", value)
-        result = CliRunner().invoke(group, [*arguments, "--json", "--out", str(run)], catch_exceptions=False)
-    ingest = json.loads(result.stdout)["ingest"]
-    assert ingest["model_calls"] == 1  # both turns in one window, closed by the end of the trajectory
-    assert (ingest["stand_ins"], ingest["unusable_replies"]) == (0, 0)
-    assert ingest["model_tokens"] > 0
-    assert ingest["model_cost_usd"] == pytest.approx(ingest["model_tokens"] / 1e6)
-    if importlib.util.find_spec("matplotlib") is not None:
-        CliRunner().invoke(group, ["report", str(run), "--out", str(page)], catch_exceptions=False)
-        assert "Labels: 1 calls, " in page.read_text(encoding="utf-8")

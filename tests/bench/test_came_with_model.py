@@ -23,7 +23,6 @@ from click.testing import CliRunner
 from stitch.bench.commands import group
 from stitch.bench.generate.command import group as generating
 from stitch.bench.kept import FOLDER
-from stitch.cli.main import cli as stitch
 from stitch.testing.model import LoopbackProvider, failure, fields_of, label_by_rules
 
 Reply = Callable[[str, str], Any]
@@ -151,6 +150,7 @@ def test_the_whole_loop_runs_against_a_server(tmp_path: Path, settings: Any) -> 
         assert "Question not answerable" in html or "$" in html
         assert "Contexts, times and costs." in html
         assert '<th scope="col">verdict</th>' in html
+        assert f"Labels: {first['label']} calls, " in html
         assert re.search(r"<td>\d right", html)
 
 
@@ -177,6 +177,12 @@ def test_a_reply_of_no_use_is_asked_for_once_more_and_then_by_the_same_command(t
         assert (row["answered"], row["scored"], row["unscored"]) == (4, 4, 0)
         assert asked(provider) - before == {"judge": 1}
     assert row["model_calls"] == 11
+    with provider_of(settings, faults=[None, None, failure(401)]) as down:
+        rows = [
+            json.loads(came(data, tmp_path / "down", "--methods", "recent").stdout)["methods"]["recent"] for _ in "12"
+        ]
+    assert [row["unscored"] for row in rows] == [1, 0]
+    assert asked(down).total() == 8  # four answers, three verdicts, and what was refused
 
 
 def kept_replies(run: Path) -> list[bytes]:
@@ -208,18 +214,6 @@ def test_a_run_that_is_killed_pays_nothing_twice(tmp_path: Path, settings: Any) 
     assert asked(provider).total() - needed.total() <= before - kept  # what the dead process was waiting for
     assert said["methods"]["recent"]["scored"] == 4
     assert said["methods"]["recent"]["model_calls"] >= 4
-
-
-def test_a_provider_that_goes_down_leaves_questions_that_the_same_command_asks_again(
-    tmp_path: Path, settings: Any
-) -> None:
-    data, out = write_set(tmp_path / "toy", GOLDS), tmp_path / "run"
-    with provider_of(settings, faults=[None, None, failure(401)]) as provider:
-        first = json.loads(came(data, out, "--methods", "recent").stdout)["methods"]["recent"]
-        assert first["unscored"] == 1
-        again = json.loads(came(data, out, "--methods", "recent").stdout)["methods"]["recent"]
-    assert (again["scored"], again["unscored"]) == (4, 0)
-    assert asked(provider).total() == 8  # four answers, three verdicts, and what was refused
 
 
 def test_an_answer_is_asked_for_with_the_context_as_it_stands(tmp_path: Path, settings: Any) -> None:
@@ -364,9 +358,3 @@ def test_how_the_model_answers_and_who_judges_is_said(tmp_path: Path, settings: 
     manifest = json.loads((out / "manifest.json").read_text())["settings"]
     assert manifest["answerer"] == "openai/m temperature=0.5 effort=low seed=3"
     assert manifest["judge"] == "openai/judge temperature=0 top_p=0.8 seed=3"
-
-
-def test_the_command_says_what_its_options_take() -> None:
-    said = CliRunner().invoke(stitch, ["bench", "came", "--help"], catch_exceptions=False).stdout
-    for option in ("--judge-model", "--judge-temperature", "--judge-top-p", "--answer-effort", "--seed", "--batch"):
-        assert option in said

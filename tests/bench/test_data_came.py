@@ -136,32 +136,26 @@ def test_a_made_up_release_is_refused(tmp_path: Path, changes: dict[str, Any], m
         decode(encode(tmp_path / "e", {"a/turns.jsonl": b"xyz"}, **changes))
 
 
-def test_a_blob_that_is_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+def test_a_release_that_leads_out_says_things_twice_or_half_is_refused(tmp_path: Path) -> None:
     encoded = encode(tmp_path / "e", {"a": b"xyz"})
     (blob,) = (encoded / "blobs").iterdir()
-    outside = tmp_path / "outside"
-    blob.rename(outside)
-    blob.symlink_to(outside)
+    blob.rename(tmp_path / "outside")
+    blob.symlink_to(tmp_path / "outside")
     with pytest.raises(InputError, match="leads out of the folder"):
         decode(encoded)
-
-
-def test_metadata_must_list_each_file_once(tmp_path: Path) -> None:
+    twice = {"relpath": "same", "sha256": hashlib.sha256(b"x").hexdigest()}
     with pytest.raises(InputError, match="lists 'same' twice"):
-        decode(encode(tmp_path / "e", {"a": b"x", "b": b"x"}, relpath="same", sha256=hashlib.sha256(b"x").hexdigest()))
+        decode(encode(tmp_path / "twice", {"a": b"x", "b": b"x"}, **twice))
     for number, content in enumerate(("[]", '{"files": [1]}')):
         (tmp_path / f"m{number}").mkdir()
         (tmp_path / f"m{number}" / "metadata.json").write_text(content)
-        with pytest.raises(InputError, match=r"lists (no files|what is no object)"):
+        with pytest.raises(InputError, match="lists no files"):
             decode(tmp_path / f"m{number}")
     with pytest.raises(InputError, match="is no base64"):
         decode_blob(b"%%%", canary="x")
-
-
-def test_a_release_without_questions_is_refused(tmp_path: Path) -> None:
-    encode(tmp_path / "encoded", {"traj-0/turns.jsonl": lines(*TURNS)})
+    encode(tmp_path / "half" / "encoded", {"traj-0/turns.jsonl": lines(*TURNS)})
     with pytest.raises(InputError, match=r"holds 'traj-0/turns.jsonl' but no"):
-        load_came(tmp_path)
+        load_came(tmp_path / "half")
 
 
 def test_other_folders_are_no_came_bench(tmp_path: Path) -> None:
@@ -217,14 +211,12 @@ def test_the_release_is_fetched_once(tmp_path: Path) -> None:
     assert len(load_came(tmp_path).questions) == 1
 
 
-def test_without_the_client_of_the_hub_its_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(InputError, match="client of the hub") as told:
         download_release(tmp_path)
     assert "huggingface-hub" in told.value.hint
 
-
-def test_a_download_that_fails_says_why(tmp_path: Path) -> None:
     def refuse(**given: Any) -> None:
         raise OSError("no route\nto host")
 

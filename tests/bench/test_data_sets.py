@@ -64,22 +64,6 @@ def test_a_set_keeps_what_a_memory_sees_apart_from_gold(tmp_path: Path, packed: 
     assert loaded.name == tmp_path.name
 
 
-def test_the_digest_is_that_of_the_unpacked_content(tmp_path: Path) -> None:
-    plain, packed = write(tmp_path / "a", TRIP), write(tmp_path / "b", TRIP, packed=True)
-    assert digest_of([plain]) == digest_of([packed])
-    assert digest_of([plain]) != digest_of([plain, packed])
-
-
-def test_a_limit_keeps_the_first_questions_and_their_trajectories(tmp_path: Path) -> None:
-    other = {**TRIP, "id": "t2"}
-    asked = [ASKED, {**ASKED, "id": "q2", "trajectory": "t2"}]
-    loaded = load_questions(folder(tmp_path, trajectories=[TRIP, other], questions=asked))
-    assert [t.id for t in loaded.limited(1).trajectories] == ["t1"]
-    assert list(loaded.limited(1).gold) == ["t1"]
-    assert [q.id for q in loaded.limited(1).questions] == ["q1"]
-    assert loaded.limited(None) is loaded
-
-
 def _wrong(**changes: Any) -> dict[str, Any]:
     return {name: value for name, value in {**ASKED, **changes}.items() if value != "gone"}
 
@@ -100,6 +84,16 @@ def _wrong(**changes: Any) -> dict[str, Any]:
         ([{"id": "t1", "steps": ["x"]}], [ASKED], "step 0, is no object but str"),
         ([{"id": "t1", "steps": [{"id": "a", "role": "", "content": "x"}]}], [ASKED], "step 'a': role"),
         ([{"id": "t1", "steps": TRIP["steps"][:1] * 2}], [ASKED], "repeats the step 'a'"),
+        (
+            [
+                {
+                    "id": "t1",
+                    "steps": [{"id": "a", "role": "assistant", "content": "", "tool_calls": [{"arguments": {}}]}],
+                }
+            ],
+            [ASKED],
+            "step 'a': tool call has no name",
+        ),
         (["nonsense"], [ASKED], "trajectories.jsonl:1 is no JSON"),
         (["[]"], [ASKED], "is no object but list"),
     ],
@@ -113,17 +107,13 @@ def test_what_is_wrong_with_a_set_is_said_before_any_work(
     assert "\n" not in raised.value.message
 
 
-def test_a_folder_without_the_files_is_no_data_set(tmp_path: Path) -> None:
+def test_unreadable_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x" * 999)[:20])
+    plain, packed = write(tmp_path / "a", TRIP), write(tmp_path / "b", TRIP, packed=True)
+    assert digest_of([plain]) == digest_of([packed]) != digest_of([plain, packed])
     with pytest.raises(InputError, match=r"is no data set: it has no trajectories\.jsonl") as raised:
         load_questions(tmp_path)
     assert "questions.jsonl" in raised.value.hint
-    write(tmp_path / "trajectories.jsonl", TRIP)
-    with pytest.raises(InputError, match=r"it has no questions\.jsonl"):
-        load_questions(tmp_path)
-
-
-def test_unreadable_files_are_named(tmp_path: Path) -> None:
-    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x" * 999)[:20])
     for path in (tmp_path / "cut.gz", tmp_path / "absent"):
         with pytest.raises(InputError, match="cannot read"):
             list(read_records(path))
@@ -216,9 +206,3 @@ def test_calls_and_results_are_read_as_what_they_are(tmp_path: Path, row: dict[s
     assert loaded.trajectories[0].steps == (step,)
     assert loaded.questions[0].evidence == ("a",)
     assert loaded.notes == ()
-
-
-def test_a_call_without_a_name_is_named_with_its_place(tmp_path: Path) -> None:
-    steps = [{"id": "a", "role": "assistant", "content": "", "tool_calls": [{"arguments": {}}]}]
-    with pytest.raises(InputError, match="step 'a': tool call has no name"):
-        load_questions(folder(tmp_path, trajectories=[{"id": "t1", "steps": steps}], questions=[ASKED]))

@@ -23,12 +23,6 @@ def test_the_demo_streams_draws_asks_and_says_what_to_try(tmp_path):
     assert (tmp_path / "kept" / "trip.jsonl").is_file()
 
 
-def test_without_a_folder_nothing_is_kept():
-    done = CliRunner().invoke(command, catch_exceptions=False)
-    assert done.exit_code == 0
-    assert "The samples and their memory" not in done.output
-
-
 def test_the_first_page_shows_what_is_drawn_of_the_demo(tmp_path):
     CliRunner().invoke(command, ["--keep", str(tmp_path / "kept")], catch_exceptions=False)
     memory = str(tmp_path / "kept" / "demo.memory")

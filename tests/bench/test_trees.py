@@ -20,96 +20,34 @@ BASE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" time="9:00 A
 TREE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" time="9:00 AM" cost="Free"/>
 <Stop id="c" name="Client meeting" time="2:00 PM" cost="CAD 5-8"/></Day>
 <Day id="d2"><Stop id="b" name="Fish market" time="8:00 AM" cost="CAD 12"/></Day></Plan>"""
+MEETING = {"id": "c", "type": "Stop", "fields": {"name": "Client meeting", "time": "2:00 PM", "cost": "CAD 5-8"}}
 HISTORY = [
-    {
-        "version": "v1",
-        "parent": None,
-        "time": "2026-01-01T08:00:00",
-        "author": "Ann",
-        "message": "First",
-        "operations": [],
-    },
-    {
-        "version": "v2",
-        "parent": "v1",
-        "time": "2026-01-02T08:00:00",
-        "author": "Ann",
-        "message": "The client wants a meeting",
-        "operations": [
-            {
-                "op": "add",
-                "parent": "d1",
-                "position": 2,
-                "node": {
-                    "id": "c",
-                    "type": "Stop",
-                    "fields": {"name": "Client meeting", "time": "2:00 PM", "cost": "CAD 5-8"},
-                },
-            }
-        ],
-    },
-]
+    {"version": "v1", "parent": None, "time": "2026-01-01T08:00:00", "author": "Ann", "message": "First",
+     "operations": []},
+    {"version": "v2", "parent": "v1", "time": "2026-01-02T08:00:00", "author": "Ann",
+     "message": "The client wants a meeting",
+     "operations": [{"op": "add", "parent": "d1", "position": 2, "node": MEETING}]},
+]  # fmt: skip
 REQUESTS = [
-    {
-        "id": "1",
-        "kind": "read",
-        "words": "the first stops",
-        "paths": ["//Stop[1]"],
-        "needs": ["structure"],
-        "must": ["a", "b"],
-    },
-    {
-        "id": "2",
-        "kind": "read",
-        "words": "a meeting",
-        "paths": ['//Stop[node ~= "meeting"]'],
-        "needs": ["semantic"],
-        "must": ["c"],
-    },
-    {
-        "id": "3",
-        "kind": "delete",
-        "words": "no markets on cheap days",
-        "paths": ['//Stop[@cost > 9][node ~= "market"]'],
-        "needs": ["semantic", "typed"],
-        "must": ["b"],
-        "edit": [{"op": "delete", "id": "b"}],
-    },
-    {
-        "id": "4",
-        "kind": "version",
-        "words": "before the meeting",
-        "paths": ['/Version[message ~= "meeting"]/preceding-sibling::Version[1]//Stop'],
-        "needs": ["version"],
-        "must": ["a", "b"],
-    },
-    {
-        "id": "5",
-        "kind": "update",
-        "words": "change it all",
-        "paths": ["//Stop"],
-        "needs": ["structure"],
-        "must": ["a", "b"],
-        "may": ["c"],
-        "edit": [
-            {"op": "set", "id": "b", "field": "cost", "value": {"amount": 10}},
-            {"op": "set", "id": "a", "field": "name", "value": {"contains": "cheap"}},
-            {"op": "set", "id": "a", "field": "time", "value": {"time": "10:00 AM"}},
-            {"op": "move", "id": "c", "parent": "d2", "position": {"after": "b"}},
-            {
-                "op": "add",
-                "parent": "d1",
-                "type": {"any_of": ["Stop", "Meal"]},
-                "fields": {
-                    "name": {"contains_any": ["tea", "coffee"]},
-                    "cost": {"at_most": 5},
-                    "time": {"ends_by": "9:00 AM"},
-                },
-                "position": {"before": "a"},
-            },
-        ],
-    },
-]
+    {"id": "1", "kind": "read", "words": "the first stops", "paths": ["//Stop[1]"], "needs": ["structure"],
+     "must": ["a", "b"]},
+    {"id": "2", "kind": "read", "words": "a meeting", "paths": ['//Stop[node ~= "meeting"]'], "needs": ["semantic"],
+     "must": ["c"]},
+    {"id": "3", "kind": "delete", "words": "no markets on cheap days", "needs": ["semantic", "typed"],
+     "paths": ['//Stop[@cost > 9][node ~= "market"]'], "must": ["b"], "edit": [{"op": "delete", "id": "b"}]},
+    {"id": "4", "kind": "version", "words": "before the meeting", "needs": ["version"], "must": ["a", "b"],
+     "paths": ['/Version[message ~= "meeting"]/preceding-sibling::Version[1]//Stop']},
+    {"id": "5", "kind": "update", "words": "change it all", "paths": ["//Stop"], "needs": ["structure"],
+     "must": ["a", "b"], "may": ["c"], "edit": [
+         {"op": "set", "id": "b", "field": "cost", "value": {"amount": 10}},
+         {"op": "set", "id": "a", "field": "name", "value": {"contains": "cheap"}},
+         {"op": "set", "id": "a", "field": "time", "value": {"time": "10:00 AM"}},
+         {"op": "move", "id": "c", "parent": "d2", "position": {"after": "b"}},
+         {"op": "add", "parent": "d1", "type": {"any_of": ["Stop", "Meal"]}, "position": {"before": "a"},
+          "fields": {"name": {"contains_any": ["tea", "coffee"]}, "cost": {"at_most": 5},
+                     "time": {"ends_by": "9:00 AM"}}},
+     ]},
+]  # fmt: skip
 JUDGEMENTS = [
     {"condition": "meeting", "field": "node", "type": "Stop", "yes": ["c"], "borderline": []},
     {"condition": "fish", "field": "name", "type": "Stop", "yes": ["b"], "borderline": []},
@@ -142,12 +80,8 @@ def test_a_domain_is_measured_part_by_part(folder):
     assert all(0 < figures["flat"][name] <= 1 for name in figures["flat"])
     assert all(figures["flat_fixed"][name] <= figures["flat"][name] for name in figures["flat"])
     assert figures["milliseconds_p50"] > 0
-
-
-def test_a_threshold_that_nothing_reaches_finds_nothing(folder):
-    figures = measure(load_tree_set(folder), static_scorer(), cut=Cut(threshold=1), flat=False)
-    assert figures["semantic"]["recall"] == 0
-    assert figures["exact"]["f1"] == 1
+    nothing = measure(load_tree_set(folder), static_scorer(), cut=Cut(threshold=1), flat=False)
+    assert (nothing["semantic"]["recall"], nothing["exact"]["f1"]) == (0, 1)
 
 
 def test_an_edit_is_wrong_if_it_does_less_or_more_than_is_expected(folder):
@@ -198,21 +132,17 @@ def test_a_set_of_the_fit_is_judged_by_models_that_did_not_see_its_conditions():
     assert by_domain is not scorer
 
 
-def test_a_folder_that_is_no_domain_is_refused_with_its_file(folder):
-    (folder / "tree.xml").unlink()
-    with pytest.raises(InputError, match=r"cannot read .*tree\.xml"):
-        load_tree_set(folder)
-
-
-def test_versions_that_do_not_lead_to_the_tree_are_refused(folder):
-    (folder / "history.jsonl").write_text(json.dumps(HISTORY[0]))
-    with pytest.raises(InputError, match="do not lead to its tree"):
-        load_tree_set(folder)
-
-
-def test_a_line_that_is_no_json_is_named(folder):
-    (folder / "requests.jsonl").write_text('{"id": 1}\nnonsense\n'.replace('{"id": 1}\n', "\n"))
-    with pytest.raises(InputError, match="line 2 of"):
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("requests.jsonl", "\nnonsense\n", "line 2 of"),
+        ("history.jsonl", json.dumps(HISTORY[0]), "do not lead to its tree"),
+        ("tree.xml", None, r"cannot read .*tree\.xml"),
+    ],
+)
+def test_a_folder_that_is_no_domain_is_refused_with_its_file(folder, file, text, message):
+    (folder / file).unlink() if text is None else (folder / file).write_text(text)
+    with pytest.raises(InputError, match=message):
         load_tree_set(folder)
 
 
@@ -223,15 +153,9 @@ def test_the_command_prints_figures_and_what_was_missed(folder):
     assert "semantic" in run("--data", folder)
 
 
-def test_conditions_of_our_own_name_nodes_that_are_there_and_none_twice():
-    sets = own_sets()
-    assert len(sets) >= 5
-    assert all(len(each.judgements) >= 15 for each in sets)
-    assert len({gold.condition for each in sets for gold in each.judgements}) > 100
-
-
 @pytest.mark.parametrize("told", ["b", "a ? a"])
 def test_a_condition_of_our_own_that_names_a_strange_node_is_refused(tmp_path, told):
     (tmp_path / "small.txt").write_text(f"a Thing | name: Drill\n= tools: {told}\n", encoding="utf-8")
     with pytest.raises(InputError, match="'tools' of 'small'"):
         own_sets(tmp_path)
+    assert len({gold.condition for each in own_sets() for gold in each.judgements}) > 100
