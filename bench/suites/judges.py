@@ -81,7 +81,6 @@ def command(data: Path, judge: str, judge_model: str | None, seed: int | None, a
     Example:
       stitch bench judges --data judged_answers.json --judge containment
     """
-    recorded = read_judged(data)
     named: Judge = ContainmentJudge()
     threads = 1
     if judge == "model":
@@ -95,7 +94,7 @@ def command(data: Path, judge: str, judge_model: str | None, seed: int | None, a
     else:
         idle = ("judge_model", *sampling, "seed")
         refuse_idle(*idle, reason=f"--judge {judge} asks no model", hint="leave it out, or --judge")
-    figures = agreement(named, recorded, threads=threads)
+    figures = agreement(named, read_judged(data), threads=threads)
     if as_json:
         print_json({"judge": named.name, **figures})
     else:
