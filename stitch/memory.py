@@ -116,13 +116,13 @@ class Memory:
     @cached_property
     def trees(self) -> Trees:
         """Artifacts as trees, such as an itinerary or a plan: create, open, select, delete."""
-        from stitch.trees import Trees
+        from stitch.trees.requests.asking import TreeAsker
+        from stitch.trees.requests.trees import Trees
+        from stitch.trees.requests.versioned import TreeParts
 
         own = self._parts
-        return Trees(
-            own.ingestor, tenant=self.tenant, folder=self.folder, process=own.process, model=own.model,
-            program=own.tree_program,
-        )  # fmt: skip
+        asker = TreeAsker(own.ingestor.embedder, model=own.model, tenant=self.tenant)
+        return Trees(TreeParts(own.ingestor, self.tenant, self.folder, own.process, asker, own.model, own.tree_program))
 
     def select(self, query: str, *, trajectory: str | None = None, **options: Unpack[SelectOptions]) -> NodeSelection:
         """Ask the steps by a path query, as `//Scope[name ~= "login"]/Step[@event_type = "report error"][-1]`."""

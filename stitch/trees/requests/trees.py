@@ -18,16 +18,13 @@ from stitch.trees.core.log import TreeLog
 from stitch.trees.core.nodes import Tree
 from stitch.trees.core.reading import file_text, read_tree
 from stitch.trees.core.schema import Schema, infer, read_schema, schema_of
-from stitch.trees.requests.asking import SelectOptions, TreeAsker
+from stitch.trees.requests.asking import SelectOptions
 from stitch.trees.requests.versioned import PERSON, TreeParts, VersionedTree, new_commit
 
 if TYPE_CHECKING:
-    from stitch.core.process import OwnProcess
     from stitch.ingest import Ingestor
     from stitch.lifecycle.trees import ErasedFromTree, ErasedTrees
-    from stitch.lm import LanguageModel
     from stitch.retrieve.path import NodeSelection
-    from stitch.signatures.programs import TreeProgram
 
 _LOGS_KEPT = 16
 
@@ -53,26 +50,11 @@ class Trees:
     """The trees of one tenant. Reached as `Memory.trees`.
 
     Args:
-        ingestor: Of the memory.
-        tenant: Whose trees; no call can name another's.
-        folder: Where the journal is.
-        process: The process that may call it; all others get a `ForkedProcessError`.
-        model: Understands requests in words; None if no model is used.
-        program: Its prompts, if they were compiled.
+        parts: Of the memory; no call can name another tenant's trees.
     """
 
-    def __init__(
-        self,
-        ingestor: Ingestor,
-        *,
-        tenant: str,
-        folder: Path,
-        process: OwnProcess,
-        model: LanguageModel | None = None,
-        program: TreeProgram | None = None,
-    ) -> None:
-        self.asker = TreeAsker(ingestor.embedder, model=model, tenant=tenant)
-        self._parts = TreeParts(ingestor, tenant, folder, process, self.asker, model, program)
+    def __init__(self, parts: TreeParts) -> None:
+        self.asker, self._parts = parts.asker, parts
         self._logs: OrderedDict[str, TreeLog] = OrderedDict()
         self._lock = threading.Lock()
 
