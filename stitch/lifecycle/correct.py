@@ -36,19 +36,8 @@ def correct(
 
     With another text, references, summary and asks of the old one go; a source that gives the step as it was changes
     nothing.
-
-    Args:
-        ingestor: Of the memory.
-        tenant: Whose step it is.
-        trajectory: Where it is.
-        step: Its id.
-        at: Now, in Unix seconds.
-        by: Who corrects it; goes into `StepLabels.made_by` where labels, references or asks are corrected.
-        text: The right text.
-        labels: The right labels, by field of `ContextualIntent`; those not named stay.
-        references: Which of the step's references stay replaced, the others are undone; none stays if it is empty.
-        asks: What it answers, in other words than its own; it is found by these then, and by none if empty.
-        metadata: What else is known of the step, in place of what was.
+    Labels are by field of `ContextualIntent`, those not named stay; of references those are named that stay replaced.
+    What is empty takes all away, what is None leaves it. `by` goes into `StepLabels.made_by`.
 
     Raises:
         InputError: There is no such step, it is retired, waits for the labels that are to be corrected, no reference

@@ -36,14 +36,8 @@ _REINDEX_HINT = "`stitch reindex --memory DIR` on its machine does, or `Tenants.
 class Lifecycle:
     """What can be done with the steps that one tenant has. Reached as `Memory.lifecycle`.
 
-    Args:
-        ingestor: Of the memory.
-        tenant: Whose steps; no call can name another's.
-        folder: Where the journal is, and the snippets too unless they are on a server.
-        retention: What `expire` does if it is given no rules.
-        ledger: Where replies are counted that were made elsewhere.
-        process: The process that may call it; all others get a `ForkedProcessError`.
-        for_all: Whether it may do what concerns all tenants; not where their memories are handed out one by one.
+    No call can name another tenant's steps. What concerns all tenants is done only `for_all`: not where their memories
+    are handed out one by one.
     """
 
     def __init__(
@@ -127,10 +121,7 @@ class Lifecycle:
     def retire(self, selector: Selector, *, reason: str = "", trust_clock: bool = False) -> int:
         """Take steps out of retrieval for good; the journal keeps them. Returns how many were not retired before.
 
-        Args:
-            selector: Which steps.
-            reason: Why; goes into the receipts.
-            trust_clock: As for `erase`.
+        The reason goes into the receipts; `trust_clock` as for `erase`.
 
         Raises:
             InputError: As for `erase`.
@@ -145,10 +136,7 @@ class Lifecycle:
 
         A step that was erased is known by a digest of its name when it is given again, and not taken in. With
         `everything`, this is forgotten too: nothing is left of the tenant, and what is added later is new.
-
-        Args:
-            selector: Which steps.
-            trust_clock: Go by age (`accepted_before`) also where the clock may have jumped ahead by years.
+        With `trust_clock` it goes by age (`accepted_before`) also where the clock may have jumped ahead by years.
 
         Returns:
             How many, with the proof. What traces are left is in `proof.found`; copies made earlier are not touched.
@@ -220,10 +208,8 @@ class Lifecycle:
     def import_lines(self, lines: Iterable[str | bytes], *, source: str = "-", again: bool = False) -> Imported:
         """Take in what `export` gave, without loss; what is there already is left alone.
 
-        Args:
-            lines: All of them, in order; an import that was interrupted is taken up by giving them again.
-            source: Where they come from, for the lines that cannot be used.
-            again: Whether steps that were erased here are taken in.
+        All lines are given, in order; an import that was interrupted is taken up by giving them again. With `again`
+        steps that were erased here are taken in.
         """
         from stitch.lifecycle.erase import purge
         from stitch.lifecycle.transfer import import_lines
@@ -237,8 +223,7 @@ class Lifecycle:
     def backup(self, to: str | os.PathLike[str]) -> BackedUp:
         """Copy this tenant's memory, and nothing of others, while it is in use; `stitch restore` makes a memory of it.
 
-        Args:
-            to: A folder that is empty or not there.
+        The folder is empty or not there.
         """
         from stitch.lifecycle.backup import back_up
 
@@ -248,8 +233,8 @@ class Lifecycle:
     def verify(self, *, repair: bool = False) -> Verification | Repaired:
         """Compare journal, store and inventories; name each thing that does not agree.
 
-        Args:
-            repair: Put what is missing and remove what the journal does not know; what is named then is still wrong.
+        With `repair` what is missing is put, and what the journal does not know removed; what is named then is still
+        wrong.
         """
         from stitch.lifecycle import repair as repairs
 
