@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from random import Random
 from typing import NamedTuple
 
@@ -21,16 +22,6 @@ RATINGS = (1.5, 4.9)
 CONTENTIONS_PER_SIDE = 5
 
 
-class Motion(NamedTuple):
-    """A motion with the words that sentences about it need."""
-
-    text: str
-    policy: str
-    """What is proposed, as the subject of a sentence."""
-    place: str
-    people: str
-
-
 class Theme(NamedTuple):
     """One aspect under which a motion can be judged."""
 
@@ -42,7 +33,6 @@ class Theme(NamedTuple):
     measures: tuple[str, ...]
 
 
-MOTIONS = tuple(Motion(**motion) for motion in PARTS["motions"])
 THEMES = tuple(Theme(**theme) for theme in PARTS["themes"])
 
 
@@ -121,7 +111,8 @@ class Evidence(NamedTuple):
 class DebateWorld(NamedTuple):
     """A motion with all that may be said about it."""
 
-    motion: Motion
+    motion: Mapping[str, str]
+    """Its `text`, and what sentences need: `policy`, what is proposed, as their subject, `place` and `people`."""
     contentions: dict[str, Contention]
     """By id: those of the pro side first, each side's in order."""
     evidence: dict[str, Evidence]
@@ -134,11 +125,11 @@ class DebateWorld(NamedTuple):
 
 def build_debate_world(rng: Random, *, evidence: int) -> DebateWorld:
     """Make a motion, five contentions a side and that many pieces of evidence, spread evenly over the themes."""
-    motion = rng.choice(MOTIONS)
+    motion = rng.choice(PARTS["motions"])
     contentions: dict[str, Contention] = {}
     for side in ("pro", "con"):
         for number, theme in enumerate(rng.sample(THEMES, CONTENTIONS_PER_SIDE), start=1):
-            said = theme.claims[side].format(**motion._asdict())
+            said = theme.claims[side].format(**motion)
             name = f"{side}_contention_{number}"
             contentions[name] = Contention(name, side, number, said[0].upper() + said[1:], theme)
     endings = PARTS["author_endings"]
@@ -155,11 +146,11 @@ def build_debate_world(rng: Random, *, evidence: int) -> DebateWorld:
     return DebateWorld(motion, contentions, {snippet.id: snippet for snippet in found})
 
 
-def _evidence(rng: Random, citation: str, theme: Theme, motion: Motion) -> Evidence:
+def _evidence(rng: Random, citation: str, theme: Theme, motion: Mapping[str, str]) -> Evidence:
     subject = rng.choice(theme.measures)
     title = f"{theme.name.capitalize()} in {rng.choice(PARTS['settings'])}: {rng.choice(PARTS['methods'])} of {subject}"
     finding = rng.choice(PARTS["findings"]).format(
         measure=subject, moved=rng.choice(("rose", "fell")), percent=rng.randint(3, 41),
-        places=rng.randint(7, 140), years=rng.randint(2, 12), place=motion.place,
+        places=rng.randint(7, 140), years=rng.randint(2, 12), place=motion["place"],
     )  # fmt: skip
     return Evidence(str(uuid.uuid5(NAMESPACE, citation + title)), title, citation, finding, theme)

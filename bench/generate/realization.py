@@ -172,7 +172,7 @@ def title_of(title: str) -> str:
 def debate_request(world: DebateWorld, operation: Operation) -> RealizationRequest:
     """What an operation of a debate needs: the claim at issue, and the title of evidence that is cited."""
     op = operation
-    facts = {**world.motion._asdict(), "side": op.role.split("-")[0]}
+    facts = {**world.motion, "side": op.role.split("-")[0]}
     del facts["text"]
     theme = next(iter(world.contentions.values())).theme
     must_say: tuple[str, ...] = ()
