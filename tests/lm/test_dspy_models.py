@@ -18,8 +18,7 @@ from dspy.utils.dummies import DummyLM
 from stitch import Step, open_memory, open_tenants
 from stitch.errors import BudgetSpentError, ModelUnavailableError, ReplyError, SettingsError
 from stitch.lifecycle.selection import Selector
-from stitch.lm import LanguageModel, Ledger, Limits, Price, Purpose
-from stitch.parts import model_for
+from stitch.lm import LanguageModel, Limits, Price, Purpose
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, failure, label_by_rules
 
 PREDICT = dspy.Predict("question -> answer")
@@ -238,18 +237,20 @@ def test_the_model_that_dspy_is_configured_with_is_used_only_where_a_setting_say
         assert set(memory.ledger.stages()) == {"window"}
 
 
-def test_two_models_a_cache_without_one_and_one_without_a_network_are_refused(tmp_path: Path) -> None:
-    lm, _ = scripted()
-    with pytest.raises(SettingsError, match="'m' is named, and lm is given"):
-        open_memory(tmp_path, labels="model", model="m", lm=lm)
-    with pytest.raises(SettingsError, match="lm_cache"):
-        open_memory(tmp_path, labels="model", model="m", lm_cache=True)
-    with pytest.raises(SettingsError, match="network is off"):
-        open_memory(tmp_path, labels="model", lm=lm, offline=True)
-    with pytest.raises(SettingsError, match="'lm'"):
-        open_memory(tmp_path, labels="model", lm="openai/gpt-5-mini")  # type: ignore[arg-type]
-    with pytest.raises(SettingsError, match="no model is named"):
-        model_for(ledger=Ledger())
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"model": "m", "lm": scripted()[0]}, "'m' is named, and lm is given"),
+        ({"model": "m", "lm_cache": True}, "lm_cache"),
+        ({"lm": scripted()[0], "offline": True}, "network is off"),
+        ({"lm": scripted()[0], "base_url": "http://localhost:1/v1"}, "base_url and model_key are of no use beside lm"),
+        ({"lm": "openai/small"}, "a name goes into model="),
+        ({}, "no model is named"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        open_memory(tmp_path, labels="model", **given)
 
 
 def test_a_second_process_uses_the_owners_model_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -263,11 +264,3 @@ def test_a_second_process_uses_the_owners_model_and_says_so(tmp_path: Path, capl
         second.flush()
     assert (len(asked.prompts), len(unasked.prompts)) == (1, 0)
     assert "its model is used, and not the lm given here" in caplog.text
-
-
-def test_what_belongs_to_a_model_is_not_given_beside_it(tmp_path: Path) -> None:
-    lm, _ = scripted()
-    with pytest.raises(SettingsError, match="base_url and model_key are of no use beside lm"):
-        open_memory(tmp_path, labels="model", lm=lm, base_url="http://localhost:1/v1")
-    with pytest.raises(SettingsError, match="a name goes into model="):
-        open_memory(tmp_path, labels="model", lm="openai/small")  # type: ignore[arg-type]
