@@ -20,8 +20,8 @@ from stitch.core import (
 from stitch.core.text_cache import text_cache
 from stitch.journal.entries import Entry, borrowed_trust
 
-WINDOW_STEPS = 64
-"""Among so many steps before it a step's borrowed words are looked for."""
+WINDOW_STEPS = 96
+"""Among so many steps before it a step's borrowed words are looked for: more than a prompt shows that labels it."""
 
 _REMEMBERED_STEPS = 1_024
 """Of so many steps the trust is remembered: more than are labeled before their labels are in the journal."""
@@ -45,7 +45,7 @@ class LineageSession:
     """A labeling that also says how far its labels' borrowed words may be believed (`StepLabels.trust`).
 
     A reference that was resolved from an earlier step has that step's trust. Every other word of the summary or a
-    replacement that is not the step's own has the trust of the most trusted of the last 64 steps, and of the steps
+    replacement that is not the step's own has the trust of the most trusted of the last 96 steps, and of the steps
     referred to, that says it; a word that none of them says was found by whoever labels, and is trusted as an agent's.
     A context with words that only tools and documents say is left out, unless the step is no more trusted than these.
     Labels that already know their trust are left as they are.
