@@ -14,21 +14,6 @@ texts = st.text(alphabet=st.sampled_from("abcdeé ’'.,5\n-_中"), max_size=80)
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("It costs $76.22, don't wait!", ["it", "costs", "76.22", "don't", "wait"]),
-        ("Ann’s ice-cream at 9:15", ["ann's", "ice", "cream", "at", "9", "15"]),
-        ("snake_case and CamelCase", ["snake", "case", "and", "camelcase"]),
-        ("Größe 中文", ["größe", "中文"]),
-        ("... --- _ 😀", []),
-        ("", []),
-    ],
-)
-def test_words_are_folded_and_numbers_stay_whole(text, expected):
-    assert words(text) == expected
-
-
 def test_inflections_and_the_possessive_share_a_stem():
     assert stems("Hotels hotel's HOTEL") == ["hotel"] * 3
     assert stem("booked") == stem("booking")

@@ -102,20 +102,3 @@ def test_the_label_space_counts_the_labels_that_are_left_and_covers_each_step_on
     covered = [place for scope in inventory.scopes for first, last in scope.spans for place in range(first, last + 1)]
     assert sorted(covered) == list(range(LONG - 1))
     assert inventory.steps == LONG - 1
-
-
-@pytest.mark.parametrize("place", [6, LONG - 1])
-def test_a_process_that_dies_after_an_erasure_leaves_the_next_one_to_go_on_as_it_would_have(
-    worlds: Make, tmp_path: Path, place: int
-) -> None:
-    outcomes = []
-    for dies in (False, True):
-        world = worlds(tmp_path / f"j{dies}", labeler=LocalLabeler())
-        world.add(*long_talk(SECRETS[0], at=(45,)))
-        erase_steps(world, f"s{place}", folder=tmp_path)
-        if dies:
-            world.journal.close()
-            world = worlds(tmp_path / f"j{dies}", labeler=LocalLabeler(), store=world.store)
-        world.add(*talk(*SAID, start=LONG))
-        outcomes.append([entry.labels for entry in world.journal.entries("a", "t")])
-    assert outcomes[0] == outcomes[1]

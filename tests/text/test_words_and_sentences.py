@@ -2,13 +2,12 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.text.phrases import noun_phrases
 from stitch.text.sentences import sentence_spans, sentences
-from stitch.text.words import fold_case, says_stem, singular, stems
+from stitch.text.words import fold_case, says_stem, stems
 
 
 def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations():
@@ -37,24 +36,6 @@ def test_noun_phrases_name_things_and_leave_verbs_out():
     phrases = noun_phrases("Could you find the cheapest flight to Pittsburgh, and check its check-in date?")
     assert [phrase.text for phrase in phrases] == ["cheapest flight", "pittsburgh", "check-in date"]
     assert [phrase.head for phrase in phrases] == ["flight", "pittsburgh", "date"]
-
-
-@pytest.mark.parametrize(
-    ("plural", "one"),
-    [
-        *(
-            ("flights", "flight"),
-            ("cities", "city"),
-            ("boxes", "box"),
-            ("bus", "bus"),
-            ("class", "class"),
-            ("ties", "tie"),
-        ),
-        *(("movies", "movie"), ("buses", "bus"), ("houses", "house")),
-    ],
-)
-def test_plurals_become_singular(plural, one):
-    assert singular(plural) == one
 
 
 SAID = st.lists(
