@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,11 +12,9 @@ import click
 
 from stitch.api.maintenance_models import CorrectRequest, CorrectResponse, ExpireRequest, ExpireResponse
 from stitch.api.models import ForgetRequest, ForgetResponse
-from stitch.console.options import answering, json_option, memory_options, opened_memory, together
+from stitch.console.options import Say, answering, json_option, memory_options, opened_memory, together
 from stitch.console.printing import print_json, print_proof
 from stitch.errors import InputError
-
-Say = Callable[..., None]
 
 _NONE = "no step is what was named; `stitch show --steps` and `stitch labels` say what there is"
 

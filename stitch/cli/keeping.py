@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,7 @@ from stitch.api.maintenance_models import ImportRequest, ImportResponse, VerifyR
 from stitch.api.models import Nothing
 from stitch.api.operations import ask
 from stitch.api.spending import read_spending
-from stitch.console.options import answering, json_option, memory_options, opened_memory
+from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
 from stitch.console.out_file import written_privately
 from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn
@@ -34,8 +34,6 @@ from stitch.errors import (
 )
 
 _SHOWN_TRAJECTORIES = 5
-
-Say = Callable[..., None]
 
 
 @click.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
 
@@ -24,15 +23,13 @@ from stitch.api.spending import read_spending
 from stitch.api.theme_models import StatementRow, ThemeRequest, ThemeResponse, ThemesRequest, ThemesResponse
 from stitch.api.tree_models import StepSelectRequest, TreeSelectResponse
 from stitch.console.nodes import print_nodes, query_options
-from stitch.console.options import answering, json_option, memory_options, opened_memory
+from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
 from stitch.console.printing import one_line, print_json
 from stitch.core import Step, StepLabels, StepState
 
 _SHOWN_HITS = 5
 _LISTED_THEMES = 50
 _NEAR_THEMES = 6
-
-Say = Callable[..., None]
 
 
 @answering("why", WhyRequest)

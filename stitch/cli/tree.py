@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,13 @@ from stitch.api import tree_models as models
 from stitch.api.models import PageRequest
 from stitch.api.operations import ask, made
 from stitch.console.nodes import print_nodes, query_options
-from stitch.console.options import answering, json_option, memory_options, opened_memory, together
+from stitch.console.options import Say, answering, json_option, memory_options, opened_memory, together
 from stitch.console.out_file import written_privately
 from stitch.console.printing import one_line, print_json, print_proof
 from stitch.errors import InputError
 
 _FORMS = ("xml", "json", "yaml", "outline")
 _MOST_SHOWN = 60
-
-Say = Callable[..., None]
 
 _branch_option = click.option("--branch", metavar="NAME", default="main", help="The line of versions.  [default: main]")
 _version_option = click.option(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from stitch.console.options import together
+from stitch.console.options import Say, together
 from stitch.console.printing import one_line
 from stitch.retrieve.path.trace import TAKEN_AWAY
 
@@ -27,7 +26,7 @@ query_options = together(
 )  # fmt: skip
 
 
-def print_nodes(told: TreeSelectResponse, *, explain: bool, say: Callable[..., None] = click.echo) -> None:
+def print_nodes(told: TreeSelectResponse, *, explain: bool, say: Say = click.echo) -> None:
     """Print nodes by rank, and the trace if it is wanted; of an empty result always, to standard error."""
     gone = any(stage["what"] == TAKEN_AWAY for stage in told.trace)
     for node in told.nodes:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Say = Callable[..., None]
+"""Prints a line, as `click.echo` does."""
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
