@@ -20,6 +20,7 @@ from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
 from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.label.model.matching import locate_references
+from stitch.label.model.windowed import WINDOW_STEPS
 from stitch.lm import LanguageModel, Limits
 from stitch.testing.model import ScriptedCompletion, fields_of, label_by_rules
 
@@ -533,6 +534,12 @@ def test_a_phrase_stands_for_what_a_model_says_where_it_says_it() -> None:
     ]
 
 
+def test_a_name_from_the_beginning_of_the_longest_window_may_be_put_in_at_its_end() -> None:
+    said = ["The Halcyon Loft is free.", *["Something else."] * (WINDOW_STEPS - 2), "Book it."]
+    *_, made = label(readings(*[{}] * (WINDOW_STEPS - 1), {"references": ["it = Halcyon Loft"]}), *said)
+    assert [(each.replacement, each.antecedent) for each in made.references] == [("Halcyon Loft", "0")]
+
+
 def test_a_name_that_a_gist_alone_remembers_may_be_put_in() -> None:
     def script(system: str, user: str) -> Any:
         steps = [json.loads(line) for line in fields_of(user)["steps"].split("\n")]
@@ -542,7 +549,7 @@ def test_a_name_that_a_gist_alone_remembers_may_be_put_in() -> None:
 
     session = WindowedLabeler(model_of(script)[0], fallback=LocalLabeler()).begin("t")
     session.label([Step(id="a", role="user", content="The Zephyr Mill would do for 1")])
-    session.label([Step(id=f"b{n}", role="user", content="Something else about 2") for n in range(80)])
+    session.label([Step(id=f"b{n}", role="user", content="Something else about 2") for n in range(100)])
     (made,) = session.label([Step(id="c", role="user", content="Is it still free for 1")])
     assert [(each.replacement, each.antecedent) for each in made.references] == [("Zephyr Mill", None)]
 
