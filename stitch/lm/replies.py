@@ -21,15 +21,11 @@ if TYPE_CHECKING:
 
 
 class ReplyKeeper(Protocol):
-    """Keeps replies by the digest of their request."""
+    """Keeps replies by the digest of their request; one that is kept survives the death of the process."""
 
-    def get(self, request: bytes) -> bytes | None:
-        """The reply to a request; None if there is none."""
-        ...
+    def get(self, request: bytes) -> bytes | None: ...  # noqa: D102
 
-    def keep(self, request: bytes, reply: bytes) -> None:
-        """Keep a reply; when this returns, it survives the death of the process."""
-        ...
+    def keep(self, request: bytes, reply: bytes) -> None: ...  # noqa: D102
 
 
 reply_keeper: ContextVar[ReplyKeeper | None] = ContextVar("reply_keeper", default=None)
