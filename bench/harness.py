@@ -19,13 +19,13 @@ from stitch.bench.answering import AWAITED, Answerer, Diagnostician, answer_and_
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.kept import FOLDER, replies_of
 from stitch.bench.memories import MemoryMethod
-from stitch.bench.methods import Found, Method
 from stitch.bench.metrics.answers import Judge
 from stitch.bench.metrics.evidence import diagnose_selection
 from stitch.bench.metrics.overlap import surfaces
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import (
     Answered,
+    Found,
     Prepared,
     Record,
     append,
@@ -35,7 +35,7 @@ from stitch.bench.records import (
     read_records,
     record_file,
 )
-from stitch.bench.registry import make_methods
+from stitch.bench.registry import Method, make_methods
 from stitch.console.progress import progress_drawn
 from stitch.core import Trajectory
 from stitch.core.progress import Progress
@@ -270,16 +270,6 @@ def _record(
         text=question.text,
         gold_answer=question.answer,
         evidence=question.evidence,
-        steps=found.steps,
-        shown=dict(found.shown),
-        milliseconds=round(found.milliseconds, 3),
-        window_tokens=found.window_tokens,
-        context=found.context if contexts else None,
-        context_tokens=found.context_tokens,
-        context_steps=found.context_steps,
-        labels=None if found.labels is None else {kind: tuple(values) for kind, values in found.labels.items()},
-        matched={step: {k: tuple(v) for k, v in kinds.items() if v} for step, kinds in found.matched.items()},
-        parts={step: {name: round(number, 4) for name, number in own.items()} for step, own in found.parts.items()},
-        decided_by=found.decided_by,
         diagnostics=None if diagnostics is None or isinstance(diagnostics, Unscored) else tuple(diagnostics),
+        **{**dict(found), "context": found.context if contexts else None},
     )

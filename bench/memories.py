@@ -8,14 +8,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stitch.bench.data.types import Inquiry
 from stitch.bench.labelers import LABELERS, FilterChoice, labeler_named
-from stitch.bench.methods import TENANT, Found
+from stitch.bench.methods import TENANT
 from stitch.bench.metrics.evidence import BUDGETS
+from stitch.bench.records import Found
 from stitch.core import (
     DensityCount,
     FilterSelector,
@@ -24,6 +24,7 @@ from stitch.core import (
     LabelInventory,
     LabelKind,
     RetrievalResult,
+    ScoredSnippet,
     SearchRequest,
     Selection,
     Trajectory,
@@ -141,7 +142,7 @@ class MemoryMethod:
         found = found_in(result, milliseconds=(time.perf_counter() - started) * 1000)
         others = [budget for budget in BUDGETS if budget != budget_tokens]
         inside = {each: _steps_in(ask(each) if result.pieces else _in_budget(result, each)) for each in others}
-        return replace(found, shown={**inside, budget_tokens: found.context_steps})
+        return found.model_copy(update={"shown": {**inside, budget_tokens: found.context_steps}})
 
     def texts(self, trajectory: str) -> dict[str, str]:
         """Resolved text and summary of each step, by step id."""
@@ -167,15 +168,19 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
     first = result.hits[:MATCHED_SHOWN]
     return Found(
         steps=tuple(hit.snippet.step for hit in result.hits),
-        milliseconds=milliseconds,
+        milliseconds=round(milliseconds, 3),
         context=_without_clock(result.context_text),
         context_tokens=result.context_tokens,
         context_steps=_steps_in(result),
-        labels=matched_by_kind(result.intent_filter.labels()),
-        matched={hit.snippet.step: matched_by_kind(hit.matched) for hit in first if hit.matched},
-        parts={hit.snippet.step: hit.parts for hit in first},
+        labels={kind: tuple(own) for kind, own in matched_by_kind(result.intent_filter.labels()).items()},
+        matched={hit.snippet.step: _matched(hit) for hit in first if hit.matched},
+        parts={hit.snippet.step: {name: round(own, 4) for name, own in hit.parts.items()} for hit in first},
         decided_by=result.decided_by.value,
     )
+
+
+def _matched(hit: ScoredSnippet) -> dict[str, tuple[str, ...]]:
+    return {kind: tuple(values) for kind, values in matched_by_kind(hit.matched).items() if values}
 
 
 def _steps_in(result: RetrievalResult) -> tuple[str, ...]:

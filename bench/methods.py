@@ -12,11 +12,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from stitch.bench.data.types import Inquiry
 from stitch.bench.metrics.evidence import BUDGETS
+from stitch.bench.records import Found
 from stitch.core import MemorySnippet, ScoredSnippet, Trajectory, WordCounts, with_calls
 
 if TYPE_CHECKING:
@@ -31,56 +31,11 @@ RRF_K = 60
 TENANT = "bench"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """What a method found for a question."""
-
-    steps: tuple[str, ...]
-    """Step ids, best first."""
-    milliseconds: float
-    context: str
-    context_tokens: int
-    context_steps: tuple[str, ...]
-    """Ids of the steps of which at least a part stands in the context."""
-    shown: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """By budget, the same of the context that a reader has in so many tokens."""
-    window_tokens: int | None = None
-    """What stood in for the budget, for a method with a window of its own."""
-    labels: Mapping[str, Sequence[str]] | None = None
-    """The labels that the question was searched by, by kind; None for methods without labels."""
-    matched: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """The labels that each step matched, by step id, where there are any."""
-    parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """The parts of the score of each of the first steps, by step id."""
-    decided_by: str | None = None
-    """What part labels had in the order; None for methods without labels."""
-
-
-class Method(Protocol):
-    """One way to find the steps that answer a question."""
-
-    @property
-    def name(self) -> str:
-        """The name under which it is chosen and reported."""
-        ...
-
-    def prepare(self, trajectories: Sequence[Trajectory]) -> None:
-        """Take in trajectories; what was prepared before is forgotten."""
-        ...
-
-    def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
-        """Find at most `k` steps of the inquiry's trajectory, and a context inside the budget."""
-        ...
-
-    def close(self) -> None:
-        """Let go of everything."""
-        ...
-
-
 class Ranker:
     """A method that ranks raw steps: base of the baselines, which differ in `_rank` alone."""
 
     name: str
+    """The name under which it is chosen and reported."""
     window_tokens: int | None = None
     """A window that stands in for the budget."""
 
@@ -117,7 +72,7 @@ class Ranker:
             context_tokens=context.tokens,
             context_steps=shown[budget],
             shown=shown,
-            milliseconds=milliseconds,
+            milliseconds=round(milliseconds, 3),
             window_tokens=self.window_tokens,
         )
 

@@ -36,18 +36,9 @@ class Answered(BaseModel):
     """How often it was asked for, over all runs of the command."""
 
 
-class Record(BaseModel):
-    """One question as one method met it, gold included, so that it can be scored again without a data set."""
+class Found(BaseModel, frozen=True):
+    """What a method found for a question."""
 
-    model_config = ConfigDict(frozen=True)
-
-    question: str
-    trajectory: str
-    type: str
-    domain: str = ""
-    text: str
-    gold_answer: str | None
-    evidence: tuple[str, ...]
     steps: tuple[str, ...]
     """The ranking, best first."""
     shown: dict[int, tuple[str, ...]] = {}
@@ -58,12 +49,27 @@ class Record(BaseModel):
     context: str | None = None
     context_tokens: int | None = None
     context_steps: tuple[str, ...] | None = None
+    """The steps of which at least a part stands in the context."""
     labels: dict[str, tuple[str, ...]] | None = None
+    """The labels that the question was searched by, by kind; None for methods without labels."""
     matched: dict[str, dict[str, tuple[str, ...]]] = {}
+    """The labels that each of the first steps matched."""
     parts: dict[str, dict[str, float]] = {}
     """The parts of the scores of the first steps."""
     decided_by: str | None = None
     """See `stitch.core.DecidedBy`; None for methods without labels, and in runs of older versions."""
+
+
+class Record(Found, frozen=True):
+    """One question as one method met it, gold included, so that it can be scored again without a data set."""
+
+    question: str
+    trajectory: str
+    type: str
+    domain: str = ""
+    text: str
+    gold_answer: str | None
+    evidence: tuple[str, ...]
     diagnostics: tuple[float, ...] | None = None
     """The figures of `SelectionDiagnostics`; None for methods without labels, or without evidence."""
     answered: Answered | None = None

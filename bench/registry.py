@@ -17,12 +17,15 @@ from stitch.bench.labelers import (
     read_filters,
 )
 from stitch.bench.memories import ChangedSelector, MemoryMethod, SharedMemory
-from stitch.bench.methods import Method
+from stitch.bench.methods import Ranker
 from stitch.core import DensityCount, LabelKind
 from stitch.errors import InputError, require_extra
 
 DEFAULT_METHODS = ("stitch", "stitch-unlabeled", "bm25", "dense", "hybrid")
 GOLD_METHOD = "stitch-gold"
+
+Method = Ranker | MemoryMethod
+"""One way to find the steps that answer a question: it prepares trajectories, and searches them."""
 
 
 class Bench:
