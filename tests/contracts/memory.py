@@ -287,7 +287,8 @@ class MemoryContract:
         assert (correction.position, correction.labels.intent.event_types) == (1, ("ask price",))
         lifecycle.correct("1", trajectory="trip", asks=["What does lodging come to?", " "], by="ann")
         assert memory.search("lodging", trajectory="trip", k=4).hits[0].snippet.asks == ("What does lodging come to?",)
-        assert list(memory.steps("trip"))[1].labels.made_by == "ann"
+        assert (labels := list(memory.steps("trip"))[1].labels) is not None
+        assert labels.made_by == "ann"
         lifecycle.correct("1", trajectory="trip", asks=())
         assert list(memory.steps("trip"))[1].snippet().asks == ()
         with pytest.raises(InputError):

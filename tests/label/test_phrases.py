@@ -10,7 +10,7 @@ import pytest
 
 from doubles.golden import compare_phrases
 from stitch.core import Step
-from stitch.label.local.acts import act_of_name, acts_of_call, acts_of_script, written_action
+from stitch.label.local.acts import Act, act_of_name, acts_of_call, acts_of_script, written_action
 from stitch.label.local.entities import EntityTyper
 from stitch.label.local.events import EventTyper
 from stitch.label.local.naming import propose_name
@@ -32,7 +32,7 @@ def types(about: str, text: str) -> str:
 
 def script(about: str, text: str) -> str:
     acts = acts_of_script(text, name=about)
-    assert acts_of_script(text, name=about, sure=True) == (acts or [("run", "")])
+    assert acts_of_script(text, name=about, sure=True) == (acts or [Act("run", "")])
     return told(acts)
 
 

@@ -72,7 +72,7 @@ class Client(http.Client):
             body, headers["Content_Type"] = json.dumps(body), "application/json"
         return super().ask(method, path, body, **headers)
 
-    def post(self, path, /, **body):
+    def post(self, path, /, **body):  # type: ignore[override]
         return self.ask("POST", path, body)
 
 
