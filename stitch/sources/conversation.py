@@ -68,18 +68,11 @@ def about_trajectory(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
     return {key: value for key, value in record.items() if key not in fields and value is not None}
 
 
-def first_knowing(about: Mapping[str, Any], rows: Iterable[Row]) -> Reading:
-    """The rows; the first of them says in its metadata what is known `about` the whole trajectory."""
-    for row in rows:
-        yield {**row, "metadata": {**row["metadata"], "trajectory": about}} if about else row
-        about = {}
-
-
-def with_about(about: dict[str, Any] | None, rows: Iterable[Row | StepRejectedError]) -> Reading:
-    """As `first_knowing`, of rows some of which are rejected."""
+def with_about(about: Mapping[str, Any] | None, rows: Iterable[Row | StepRejectedError]) -> Reading:
+    """The rows; the first that is not rejected says in its metadata what is known `about` the whole trajectory."""
     for row in rows:
         if about and not isinstance(row, StepRejectedError):
-            row["metadata"] = {**row["metadata"], "trajectory": about}
+            row["metadata"] = {**row.get("metadata", {}), "trajectory": about}
             about = None
         yield row
 

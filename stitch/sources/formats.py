@@ -7,7 +7,8 @@ here are those whose records hold records of the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -16,32 +17,22 @@ from stitch.core import Step
 from stitch.errors import StepRejectedError
 from stitch.sources.attachments import attachments_named_in
 from stitch.sources.conversation import about_trajectory, conversation
-from stitch.sources.families import (
-    chat_export,
-    conversations,
-    data_protocol,
-    editors,
-    frameworks,
-    model_calls,
-    open_hands,
-    sessions,
-    steps,
-    swe_agent,
-    tasks,
-    traces,
-)
-from stitch.sources.families.conversations import Conversation
+from stitch.sources.families import chat_export, editors, frameworks, open_hands, sessions, steps, swe_agent, tasks
 from stitch.sources.fields import Row, is_message, oldest_first, system_of
 from stitch.sources.messages import make_step
-from stitch.sources.model_calls import is_system
+from stitch.sources.model_calls import beside, dated, is_exchange, is_system, messages_of
 from stitch.sources.recognizing import (
     IDS,
     FileReading,
     Format,
     TrajectoryRow,
     read_safely,
+    record_format,
     with_fields,
+    with_list,
 )
+from stitch.sources.runs import run_of
+from stitch.sources.spans import is_export, is_span
 from stitch.sources.streams import joined
 
 GENERIC_FORM = (
@@ -86,7 +77,7 @@ def _format_of(record: Any, reading: FileReading) -> Format:
     if known is not None:
         return known
     if reading.recognized and _is_event(record):
-        return sessions.HEAD  # between records that are known: nothing of a log is dropped
+        return _HEAD  # between records that are known: nothing of a log is dropped
     names = ", ".join(known.name for known in FORMATS)
     raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
 
@@ -120,24 +111,75 @@ def _is_event(record: Any) -> bool:
         isinstance(record.get(name), str) and record[name].strip() for name in ("type", "event", "kind"))  # fmt: skip
 
 
+_HEAD = record_format("coding-agent session head", sessions.is_head, sessions.session_event)
 _HOLDERS = 4
 """So many of the formats, the last ones, hold records of the others."""
 
 
-def _holding(talk: Conversation) -> Format:
-    """The format of a conversation in which records of other formats may stand in place of messages."""
+def _held(
+    name: str,
+    field: str,
+    *,
+    ids: tuple[str, ...] = IDS,
+    parts: int = 1,
+    speaker: bool = False,
+    whole: bool = True,
+    recognizes: Callable[[Any], bool] | None = None,
+    messages: Callable[[Any], list[Any]] | None = None,
+) -> Format:
+    """The format of records with messages, or with records of other formats in their place, under `field`.
+
+    The first `parts` of the fields `ids` that a record has name the trajectory.
+    """
+    held = messages or itemgetter(field)
 
     def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-        entries = talk.messages(record)
+        entries = held(record)
         first = entries[0] if entries else None
         if is_message(first) or not any(known.recognizes(first) for known in FORMATS[:-_HOLDERS]):
-            yield from talk.format.rows(record, reading)
+            named = [str(record[name]) for name in ids if record.get(name) is not None][:parts]
+            for row in conversation(record, entries, reading.messages, field=field, speaker=speaker):
+                yield "-".join(named) or None, row
             return
         if isinstance(first, Mapping) and "action" in first and (asked := _task_of(record)):
             entries = [{"role": "user", "content": asked}, *entries]
-        yield from _within(record, talk.field, entries, reading)
+        yield from _within(record, field, entries, reading)
 
-    return talk.format._replace(rows=rows)
+    return Format(name, recognizes or with_list(field), rows, whole)
+
+
+def _is_who_and_when(record: Any) -> bool:
+    return with_list("history", of="role")(record) and (
+        any(name in record for name in ("mistake_step", "mistake_agent", "mistake_reason", "question_ID"))
+        or ("question" in record and all(with_fields("role", "name")(message) for message in record["history"]))
+    )
+
+
+def _is_conversations(record: Any) -> bool:
+    return with_list("conversations")(record) and is_message((record["conversations"] or [0])[0])
+
+
+def _said_to_model(record: Any) -> list[Any]:
+    """The contents of a request to Gemini; those that name no role are the user's."""
+    return [{"role": "user", **c} if isinstance(c, Mapping) and "parts" in c else c for c in record["contents"]]
+
+
+def _episodes(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """Episodes of InterCode by their number."""
+    known = next(known for known in FORMATS if known.name == "InterCode episode")
+    for name, episode in record.items():
+        yield from ((str(name), row) for _, row in known.rows(episode, reading))
+
+
+def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """A request to a model with its reply, each in its envelope or not."""
+    named = next((str(record[name]) for name in (*IDS, "custom_id") if record.get(name) is not None), None)
+    messages = dated(record, messages_of(record))
+    about = beside(record)
+    if messages and isinstance(messages[-1], Mapping) and messages[-1].get("content") == about.get("answer"):
+        about.pop("answer", None)  # it is what was replied
+    for row in conversation(about, messages, reading.messages, field="messages"):
+        yield named, row
 
 
 def _task_of(record: Mapping[str, Any]) -> str | None:
@@ -272,68 +314,76 @@ def _by_name(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
             yield str(name), row
 
 
-def _list_of_lists(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    return _within({}, "", record, reading)
-
-
 FORMATS: tuple[Format, ...] = (
-    _holding(conversations.STEPS),
-    steps.CAME_TURN,
-    sessions.LINE,
-    sessions.PAYLOAD,
-    sessions.SUMMARY,
-    editors.OPEN_CODE,
-    editors.CLINE_LINE,
-    editors.EDITOR_CHAT,
-    swe_agent.MINI_RUN,
-    sessions.ITEM,
-    editors.BUBBLE,
-    frameworks.NODE_UPDATE,
-    frameworks.NUMBERED_THOUGHTS,
-    frameworks.CREW_TASK,
-    frameworks.LIVE_MESSAGE,
-    frameworks.RUN_STEP,
-    frameworks.TYPED_PARTS,
-    frameworks.AGENT_RUN,
-    frameworks.MEMORY_STEP,
-    frameworks.PROTOCOL_MESSAGE,
-    chat_export.TREE,
-    open_hands.EVENT,
-    open_hands.RUN,
-    swe_agent.RUN,
-    _holding(conversations.WHO_AND_WHEN),
-    data_protocol.TRAJECTORY,
-    _holding(conversations.TAU_BENCH),
-    tasks.BFCL_TASK,
-    tasks.BFCL_RESULT,
-    tasks.EPISODE,
-    tasks.EPISODES,
-    tasks.BROWSING,
-    traces.OTHER_RUN,
-    tasks.OPERATIONS,
-    model_calls.EXCHANGE,
-    _holding(conversations.MESSAGES),
-    chat_export.EXPORT,
-    _holding(conversations.CONVERSATIONS),
-    _holding(conversations.CONTENTS),
-    _holding(conversations.HISTORY),
-    _holding(conversations.TRAJECTORY),
-    _holding(conversations.INPUT),
-    traces.EXPORT,
-    traces.SPAN,
-    traces.RUN,
-    steps.STEP,
-    steps.ACTED,
-    sessions.EVENT,
-    sessions.TRACE,
-    sessions.HEAD,
+    _held("trajectory of steps", "steps", ids=("id",), whole=False),
+    Format("CAME-Bench turn", steps.is_came_turn, steps.came_turn),
+    record_format("coding-agent session line", sessions.is_line, sessions.session_line, "sessionId"),
+    record_format("coding-agent session payload", with_fields(payload=dict, type=str), sessions.payload_line,
+                  "sessionId"),
+    record_format("coding-agent session summary", with_fields("leafUuid", summary=str), sessions.session_line,
+                  "sessionId"),
+    record_format("OpenCode message", editors.is_open_code, editors.open_code),
+    record_format("Cline message", editors.is_cline_line, editors.cline_line),
+    record_format("editor chat", editors.is_editor_chat, editors.editor_chat, "sessionId", without=("requests",)),
+    record_format("mini-SWE-agent", swe_agent.is_mini_run, swe_agent.read_mini_run, "instance_id", whole=True),
+    record_format("item of a stream", with_fields(item=dict, type=str), sessions.item_line, "thread_id"),
+    record_format("Cursor bubble", editors.is_bubble, editors.cursor_bubble),
+    record_format("LangGraph update", frameworks.is_node_update, frameworks.node_update),
+    record_format("numbered thoughts", frameworks.is_numbered, frameworks.numbered_thoughts, "id",
+                  without=("trajectory",)),
+    record_format("CrewAI task", with_fields("task_name", agent=str, task=str), frameworks.crew_task),
+    record_format("Gemini live message", frameworks.is_live_message, frameworks.live_message),
+    record_format("Assistants run step", with_fields(step_details=dict), frameworks.run_step, "thread_id"),
+    record_format("Pydantic AI message", with_list("parts", of="part_kind"), frameworks.typed_parts),
+    record_format("LangChain agent run", with_list("intermediate_steps"), frameworks.agent_run, "id",
+                  without=("input", "output", "intermediate_steps")),
+    record_format("smolagents step", frameworks.is_memory_step, frameworks.memory_step),
+    record_format("MCP message", frameworks.is_protocol_message, frameworks.protocol_message),
+    record_format("message tree", chat_export.is_tree, chat_export.read_tree, "message_tree_id", "id", whole=True),
+    Format("OpenHands event", open_hands.is_event, open_hands.named_event),
+    record_format("OpenHands run", open_hands.is_run, open_hands.read_run, "instance_id", "id", without=("history",)),
+    record_format("SWE-agent .traj", swe_agent.is_run, swe_agent.read_run, "instance_id", whole=True),
+    _held("Who&When log", "history", ids=("question_ID",), speaker=True, recognizes=_is_who_and_when),
+    record_format("agent data protocol", with_list("content", of="class_"), tasks.read_events, "id",
+                  without=("content", "id")),
+    _held("tau-bench", "traj", ids=("task_id", "trial"), parts=2),
+    record_format("BFCL task", with_list("question"), tasks.read_task, "id", whole=True),
+    record_format("BFCL result", tasks.is_result, tasks.read_result, "id", whole=True),
+    record_format("InterCode episode", with_fields(turn_history=dict), tasks.read_episode, "task_id",
+                  without=("turn_history", "query")),
+    Format("InterCode log", tasks.is_episodes, _episodes, whole=True),
+    record_format("browsing trajectory", lambda record: with_list("trajectory")(record) and "intent" in record,
+                  tasks.read_browsing, "task_id", without=("trajectory", "intent")),
+    Format("run of another tracer", lambda record: run_of(record) is not None,
+           lambda record, reading: reading.traces.named_run(run_of(record) or {})),
+    record_format("web actions", tasks.is_operations, tasks.read_operations, "annotation_id",
+                  without=("actions", "confirmed_task")),
+    Format("exchange with a model", is_exchange, _exchange, whole=True),
+    _held("chat messages", "messages"),
+    record_format("chat export", chat_export.is_export, chat_export.read_export, "id", "conversation_id",
+                  without=("mapping", "id", "conversation_id")),
+    _held("conversations", "conversations", recognizes=_is_conversations),
+    _held("Gemini contents", "contents", messages=_said_to_model),
+    _held("message history", "history", recognizes=with_list("history", of="role")),
+    _held("trajectory of messages", "trajectory", recognizes=with_list("trajectory", of="role")),
+    _held("Responses input", "input"),
+    Format("OpenTelemetry export", is_export, lambda record, reading: reading.traces.export(record)),
+    Format("OpenTelemetry span", is_span, lambda record, reading: reading.traces.named_span(record)),
+    Format("LangSmith run", with_fields("inputs", run_type=str),
+           lambda record, reading: reading.traces.named_run(record)),
+    Format("step", is_message, steps.read_step),
+    Format("thought, action and observation", steps.is_acted, steps.read_step),
+    record_format("coding-agent session event", sessions.is_event, sessions.session_line, "sessionId"),
+    record_format("session trace", sessions.is_trace, sessions.session_trace, "sessionId", "session_id"),
+    _HEAD,
     Format("list of messages", lambda record: isinstance(record, list) and bool(record) and is_message(record[0]),
-           _list, whole=True, model=list[steps.Message]),
-    frameworks.DIALOGUE,
+           _list, whole=True),
+    record_format("dialogue without speakers", lambda record: frameworks.dialogue_of(record) is not None,
+                  frameworks.turns_without_speakers, *IDS, whole=True),
     Format("such records by name", _is_by_name, _by_name),
     Format("list of such records", lambda record: _part_of(record) is not None, _wrapped),
     Format("list of lists of such records", lambda record: isinstance(record, list) and _known(record, depth=1),
-           _list_of_lists, model=list[Any]),
+           lambda record, reading: _within({}, "", record, reading)),
     Format("such a record inside another", lambda record: bool(_inside(record)), _holder),
 )  # fmt: skip
 """All formats, in the order in which they are tried; the last four hold records of the others."""

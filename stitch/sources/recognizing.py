@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Reading
+from stitch.sources.conversation import Reading, about_trajectory, with_about
 from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.spans import TraceReader
@@ -89,9 +89,6 @@ class Format(NamedTuple):
     rows: RowReader
     whole: bool = False
     """A record is a whole trajectory, not a part of one that other records go on with."""
-    model: Any = dict
-    """The type of a record, as whoever writes it means it. It documents and is tested by fixtures; what is read may
-    break it in any way."""
 
 
 def read_safely(known: Format, record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -132,12 +129,23 @@ def with_fields(*fields: str, **types: type) -> Callable[[Any], bool]:
     return recognizes
 
 
-def read_one(read: Callable[..., Reading], *ids: str, plain: bool = False) -> RowReader:
-    """Reads a record with a function of a family, a `plain` one without what is remembered of the file."""
+def record_format(
+    name: str,
+    recognizes: Callable[[Any], bool],
+    read: Callable[[Any, MessageReader], Reading],
+    *ids: str,
+    without: tuple[str, ...] | None = None,
+    whole: bool = False,
+) -> Format:
+    """The format of records that a function of a family reads; the first of the fields `ids` names the trajectory.
+
+    The first step of a record knows what it says of the whole trajectory: all fields but those `without`, if given.
+    """
 
     def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
         trajectory = next((str(record[name]) for name in ids if record.get(name) is not None), None)
-        for row in read(record) if plain else read(record, reading.messages):
+        said = read(record, reading.messages)
+        for row in said if without is None else with_about(about_trajectory(record, *without), said):
             yield trajectory, row
 
-    return rows
+    return Format(name, recognizes, rows, whole or without is not None)

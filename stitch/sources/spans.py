@@ -78,6 +78,12 @@ def is_span(record: Any) -> bool:
     return isinstance(attributes, Mapping | list) and _trace_id(record) is not None
 
 
+def is_export(record: Any) -> bool:
+    """Whether it is an OTLP export."""
+    return isinstance(record, Mapping) and any(
+        isinstance(record.get(name), list) for name in ("resourceSpans", "resourceLogs"))  # fmt: skip
+
+
 class TraceReader:
     """Reads spans and runs; remembers which messages each trace has shown. One reader a file."""
 

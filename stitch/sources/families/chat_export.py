@@ -5,43 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from typing_extensions import TypedDict
-
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Reading, about_trajectory, first_knowing, with_about
+from stitch.sources.conversation import Reading, about_trajectory, with_about
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
-from stitch.sources.recognizing import Format, read_one, with_fields, with_list
-
-_IDS = ("message_tree_id", "id")
-
-
-class Node(TypedDict, total=False):
-    """A place in the tree, with its message if it has one."""
-
-    id: str
-    parent: str | None
-    children: list[str]
-    message: dict[str, Any] | None
-
-
-class Export(TypedDict, total=False):
-    """A conversation as ChatGPT exports it."""
-
-    id: str
-    conversation_id: str
-    title: str | None
-    mapping: dict[str, Node]
-
-
-class Tree(TypedDict, total=False):
-    """A message with its replies, or the `prompt` with which such a tree begins."""
-
-    message_tree_id: str
-    id: str
-    prompt: dict[str, Any]
-    replies: list[Any]
+from stitch.sources.recognizing import with_fields, with_list
 
 
 def is_export(record: Any) -> bool:
@@ -57,12 +26,7 @@ def is_tree(record: Any) -> bool:
 
 def read_export(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """The messages from the root, branches in their order."""
-    about = about_trajectory(record, "mapping", "id", "conversation_id")
-    return with_about(about, _said_in(record["mapping"], reader))
-
-
-def _said_in(nodes: dict[str, Any], reader: MessageReader) -> Reading:
-    for node in _in_order(nodes):
+    for node in _in_order(record["mapping"]):
         message = node.get("message")
         if not isinstance(message, Mapping) or _is_empty(message.get("content")):
             continue
@@ -107,7 +71,7 @@ def read_tree(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A tree of messages, each with its replies: read from the root, every branch to its end."""
     if not isinstance(record.get("prompt"), Mapping):
         return _branches(record, reader)
-    return first_knowing(about_trajectory(record, "prompt"), _branches(record["prompt"], reader))
+    return with_about(about_trajectory(record, "prompt"), _branches(record["prompt"], reader))
 
 
 def _branches(root: Mapping[str, Any], reader: MessageReader) -> Iterator[Row]:
@@ -120,7 +84,3 @@ def _branches(root: Mapping[str, Any], reader: MessageReader) -> Iterator[Row]:
         waiting.extend((reply, own) for reply in reversed(message.get("replies") or ()))
         said = {key: value for key, value in message.items() if key != "replies"}
         yield from reader.rows({**({"parent_id": parent} if parent else {}), **said})
-
-
-EXPORT = Format("chat export", is_export, read_one(read_export, "id", "conversation_id"), whole=True, model=Export)
-TREE = Format("message tree", is_tree, read_one(read_tree, *_IDS), whole=True, model=Tree)

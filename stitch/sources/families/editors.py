@@ -5,49 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from typing_extensions import TypedDict
-
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Reading, about_trajectory, with_about
+from stitch.sources.conversation import Reading
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import arguments_of, text_of
-from stitch.sources.recognizing import Format, read_one, with_fields, with_list
+from stitch.sources.recognizing import with_fields, with_list
 
 _USERS = ("task", "user_feedback", "user_feedback_diff")
-
-
-class Bubble(TypedDict, total=False):
-    """A bubble of a chat in Cursor."""
-
-    bubbleId: str
-    type: int
-    text: str
-    toolFormerData: dict[str, Any]
-    timingInfo: dict[str, Any]
-
-
-class OpenCodeMessage(TypedDict, total=False):
-    """What is known of a message, and its parts."""
-
-    info: dict[str, Any]
-    parts: list[dict[str, Any]]
-
-
-class ClineLine(TypedDict, total=False):
-    """A line that was shown; `say` or `ask` is its kind."""
-
-    ts: int
-    type: str
-    say: str
-    ask: str
-    text: str
-
-
-class EditorChat(TypedDict, total=False):
-    """A chat of VS Code."""
-
-    sessionId: str
-    requests: list[dict[str, Any]]
 
 
 def is_bubble(record: Any) -> bool:
@@ -109,10 +73,6 @@ def cline_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 def editor_chat(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A chat of VS Code: requests, each with what was answered in parts."""
-    return with_about(about_trajectory(record, "requests"), _requests(record, reader))
-
-
-def _requests(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     for request in record["requests"]:
         if not isinstance(request, Mapping):
             yield StepRejectedError(f"request is not an object but {type(request).__name__}")
@@ -139,9 +99,3 @@ def _said_in(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 "content": text_of(said) or f"[{part.get('kind', 'part')}]",
                 "shown": dict(part),
             }
-
-
-BUBBLE = Format("Cursor bubble", is_bubble, read_one(cursor_bubble), model=Bubble)
-OPEN_CODE = Format("OpenCode message", is_open_code, read_one(open_code), model=OpenCodeMessage)
-CLINE_LINE = Format("Cline message", is_cline_line, read_one(cline_line), model=ClineLine)
-EDITOR_CHAT = Format("editor chat", is_editor_chat, read_one(editor_chat, "sessionId"), whole=True, model=EditorChat)

@@ -5,110 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from typing_extensions import TypedDict
-
-from stitch.sources.conversation import Reading, about_trajectory, conversation, event, first_knowing
+from stitch.sources.conversation import Reading, about_trajectory, conversation, event, with_about
 from stitch.sources.fields import Row, is_message, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
-from stitch.sources.recognizing import Format, read_one, with_fields, with_list
+from stitch.sources.recognizing import with_fields, with_list
 
 _PART_ROLES = {"system-prompt": "system", "user-prompt": "user", "tool-return": "tool", "retry-prompt": "tool"}
 _LIVE = ("turns", "modelTurn", "functionCalls", "functionResponses")
 _LIVE_KINDS = ("setup", "setupComplete", "clientContent", "serverContent", "toolCall", "toolResponse", "realtimeInput")
 _DIALOGUES = ("dialog", "dialogue", "utterances", "turns", "conversation", "log")
-_IDS = (
-    "id", "instance_id", "conversation_id", "session_id", "sessionId", "uuid", "task_id", "trajectory_id", "traj_id",
-    "thread_id", "dialogue_id", "dialog_id", "chat_id", "run_id", "trace_id", "custom_id",
-)  # fmt: skip
-
-
-class RunStep(TypedDict, total=False):
-    """A step of a run of OpenAI's Assistants."""
-
-    id: str
-    thread_id: str
-    type: str
-    created_at: int
-    step_details: dict[str, Any]
-
-
-class AgentRun(TypedDict, total=False):
-    """A run of an agent of LangChain."""
-
-    id: str
-    input: Any
-    output: Any
-    intermediate_steps: list[Any]
-
-
-class MemoryStep(TypedDict, total=False):
-    """A step in the memory of smolagents."""
-
-    step_number: int
-    task: str
-    system_prompt: str
-    model_output: Any
-    observations: Any
-    tool_calls: list[Any] | None
-    error: Any
-    timing: dict[str, Any]
-
-
-class TypedParts(TypedDict, total=False):
-    """A request or a response of Pydantic AI."""
-
-    kind: str
-    parts: list[dict[str, Any]]
-
-
-class ProtocolMessage(TypedDict, total=False):
-    """A message of the Model Context Protocol."""
-
-    jsonrpc: str
-    id: int | str
-    method: str
-    params: dict[str, Any]
-    result: Any
-    error: Any
-
-
-class NumberedThoughts(TypedDict, total=False):
-    """A run of DSPy's ReAct."""
-
-    id: str
-    trajectory: dict[str, Any]
-
-
-class CrewTask(TypedDict, total=False):
-    """A line of the log of a crew."""
-
-    task_name: str
-    task: str
-    agent: str
-    output: Any
-    timestamp: str
-
-
-class LiveMessage(TypedDict, total=False):
-    """A message between a program and Gemini's live interface; its first field is its kind."""
-
-    setup: dict[str, Any]
-    clientContent: dict[str, Any]
-    serverContent: dict[str, Any]
-    toolCall: dict[str, Any]
-    toolResponse: dict[str, Any]
-    realtimeInput: dict[str, Any]
-
-
-class Dialogue(TypedDict, total=False):
-    """What is said in turn, under one of several names."""
-
-    id: str
-    dialog: list[Any]
-    dialogue: list[Any]
-    utterances: list[Any]
-    turns: list[Any]
 
 
 def is_memory_step(record: Any) -> bool:
@@ -158,8 +64,7 @@ def run_step(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 def agent_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A run of an agent of LangChain: what it was given, pairs of an action and an observation, what it gave."""
-    rows = (row for message in _run_messages(record) for row in reader.rows(message))
-    return first_knowing(about_trajectory(record, "input", "output", "intermediate_steps"), rows)
+    return (row for message in _run_messages(record) for row in reader.rows(message))
 
 
 def _run_messages(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -242,10 +147,6 @@ def node_update(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 def numbered_thoughts(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A run of DSPy's ReAct: its thoughts, tools and observations are numbered fields, its outputs stand beside."""
-    return first_knowing(about_trajectory(record, "trajectory"), _thoughts(record, reader))
-
-
-def _thoughts(record: Mapping[str, Any], reader: MessageReader) -> Iterator[Row]:
     steps, number = record["trajectory"], 0
     while f"thought_{number}" in steps or f"tool_name_{number}" in steps:
         named, observed = steps.get(f"tool_name_{number}"), steps.get(f"observation_{number}")
@@ -296,7 +197,7 @@ def turns_without_speakers(record: Mapping[str, Any], reader: MessageReader) -> 
     rows = (
         row for number, words in enumerate(turns) for row in reader.rows({"role": f"speaker {number % 2 + 1}", **words})
     )
-    return first_knowing(about_trajectory(record, field), rows)
+    return with_about(about_trajectory(record, field), rows)
 
 
 def dialogue_of(record: Any) -> str | None:
@@ -312,18 +213,3 @@ def dialogue_of(record: Any) -> str | None:
         ):  # fmt: skip
             return name
     return None
-
-
-RUN_STEP = Format("Assistants run step", with_fields(step_details=dict), read_one(run_step, "thread_id"), model=RunStep)
-AGENT_RUN = Format("LangChain agent run", with_list("intermediate_steps"), read_one(agent_run, "id"), whole=True,
-                   model=AgentRun)  # fmt: skip
-MEMORY_STEP = Format("smolagents step", is_memory_step, read_one(memory_step), model=MemoryStep)
-TYPED_PARTS = Format("Pydantic AI message", with_list("parts", of="part_kind"), read_one(typed_parts), model=TypedParts)
-PROTOCOL_MESSAGE = Format("MCP message", is_protocol_message, read_one(protocol_message), model=ProtocolMessage)
-NODE_UPDATE = Format("LangGraph update", is_node_update, read_one(node_update), model=dict[str, dict[str, Any]])
-NUMBERED_THOUGHTS = Format("numbered thoughts", is_numbered, read_one(numbered_thoughts, "id"), whole=True,
-                           model=NumberedThoughts)  # fmt: skip
-CREW_TASK = Format("CrewAI task", with_fields("task_name", agent=str, task=str), read_one(crew_task), model=CrewTask)
-LIVE_MESSAGE = Format("Gemini live message", is_live_message, read_one(live_message), model=LiveMessage)
-DIALOGUE = Format("dialogue without speakers", lambda record: dialogue_of(record) is not None,
-                  read_one(turns_without_speakers, *_IDS), whole=True, model=Dialogue)  # fmt: skip

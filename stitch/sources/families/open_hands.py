@@ -5,45 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from typing_extensions import TypedDict
-
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Reading, about_trajectory, call_of, with_about
+from stitch.sources.conversation import Reading, call_of
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import arguments_of, text_of
-from stitch.sources.recognizing import FileReading, Format, TrajectoryRow, read_one
+from stitch.sources.recognizing import FileReading, TrajectoryRow
 
 _SOURCES = {"agent": "assistant", "environment": "tool"}
 _ELSEWHERE = ("id", "timestamp", "source", "action", "args", "observation", "content", "tool_name", "thought",
               "message")  # fmt: skip
 """The fields of an event that are more than metadata."""
-
-
-class Event(TypedDict, total=False):
-    """An action (`action` with `args`, or an object of its own) or an observation (`observation` with `content`)."""
-
-    id: int | str
-    timestamp: str | float
-    source: str
-    action: str | dict[str, Any]
-    args: dict[str, Any]
-    observation: str | dict[str, Any]
-    content: Any
-    message: Any
-    thought: Any
-    tool_name: str
-    tool_call: dict[str, Any]
-    llm_message: dict[str, Any]
-    cause: int | str
-    action_id: int | str
-
-
-class Run(TypedDict, total=False):
-    """A run: its events, or pairs of an action and an observation."""
-
-    instance_id: str
-    history: list[Any]
 
 
 def is_event(record: Any) -> bool:
@@ -152,10 +124,6 @@ def _spoken(record: Mapping[str, Any], row: Row, arguments: dict[str, Any], *, s
 
 def read_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A run: its events, or pairs of an action and an observation."""
-    return with_about(about_trajectory(record, "history"), _events(record, reader))
-
-
-def _events(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     for entry in record["history"]:
         for event in entry if isinstance(entry, list) else [entry]:
             if not isinstance(event, Mapping) or not ("action" in event or "observation" in event):
@@ -164,14 +132,10 @@ def _events(record: Mapping[str, Any], reader: MessageReader) -> Reading:
             yield from read_event(event, reader)
 
 
-def _named_event(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+def named_event(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     """An event that has a file of its own is part of what its folder holds."""
     named = record.get("session_id")
     if named is None and str(record.get("id")) == reading.number:
         named = reading.folder
     for row in read_event(record, reading.messages):
         yield None if named is None else str(named), row
-
-
-EVENT = Format("OpenHands event", is_event, _named_event, model=Event)
-RUN = Format("OpenHands run", is_run, read_one(read_run, "instance_id", "id"), whole=True, model=Run)

@@ -2,76 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-from typing_extensions import TypedDict
 
 from stitch.core import Origin
 from stitch.sources.conversation import Reading, event
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
-from stitch.sources.recognizing import FileReading, Format, TrajectoryRow, read_one, with_fields
+from stitch.sources.recognizing import with_fields
 
 _PATH = 6
 _OF_A_SESSION = ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "session_id", "event_id", "thread_id",
                  "sequence_number")  # fmt: skip
-
-
-class Line(TypedDict, total=False):
-    """A message with who, when, and what came before."""
-
-    type: str
-    uuid: str
-    parentUuid: str | None
-    sessionId: str
-    timestamp: str
-    isSidechain: bool
-    message: dict[str, Any]
-
-
-class Payload(TypedDict, total=False):
-    """A line that keeps what it says under `payload`."""
-
-    type: str
-    timestamp: str
-    payload: dict[str, Any]
-
-
-class Summary(TypedDict, total=False):
-    """What a session was about."""
-
-    type: str
-    summary: str
-    leafUuid: str
-
-
-class Item(TypedDict, total=False):
-    """An event that brings an item."""
-
-    type: str
-    thread_id: str
-    item: dict[str, Any]
-
-
-class Event(TypedDict, total=False):
-    """A line that is no message, or what a session file begins with."""
-
-    id: str
-    type: str
-    record_type: str
-    timestamp: str | float
-    sessionId: str
-
-
-class Trace(TypedDict, total=False):
-    """An entry of the trace of a session."""
-
-    sessionId: str
-    session_id: str
-    timestamp: str | float
-    trace: dict[str, Any]
 
 
 def is_line(record: Any) -> bool:
@@ -148,7 +91,7 @@ def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         yield {**row, **moment, "metadata": {**outer, **row["metadata"]}}
 
 
-def session_event(record: Mapping[str, Any]) -> Reading:
+def session_event(record: Mapping[str, Any], _: MessageReader) -> Reading:
     """A line of a session file that is no message: how the session began, or a mark."""
     rest = {key: value for key, value in record.items() if key not in ("id", "timestamp")}
     kind = str(record.get("type") or record.get("record_type") or "session")
@@ -178,7 +121,7 @@ def item_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     rest = {key: value for key, value in record.items() if key != "item"}
     kind = str(item.get("type"))
     if str(record["type"]).endswith((".started", ".updated", ".added", ".in_progress")):
-        yield from session_event({**rest, "item": item})
+        yield from session_event({**rest, "item": item}, reader)
     elif isinstance(item.get("command"), str) and "aggregated_output" in item:
         taken = ("type", "command", "aggregated_output", "id")
         call = {"name": kind, "arguments": {"command": item["command"]}, "id": item.get("id"),
@@ -190,20 +133,4 @@ def item_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     elif is_message(item):
         yield from reader.rows({**rest, **item})
     else:
-        yield from session_event({**rest, **item})
-
-
-def _head(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    for row in session_event(record):
-        yield None, row
-
-
-_read_line = read_one(session_line, "sessionId")
-LINE = Format("coding-agent session line", is_line, _read_line, model=Line)
-PAYLOAD = Format("coding-agent session payload", with_fields(payload=dict, type=str),
-                 read_one(payload_line, "sessionId"), model=Payload)  # fmt: skip
-SUMMARY = Format("coding-agent session summary", with_fields("leafUuid", summary=str), _read_line, model=Summary)
-ITEM = Format("item of a stream", with_fields(item=dict, type=str), read_one(item_line, "thread_id"), model=Item)
-EVENT = Format("coding-agent session event", is_event, _read_line, model=Event)
-TRACE = Format("session trace", is_trace, read_one(session_trace, "sessionId", "session_id"), model=Trace)
-HEAD = Format("coding-agent session head", is_head, _head, model=Event)
+        yield from session_event({**rest, **item}, reader)

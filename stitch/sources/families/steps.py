@@ -6,31 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from typing_extensions import TypedDict
-
-from stitch.sources.fields import is_message
-from stitch.sources.recognizing import FileReading, Format, TrajectoryRow, with_fields
-
-
-class Message(TypedDict, total=False):
-    """One step: who speaks and what. Other programs spell `role` and `content` in many other ways."""
-
-    role: str
-    content: Any
-    id: str | int
-    timestamp: str | float
-    trajectory: str | int
-    tool_calls: list[Any]
-
-
-class Acted(TypedDict, total=False):
-    """What was done with which tool, and what came of it."""
-
-    thought: Any
-    action: Any
-    action_input: Any
-    observation: Any
-
+from stitch.sources.recognizing import FileReading, TrajectoryRow, with_fields
 
 _CAME_ID = re.compile(r"^(?P<trajectory>.+)-turn-\d+$")
 _CAME_STAMP = re.compile(r"\s*-{3,4}\s?TIMESTAMP:\s*(?P<stamp>\S+(?: \S+)*?)\s*$")
@@ -43,7 +19,8 @@ def _stamp_of(content: str) -> re.Match[str] | None:
     return _CAME_STAMP.search(content, max(0, len(content) - _STAMP_CHARS))
 
 
-def _is_came_turn(record: Any) -> bool:
+def is_came_turn(record: Any) -> bool:
+    """Whether it is a turn of CAME-Bench."""
     return (
         with_fields("role", id=str, content=str)(record)
         and bool(_CAME_ID.match(record["id"]))
@@ -51,7 +28,8 @@ def _is_came_turn(record: Any) -> bool:
     )
 
 
-def _came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+def came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """A turn of CAME-Bench: its trajectory and its time stand in its id and its text."""
     turn = dict(record)
     if stamp := _stamp_of(turn["content"]):
         turn["content"] = turn["content"][: stamp.start()]
@@ -61,7 +39,8 @@ def _came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
         yield trajectory, row
 
 
-def _step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+def read_step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """A lone step, of the trajectory that it names."""
     trajectory = next((record[name] for name in _CONVERSATIONS if isinstance(record.get(name), str | int)), None)
     for row in reading.messages.rows(record):
         yield None if trajectory is None else str(trajectory), row
@@ -72,12 +51,8 @@ _CONVERSATIONS = ("trajectory", "conversation_id", "conversationId", "thread_id"
 """The fields of a lone step that say which trajectory it is of."""
 
 
-def _is_acted(record: Any) -> bool:
+def is_acted(record: Any) -> bool:
+    """Whether it is what was done with which tool, and what came of it."""
     return with_fields("action")(record) and any(
         name in record for name in ("observation", "thought", "action_input", "obs")
     )
-
-
-CAME_TURN = Format("CAME-Bench turn", _is_came_turn, _came_turn, model=Message)
-STEP = Format("step", is_message, _step, model=Message)
-ACTED = Format("thought, action and observation", _is_acted, _step, model=Acted)

@@ -7,47 +7,17 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from typing_extensions import TypedDict
-
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading, about_trajectory, call_of, conversation
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
-from stitch.sources.recognizing import Format, read_one, with_fields, with_list
+from stitch.sources.recognizing import with_fields, with_list
 
 _TOLD = ("action", "observation", "response", "thought", "query", "messages")
 """What of an entry stands in the messages of the history."""
 _COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]{0,9}\n(?P<command>.*?)\n?```", re.DOTALL)
 _RETURNED = ("<returncode>", "<output>", "Observation:", "<observation>")
-
-
-class Entry(TypedDict, total=False):
-    """What was done in one turn, and what came of it."""
-
-    action: str
-    observation: Any
-    response: Any
-    thought: Any
-    state: Any
-
-
-class Run(TypedDict, total=False):
-    """A `.traj`: the messages, and the entries that repeat them."""
-
-    instance_id: str
-    history: list[Any]
-    trajectory: list[Entry]
-    info: dict[str, Any]
-
-
-class MiniRun(TypedDict, total=False):
-    """A trajectory of mini-SWE-agent."""
-
-    instance_id: str
-    trajectory_format: str
-    info: dict[str, Any]
-    messages: list[Any]
 
 
 def is_run(record: Any) -> bool:
@@ -138,7 +108,3 @@ def read_mini_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
             elif called and row["role"] == "user" and row["content"].lstrip().startswith(_RETURNED):
                 row["role"], row["tool_name"], called = "tool", "bash", False
         yield row
-
-
-RUN = Format("SWE-agent .traj", is_run, read_one(read_run, "instance_id"), whole=True, model=Run)
-MINI_RUN = Format("mini-SWE-agent", is_mini_run, read_one(read_mini_run, "instance_id"), whole=True, model=MiniRun)

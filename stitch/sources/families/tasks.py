@@ -1,66 +1,17 @@
-"""Logs of agents on tasks: InterCode, BFCL, browsing trajectories and operations on web sites."""
+"""Logs of agents on tasks: InterCode, BFCL, browsing, operations on web sites, the agent data protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from typing_extensions import TypedDict
-
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading, about_trajectory, call_of, conversation, with_about
+from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of
-from stitch.sources.recognizing import FileReading, Format, TrajectoryRow, read_one, with_fields, with_list
+from stitch.sources.recognizing import with_fields, with_list
 from stitch.sources.spoken import called_in
-
-
-class Turns(TypedDict, total=False):
-    """What was done and seen turn by turn, column by column."""
-
-    actions: list[Any]
-    observations: list[Any]
-    thoughts: list[Any]
-
-
-class Episode(TypedDict, total=False):
-    """An episode of InterCode."""
-
-    task_id: int | str
-    environment: str
-    query: Any
-    turn_history: Turns
-
-
-class BfclTask(TypedDict, total=False):
-    """A multi-turn task of BFCL."""
-
-    id: str
-    question: list[Any]
-
-
-class BfclResult(TypedDict, total=False):
-    """What a model did in a task of BFCL."""
-
-    id: str
-    result: str | list[Any]
-    inference_log: Any
-
-
-class Browsing(TypedDict, total=False):
-    """What is looked for, then pages and actions in turn."""
-
-    task_id: int | str
-    intent: Any
-    trajectory: list[Any]
-
-
-class Operations(TypedDict, total=False):
-    """A task on a web site and the operations that did it."""
-
-    annotation_id: str
-    confirmed_task: Any
-    actions: list[Any]
 
 
 def is_episodes(record: Any) -> bool:
@@ -74,16 +25,17 @@ def is_result(record: Any) -> bool:
     return with_fields("id")(record) and isinstance(record.get("result"), str | list)
 
 
-def read_episode(record: Mapping[str, Any]) -> Reading:
+def _asked(content: Any) -> Row:
+    """What an agent is to do: the first step, which knows what the record says of the whole."""
+    return {"role": "user", "content": text_of(content), "metadata": {"trajectory": {}}}
+
+
+def read_episode(record: Mapping[str, Any], _: MessageReader) -> Reading:
     """The task, then each action with what it gave."""
     history = record["turn_history"]
     actions, observations = history.get("actions") or [], history.get("observations") or []
     tool = str(record.get("environment") or "run")
-    yield {
-        "role": "user",
-        "content": text_of(record.get("query")),
-        "metadata": {"trajectory": about_trajectory(record, "turn_history", "query")},
-    }
+    yield _asked(record.get("query"))
     for number, action in enumerate(actions):
         rest = {
             key: column[number]
@@ -94,12 +46,6 @@ def read_episode(record: Mapping[str, Any]) -> Reading:
         yield {"role": "assistant", "content": text_of(thoughts), "tool_calls": (call_of(tool, {"input": action}),)}
         answer = observations[number] if number < len(observations) else None
         yield {"role": "tool", "tool_name": tool, "content": text_of(answer), "metadata": rest}
-
-
-def _episodes(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    for name, episode in record.items():
-        for row in read_episode(episode):
-            yield str(name), row
 
 
 def read_task(record: Mapping[str, Any], reader: MessageReader) -> Reading:
@@ -168,13 +114,9 @@ def _written_calls(texts: list[str]) -> list[dict[str, Any]]:
     return [call for several in made for call in several]
 
 
-def read_browsing(record: Mapping[str, Any]) -> Reading:
+def read_browsing(record: Mapping[str, Any], _: MessageReader) -> Reading:
     """The intent, then pages and actions in turn."""
-    yield {
-        "role": "user",
-        "content": text_of(record.get("intent")),
-        "metadata": {"trajectory": about_trajectory(record, "trajectory", "intent")},
-    }
+    yield _asked(record.get("intent"))
     for entry in record["trajectory"]:
         if not isinstance(entry, Mapping):
             yield StepRejectedError(f"step is not an object but {type(entry).__name__}")
@@ -190,10 +132,14 @@ def read_browsing(record: Mapping[str, Any]) -> Reading:
             yield {"role": "tool", "tool_name": "browser", "content": seen, "metadata": rest}
 
 
-def read_operations(record: Mapping[str, Any]) -> Reading:
+def is_operations(record: Any) -> bool:
+    """Whether it is a task on a web site with the operations that did it."""
+    return with_list("actions", of="operation")(record) and "confirmed_task" in record
+
+
+def read_operations(record: Mapping[str, Any], _: MessageReader) -> Reading:
     """The task, then each operation as a call."""
-    yield {"role": "user", "content": text_of(record["confirmed_task"]),
-           "metadata": {"trajectory": about_trajectory(record, "actions", "confirmed_task")}}  # fmt: skip
+    yield _asked(record["confirmed_task"])
     for entry in record["actions"]:
         operation = entry.get("operation") if isinstance(entry, Mapping) else None
         if not isinstance(operation, Mapping):
@@ -204,14 +150,37 @@ def read_operations(record: Mapping[str, Any]) -> Reading:
                "metadata": {key: value for key, value in entry.items() if key != "operation"}}  # fmt: skip
 
 
-BFCL_TASK = Format("BFCL task", with_list("question"), read_one(read_task, "id"), whole=True, model=BfclTask)
-BFCL_RESULT = Format("BFCL result", is_result, read_one(read_result, "id"), whole=True, model=BfclResult)
-EPISODE = Format("InterCode episode", with_fields(turn_history=dict), read_one(read_episode, "task_id", plain=True),
-                 whole=True, model=Episode)  # fmt: skip
-EPISODES = Format("InterCode log", is_episodes, _episodes, whole=True, model=dict[str, Episode])
-BROWSING = Format("browsing trajectory", lambda record: with_list("trajectory")(record) and "intent" in record,
-                  read_one(read_browsing, "task_id", plain=True), whole=True, model=Browsing)  # fmt: skip
-OPERATIONS = Format(
-    "web actions", lambda record: with_list("actions", of="operation")(record) and "confirmed_task" in record,
-    read_one(read_operations, "annotation_id", plain=True), whole=True, model=Operations,
-)  # fmt: skip
+def read_events(record: Mapping[str, Any], _: MessageReader) -> Reading:
+    """A trajectory of the agent data protocol: observations and actions, each by its class."""
+    last_tool = "environment"
+    for event in record["content"]:
+        if not isinstance(event, Mapping) or not isinstance(event.get("class_"), str):
+            yield StepRejectedError("event has no field 'class_'")
+            continue
+        rest = {key: value for key, value in event.items() if value is not None}
+        if (called := _called(event["class_"], rest)) is not None:
+            last_tool = called["tool_calls"][0]["name"]
+            yield called
+        elif event["class_"] == "message_action":
+            yield {"metadata": rest, "role": "assistant", "content": text_of(rest.pop("content", None))}
+        else:
+            yield _seen(rest, last_tool)
+
+
+def _called(kind: str, rest: dict[str, Any]) -> Row | None:
+    """The call of a tool, or of code; None if an event is none."""
+    if kind == "api_action":
+        call = call_of(str(rest.pop("function", "call")), rest.pop("kwargs", None) or {})
+    elif kind == "code_action":
+        call = call_of(str(rest.pop("language", "code")), {"code": rest.pop("content", "")})
+    else:
+        return None
+    said = text_of(rest.pop("description", None))
+    return {"metadata": rest, "tool_calls": (call,), "role": "assistant", "content": said}
+
+
+def _seen(rest: dict[str, Any], last_tool: str) -> Row:
+    content = rest.pop("content", None) or rest.pop("axtree", None) or rest.pop("html", None)
+    if rest.get("source", "environment") == "user":
+        return {"metadata": rest, "role": "user", "content": text_of(content)}
+    return {"metadata": rest, "role": "tool", "tool_name": last_tool, "content": text_of(content)}
