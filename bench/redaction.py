@@ -16,7 +16,7 @@ from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option
 from stitch.console.printing import print_json
 from stitch.errors import InputError
-from stitch.ingest.redact import redact_text
+from stitch.text.secrets import redact_text
 
 _SHORT = 12
 """Below this many signs a secret is left if it is left whole; a longer one if half of it is."""

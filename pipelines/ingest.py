@@ -23,11 +23,12 @@ from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
 from stitch.core.progress import Progress
 from stitch.errors import InputError
-from stitch.ingest.redact import redact_path, redact_text
+from stitch.ingest.redact import redact_path
 from stitch.pipelines.estimating import estimate, print_estimate
 from stitch.pipelines.follow import read_input
 from stitch.pipelines.intake import IngestReport, Intake
 from stitch.sources import FileSource, StandardInput, expand_paths, left_out
+from stitch.text.secrets import redact_text
 
 if TYPE_CHECKING:
     from stitch.memory import Memory

@@ -9,7 +9,6 @@ from itertools import islice
 
 from stitch.core import Labeler, PatientLabeler, Step, StepLabels, StepState
 from stitch.errors import CallInterruptedError, ModelError, ModelUnavailableError, ReplyError
-from stitch.ingest.redact import redact_text
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import encode_labels
@@ -142,7 +141,7 @@ class Labeling:
         try:
             if len(labels) != len(steps):
                 raise ReplyError(f"labeler {self._labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
-            pairs = list(zip(entries, map(_keyless, labels), strict=True))
+            pairs = list(zip(entries, labels, strict=True))
             encoded = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in pairs]
         except ReplyError:
             state.session = None  # it has taken in what nobody else knows of
@@ -174,8 +173,3 @@ class Labeling:
     def _whole_windows(self, labeler: PatientLabeler, entries: Sequence[Entry]) -> int:
         """How many of these entries fill windows; all if they do not fill one."""
         return labeler.ready([entry.step for entry in entries], waited_s=0.0) or len(entries)
-
-
-def _keyless(labels: StepLabels) -> StepLabels:
-    """Labels without the secrets that a server's words have: some say which key they refuse."""
-    return labels.model_copy(update={"reason": redact_text(labels.reason)[0]}) if labels.reason else labels

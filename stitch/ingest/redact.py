@@ -1,6 +1,6 @@
 """Secrets replaced in texts, steps, labels and JSON before anything is written.
 
-`stitch.ingest.secrets` says where they stand. More is taken out by a callable (`redact=`), for one `detect-secrets`.
+`stitch.text.secrets` says where they stand. More is taken out by a callable (`redact=`), for one `detect-secrets`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from stitch.core import Redaction, Step, StepLabels, ToolCall
 from stitch.core.text_cache import text_cache
 from stitch.errors import InputError
-from stitch.ingest.secrets import (
+from stitch.text.secrets import (
     DIGITS,
     PUBLIC,
+    REDACTED,
     WEAK,
     find_secrets,
     is_placeholder,
@@ -25,28 +26,14 @@ from stitch.ingest.secrets import (
     kind_of,
     looks_random,
     names_a_secret,
+    redact_text,
 )
 
 if TYPE_CHECKING:
     from stitch.journal import Journal
 
-REDACTED = "[redacted:{kind}]"
-"""Stands in the place of a secret."""
-
 Redact = Callable[[str], str]
 """A user's own rule: a text to the same text without its secrets."""
-
-
-def redact_text(text: str) -> tuple[str, Counter[str]]:
-    """Return a text without its secrets, and how many of each kind there were; redacted again, it stays as it is."""
-    counts: Counter[str] = Counter()
-    for _ in range(4):  # what stands beside a replacement may only then look like a secret
-        if not (found := find_secrets(text)):
-            break
-        for start, end, kind in reversed(found):
-            counts[kind] += 1
-            text = text[:start] + REDACTED.format(kind=kind) + text[end:]
-    return text, counts
 
 
 def redact_path(path: str) -> str:

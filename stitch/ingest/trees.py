@@ -8,8 +8,9 @@ from typing import Any
 
 from stitch.core.steps import clean_name, clean_text
 from stitch.errors import InputError
-from stitch.ingest.redact import redact_fields, redact_text
+from stitch.ingest.redact import redact_fields
 from stitch.text.dates import read_timestamp
+from stitch.text.secrets import redact_text
 from stitch.trees.core.making import check_depth
 from stitch.trees.core.nodes import Node
 from stitch.trees.core.operations import Add, Operation, Replace, SetField, checked_node, cleaned

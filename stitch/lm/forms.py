@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stitch.errors import ModelError, ModelUnavailableError, ReplyError
+from stitch.text.secrets import redact_text
 
 if TYPE_CHECKING:
     from dspy import lm15
@@ -21,6 +22,7 @@ _ABOUT_FORM = re.compile(
 _TOO_LONG = re.compile(
     r"context.{0,10}(?:length|window|size)|maximum.{0,20}tokens|prompt is too long|too many tokens", re.IGNORECASE
 )
+_MOST_SAID, _MOST_TOLD = 2_000, 200
 
 
 def in_form(request: lm15.Request, form: str) -> lm15.Request:
@@ -56,7 +58,7 @@ def trouble_of(response: lm15.Response, text: str) -> str:
 
     parts = response.message.parts
     if refused := " ".join(part.text for part in parts if isinstance(part, lm15.RefusalPart)):
-        return f"is a refusal: {' '.join(refused.split())[:200]}"
+        return f"is a refusal: {_told(' '.join(refused.split()))}"
     ends = {
         "content_filter": "was taken away by the provider's content filter",
         "length": f"was cut after {len(text)} characters",
@@ -93,8 +95,13 @@ def as_model_error(error: lm15.LM15Error, *, name: str) -> ModelError:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line: a server's own words, and its status."""
+    """What an error says, in one line: a server's own words without secrets, and its status."""
     said = getattr(error, "message", "") or str(error)
-    told = next(iter(said.strip().splitlines()), type(error).__name__)[:200]
+    told = _told(next(iter(said.strip().splitlines()), type(error).__name__))
     status = getattr(error, "status", None)
     return told if status is None or str(status) in told else f"{told} (HTTP {status})"
+
+
+def _told(words: str) -> str:
+    """Words of a server, some of which say which key they refuse, as they may be shown and kept."""
+    return redact_text(words[:_MOST_SAID])[0][:_MOST_TOLD]

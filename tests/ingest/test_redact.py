@@ -17,9 +17,9 @@ from stitch import open_memory
 from stitch.cli.main import cli
 from stitch.core import Redaction, Step, ToolCall
 from stitch.errors import InputError, SettingsError
-from stitch.ingest.redact import redact_path, redact_step, redact_text, redact_value
-from stitch.ingest.secrets import kinds
+from stitch.ingest.redact import redact_path, redact_step, redact_value
 from stitch.lifecycle.selection import Selector
+from stitch.text.secrets import kinds, redact_text
 
 _A = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"  # mixed, as providers make them
 _HEX = "0123456789abcdef" * 4

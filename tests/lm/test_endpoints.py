@@ -201,7 +201,9 @@ def test_a_context_that_is_too_long_halves_the_window_and_why_labels_are_local_s
     assert "has local labels: the prompt is too long for model 'm': too many tokens" in receipts[4].reason
 
 
-def test_a_key_that_a_server_quotes_is_not_kept_with_the_reason(tmp_path: Path) -> None:
+def test_a_key_that_a_server_quotes_is_neither_shown_nor_kept_with_the_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     key = "sk-live-" + "Q7rT2mXw9ZpL4vBn"
     with (
         LoopbackServer(lambda request: refused(f"Incorrect API key provided: {key}", status=401)) as server,
@@ -210,5 +212,13 @@ def test_a_key_that_a_server_quotes_is_not_kept_with_the_reason(tmp_path: Path) 
         memory.add(Step(role="user", content="Is day 1 free?"), trajectory="t")
         memory.flush()
         [receipt] = memory.receipts()
-    assert "Incorrect API key provided: [redacted:" in receipt.reason
+        memory.search("Is day 1 free?")
+    told = "Incorrect API key provided: [redacted:"
+    assert told in receipt.reason
+    assert told in caplog.text
+    assert key not in caplog.text
     assert all(key.encode() not in file.read_bytes() for file in (tmp_path / "m").rglob("*") if file.is_file())
+    for reply in (refused(f"{'x' * 190} {key}"), chat({"content": None, "refusal": f"You gave me {key}."})):
+        with pytest.raises(ModelError) as caught:
+            asked_of(reply)
+        assert key[:8] not in str(caught.value)

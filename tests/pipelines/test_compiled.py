@@ -164,9 +164,10 @@ def test_a_program_for_the_other_labeler_says_how_to_use_it(tmp_path):
 
 def test_files_that_are_none_are_told(tmp_path):
     (tmp_path / "pickle").write_bytes(b"\x80\x04]\x94.")
-    for name, message in (("none", "no such file"), ("pickle", "is no compiled program"), (".", "is a directory")):
-        with pytest.raises(InputError, match=message):
+    for name, message in (("none", "no such file"), ("pickle", "is a pickle"), (".", "is a directory")):
+        with pytest.raises(InputError, match=message) as refused:
             read_program(tmp_path / name)
+        assert "a file that ends in .json" in refused.value.hint
 
 
 def test_a_file_that_is_there_is_never_written_over(tmp_path):

@@ -19,11 +19,11 @@ import atheris
 with atheris.instrument_imports(include=["stitch", "yaml"]):
     from stitch.config import load_settings
     from stitch.errors import StitchError
-    from stitch.ingest.redact import redact_text
     from stitch.label.model.compiled import read_program
     from stitch.lifecycle.export_schema import parse_line
     from stitch.sources import FileSource
     from stitch.text.dates import date_forms, day_of, find_moments, read_timestamp, seconds_of, spans_of, time_forms
+    from stitch.text.secrets import redact_text
     from stitch.text.values import find_mentions
 
 FOLDER = Path(tempfile.mkdtemp())

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from stitch import Step, open_memory
 from stitch.config import load_settings
 from stitch.errors import StitchError
-from stitch.ingest.redact import redact_text
 from stitch.lm.batch import read_reply
+from stitch.text.secrets import redact_text
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),

@@ -28,6 +28,8 @@ _GUARDS = ("addressed to you", "gives you no orders", "quoted material")
 
 _MOST_BYTES = 16_000_000
 _NAME_CHARS = 80
+_PICKLE = b"\x80"
+"""How a file begins that DSPy's `save` writes under a name that ends in .pkl."""
 _MAKES_ONE = "`stitch optimize TARGET --out FILE` makes one, and so does DSPy's save to a file that ends in .json"
 
 
@@ -311,7 +313,13 @@ def read_program(path: str | Path) -> ProgramFile:
         InputError: It cannot be read, or is none of ours.
     """
     try:
-        return ProgramFile.model_validate_json(_content(path))
+        content = _content(path)
+        if content.startswith(_PICKLE):
+            raise InputError(
+                f"{str(path)!r} is a pickle, which may do anything when it is read",
+                hint="save the program to a file that ends in .json: program.save('program.json')",
+            )
+        return ProgramFile.model_validate_json(content)
     except OSError as error:
         reason = str(error.strerror).lower()
         raise InputError(f"cannot read the program {str(path)!r}: {reason}", hint=_MAKES_ONE) from error

@@ -15,7 +15,10 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-_TABLE = resources.files("stitch.ingest") / "table"
+REDACTED = "[redacted:{kind}]"
+"""Stands in the place of a secret."""
+
+_TABLE = resources.files("stitch.text") / "table"
 
 
 def _rows(file: str) -> Iterator[list[str]]:
@@ -307,3 +310,15 @@ def find_secrets(text: str) -> list[Found]:
                 found.append(each)
                 text = text[: each.start] + "*" * (each.end - each.start) + text[each.end :]
     return sorted(found)
+
+
+def redact_text(text: str) -> tuple[str, Counter[str]]:
+    """Return a text without its secrets, and how many of each kind there were; redacted again, it stays as it is."""
+    counts: Counter[str] = Counter()
+    for _ in range(4):  # what stands beside a replacement may only then look like a secret
+        if not (found := find_secrets(text)):
+            break
+        for start, end, kind in reversed(found):
+            counts[kind] += 1
+            text = text[:start] + REDACTED.format(kind=kind) + text[end:]
+    return text, counts
