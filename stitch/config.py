@@ -134,8 +134,8 @@ class Settings(BaseModel):
     qdrant: QdrantOptions = QdrantOptions()
     """Making, reading and writing of a collection on a Qdrant server: `shard_number`,
     `replication_factor`, `write_consistency_factor`, `on_disk`, `write_ordering`, `read_consistency`, `prefer_grpc`."""
-    server_payload: Literal["none", "readable"] = "none"
-    """Payload on a Qdrant server beside vectors: nothing, or texts and labels for people with other tools."""
+    server_payload: Literal["full", "minimal", "none", "readable"] = "full"
+    """Payload on a Qdrant server: all, or no text, which the journal gives then (earlier: `readable`, `none`)."""
     journal: str | None = None
     """Folder of the journal when the memory is on a server; by default under the user's data folder."""
 

@@ -45,7 +45,7 @@ class GivenSettings(TypedDict, total=False):
     qdrant_timeout_s: float | None
     collection: str | None
     qdrant: QdrantOptions | Mapping[str, Any] | None
-    server_payload: Literal["none", "readable"] | None
+    server_payload: Literal["full", "minimal", "none", "readable"] | None
     journal: str | None
     max_step_chars: int | None
     recall_log: int | None

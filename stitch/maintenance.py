@@ -32,8 +32,8 @@ from stitch.lifecycle.backup import BackedUp
 from stitch.lifecycle.folder import JOURNAL_FILE, UNFINISHED_FILE, is_url, owner_note, restoring_in, store_folder
 from stitch.lifecycle.read_only import cannot_be_written, check_writable, copy_to_read
 from stitch.lifecycle.transfer import export_lines
+from stitch.store.edge import holds_points
 from stitch.store.owner import Ownership, held_here
-from stitch.store.snippet_file import holds_snippets
 
 if TYPE_CHECKING:
     from stitch.journal import IngestCounts
@@ -89,7 +89,7 @@ def reindex_memory(
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         journal = parts.journal_of(chosen, folder)
         stack.callback(journal.close)
-        repair.check_source(journal, store_holds=holds_snippets(path / "store" / "snippets.bin"))
+        repair.check_source(journal, store_holds=holds_points(path / "store"))
         if is_url(location):
             with closing(parts.server_of(chosen, location).connect()) as connection:
                 if make_room(
@@ -100,6 +100,7 @@ def reindex_memory(
         stack.callback(repair.claim_next(path).release)
         store = parts.store_for(chosen, location, folder=folder, path=made, embedder=embedder, building=True)
         stack.callback(store.close)
+        places.give_texts(store, journal)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         reached, written = journal.last_change(), ingestor.snippets.rebuild()
         result = Reindexed(store.count(), written, embedder.name)
@@ -320,6 +321,7 @@ def _compare(loaded: LoadedSettings, location: str, folder: Path) -> Restored:
         stack.callback(store.close)
         journal = parts.journal_of(settings, folder)
         stack.callback(journal.close)
+        places.give_texts(store, journal)
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
         tenants = journal.tenants()
         found = [repair.verify(ingestor, tenant=tenant) for tenant in tenants]

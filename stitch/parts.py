@@ -262,7 +262,7 @@ def server_of(settings: Settings, location: str) -> Server:
         api_key=key.get_secret_value() if key else None,
         timeout_s=settings.qdrant_timeout_s,
         options=settings.qdrant,
-        readable=settings.server_payload == "readable",
+        minimal=settings.server_payload in ("minimal", "none"),
     )
 
 

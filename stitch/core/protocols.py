@@ -81,6 +81,12 @@ class DensityQuery:
     """The part of the similarity that is lexical when both parts are there, from 0 to 1."""
     count: DensityCount = DensityCount.VALUES
     k: int = 40
+    exact: bool = True
+    """Whether the ranking has to be exact.
+
+    If not, as where it makes a pool for further scorers, a store may take what is first by labels, by vector or by
+    words for all that can be first by these together.
+    """
     min_trust: Trust | None = None
     """Only snippets of this trust or more are ranked."""
     as_of: Moment | None = None

@@ -16,6 +16,8 @@ from stitch.journal.entries import differences
 
 INDEXED = 2
 """The version of what a snippet is indexed by: 1 is its text, 2 also its canonical summary and what it answers."""
+SNIPPETS = "snippets"
+"""Under which name the position of the store is kept."""
 
 
 class SnippetProjection:
@@ -28,7 +30,7 @@ class SnippetProjection:
         store: SnippetStore,
         embedder: Embedder,
         lexical: LexicalEncoder,
-        name: str = "snippets",
+        name: str = SNIPPETS,
     ) -> None:
         self.name = name
         self._journal, self._store = journal, store

@@ -9,7 +9,6 @@ from stitch.errors import StoreMismatchError
 from stitch.journal import Journal
 from stitch.store.collection import LAYOUT, Found, count, drop, look, points
 from stitch.store.connection import Connection
-from stitch.store.limits import Limits
 
 
 class Adoption(NamedTuple):
@@ -25,7 +24,7 @@ def adopted(connection: Connection, *, journal: str) -> Adoption | None:
     found = look(connection)
     if found is None or found.journal == journal:
         return None
-    return Adoption(found.journal, count(connection, Limits.of(found.info.config, what=connection.what)))
+    return Adoption(found.journal, count(connection))
 
 
 def make_room(connection: Connection, journal: Journal, *, own: str, dimension: int, adopt: bool) -> bool:

@@ -165,7 +165,7 @@ class PastStore:
         today = self._store.rank(dataclasses.replace(query, k=query.k + len(changed)))
         hits = [hit for hit in today if hit.snippet.id not in changed]
         seen = [snippet for snippet in changed.values() if query.sees(snippet)]
-        hits += rank_beside(query, self._made(seen), store=self._store, lexical=self._ingestor.lexical)
+        hits += rank_beside(query, self._made(seen), store=self._store)
         return in_order(hits)[: query.k]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:

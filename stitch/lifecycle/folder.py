@@ -10,11 +10,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
 
 from stitch.core.files import keep_others_from_writing, make_private_folder, private, refuse_links
 from stitch.errors import InputError, JournalError, StoreError, StoreLockedError
+from stitch.ingest.snippets import SNIPPETS
 from stitch.store.owner import Ownership
 
 if TYPE_CHECKING:
@@ -225,13 +226,35 @@ def check_restored(location: str, folder: Path) -> None:
         )
 
 
+@runtime_checkable
+class TextlessStore(Protocol):
+    """A store that may keep no text."""
+
+    def take_texts_from(self, journal: Journal) -> None:
+        """Let a journal give what was said."""
+        ...
+
+
+def give_texts(store: SnippetStore, journal: Journal) -> None:
+    """Let a journal give the texts of a store that may keep none."""
+    if isinstance(store, TextlessStore):
+        store.take_texts_from(journal)
+
+
 def check_whole(location: str, *, collection: str, journal: Journal, store: SnippetStore) -> None:
     """Refuse a collection that holds nothing of a memory: a search of it would find nothing, and look like one.
+
+    A store in a folder that holds nothing is filled from the journal when the memory is opened.
 
     Raises:
         StoreError: It is empty and the memory is not.
     """
-    if is_url(location) and journal.counts().stored and not store.count():
+    give_texts(store, journal)
+    if store.count() or not journal.counts().stored:
+        return
+    if not is_url(location):
+        journal.record_projected(SNIPPETS, 0)
+    else:
         raise StoreError(
             f"the collection {collection!r} of {location!r} holds nothing of this memory",
             hint=f"stitch reindex --memory {location} fills it; other collections serve",

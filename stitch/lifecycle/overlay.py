@@ -7,22 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from stitch.core import DensityQuery, Label, MemorySnippet, SnippetRecord, SnippetStore, StoreHit, density
-from stitch.embed.lexical import LexicalEncoder
-from stitch.ingest.records import words_of
-from stitch.store.similarity import LEXICAL_HALF, Similarity, informativeness
-from stitch.store.vectors import as_kept
+from stitch.store.similarity import Similarity, informativeness
+from stitch.store.vectors import as_kept, words_as_kept
 
 
-def rank_beside(
-    query: DensityQuery, records: Sequence[SnippetRecord], *, store: SnippetStore, lexical: LexicalEncoder
-) -> list[StoreHit]:
+def rank_beside(query: DensityQuery, records: Sequence[SnippetRecord], *, store: SnippetStore) -> list[StoreHit]:
     """Score snippets that a store does not hold by the definition of its ranking (`SnippetStore.rank`).
 
     Args:
         query: What is asked.
         records: Those of its tenant; what the query does not admit is left out.
         store: Tells how rare words are.
-        lexical: Made the words of what the store holds.
 
     Returns:
         One hit a snippet, in the order of `records`.
@@ -31,10 +26,12 @@ def rank_beside(
     if not admitted:
         return []
     similarity = Similarity.of(query, dimension=len(admitted[0].vector))
-    shared = {index for record in admitted for index in record.words} & (similarity.words or {}).keys()
-    rarity = {index: _rarity(index, query.tenant, store, lexical) for index in sorted(shared)}
+    if similarity.words is not None:
+        counts = store.word_counts(query.tenant, similarity.words)
+        rarity = {word: informativeness(each, snippets=counts.snippets) for word, each in counts.carrying.items()}
+        similarity = similarity.weighed(rarity)
     return [
-        StoreHit(record.snippet, _density(query, record.snippet), _similarity(similarity, record, rarity))
+        StoreHit(record.snippet, _density(query, record.snippet), _similarity(similarity, record))
         for record in admitted
     ]
 
@@ -59,23 +56,11 @@ def _density(query: DensityQuery, snippet: MemorySnippet) -> float:
     return density(matched, count=query.count)
 
 
-def _similarity(similarity: Similarity, record: SnippetRecord, rarity: dict[int, float]) -> float:
+def _similarity(similarity: Similarity, record: SnippetRecord) -> float:
     cosine = 0.0
     if similarity.vector:
         asked = np.asarray(similarity.vector, dtype=np.float32)
         cosine = float(as_kept(asked) @ as_kept(record.vector))
-    asked_words = similarity.words or {}
-    lexical = sum(asked_words[index] * record.words[index] * rarity[index] for index in rarity if index in record.words)
+    own = words_as_kept(record.words)
+    lexical = sum(weight * own.get(word, 0.0) for word, weight in (similarity.words or {}).items())
     return similarity.combine(cosine, lexical)
-
-
-def _rarity(index: int, tenant: str, store: SnippetStore, lexical: LexicalEncoder) -> float:
-    """The idf of a word, which stores keep to themselves: read off from the best snippet that has it.
-
-    A word that is left in no snippet of the tenant is as rare as can be.
-    """
-    for hit in store.rank(DensityQuery(tenant=tenant, words={index: 1.0}, k=1)):
-        weight = words_of(hit.snippet, lexical=lexical).get(index, 0.0)
-        if weight and hit.similarity > 0.0:
-            return LEXICAL_HALF * hit.similarity / (1.0 - hit.similarity) / weight
-    return informativeness(0, snippets=store.count(tenant))

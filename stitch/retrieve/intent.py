@@ -386,7 +386,7 @@ class IntentRetriever:
         part, share = asked.question.asked_beside_context if apart and (weighed or scoped) else "", None
         if asked.turns:
             remainder, part, share = asked.turns, remainder or asked.request.query, self._constants.last_turn_share
-        return self._similarity.query(
+        query = self._similarity.query(
             asked.request,
             text=remainder,
             asked=part,
@@ -394,6 +394,7 @@ class IntentRetriever:
             labels=asked.vocabulary.readings(asked.labels) if used else {},
             count=asked.count,
         )
+        return replace(query, exact=asked.strict)
 
     def _pool_size(self, asked: _Asked) -> int:
         """How many candidates the scorers want to see; 0 if those that are returned will do."""

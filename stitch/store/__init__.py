@@ -1,22 +1,22 @@
-"""Where snippets are kept and ranked: Qdrant in this process, or a Qdrant server."""
+"""Snippets in Qdrant."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from stitch.store.embedded import EdgeStore
+from stitch.store.qdrant import QdrantStore
 
 if TYPE_CHECKING:
-    from stitch.store.embedded import EdgeStore
-    from stitch.store.server import ServerStore
+    from stitch.store.served import ServerStore
 
-__all__ = ["EdgeStore", "ServerStore"]
-
-_HOME = {"EdgeStore": "stitch.store.embedded", "ServerStore": "stitch.store.server"}
+__all__ = ["EdgeStore", "QdrantStore", "ServerStore"]
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module 'stitch.store' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+def __getattr__(name: str) -> Any:
+    """A store on a server is loaded when it is asked for: the embedded one needs no client."""
+    if name == "ServerStore":
+        from stitch.store.served import ServerStore
+
+        return ServerStore
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

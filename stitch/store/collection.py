@@ -7,23 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.errors import StoreError, StoreMismatchError
 from stitch.store.connection import Connection
-from stitch.store.limits import Limits
+from stitch.store.payload import INDEXES
+from stitch.store.points import DENSE, LABELS, WORDS
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
 
-LAYOUT = 1
+LAYOUT = 2
 """What points of a collection are like."""
-
-VECTOR = "text"
-"""The name of the vector of a point: of its text."""
 
 _OWN = "stitch"
 """Under which key of a collection's metadata stands whose it is."""
-
-_EARLIER = ("words", "labels")
-"""The further vectors of collections that several journals shared, with all texts and labels in them."""
-
+_EARLIER = "text"
+"""The vector of collections that had vectors alone."""
 _PAGE = 10_000
 """How many points are asked for at a time."""
 
@@ -45,19 +41,24 @@ class Found(NamedTuple):
 
     @property
     def is_earlier(self) -> bool:
-        """Whether it was made when several journals could share one, with all texts and labels in it."""
-        return self.journal is None and set(_EARLIER) <= (self.info.config.params.sparse_vectors or {}).keys()
+        """Whether an earlier version made it."""
+        return self.layout == 1 or (
+            self.journal is None and {"words", "labels"} <= self._sparse and DENSE not in self._dense
+        )
 
     @property
     def dimension(self) -> int | None:
         """The length of its vectors; None if they are not those of snippets."""
-        vectors = self.info.config.params.vectors
-        return vectors[VECTOR].size if isinstance(vectors, Mapping) and VECTOR in vectors else None
+        return self._dense[DENSE].size if DENSE in self._dense else None
 
     @property
-    def readable(self) -> bool:
-        """Whether it has, or has had, texts and labels."""
-        return self.is_earlier or bool(self.own.get("readable"))
+    def _dense(self) -> Mapping[str, Any]:
+        vectors = self.info.config.params.vectors
+        return vectors if isinstance(vectors, Mapping) else {}
+
+    @property
+    def _sparse(self) -> set[str]:
+        return set(self.info.config.params.sparse_vectors or {})
 
     @property
     def own(self) -> Mapping[str, Any]:
@@ -85,15 +86,19 @@ def make(connection: Connection, *, dimension: int, journal: str) -> Found:
         client.create_collection(
             connection.collection,
             vectors_config={
-                VECTOR: models.VectorParams(
+                DENSE: models.VectorParams(
                     size=dimension, distance=models.Distance.DOT, on_disk=connection.options.on_disk
                 )
             },
-            # No graph: of all vectors bounds are here, and the few that are left are asked for by their ids.
-            hnsw_config=models.HnswConfigDiff(m=0),
+            sparse_vectors_config={WORDS: models.SparseVectorParams(), LABELS: models.SparseVectorParams()},
+            hnsw_config=models.HnswConfigDiff(m=0),  # no graph, for the ranking is exact
             metadata={_OWN: {"journal": journal, "layout": LAYOUT}},
             **connection.options.making,
         )
+        for field, kind in INDEXES.items():
+            keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+            schema: Any = keyword if kind == "tenant" else models.PayloadSchemaType(kind)
+            client.create_payload_index(connection.collection, field, schema)
 
     try:
         connection.ask("make", create)
@@ -108,12 +113,6 @@ def make(connection: Connection, *, dimension: int, journal: str) -> Found:
             hint="install a newer qdrant",
         )
     return found
-
-
-def note_readable(found: Found, connection: Connection) -> None:
-    """Let a collection say that texts and labels are put into it."""
-    own = {**found.own, "readable": True}
-    connection.ask("open", lambda client: client.update_collection(connection.collection, metadata={_OWN: own}))
 
 
 def drop(connection: Connection) -> None:
@@ -136,10 +135,9 @@ def check(found: Found, connection: Connection, *, dimension: int, journal: str,
     """
     adopt = f"name another with STITCH_COLLECTION, or see what would be replaced: {reindex} --adopt --dry-run"
     if found.is_earlier:
-        does = (
-            "was written by an earlier version, which kept all texts in it and weighed words by what all tenants hold"
+        raise StoreMismatchError(
+            f"{connection.what} was written by an earlier version", hint=f"{reindex} makes it anew from the journal"
         )
-        raise StoreMismatchError(f"{connection.what} {does}", hint=f"{reindex} makes it anew from the journal")
     if found.journal is None:
         raise StoreMismatchError(f"{connection.what} holds something else than a memory of stitch", hint=adopt)
     if found.journal != journal:
@@ -162,10 +160,8 @@ def points(connection: Connection, *, page: int = _PAGE) -> list[int | str]:
     return connection.ask("read", lambda client: list(_scroll(client, connection.collection, page=page, **reading)))
 
 
-def count(connection: Connection, limits: Limits) -> int:
+def count(connection: Connection) -> int:
     """How many points a collection has."""
-    if not limits.counts:
-        return len(points(connection, page=limits.page))
     return connection.ask("read", lambda client: client.count(connection.collection, exact=True).count)
 
 

@@ -53,8 +53,8 @@ class Server:
     """How long one request to one URL may take."""
     options: QdrantOptions = field(default_factory=QdrantOptions)
     """What the collection is made like, and how it is read and written."""
-    readable: bool = False
-    """Whether the collection has texts and labels beside vectors, for people who look into it with other tools."""
+    minimal: bool = False
+    """Whether the server is told numbers, names and labels alone, and no text."""
     client: QdrantClient | None = None
     """A client to use instead of making one; it is not closed."""
 

@@ -17,16 +17,12 @@ _PAGE = 10_000
 
 
 class Limits(NamedTuple):
-    """How much a request may ask for, and whether the server may be asked for scores at all."""
+    """How much a request may ask for."""
 
     batch: int = _BATCH
     """How many vectors are written or read at a time."""
     page: int = _PAGE
     """How many scores or ids are asked for, or points deleted, at a time."""
-    scores: bool = True
-    """Whether the server may score vectors one by one. Where it may not, they are read and scored here."""
-    counts: bool = True
-    """Whether it may count points exactly. Where it may not, their ids are listed."""
     exact: bool = False
     """Whether it has to be told to, for there is a graph that it would use."""
 
@@ -53,14 +49,14 @@ class Limits(NamedTuple):
                 raise StoreError(
                     f"{what} allows nothing: its strict mode has {name} 0", hint=f"raise {name} of the collection"
                 )
+        if strict.search_allow_exact is False:
+            raise StoreError(
+                f"{what} cannot be searched exactly: its strict mode has search_allow_exact false",
+                hint="allow exact searches of the collection",
+            )
         return cls(
             batch=_least(_BATCH, *writes.values(), *reads.values()),
             page=_least(_PAGE, *queries.values(), *reads.values(), strict.write_rate_limit),
-            # Without a graph every search is one of all points, which is what `search_allow_exact` forbids.
-            scores=strict.search_allow_exact is not False
-            and strict.condition_max_size != 0
-            and strict.filter_max_conditions != 0,
-            counts=strict.search_allow_exact is not False,
             exact=graph,
         )
 

@@ -29,29 +29,41 @@ def write_facts(file: Path, facts: Facts) -> None:
         os.close(folder)
 
 
-def compare_facts(file: Path, facts: Facts, *, what: str, hint: str) -> None:
+def facts_in(file: Path, *, what: str, hint: str) -> Facts:
+    """What `write_facts` wrote.
+
+    Raises:
+        StoreError: The file cannot be read.
+    """
+    try:
+        found = read_json(file.read_text())
+        if not isinstance(found, dict):
+            raise TypeError(found)
+    except (OSError, ValueError, TypeError) as error:
+        raise StoreError(f"{what} does not say what it was made with: {str(file)!r} is damaged", hint=hint) from error
+    return found
+
+
+def compare_facts(found: Facts, facts: Facts, *, what: str, hint: str) -> None:
     """Compare what a store was made with to what it shall be used with.
 
     Args:
-        file: What `write_facts` wrote.
+        found: What `facts_in` gave.
         facts: What is wanted.
         what: The store, for messages.
         hint: How a mismatch is mended.
 
     Raises:
         StoreMismatchError: They differ; nothing was touched.
-        StoreError: The file cannot be read.
+        StoreError: Something is not said.
     """
-    try:
-        found = read_json(file.read_text())
-        pairs = [(name, found[name], wanted) for name, wanted in facts.items()]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{what} does not say what it was made with: {str(file)!r} is damaged", hint=hint) from error
     layout = found.get("layout")
     if isinstance(layout, int) and layout > int(facts.get("layout", layout)):
         raise StoreMismatchError(f"{what} was written by a newer version of stitch", hint="pip install -U stitch")
-    for name, there, wanted in pairs:
-        if there != wanted:
+    for name, wanted in facts.items():
+        if name not in found:
+            raise StoreError(f"{what} does not say with which {name.replace('_', ' ')} it was made", hint=hint)
+        if found[name] != wanted:
             raise StoreMismatchError(
-                f"{what} was written with {name.replace('_', ' ')} {there!r}, not {wanted!r}", hint=hint
+                f"{what} was written with {name.replace('_', ' ')} {found[name]!r}, not {wanted!r}", hint=hint
             )

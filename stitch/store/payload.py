@@ -1,21 +1,27 @@
-"""What a snippet looks like in Qdrant: JSON types only, no field lost, labels as keyword lists for filters."""
+"""The payload of a snippet in Qdrant: others can read and filter it, and the snippet comes back from it whole."""
 
 from __future__ import annotations
 
 import json
 import math
+from calendar import timegm
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, timezone
+from decimal import ROUND_FLOOR, Decimal
 from typing import Any
+from zlib import crc32
 
 import orjson
 from pydantic import ValidationError
 
-from stitch.core.intent import ContextualIntent, Label, LabelKind
+from stitch.core.intent import ContextualIntent, Label, LabelKind, is_setup
 from stitch.core.json_text import read_json
-from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
+from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet, ReferenceRewrite
 from stitch.core.text_cache import text_cache
-from stitch.core.trust import Origin, Trust, origin_of
+from stitch.core.trust import Origin, Trust
 from stitch.errors import StoreError
+from stitch.text.dates import read_timestamp
 
 Payload = dict[str, Any]
 
@@ -26,134 +32,187 @@ LABEL_FIELDS: Mapping[LabelKind, str] = {
     LabelKind.TARGET: "targets",
 }
 """Under which key the labels of each kind stand."""
-_LABEL_FIELDS = tuple(LABEL_FIELDS.values())
 
+INDEXES: Mapping[str, str] = {
+    "tenant": "tenant", "trajectory": "keyword", "scope": "keyword", "event_types": "keyword",
+    "entity_types": "keyword", "targets": "keyword", "position": "integer", "trust": "integer", "setup": "integer",
+    "happened": "datetime", "recorded": "datetime",
+}  # fmt: skip
+"""The fields of the payload that are indexed, with their kinds."""
+
+_TRUSTS = (Trust.LOW, Trust.MEDIUM, Trust.HIGH)
 _ORIGINS = {origin.value: origin for origin in Origin}
-_TRUSTS = {trust.value: trust for trust in Trust}
+_ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text")
+_IF_ANY = {"summary": "", "context": "", "session": None, "labeled_by": None}
+_LISTS = ("asks", "tools")
 
-_ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text", "recorded")
-_IF_ANY = {"summary": "", "context": "", "session": None, "happened": None, "labeled_by": None}
+
+@text_cache(maxsize=65_536)
+def label_index(kind: LabelKind, value: str) -> int:
+    """The place of a label in the vector `labels`: a hash, so that two may share one; the payload tells them apart."""
+    return crc32(f"{kind.value}\0{value}".encode())
 
 
-def to_payload(snippet: MemorySnippet, *, embedder_name: str) -> Payload:
-    """Return the payload of a snippet; what is empty is left out, and the resolved text if it is the text.
-
-    `metadata` is kept as JSON text: it is returned and never searched, and so it survives whatever Qdrant would change
-    (large integers, lone surrogates).
+def clock(seconds: float) -> str:
+    """A time as RFC 3339 writes it, with as many digits as bring the same number back.
 
     Raises:
-        StoreError: A clock is not a finite number, or a text is not valid Unicode.
+        ValueError: It is none of the years 1 to 9999.
     """
-    payload: Payload = {
-        "id": snippet.id,
-        "schema_version": SCHEMA_VERSION,
-        "embedder": embedder_name,
-        **{name: getattr(snippet, name) for name in _ALWAYS},
-        "origin": snippet.origin.value,
-        "trust": snippet.trust.value,
-    }
+    exact = Decimal(repr(seconds))
+    whole = exact.to_integral_value(ROUND_FLOOR)
+    digits = format(exact - whole, "f").partition(".")[2].rstrip("0")
+    try:
+        day = datetime.fromtimestamp(int(whole), timezone.utc)
+    except (OverflowError, OSError) as error:
+        raise ValueError(f"{seconds!r} is no time") from error
+    return f"{day:%Y-%m-%dT%H:%M:%S}{f'.{digits}' if digits else ''}Z".rjust(20, "0")
+
+
+def seconds_in(clocked: str) -> float:
+    """The seconds of what `clock` wrote."""
+    whole = timegm(datetime.fromisoformat(clocked[:19]).timetuple())
+    digits = clocked[20:-1]
+    return float(f"{whole}.{digits}") if whole >= 0 else float(Decimal(whole) + Decimal(f"0.{digits or 0}"))
+
+
+def to_payload(snippet: MemorySnippet) -> Payload:
+    """The payload of a snippet; what is empty is left out, and the resolved text if it is the text.
+
+    Clocks are RFC 3339; `happened_as_said` is what the source wrote, where that is no number. `metadata` is JSON text:
+    it is returned and never searched, and survives whatever Qdrant would change (large integers, lone surrogates).
+
+    Raises:
+        StoreError: A clock is no time, a position is out of range, or a text is not valid Unicode.
+    """
+    payload: Payload = {name: getattr(snippet, name) for name in _ALWAYS}
     for name, without in _IF_ANY.items():
         if (value := getattr(snippet, name)) != without:
             payload[name] = value
+    for name in _LISTS:
+        if value := getattr(snippet, name):
+            payload[name] = list(value)
     if snippet.resolved != snippet.text:
         payload["resolved"] = snippet.resolved
-    intent = snippet.intent
     for kind, name in LABEL_FIELDS.items():
-        if values := intent.of(kind):
-            payload[name] = list(values)
+        if values := snippet.intent.of(kind):
+            payload[name] = values[0] if kind is LabelKind.SCOPE else list(values)
     if snippet.references:
         payload["references"] = [reference.model_dump() for reference in snippet.references]
-    if snippet.asks:
-        payload["asks"] = list(snippet.asks)
-    if snippet.tools:
-        payload["tools"] = list(snippet.tools)
     if snippet.metadata:
         payload["metadata"] = json.dumps(dict(snippet.metadata))
+    payload |= {"origin": snippet.origin.value, "trust": snippet.trust.level}
+    payload |= {"setup": int(is_setup(snippet.intent)), "schema_version": SCHEMA_VERSION}
+    payload |= _clocks(snippet)
     _check(payload, snippet)
     return payload
 
 
-def from_payload(payload: Mapping[str, Any]) -> MemorySnippet:
-    """Return the snippet of a payload that `to_payload` made.
+def _clocks(snippet: MemorySnippet) -> Payload:
+    """When it was recorded and happened; what the source said where that is another text, or no time of a calendar."""
+    said, clocks = snippet.happened, Payload()
+    for name, value in (("recorded", snippet.recorded), ("happened", said)):
+        if isinstance(value, (int, float)) and not math.isfinite(value):
+            raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is {value!r}")
+    try:
+        clocks["recorded"] = clock(snippet.recorded)
+    except ValueError as error:
+        raise StoreError(f"step {snippet.step!r} cannot be stored: recorded is {snippet.recorded!r}") from error
+    if said is None:
+        return clocks
+    read = read_timestamp(said) if isinstance(said, str) else None
+    if read is not None:
+        read = read if read.tzinfo is not None else read.replace(tzinfo=timezone.utc)
+    with suppress(ValueError, OverflowError):
+        if isinstance(said, (int, float)):
+            return {**clocks, "happened": clock(said)}
+        if read is not None:
+            clocks["happened"] = clock(round(read.timestamp(), 6))
+    return {**clocks, "happened_as_said": said}
+
+
+def from_payload(payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet:
+    """The snippet of a payload.
+
+    Args:
+        payload: As `to_payload` made it; what is no field of a snippet is passed over.
+        validate: Whether every field is looked at, which takes longer.
 
     Raises:
-        StoreError: The payload is not one of a snippet, or of another schema.
+        StoreError: It is none.
     """
     if payload.get("schema_version") != SCHEMA_VERSION:
         raise StoreError(f"a stored snippet has schema version {payload.get('schema_version')!r}, not {SCHEMA_VERSION}")
-    fields = {**payload}  # what is no field of a snippet is passed over
-    fields["origin"], fields["trust"] = origin_and_trust(payload)
-    if "resolved" not in fields:
-        fields["resolved"] = payload.get("text")
-    fields["intent"] = stored_intent(*[tuple(payload[name]) if name in payload else () for name in _LABEL_FIELDS])
-    if metadata := payload.get("metadata"):
-        fields["metadata"] = read_json(metadata)
     try:
-        return MemorySnippet.model_validate(fields)
+        fields = _fields(payload)
+        return MemorySnippet.model_validate(fields) if validate else _made(fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise StoreError(f"a stored snippet cannot be read: {where}: {first['msg'].lower()}") from error
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise StoreError(f"a stored snippet cannot be read: {type(error).__name__.lower()}: {error}") from error
+
+
+def _made(fields: dict[str, Any]) -> MemorySnippet:
+    """What `model_construct` makes, which takes three times as long."""
+    snippet = MemorySnippet.__new__(MemorySnippet)
+    for name, value in (("__dict__", fields), ("__pydantic_fields_set__", set(fields))):
+        object.__setattr__(snippet, name, value)
+    for name in ("__pydantic_extra__", "__pydantic_private__"):
+        object.__setattr__(snippet, name, None)
+    return snippet
+
+
+def _fields(payload: Mapping[str, Any]) -> dict[str, Any]:
+    text, get = payload["text"], payload.get
+    happened = get("happened_as_said")
+    if happened is None and (clocked := get("happened")) is not None:
+        happened = seconds_in(clocked)
+    return {
+        **{name: payload[name] for name in _ALWAYS},
+        "resolved": get("resolved", text),
+        "summary": get("summary", ""),
+        "context": get("context", ""),
+        "asks": tuple(get("asks", ())),
+        "intent": stored_intent(
+            get("scope"), tuple(get("event_types", ())), tuple(get("entity_types", ())), tuple(get("targets", ()))
+        ),
+        "references": tuple(ReferenceRewrite(**each) for each in get("references", ())),
+        "session": get("session"),
+        "happened": happened,
+        "recorded": seconds_in(payload["recorded"]),
+        "labeled_by": get("labeled_by"),
+        "tools": tuple(get("tools", ())),
+        "origin": _ORIGINS[payload["origin"]],
+        "trust": _TRUSTS[payload["trust"]],
+        "metadata": read_json(payload["metadata"]) if "metadata" in payload else {},
+    }
 
 
 @text_cache(maxsize=4096)
 def stored_intent(
-    scope: tuple[str, ...], event_types: tuple[str, ...], entity_types: tuple[str, ...], targets: tuple[str, ...]
+    scope: str | None, event_types: tuple[str, ...], entity_types: tuple[str, ...], targets: tuple[str, ...]
 ) -> ContextualIntent:
     """The intent of stored labels: they were cleaned when they were made, which is half the cost of making one."""
     return ContextualIntent.model_construct(
-        scope=scope[0] if scope else None, event_types=event_types, entity_types=entity_types, targets=targets
+        scope=scope, event_types=event_types, entity_types=entity_types, targets=targets
     )
 
 
-def origin_and_trust(payload: Mapping[str, Any]) -> tuple[Origin, Trust]:
-    """The origin and trust of a payload; of one written before there were any, what its role and tools say.
-
-    There, a text that took in words of other steps is not trusted: nobody wrote down whose words.
-    """
-    if "trust" in payload:
-        return _ORIGINS[payload["origin"]], _TRUSTS[payload["trust"]]
-    agent = origin_of(payload["role"], answers_tool=False) is Origin.AGENT  # who calls tools, not who answers
-    origin = origin_of(payload["role"], answers_tool=bool(payload.get("tools")) and not agent)
-    return origin, Trust.LOW if payload.get("resolved") or payload.get("context") else origin.trust
-
-
-def labels_of(payload: Mapping[str, Any]) -> list[Label]:
-    """The labels of a payload, as they were stored."""
-    return [Label(kind, value) for kind, name in LABEL_FIELDS.items() for value in payload.get(name, ())]
-
-
 def intent_labels(intent: ContextualIntent) -> list[Label]:
-    """The labels of a snippet in the order in which `labels_of` gives them."""
+    """The labels of a snippet, by kind."""
     return [Label(kind, value) for kind in LABEL_FIELDS for value in intent.of(kind)]
 
 
 def _check(payload: Payload, snippet: MemorySnippet) -> None:
-    for name in ("recorded", "happened"):
-        value = payload.get(name)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is {value!r}")
     if not -(2**63) <= snippet.position < 2**63:
         raise StoreError(f"step {snippet.step!r} cannot be stored: position {snippet.position!r} is out of range")
     try:
         orjson.dumps(payload)
     except TypeError:  # it is not valid Unicode, or a number is too large for this library alone
         for name, value in payload.items():
-            if not _is_unicode(value):
+            try:
+                json.dumps(value, ensure_ascii=False).encode()
+            except UnicodeEncodeError:
                 raise StoreError(f"step {snippet.step!r} cannot be stored: {name} is not valid Unicode") from None
-
-
-def _is_unicode(value: object) -> bool:
-    if isinstance(value, str):
-        if value.isascii():
-            return True
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return False
-        return True
-    if isinstance(value, dict):  # to ask for a Mapping or Sequence costs ten times as much
-        return all(map(_is_unicode, value.values()))
-    if isinstance(value, list | tuple):
-        return all(map(_is_unicode, value))
-    return True

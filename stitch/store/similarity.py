@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from stitch.core.protocols import DensityQuery, SparseVector
 from stitch.errors import StoreError
 from stitch.store.checks import check_vector, check_words
+from stitch.store.vectors import words_as_kept
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +56,7 @@ class Similarity:
 
     def weighed(self, informativeness: SparseVector) -> Similarity:
         """The same, with each word that is asked for multiplied by how much it tells."""
-        words = {word: weight * informativeness[word] for word, weight in (self.words or {}).items()}
+        words = words_as_kept({word: weight * informativeness[word] for word, weight in (self.words or {}).items()})
         return replace(self, words=words or None)
 
     def combine(self, cosine: float, lexical: float) -> float:

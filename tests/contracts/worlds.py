@@ -27,7 +27,7 @@ from stitch.core import (
     rank_by_label_density,
 )
 from stitch.core.protocols import SparseVector
-from stitch.store.vectors import as_kept
+from stitch.store.vectors import as_kept, words_as_kept
 
 DIMENSION = 8
 """The dimension of the stores that `make_store` makes."""
@@ -213,5 +213,6 @@ def _lexicals(records: Sequence[SnippetRecord], asked: SparseVector, *, tenant: 
     for index, weight in asked.items():
         carrying = sum(index in words for words in with_words)
         weights[index] = weight * math.log(1 + (len(with_words) - carrying + 0.5) / (carrying + 0.5)) ** 1.3
-    scores = [sum(weight * record.words.get(index, 0.0) for index, weight in weights.items()) for record in records]
+    kept, own = words_as_kept(weights), [words_as_kept(record.words) for record in records]
+    scores = [sum(weight * words.get(index, 0.0) for index, weight in kept.items()) for words in own]
     return [value / (value + 10) for value in scores]

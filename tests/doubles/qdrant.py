@@ -1,16 +1,23 @@
 """A stand-in for a Qdrant server or cluster: its REST interface as far as stores use it.
 
-What is said goes over real sockets, through the client's own REST code. Points lie in shards, each of which scores its
-own as the real one does, in single precision. It can be told to hang, and to be away.
+What is said goes over real sockets, through the client's own REST code. Points lie in shards of Qdrant's engine, whose
+results are merged by score, as a cluster does. It can be told to be strict, to have no room for now, to hang, and to be
+away.
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import threading
+import weakref
+import zlib
+from collections import Counter
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import numpy as np
+import qdrant_edge as edge
 
 from stitch.testing.servers import LoopbackServer, Reply, Request, Silence
 
@@ -20,63 +27,119 @@ _DONE = {"operation_id": 0, "status": "completed"}
 class RefusalError(Exception):
     """What the server answers with another status than 200."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status, self.message = status, message
+        self.status, self.message, self.headers = status, message, headers or {}
 
 
 class Collection:
-    """Points by id in a few shards."""
+    """Points in a few shards of the engine.
 
-    def __init__(self, made: dict[str, Any], *, shards: int) -> None:
+    Args:
+        made: What it was made with.
+        shards: How many, if that does not say.
+        like: Another one, of which this is a copy.
+    """
+
+    def __init__(self, made: dict[str, Any], *, shards: int, like: Collection | None = None) -> None:
         self.made = made
-        self.metadata: dict[str, Any] = made.get("metadata") or {}
-        self.shards: list[dict[int | str, dict[str, Any]]] = [{} for _ in range(made.get("shard_number") or shards)]
+        self.metadata: dict[str, Any] = dict(like.metadata if like else made.get("metadata") or {})
+        self.indexes: dict[str, Any] = dict(like.indexes) if like else {}
+        in_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+        self._folder = Path(tempfile.mkdtemp(prefix="stitch-qdrant-", dir=in_memory))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self.shards = [self._shard(number, like) for number in range(made.get("shard_number") or shards)]
 
-    def shard(self, point: int | str) -> dict[int | str, dict[str, Any]]:
-        return self.shards[hash(point) % len(self.shards)]
+    def _shard(self, number: int, like: Collection | None) -> Any:
+        folder = self._folder / str(number)
+        if like is not None:
+            like.shards[number].flush()
+            shutil.copytree(like._folder / str(number), folder)
+            return edge.EdgeShard.load(str(folder))
+        dense = {
+            name: edge.EdgeVectorParams(size=each["size"], distance=edge.Distance.Dot)
+            for name, each in self.made["vectors"].items()
+        }
+        sparse = {name: edge.EdgeSparseVectorParams() for name in self.made.get("sparse_vectors") or {}}
+        folder.mkdir()
+        config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, wal_enabled=False)
+        return edge.EdgeShard.create(str(folder), config)
+
+    def copy(self) -> Collection:
+        """A snapshot."""
+        return Collection(self.made, shards=len(self.shards), like=self)
+
+    def of(self, point: int | str) -> int:
+        """The number of the shard where a point is, or would be."""
+        return zlib.crc32(str(point).encode()) % len(self.shards)
+
+    def ids(self) -> list[str]:
+        """All ids, in their order."""
+        found = (point for shard in self.shards for point in shard.scroll(edge.ScrollRequest(limit=10**6))[0])
+        return sorted(str(point.id) for point in found)
 
     def find(self, point: int | str) -> dict[str, Any] | None:
-        return self.shard(point).get(point)
-
-    def ids(self) -> list[int | str]:
-        ids = [point for shard in self.shards for point in shard]
-        return sorted(ids, key=lambda point: (isinstance(point, str), point))
+        """A point; None if it is not there."""
+        found = self.shards[self.of(point)].retrieve([point], True, True)
+        return {"payload": found[0].payload, "vector": found[0].vector} if found else None
 
 
 class LoopbackQdrant(LoopbackServer):
     """Answers on 127.0.0.1 as a Qdrant server would, while it is entered.
 
     Args:
+        node_of: Another one, to be a further node of its cluster.
         shards: How many shards a collection has.
     """
 
-    def __init__(self, *, shards: int = 1) -> None:
+    def __init__(self, *, node_of: LoopbackQdrant | None = None, shards: int = 1) -> None:
         super().__init__(self._reply)
         self.hangs = False
         """Whether requests are kept without an answer."""
         self.away = False
         """Whether connections are closed without an answer."""
+        self.busy = 0
+        """How many requests are still answered with 429."""
+        self.strict: dict[str, Any] = {}
+        """The limits of strict mode, as a collection's configuration has them."""
+        self._spent = Counter[str]()
+        self.keeps_metadata = True
+        """Whether it is of a version that does."""
+        self.nodes = 1
+        """How many nodes it says that its cluster has."""
         self.shards = shards
-        self.collections: dict[str, Collection] = {}
-        self._lock = threading.Lock()
+        self.collections: dict[str, Collection] = {} if node_of is None else node_of.collections
+        self._lock: threading.Lock = threading.Lock() if node_of is None else node_of._lock
 
     def _reply(self, request: Request) -> Reply | Silence:
         if self.hangs:
             return Silence()
         if self.away:
             return Reply({}, cut=0)
+        if self.busy:
+            self.busy -= 1
+            return _refusal(429, "Rate limiting exceeded: retry after 1s", {"retry-after": "1"})
         path = request.path.partition("?")[0].strip("/").split("/")
         if path == ["cluster"]:
-            return Reply({"result": {"status": "disabled"}, "status": "ok", "time": 0.0})
+            return Reply({"result": self._cluster(), "status": "ok", "time": 0.0})
         if path == [""]:
             return Reply({"title": "qdrant - vector search engine", "version": "1.18.3"})
         try:
             with self._lock:
                 result = self._answer(request.method, unquote(path[1]), "/".join(path[2:]), request.body)
         except RefusalError as refused:
-            return Reply({"status": {"error": refused.message}, "time": 0.0}, status=refused.status)
+            return _refusal(refused.status, refused.message, refused.headers)
         return Reply({"result": result, "status": "ok", "time": 0.0})
+
+    def _cluster(self) -> Any:
+        if self.nodes == 1:
+            return {"status": "disabled"}
+        raft: dict[str, Any] = {"term": 1, "commit": 1, "pending_operations": 0, "is_voter": True}
+        return {
+            "status": "enabled", "peer_id": 1, "peers": {str(n): {"uri": f"http://{n}"} for n in range(self.nodes)},
+            "raft_info": raft, "consensus_thread_status": {"consensus_thread_status": "stopped"},
+            "message_send_failures": {},
+        }  # fmt: skip
 
     def _answer(self, method: str, name: str, what: str, body: Any) -> Any:
         if what == "exists":
@@ -85,6 +148,8 @@ class LoopbackQdrant(LoopbackServer):
             if name in self.collections:
                 raise RefusalError(409, f"Wrong input: Collection `{name}` already exists!")
             self.collections[name] = Collection(body, shards=self.shards)
+            if not self.keeps_metadata:
+                self.collections[name].metadata = {}
             return True
         if not what and method == "DELETE":
             return self.collections.pop(name, None) is not None
@@ -96,9 +161,11 @@ class LoopbackQdrant(LoopbackServer):
             return True
         if not what:
             return self._info(collection)
+        if what != "index":
+            self._check_limits(what if method == "POST" else "put", body)
         answer = {
-            "points": _retrieve if method == "POST" else _upsert,
-            "points/scroll": _scroll, "points/count": _count, "points/query": _query, "points/delete": _delete,
+            "points": _retrieve if method == "POST" else _upsert, "index": _index, "points/scroll": _scroll,
+            "points/count": _count, "points/query/batch": _query, "points/delete": _delete,
         }[what]  # fmt: skip
         return answer(collection, body)
 
@@ -115,68 +182,145 @@ class LoopbackQdrant(LoopbackServer):
             "flush_interval_sec": 5,
         }  # fmt: skip
         config = {"params": params, "hnsw_config": hnsw, "optimizer_config": optimizer, "metadata": collection.metadata}
-        there = sum(map(len, collection.shards))
+        if self.strict:
+            config["strict_mode_config"] = {"enabled": True, **self.strict}
         return {
-            "status": "green", "optimizer_status": "ok", "points_count": there,
+            "status": "green", "optimizer_status": "ok", "points_count": len(collection.ids()),
             "segments_count": 1, "config": config, "payload_schema": {},
         }  # fmt: skip
 
+    def _check_limits(self, what: str, body: Any) -> None:
+        most = self.strict
+        for each in body.get("searches") or [body]:
+            limit, among = each.get("limit") or 0, _among(each)
+            if len(among) > most.get("condition_max_size", len(among)):
+                raise RefusalError(400, f"Forbidden: Condition size limit exceeded {most['condition_max_size']}")
+            if limit > most.get("max_query_limit", limit):
+                raise RefusalError(400, f'Forbidden: Limit exceeded {limit} > {most["max_query_limit"]} for "limit"')
+        most_points = most.get("upsert_max_batchsize")
+        if what == "put" and most_points is not None and len(body["points"]) > most_points:
+            raise RefusalError(400, f"Forbidden: Upsert limit exceeded {len(body['points'])} > {most_points}")
+        self._spend(what, len(body.get("ids") or body.get("points") or [0]))
 
-def _upsert(collection: Collection, body: Any) -> Any:
-    if "batch" in body:
-        batch = body["batch"]
-        payloads = batch.get("payloads") or [None] * len(batch["ids"])
-        names = list(batch["vectors"])
-        rows = zip(*batch["vectors"].values(), strict=True)
-        points = [
-            {"id": point, "vector": dict(zip(names, row, strict=True)), "payload": payload}
-            for point, row, payload in zip(batch["ids"], rows, payloads, strict=True)
-        ]
-    else:
-        points = body["points"]
-    for point in points:
-        kept = {name: np.array(vector, dtype=np.float32) for name, vector in point["vector"].items()}
-        collection.shard(point["id"])[point["id"]] = {"vector": kept, "payload": point.get("payload")}
+    def _spend(self, what: str, cost: int) -> None:
+        """Take tokens for a request; who is told to come back later finds them all there again."""
+        name = "write_rate_limit" if what in ("put", "points/delete") else "read_rate_limit"
+        if (most := self.strict.get(name)) is None:
+            return
+        if cost > most:
+            raise RefusalError(429, "Rate limiting exceeded: request larger than rate limiter capacity")
+        if self._spent[name] + cost > most:
+            self._spent[name] = 0
+            raise RefusalError(429, f"Rate limiting exceeded: {name}", {"retry-after": "0"})
+        self._spent[name] += cost
+
+
+def _refusal(status: int, message: str, headers: dict[str, str]) -> Reply:
+    return Reply({"status": {"error": message}, "time": 0.0}, status=status, headers=headers)
+
+
+def _among(body: Any) -> list[Any]:
+    conditions = (body.get("filter") or {}).get("must") or []
+    return [each for condition in conditions for each in condition.get("has_id") or []]
+
+
+def _index(collection: Collection, body: Any) -> Any:
+    field, schema = body["field_name"], body["field_schema"]
+    kind = schema if isinstance(schema, str) else schema["type"]
+    collection.indexes[field] = schema
+    for shard in collection.shards:
+        shard.update(edge.UpdateOperation.create_field_index(field, getattr(edge.PayloadSchemaType, kind.capitalize())))
     return _DONE
 
 
+def _upsert(collection: Collection, body: Any) -> Any:
+    for point in body["points"]:
+        vectors = {name: _vector(each) for name, each in point["vector"].items()}
+        made = edge.Point(point["id"], vectors, point.get("payload") or {})
+        collection.shards[collection.of(point["id"])].update(edge.UpdateOperation.upsert_points([made]))
+    return _DONE
+
+
+def _vector(said: Any) -> Any:
+    return edge.SparseVector(**said) if isinstance(said, dict) else said
+
+
 def _retrieve(collection: Collection, body: Any) -> Any:
-    wanted = body.get("with_vector")
-    names = wanted if isinstance(wanted, list) else []
-    found = []
+    asked, found = (body.get("with_payload") or False, body.get("with_vector") or False), []
     for each in body["ids"]:
-        if (point := collection.find(each)) is not None:
-            vectors = {name: point["vector"][name].tolist() for name in names if name in point["vector"]}
-            payload = point["payload"] if body.get("with_payload") else None
-            found.append({"id": each, "payload": payload, "vector": vectors if names else None})
-    return found
+        found += collection.shards[collection.of(each)].retrieve([each], *asked)
+    return list(map(_record, found))
+
+
+def _record(point: Any) -> Any:
+    vectors = {
+        name: {"indices": each.indices, "values": each.values} if isinstance(each, edge.SparseVector) else each
+        for name, each in (point.vector or {}).items()
+    }
+    return {"id": str(point.id), "payload": point.payload, "vector": vectors or None}
 
 
 def _scroll(collection: Collection, body: Any) -> Any:
-    ids, limit = collection.ids(), body.get("limit") or 10
-    start = ids.index(body["offset"]) if body.get("offset") is not None else 0
-    points = _retrieve(collection, {**body, "ids": ids[start : start + limit]})
-    return {"points": points, "next_page_offset": ids[start + limit] if len(ids) > start + limit else None}
+    limit, found = body.get("limit") or 10, []
+    for shard in collection.shards:
+        request = edge.ScrollRequest(
+            limit=10**6, filter=_filter(body.get("filter")), with_payload=body.get("with_payload") or False,
+            with_vector=body.get("with_vector") or False,
+        )  # fmt: skip
+        found += shard.scroll(request)[0]
+    found.sort(key=lambda point: str(point.id))
+    start = next((n for n, point in enumerate(found) if str(point.id) == body.get("offset")), 0)
+    left = found[start + limit :]
+    points = list(map(_record, found[start : start + limit]))
+    return {"points": points, "next_page_offset": str(left[0].id) if left else None}
 
 
 def _count(collection: Collection, body: Any) -> Any:
-    return {"count": sum(map(len, collection.shards))}
+    request = edge.CountRequest(exact=True, filter=_filter(body.get("filter")))
+    return {"count": sum(shard.count(request) for shard in collection.shards)}
 
 
 def _query(collection: Collection, body: Any) -> Any:
-    (condition,) = body["filter"]["must"]
-    query = body["query"]
-    asked = np.array(query["nearest"] if isinstance(query, dict) else query, dtype=np.float32)
-    scored = []
+    return [{"points": _found(collection, each)} for each in body["searches"]]
+
+
+def _found(collection: Collection, body: Any) -> Any:
+    said = body["query"]
+    asked = _vector(said["nearest"] if isinstance(said, dict) and "nearest" in said else said)
+    offset, scored = body.get("offset") or 0, []
     for shard in collection.shards:
-        own = [each for each in condition["has_id"] if each in shard and body["using"] in shard[each]["vector"]]
-        scores = [float(np.dot(shard[each]["vector"][body["using"]], asked)) for each in own]
-        scored += sorted(zip(scores, own, strict=True), key=lambda pair: -pair[0])[: body["limit"]]
-    best = sorted(scored, key=lambda pair: -pair[0])[: body["limit"]]
-    return {"points": [{"id": each, "version": 0, "score": score} for score, each in best]}
+        request = edge.QueryRequest(
+            limit=body["limit"] + offset, query=edge.Query.Nearest(asked, using=body["using"]),
+            filter=_filter(body.get("filter")), params=edge.SearchParams(exact=True),
+        )  # fmt: skip
+        scored += [(point.score, str(point.id)) for point in shard.query(request)]
+    best = sorted(scored, key=lambda pair: -pair[0])[offset : offset + body["limit"]]
+    return [{"id": each, "version": 0, "score": score} for score, each in best]
 
 
 def _delete(collection: Collection, body: Any) -> Any:
     for each in body["points"]:
-        collection.shard(each).pop(each, None)
+        collection.shards[collection.of(each)].update(edge.UpdateOperation.delete_points([each]))
     return _DONE
+
+
+def _filter(said: Any) -> Any:
+    if said is None:
+        return None
+    parts = {name: list(map(_condition, each)) for name, each in said.items() if each and name != "min_should"}
+    if least := said.get("min_should"):
+        parts["min_should"] = edge.MinShould(list(map(_condition, least["conditions"])), least["min_count"])
+    return edge.Filter(**parts)
+
+
+def _condition(said: Any) -> Any:
+    if "has_id" in said:
+        return edge.HasIdCondition(set(said["has_id"]))
+    if "key" not in said:
+        return _filter(said)
+    if match := said.get("match"):
+        made = edge.MatchAny(match["any"]) if "any" in match else edge.MatchValue(match["value"])
+        return edge.FieldCondition(said["key"], match=made)
+    bounds = {name: value for name, value in said["range"].items() if value is not None}
+    of_time = any(isinstance(value, str) for value in bounds.values())
+    return edge.FieldCondition(said["key"], range=(edge.RangeDateTime if of_time else edge.RangeFloat)(**bounds))

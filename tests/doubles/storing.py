@@ -24,7 +24,7 @@ from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.checks import check_records
 from stitch.store.payload import to_payload
 from stitch.store.similarity import Similarity, informativeness
-from stitch.store.vectors import as_kept
+from stitch.store.vectors import as_kept, words_as_kept
 
 _T = TypeVar("_T")
 
@@ -68,7 +68,7 @@ class ListStore:
                 self._dimension = len(records[0].vector)
             check_records(records, dimension=self._dimension or 0)
             for record in records:
-                to_payload(record.snippet, embedder_name="")  # raises for what no store can hold
+                to_payload(record.snippet)  # raises for what no store can hold
             self.records.update({record.snippet.id: record for record in records})
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
@@ -183,9 +183,9 @@ class ListStore:
         if similarity.vector:
             cosine = float(as_kept(np.array(similarity.vector)) @ as_kept(record.vector))
         if similarity.words:
-            shared = similarity.words.keys() & record.words.keys()
-            idf = {word: self._idf(word, record.snippet.tenant) for word in sorted(shared)}
-            lexical = sum(similarity.words[word] * record.words[word] * idf[word] for word in idf)
+            idf = {word: self._idf(word, record.snippet.tenant) for word in sorted(similarity.words)}
+            asked, own = similarity.weighed(idf).words or {}, words_as_kept(record.words)
+            lexical = sum(weight * own.get(word, 0.0) for word, weight in asked.items())
         return similarity.combine(cosine, lexical)
 
     def _idf(self, word: int, tenant: str) -> float:

@@ -43,7 +43,7 @@ def test_a_server_that_hangs_is_given_up_in_time_and_what_it_missed_is_put_when_
         server.hangs = True
         receipts = memory.add_many(steps(3, 5), trajectory="t")
         assert [receipt.state for receipt in receipts] == [StepState.LABELED] * 2
-        assert all("timed out" in receipt.reason and "cannot write to" in receipt.reason for receipt in receipts)
+        assert all("timed out" in receipt.reason for receipt in receipts)
         asked = len(server.requests)
         memory.add_many(steps(5, 7), trajectory="t")
         assert len(server.requests) == asked, "nobody waits for it a second time"

@@ -199,7 +199,7 @@ def test_ranked_beside_a_store_snippets_score_as_in_it(twice: Memory, tmp_path: 
         lexical_share=share,
         trajectory="trip",
     )
-    within, beside = store.rank(query), in_order(rank_beside(query, records, store=store, lexical=lexical))
+    within, beside = store.rank(query), in_order(rank_beside(query, records, store=store))
     assert [hit.snippet.id for hit in beside] == [hit.snippet.id for hit in within]
     assert [hit.density for hit in beside] == [hit.density for hit in within]
     assert [hit.similarity for hit in beside] == pytest.approx([hit.similarity for hit in within], abs=1e-5)

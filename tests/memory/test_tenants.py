@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from qdrant_edge import EdgeShard, ScrollRequest
 
 from stitch import Memory, Step, StitchError, Tenants, open_memory, open_tenants
 from stitch.core import StepState, ToolCall
@@ -234,16 +235,11 @@ def shown_to_others(folder: Path, tenant: str) -> list[Any]:
 
 
 def points_of_others(folder: Path, tenant: str) -> dict[str, Any]:
-    """Record and vector of each snippet as the files hold them; there is no public way to see a vector."""
-    with open_memory(folder, tenant=tenant) as memory:
-        store: Any = memory._ingestor.store
-        points: dict[str, Any] = {}
-        for other in set(store._index.tenants()) - {tenant}:
-            found = {snippet.id: store._index.find(other, snippet.id) for snippet in store.scroll(other)}
-            vectors = store._files.engine.vectors([held.row for held in found.values()])
-            for name, held in found.items():
-                points[name] = (store._files.snippets.snippet(held.start, held.size), vectors[held.row].tobytes())
-        return points
+    """Payload and vectors of each point as the shard holds them, read with the engine alone."""
+    shard = EdgeShard.load(str(folder / "store" / "shard"))
+    points, _ = shard.scroll(ScrollRequest(limit=10_000, with_payload=True, with_vector=["dense"]))
+    shard.close()
+    return {str(each.id): (each.payload, each.vector) for each in points if each.payload["tenant"] != tenant}
 
 
 @pytest.mark.parametrize("deletion", ["retire", "erase", "erase all"])

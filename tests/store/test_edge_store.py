@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+from qdrant_edge import EdgeShard, FieldCondition, Filter, MatchValue, ScrollRequest
 
 from contracts.store import MakeStore, SnippetStoreContract
 from contracts.worlds import (
@@ -27,9 +29,10 @@ from contracts.worlds import (
     random_query,
     random_records,
 )
-from stitch.core import ContextualIntent, DensityQuery, MemorySnippet, SnippetRecord
+from stitch.core import ContextualIntent, DensityQuery, MemorySnippet, SnippetRecord, Trust
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
 from stitch.store import EdgeStore
+from stitch.store.qdrant import LAYOUT
 
 
 @pytest.fixture
@@ -82,26 +85,25 @@ WRITER = """
         if number % 3 == 0:
             store.delete("t", [make_record(str(number)).snippet.id])
         number += 7
-        print(number, flush=True)
+        if number % 35 == 0:
+            store.flush()
+            print(number, flush=True)
 """
 
 
-@pytest.mark.parametrize("batches", [pytest.param(1, marks=pytest.mark.slow), 40])
-def test_everything_put_before_a_kill_is_there_afterwards(tmp_path: Path, batches: int) -> None:
+def test_everything_flushed_before_a_kill_is_there_afterwards(tmp_path: Path) -> None:
     with run_python(WRITER, tmp_path) as writer:
         assert writer.stdout is not None
-        for _ in range(batches):
-            acknowledged = int(writer.stdout.readline())
+        for _ in range(8):
+            flushed = int(writer.stdout.readline())
         writer.send_signal(signal.SIGKILL)
-        acknowledged = max([acknowledged, *map(int, writer.stdout.read().split("\n")[:-1])])
-    deleted = {str(number) for number in range(0, acknowledged, 21)}
+        flushed = max([flushed, *map(int, writer.stdout.read().split("\n")[:-1])])
+    deleted = {str(number) for number in range(0, flushed, 21)}
     with closing(open_store(tmp_path)) as store:
-        steps = [snippet.step for snippet in store.scroll("t")]
-        expected = [str(number) for number in range(acknowledged) if str(number) not in deleted]
-        assert steps[: len(expected)] == expected
-        assert len(steps) == len(set(steps)) == store.count("t")
+        steps = [snippet.step for snippet in store.scroll("t") if snippet.position < flushed]
+        assert steps == [str(number) for number in range(flushed) if str(number) not in deleted]
         store.put([make_record("after", position=10**6)])
-        assert store.count("t") == len(steps) + 1
+        assert [hit.snippet.step for hit in store.rank(DensityQuery(tenant="t", k=1))] == steps[:1]
 
 
 @pytest.mark.slow
@@ -139,15 +141,55 @@ def test_a_store_of_another_embedder_is_refused_with_the_command_that_mends_it(
     open_store(tmp_path).close()
 
 
-def test_a_damaged_shard_is_an_error_of_our_own(tmp_path: Path) -> None:
+def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    about = tmp_path / "store" / "store.json"
+    about.write_text(json.dumps({**json.loads(about.read_text()), "schema_version": 99}))
+    with pytest.raises(StoreMismatchError, match="schema version 99, not 1"):
+        open_store(tmp_path)
+
+
+def test_a_missing_shard_is_an_error_of_our_own(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     shutil.rmtree(tmp_path / "store" / "shard")
-    with pytest.raises(StoreError, match=r"is damaged: .* is not as it was written") as caught:
+    with pytest.raises(StoreError, match="cannot open the memory") as caught:
         open_store(tmp_path)
-    assert "reindex" in caught.value.hint
-    (tmp_path / "store" / "checksums.json").unlink()
-    with pytest.raises(StoreError, match="cannot open the memory"):
-        open_store(tmp_path)
+    assert caught.value.hint == f"stitch reindex --memory {tmp_path}"
+
+
+def test_a_store_of_an_earlier_layout_is_made_anew_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "store"
+    (folder / "shard" / "segments").mkdir(parents=True)
+    for name in ("snippets.bin", "index.bin"):
+        (folder / name).write_bytes(b"earlier")
+    about = {"schema_version": 1, "embedder": EMBEDDER, "dimension": DIMENSION, "layout": LAYOUT - 1}
+    (folder / "store.json").write_text(json.dumps(about))
+    with closing(open_store(tmp_path)) as store:
+        store.put([make_record("1")])
+    assert "is of an earlier layout: its store is made anew from the journal" in caplog.text
+    assert sorted(path.name for path in folder.iterdir()) == ["owner.json", "shard", "store.json"]
+    with closing(open_store(tmp_path)) as store:
+        assert store.count() == 1
+
+
+def test_a_point_is_read_and_filtered_by_the_engine_alone(tmp_path: Path) -> None:
+    intent = ContextualIntent(scope="hotel", event_types=("ask",), entity_types=("price", "place"))
+    record = make_record("7", position=3, text="What does it cost?", intent=intent, trust=Trust.HIGH, recorded=1.5e9)
+    with closing(open_store(tmp_path)) as store:
+        store.put([record, make_record("8")])
+    shard = EdgeShard.load(str(tmp_path / "store" / "shard"))
+    at = Filter(must=[FieldCondition("scope", match=MatchValue("hotel"))])
+    (point,), _ = shard.scroll(ScrollRequest(filter=at, with_payload=True, with_vector=True))
+    shard.close()
+    assert str(point.id) == record.snippet.id
+    assert sorted(point.vector) == ["dense", "labels"]
+    assert point.payload == {
+        "tenant": "t", "trajectory": "trip", "step": "7", "position": 3, "role": "user", "text": "What does it cost?",
+        "scope": "hotel", "event_types": ["ask"], "entity_types": ["price", "place"], "origin": "agent", "trust": 2,
+        "setup": 0, "schema_version": 1, "recorded": "2017-07-14T02:40:00Z",
+    }  # fmt: skip
 
 
 def test_a_missing_memory_is_not_made_unasked(tmp_path: Path) -> None:
@@ -174,6 +216,28 @@ def test_a_full_disk_is_refused_before_anything_is_written(tmp_path: Path, monke
         monkeypatch.undo()
         store.put([make_record("1")])
         assert store.count() == 1
+
+
+def test_threads_may_write_and_search_at_once(tmp_path: Path) -> None:
+    failures: list[BaseException] = []
+
+    def work(tenant: str) -> None:
+        try:
+            for number in range(20):
+                store.put([make_record(str(number), tenant=tenant, position=number)])
+                hits = store.rank(DensityQuery(tenant=tenant, vector=np.ones(DIMENSION, dtype=np.float32)))
+                assert [hit.snippet.position for hit in hits] == list(range(number + 1))
+        except BaseException as error:  # noqa: BLE001  # handed to the test
+            failures.append(error)
+
+    with closing(open_store(tmp_path)) as store:
+        threads = [threading.Thread(target=work, args=(tenant,)) for tenant in ("a", "b")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures
+        assert store.count() == 40
 
 
 def _files_with(folder: Path, text: bytes) -> list[str]:
@@ -220,18 +284,14 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
         assert [snippet.text for snippet in store.scroll("a")] == ["after everything"]
 
 
-def test_deleting_in_one_tenant_leaves_the_bytes_of_others_where_they_are(tmp_path: Path) -> None:
+def test_deleting_in_one_tenant_leaves_what_others_have(tmp_path: Path) -> None:
     rng = random.Random(2)
     records = random_records(rng, 60)
     mine = {record.snippet.id for record in records if record.snippet.tenant == "t"}
     with closing(open_store(tmp_path)) as store:
         store.put(records)
         before = list(store.scroll("u"))
-        file = (tmp_path / "store" / "snippets.bin").read_bytes()
         assert store.delete("t", list(mine)) == len(mine)
         store.purge()
         assert list(store.scroll("u")) == before
-        now = (tmp_path / "store" / "snippets.bin").read_bytes()
-        assert now.count(b'["u",') == file.count(b'["u",') == len(before)
-        assert b'["t",' not in now
         assert store.check("u") == store.check("t") == []

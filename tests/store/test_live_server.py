@@ -15,16 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from contracts.engine import MakeEngine, VectorEngineContract, engine
 from contracts.store import MakeStore, SnippetStoreContract
 from contracts.worlds import DIMENSION, EMBEDDER, random_query, random_records
 from stitch.store import EdgeStore, ServerStore
 from stitch.store.collection import drop
 from stitch.store.connection import Server
 from stitch.store.options import QdrantOptions
-from stitch.store.server_engine import ServerEngine
-
-__all__ = ["engine"]
 
 LIVE = os.environ.get("STITCH_TEST_QDRANT_URL") or os.environ.get("STITCH_QDRANT_URL")
 JOURNAL = "live tests"
@@ -64,16 +60,6 @@ def make_server(request: pytest.FixtureRequest) -> Iterator[MakeServer]:
 
 def open_store(server: Server, folder: Path) -> ServerStore:
     return ServerStore(folder, server=server, journal=JOURNAL, embedder_name=EMBEDDER, dimension=DIMENSION)
-
-
-class TestServerEngineOnAServer(VectorEngineContract):
-    @pytest.fixture
-    def make_engine(self, make_server: MakeServer) -> MakeEngine:
-        def make() -> ServerEngine:
-            connection = make_server().connect()
-            return ServerEngine(connection, dimension=DIMENSION, journal=JOURNAL, generation=None, location="live")
-
-        return make
 
 
 class TestServerStoreOnAServer(SnippetStoreContract):

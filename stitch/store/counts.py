@@ -1,0 +1,64 @@
+"""How many snippets of a tenant have a word: what makes a word of a question rare."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+
+from stitch.store.points import Points, Where
+from stitch.store.similarity import informativeness
+
+MOST_TENANTS = 64
+"""Of so many tenants counts are held; then those that were not asked for the longest time are counted again."""
+
+
+class WordCounter:
+    """Counts of words by tenant, taken from the points when they are first asked for, and kept up to date.
+
+    Args:
+        points: Have the words.
+    """
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+        self._tenants: dict[str, Counter[int]] = {}
+
+    def of(self, tenant: str) -> Mapping[int, int]:
+        """How many snippets of a tenant have each word; under -1 how many have any."""
+        held = self._tenants.pop(tenant, None)
+        if held is None:
+            held = counted(self._points, Where(tenant=tenant))
+            while len(self._tenants) >= MOST_TENANTS:
+                del self._tenants[next(iter(self._tenants))]
+        self._tenants[tenant] = held
+        return held
+
+    def rarity(self, tenant: str, words: Iterable[int]) -> dict[int, float]:
+        """How much words tell among the snippets of a tenant."""
+        counts = self.of(tenant)
+        return {word: informativeness(counts.get(word, 0), snippets=counts.get(-1, 0)) for word in words}
+
+    def holds(self, tenant: str) -> bool:
+        """Whether a change has to be told."""
+        return tenant in self._tenants
+
+    def change(self, tenant: str, words: Collection[int], *, by: int) -> None:
+        """Take note of a snippet that came (`by` 1) or went (-1)."""
+        if words and (held := self._tenants.get(tenant)) is not None:
+            for word in (*words, -1):
+                held[word] += by
+                if not held[word]:
+                    del held[word]
+
+    def clear(self) -> None:
+        """Count again when asked."""
+        self._tenants.clear()
+
+
+def counted(points: Points, where: Where) -> Counter[int]:
+    """How many points have each word; under -1 how many have any."""
+    counts: Counter[int] = Counter()
+    for point in points.scroll(where, fields=False, words=True):
+        counts.update(point.words.keys())
+        counts[-1] += bool(point.words)
+    return +counts

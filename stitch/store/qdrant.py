@@ -1,0 +1,454 @@
+"""The store: snippets as points of Qdrant, with payload and three named vectors.
+
+More than 400 lines because opening, writing, searching and purging share one lock.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stitch.core.files import make_private, make_private_folder
+from stitch.core.process import ProcessLock, in_each_fork
+from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit, WordCounts
+from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
+from stitch.errors import StoreError
+from stitch.store.checks import Damage, check_records
+from stitch.store.counts import WordCounter, counted
+from stitch.store.made_with import Facts, compare_facts, facts_in, write_facts
+from stitch.store.owner import Ownership
+from stitch.store.payload import clock, from_payload, intent_labels, label_index, to_payload
+from stitch.store.points import WORDS, Id, Point, Points, Search, Where, id_of, name_of
+from stitch.store.ranking import Ranking
+from stitch.store.similarity import Similarity
+from stitch.store.vectors import as_kept, words_as_kept
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_log = logging.getLogger(__name__)
+
+OWNER_NOTE = "owner.json"
+LAYOUT = 7
+"""The version of the files; those of another are made anew from the journal."""
+
+_CACHED = 4_096
+"""So many snippets are kept as they were read."""
+_BATCH = 512
+_PLACE = ("trajectory", "position", "step")
+_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class QdrantStore(ABC):
+    """Snippets as points: in a folder, or in a collection of a server; see `SnippetStore`.
+
+    Its folder says what it was made with, and who has it open. Calls from several threads are served one after the
+    other.
+
+    Args:
+        path: The folder of the store. Everything of it lies in its subfolder `store`.
+        embedder_name: The embedder whose vectors are stored; compared with what the store was made with.
+        dimension: The length of its vectors.
+        create: Whether a store may be made where there is none.
+
+    Raises:
+        StoreLockedError: Another process, or another store of this one, has it open.
+        StoreMismatchError: It was written with another embedder or schema, or by another version.
+        StoreError: There is no store, the folder cannot be used, or a file is damaged.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, embedder_name: str, dimension: int, create: bool = True
+    ) -> None:
+        self.path = Path(path)
+        self._folder = self.path / "store"
+        self._embedder_name, self._dimension = embedder_name, dimension
+        self._facts: Facts = {
+            "schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension, "layout": LAYOUT,
+        }  # fmt: skip
+        self._calls, self._writes = ProcessLock(self._what), ProcessLock(self._what)
+        self._cache: OrderedDict[Id, MemorySnippet] = OrderedDict()
+        self._closed = self._failed = False
+        self._open(create=create)
+        in_each_fork(self._leave_to_parent)
+
+    @abstractmethod
+    def _open_points(self, create: bool) -> Points:
+        """The points; made anew, whatever was begun there, if `create`."""
+
+    @property
+    @abstractmethod
+    def _what(self) -> str:
+        """The store, for messages."""
+
+    @property
+    @abstractmethod
+    def _location(self) -> str:
+        """The memory, as a command names it."""
+
+    # Reading and writing
+
+    def put(self, records: Sequence[SnippetRecord]) -> None:
+        """Write snippets; see `SnippetStore.put`."""
+        unique = {id_of(record.snippet.id): record for record in records}
+        with self._writes:
+            units = as_kept(check_records(list(unique.values()), dimension=self._dimension)).tolist()
+            made = [self._point(name, each, unit) for (name, each), unit in zip(unique.items(), units, strict=True)]
+            with self._calls:
+                points = self._points
+                before = self._words_before(unique)
+                for start in range(0, len(made), _BATCH):
+                    part = made[start : start + _BATCH]
+                    with self._writing():
+                        points.upsert(part)
+                    for each in part:
+                        self._cache.pop(each.id, None)
+                        tenant = unique[each.id].snippet.tenant
+                        self._counts.change(tenant, before.get(each.id, ()), by=-1)
+                        self._counts.change(tenant, each.words.keys(), by=1)
+
+    def _point(self, name: Id, record: SnippetRecord, dense: Sequence[float]) -> Point:
+        labels = {label_index(each.kind, each.value): 1.0 for each in intent_labels(record.snippet.intent)}
+        return Point(name, dense, words_as_kept(record.words), labels, self._kept(to_payload(record.snippet)))
+
+    def _kept(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What of a payload is kept."""
+        return payload
+
+    def _made(self, payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet | None:
+        """The snippet of a payload; None if its step is gone."""
+        return from_payload(payload, validate=validate)
+
+    def _words_before(self, records: Mapping[Id, SnippetRecord]) -> dict[Id, Collection[int]]:
+        """The words of those snippets that are there, of tenants whose words are counted."""
+        of_counted = [name for name, record in records.items() if self._counts.holds(record.snippet.tenant)]
+        found = self._points.retrieve(of_counted, payload=False, words=True)
+        return {name: point.words.keys() for name, point in found.items()}
+
+    def rank(self, query: DensityQuery) -> list[StoreHit]:
+        """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
+        similarity = Similarity.of(query, dimension=self._dimension)
+        with self._calls:
+            points = self._points
+            if query.k < 1:
+                return []
+            if similarity.words is not None:
+                similarity = similarity.weighed(self._counts.rarity(query.tenant, similarity.words))
+            where = _where(query)
+            if query.required_words and not (ids := self._carrying(query, where)):
+                return []
+            if query.required_words:
+                where = where._replace(ids=ids)
+            return Ranking(points, query, similarity=similarity, where=where, read=self._read).hits()
+
+    def _carrying(self, query: DensityQuery, where: Where) -> list[Id]:
+        """The ids of the points that have all words which are required."""
+        counts = self._counts.of(query.tenant)
+        rarest = min(query.required_words, key=lambda word: counts.get(word, 0))
+        if not (count := counts.get(rarest, 0)):
+            return []
+        [found] = self._points.search([Search(WORDS, {rarest: 1.0}, where, count)])
+        words = self._points.retrieve(found.ids, payload=False, words=True)
+        return [name for name in found.ids if query.required_words <= words[name].words.keys()]
+
+    def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
+        """Return a tenant's snippets by id; see `SnippetStore.get`."""
+        with self._calls:
+            found = self._read(numbers := [id_of(name) for name in ids if _is_id(name)])
+            return [own for number in numbers if (own := found.get(number)) is not None and own.tenant == tenant]
+
+    def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
+        """Return what stands beside some of a tenant's snippets; see `SnippetStore.near`."""
+        places = [(each.trajectory, each.position - reach, each.position + reach) for each in snippets]
+        known = {id_of(each.id) for each in snippets}
+        with self._calls:
+            points = self._points
+            if not places:
+                return []
+            where = _where(query)._replace(places=places)
+            beside = [each.id for each in points.scroll(where, fields=False) if each.id not in known]
+            found = self._read(beside)
+            return sorted((each for each in found.values() if query.sees(each)), key=_place)
+
+    def word_counts(
+        self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
+    ) -> WordCounts:
+        """Count words among a tenant's snippets; see `SnippetStore.word_counts`."""
+        with self._calls:
+            points, where = self._points, Where(tenant=tenant, trajectory=trajectory)
+            counts = self._counts.of(tenant) if trajectory is None else counted(points, where)
+            found = points.retrieve([id_of(name) for name in ids if _is_id(name)], words=True)
+            wanted = frozenset(words)
+            carried = {
+                name_of(name): wanted & point.words.keys()
+                for name, point in found.items()
+                if point.payload.get("tenant") == tenant
+            }
+            snippets = counts.get(-1, 0) if trajectory is None else points.count(where)
+            return WordCounts(snippets, {word: counts.get(word, 0) for word in words}, carried)
+
+    def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
+        """Iterate over a tenant's snippets; what is deleted meanwhile is left out."""
+        with self._calls:
+            points = self._points.scroll(Where(tenant=tenant, trajectory=trajectory), fields=_PLACE)
+            in_order = sorted(points, key=lambda each: tuple(map(each.payload.__getitem__, _PLACE)))
+            names = [each.id for each in in_order]
+        for start in range(0, len(names), _BATCH):
+            with self._calls:
+                found = self._read(part := names[start : start + _BATCH])
+            yield from (found[name] for name in part if name in found)
+
+    def delete(self, tenant: str, ids: Sequence[str]) -> int:
+        """Delete a tenant's snippets; see `SnippetStore.delete`."""
+        with self._writes, self._calls:
+            found = self._points.retrieve([id_of(name) for name in dict.fromkeys(ids) if _is_id(name)], words=True)
+            doomed = {name: point for name, point in found.items() if point.payload.get("tenant") == tenant}
+            if doomed:
+                with self._writing():
+                    self._points.delete(list(doomed))
+            for name, point in doomed.items():
+                self._cache.pop(name, None)
+                self._counts.change(tenant, point.words.keys(), by=-1)
+            return len(doomed)
+
+    def count(self, tenant: str | None = None) -> int:
+        """The number of snippets of a tenant, or of all."""
+        with self._calls:
+            return self._points.count(Where(tenant=tenant))
+
+    def purge(self) -> None:
+        """See to it that no byte of what was deleted or replaced is left in files of this machine.
+
+        If it is interrupted, no snippet is lost and it has to be called again.
+        """
+        with self._writes, self._calls:
+            self._points.flush()
+            self._points.purge()
+
+    @property
+    def not_searched(self) -> Sequence[str]:
+        """Where beside its files something of what was deleted may be left."""
+        return ()
+
+    def flush(self) -> None:
+        """Make everything written survive a loss of power."""
+        with self._calls:
+            self._points.flush()
+
+    def close(self) -> None:
+        """Flush and let go of the folder; closing twice is harmless."""
+        with self._writes, self._calls:
+            if not self._closed:
+                try:
+                    self._points.flush()
+                finally:
+                    self._let_go()
+
+    # Damage
+
+    def check(self, tenant: str) -> list[Damage]:
+        """Read everything of a tenant, and name each snippet that is not as one is written."""
+        return [damage for _, damage in self._damaged(tenant)]
+
+    def mend(self, tenant: str) -> int:
+        """Delete what `check` names, so that it can be put again; return how many."""
+        with self._writes, self._calls:
+            damaged = [name for name, _ in self._damaged(tenant)]
+            if damaged:
+                self._points.delete(damaged)
+                self._cache.clear()
+                self._counts.clear()
+            return len(damaged)
+
+    def _damaged(self, tenant: str) -> list[tuple[Id, Damage]]:
+        damaged = []
+        with self._calls:
+            for point in self._points.scroll(Where(tenant=tenant), fields=True, dense=True):
+                what = ""
+                try:
+                    made = self._made(point.payload, validate=True)
+                    if made is not None and id_of(made.id) != point.id:
+                        what = "its id is not that of its step"
+                except StoreError as error:
+                    what = error.message
+                length = sum(value * value for value in point.dense)
+                if not what and (len(point.dense) != self._dimension or not (length == 0.0 or 0.9 < length < 1.1)):
+                    what = "its vector is not as it was written"
+                if what:
+                    trajectory, step = (str(point.payload.get(name, "")) for name in ("trajectory", "step"))
+                    damaged.append((point.id, Damage(trajectory, step, what)))
+        return damaged
+
+    # A store built anew, while this one serves
+
+    @abstractmethod
+    def sibling(self, path: Path) -> Self:
+        """A store like this one in another folder, made if it is not there."""
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Let writers wait; searches go on."""
+        with self._writes:
+            yield
+
+    def replace_by(self, built: Self, *, move: Callable[[], None]) -> None:
+        """Go on with what another store holds, from one search to the next.
+
+        Args:
+            built: The store; it is closed.
+            move: Moves its folder to where that of this one is, and that one away.
+        """
+        with self._writes, self._calls:
+            built._points.flush()
+            owner = built._let_go(release=False)
+            self._points.flush()
+            self._let_go()
+            move()
+            self._owner = owner
+            self._load()
+
+    # Opening and closing
+
+    def _open(self, *, create: bool) -> None:
+        made_with = self._folder / "store.json"
+        if made_with.exists():
+            self._compare(made_with)
+        elif not create:
+            raise StoreError(
+                f"there is no memory at {self._location!r}", hint=f"stitch ingest FILE --memory {self._location}"
+            )
+        try:
+            make_private_folder(self._folder, parents=True)
+        except OSError as error:
+            raise StoreError(f"{self._what} cannot be made: {(error.strerror or str(error)).lower()}") from error
+        self._owner = Ownership(self._folder / OWNER_NOTE, what=self._what)
+        try:
+            self._load()
+        except BaseException:
+            self._owner.release()
+            raise
+
+    def _load(self) -> None:
+        made_with = self._folder / "store.json"
+        if made_with.exists() and self._compare(made_with):
+            _log.warning("%s is of an earlier layout: its store is made anew from the journal", self._what)
+            made_with.unlink()  # first: whatever interrupts it, what is left is no store
+            for path in self._folder.iterdir():
+                if path.name != OWNER_NOTE:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+        new = not made_with.exists()
+        self._use(self._open_points(new))
+        try:
+            if new:
+                make_private(self._folder)
+                write_facts(made_with, self._facts)
+        except BaseException:
+            self._opened.close()
+            raise
+        self._closed = False
+
+    def _compare(self, made_with: Path) -> bool:
+        """Refuse a store that was made with something else; whether it is of an earlier layout and is made anew."""
+        found = facts_in(made_with, what=self._what, hint=self._reindex)
+        layout = found.get("layout")
+        earlier = isinstance(layout, int) and layout < LAYOUT
+        facts = {**self._facts, "layout": layout} if isinstance(layout, int) and earlier else self._facts
+        compare_facts(found, facts, what=self._what, hint=self._reindex)
+        return earlier
+
+    def _let_go(self, *, release: bool = True) -> Ownership:
+        """Let go of the points, and of the folder unless its owner goes on."""
+        self._closed = True
+        try:
+            self._opened.close()
+        finally:
+            if release:
+                self._owner.release()
+        return self._owner
+
+    def _leave_to_parent(self) -> None:
+        """In a fork: the engine must not tidy up the parent's files when this process ends."""
+        if not self._closed:
+            self._opened.leave_to_parent()
+
+    @property
+    def _points(self) -> Points:
+        if self._closed:
+            raise StoreError(f"{self._what} is closed")
+        if self._failed:
+            self._opened.close()
+            self._use(self._open_points(False))
+        return self._opened
+
+    def _use(self, points: Points) -> None:
+        self._opened, self._counts, self._failed = points, WordCounter(points), False
+        self._cache.clear()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A change; after one that failed, the points are opened anew."""
+        try:
+            yield
+        except StoreError:
+            self._failed = not self._opened.durable
+            self._counts.clear()
+            self._cache.clear()
+            raise
+
+    @property
+    def _reindex(self) -> str:
+        return f"stitch reindex --memory {self._location}"
+
+    def _read(self, ids: Sequence[Id]) -> Mapping[Id, MemorySnippet]:
+        """Snippets by id; those that were read lately are kept."""
+        points, cache = self._points, self._cache
+        found: dict[Id, MemorySnippet] = {}
+        lacking = []
+        for name in ids:
+            if (held := cache.get(name)) is None:
+                lacking.append(name)
+            else:
+                cache.move_to_end(name)
+                found[name] = held
+        try:
+            for name, point in points.retrieve(lacking).items():
+                if (snippet := self._made(point.payload)) is None:
+                    continue
+                found[name] = cache[name] = snippet
+                snippet.__dict__["id"] = name_of(name)  # a search asks for all of them, and to make one takes longer
+        except StoreError as error:
+            if error.hint:
+                raise
+            raise StoreError(
+                f"{self._what} is damaged: {error.message}", hint=f"stitch verify --repair --memory {self._location}"
+            ) from error
+        while len(cache) > _CACHED:
+            cache.popitem(last=False)
+        return found
+
+
+def _where(query: DensityQuery) -> Where:
+    moment = query.as_of
+    return Where(
+        tenant=query.tenant,
+        trajectory=query.trajectory,
+        least_trust=query.min_trust.level if query.min_trust is not None else None,
+        recorded_to=clock(moment.recorded) if moment is not None else None,
+        not_after=(moment.trajectory, moment.position) if moment and moment.trajectory is not None else None,
+    )
+
+
+def _place(snippet: MemorySnippet) -> tuple[str, int, str]:
+    return snippet.trajectory, snippet.position, snippet.step
+
+
+def _is_id(name: str) -> bool:
+    return len(name) == 36 and _ID.fullmatch(name) is not None

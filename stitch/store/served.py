@@ -1,0 +1,191 @@
+"""A store whose points are on a Qdrant server or cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from stitch.core.files import private
+from stitch.core.json_text import read_json
+from stitch.core.snippets import MemorySnippet
+from stitch.errors import StoreError, StoreUnavailableError
+from stitch.store.client import ClientPoints
+from stitch.store.collection import check, drop, look, make
+from stitch.store.connection import Server
+from stitch.store.qdrant import QdrantStore
+
+NOTE = "collection.json"
+_NEXT = "reindex"
+"""Where in the folder of a store the next one is built."""
+_TEXTS = ("text", "resolved", "summary", "context", "asks", "references", "metadata")
+"""What says something that was said."""
+
+
+class SaysSteps(Protocol):
+    """A journal, as far as it is asked for texts."""
+
+    def entry(self, tenant: str, trajectory: str, step: str) -> Any:
+        """A step with its labels; None if it is not there."""
+
+
+FromJournal = Callable[[str, str, str], MemorySnippet | None]
+"""The snippet of a step, by tenant, trajectory and id."""
+
+
+class ServerStore(QdrantStore):
+    """Snippets in a collection of a server, which is one journal's; a folder here says which, and who has it open.
+
+    A store that is built beside one that serves fills a second collection, `NAME-2`; which of the two serves is in the
+    folder.
+
+    Args:
+        path: The folder of the store. Everything that is here lies in its subfolder `store`.
+        server: The collection; made when it is not there.
+        journal: The id of the journal.
+        embedder_name: The embedder whose vectors are stored; compared with what the store was made with.
+        dimension: The length of its vectors.
+        building: Whether it is built beside another one of this collection, which goes on to serve.
+        create: Whether a store may be made where there is none.
+        from_journal: Gives what was said, where the server is not told (`Server.minimal`).
+
+    Raises:
+        StoreUnavailableError: The server does not answer.
+        StoreMismatchError: The collection is another journal's, or was made for other vectors.
+        StoreLockedError: Another process, or another store of this one, has it open.
+        StoreError: The server refuses the key or the request; or the folder cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        server: Server,
+        journal: str,
+        embedder_name: str,
+        dimension: int,
+        building: bool = False,
+        create: bool = True,
+        from_journal: FromJournal | None = None,
+    ) -> None:
+        self._server, self._journal, self._building = server, journal, building
+        self._from_journal = from_journal
+        super().__init__(path, embedder_name=embedder_name, dimension=dimension, create=create)
+
+    def sibling(self, path: Path) -> ServerStore:
+        """A store like this one in another folder and the other collection, made if it is not there."""
+        return ServerStore(
+            path,
+            server=self._server,
+            journal=self._journal,
+            embedder_name=self._embedder_name,
+            dimension=self._dimension,
+            building=True,
+            from_journal=self._from_journal,
+        )
+
+    def about(self) -> dict[str, str]:
+        """What the server says of itself and of the collection; that it is away, if it is."""
+        payload = "minimal" if self._server.minimal else "full"
+        named = {"url": self._server.url, "collection": self._collection, "payload": payload}
+        try:
+            assert isinstance(self._opened, ClientPoints)
+            return {**named, **self._opened.about()}
+        except StoreUnavailableError as error:
+            return {**named, "state": error.message}
+
+    @property
+    def not_searched(self) -> Sequence[str]:
+        """The disks of the server, and what may stand there."""
+        may_have = "numbers, names and labels" if self._server.minimal else "texts and labels"
+        return (f"the disks of the server, until it writes its log and pages anew: they may have {may_have}",)
+
+    def take_texts_from(self, journal: SaysSteps) -> None:
+        """Let a journal give what was said, where the server is not told."""
+
+        def snippet_of(tenant: str, trajectory: str, step: str) -> MemorySnippet | None:
+            entry = journal.entry(tenant, trajectory, step)
+            return None if entry is None else entry.snippet()
+
+        self._from_journal = snippet_of
+
+    def _open_points(self, create: bool) -> ClientPoints:
+        self._collection = self._chosen(create)
+        connection = replace(self._server, collection=self._collection).connect()
+        try:
+            found = look(connection)
+            if found is not None and create and found.journal == self._journal:
+                drop(connection)  # of a store that is not there any more
+                found = None
+            found = found or make(connection, dimension=self._dimension, journal=self._journal)
+            reindex = f"stitch reindex --memory {self._location}"
+            check(found, connection, dimension=self._dimension, journal=self._journal, reindex=reindex)
+            opened = ClientPoints(connection, found)
+            if create:
+                _write(self._folder / NOTE, self._collection)
+            elif not self._building:
+                self._drop_left_over()
+        except BaseException:
+            connection.close()
+            raise
+        return opened
+
+    def _chosen(self, create: bool) -> str:
+        if not create:
+            return _read(self._folder / NOTE, what=self._server.what, hint=self._reindex)
+        serving = self.path.parent / "store" / NOTE
+        taken = _read(serving, what=self._server.what, hint="") if self._building and serving.exists() else None
+        return _other(self._server.collection) if taken == self._server.collection else self._server.collection
+
+    def _drop_left_over(self) -> None:
+        """Drop the collection that served before this one was built, unless the next one is built there."""
+        base = self._server.collection
+        other = base if self._collection != base else _other(base)
+        if (self.path / _NEXT / "store" / NOTE).exists():
+            return
+        with closing(replace(self._server, collection=other).connect()) as connection:
+            found = look(connection)
+            if found is not None and found.journal == self._journal:
+                drop(connection)
+
+    def _kept(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        if not self._server.minimal:
+            return dict(payload)
+        return {name: value for name, value in payload.items() if name not in _TEXTS}
+
+    def _made(self, payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet | None:
+        if "text" in payload:
+            return super()._made(payload, validate=validate)
+        if self._from_journal is None:
+            raise StoreError(f"{self._what} has no texts, and no journal gives them")
+        return self._from_journal(payload["tenant"], payload["trajectory"], payload["step"])
+
+    @property
+    def _what(self) -> str:
+        return self._server.what
+
+    @property
+    def _location(self) -> str:
+        return self._server.url
+
+
+def _other(collection: str) -> str:
+    return f"{collection}-2"
+
+
+def _write(note: Path, collection: str) -> None:
+    with open(note, "w", opener=private) as file:
+        json.dump(collection, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(note: Path, *, what: str, hint: str) -> str:
+    try:
+        return str(read_json(note.read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise StoreError(f"{what} is damaged here: {str(note)!r} cannot be read", hint=hint) from error
