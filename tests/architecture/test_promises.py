@@ -101,7 +101,7 @@ COMMANDS = {
     "restore": ("test_backing_up_and_restoring_loses_nothing",),
     "export": ("test_nothing_of_another_tenant_or_trajectory_is_exported",),
     "import": ("test_exporting_and_importing_loses_nothing",),
-    "forget erase": ("test_forgetting_counts_first_then_erases_and_prints_the_proof",),
+    "forget erase": ("test_forgetting_counts_first_and_prints_a_proof",),
 }
 """The same of the commands that are shown above them."""
 

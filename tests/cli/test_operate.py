@@ -48,20 +48,6 @@ def test_a_memory_that_does_not_agree_ends_with_5_until_it_is_repaired(run, memo
     assert run("verify", "--repair", "--memory", memory) == (0, "3 steps, 3 snippets: all agree\n", "")
 
 
-def test_forgetting_counts_first_then_erases_and_prints_the_proof(run, memory):
-    Path(memory, "copy.txt").write_text(STEPS[0].content)
-    chosen = ("--trajectory", "trip-1", "--step", "0", "--memory", memory)
-    assert run("forget", "erase", "--dry-run", *chosen) == (0, "1 steps would be erased\n", "")
-    code, out, _ = run("forget", "erase", *chosen)
-    assert (code, "  copy.txt: " in out) == (5, True)
-    Path(memory, "copy.txt").unlink()
-    code, out, _ = run("forget", "erase", "--all", "--memory", memory, "--json")
-    erased = json.loads(out)
-    assert (code, erased["steps"], erased["proof"]["found"]) == (0, 2, [])
-    assert any("backups" in place for place in erased["proof"]["not_searched"])
-    assert run("receipts", "--memory", memory) == (0, "", "")
-
-
 def test_forgetting_what_is_not_there_says_so_and_proves_nothing(run, memory):
     for verb, done in (("erase", "0 steps of 0 trajectories are erased"), ("retire", "0 steps are retired")):
         code, out, err = run("forget", verb, "--scope", "no such scope", "--memory", memory)

@@ -117,20 +117,6 @@ def test_all_versions_are_asked(run, edit):
     assert (told["version"], told["nodes"][0]["version"]) == (None, "v1")
 
 
-def test_an_erased_tree_is_gone_and_the_proof_says_so(run, trip):
-    code, out, _ = run("tree", "delete", "trip", *M)
-    assert code == 0
-    assert out.startswith("tree trip is erased with its 1 versions\nproof: ")
-    assert ": 0 files hold any\n" in out
-    assert run("tree", "list", *M)[::2] == (
-        0,
-        "stitch: no trees in this memory; `stitch tree create NAME FILE` makes one\n",
-    )
-    Path("trip.xml").write_text(XML)
-    run("tree", "create", "trip", "trip.xml", *M)
-    assert printed(run, "delete", "trip")["proof"]["found"] == []
-
-
 def test_a_node_or_a_version_alone_is_erased_from_the_history(run, edit):
     edit(rename("zoo", "Unspeakable place"), message="off to the Unspeakable place")
     edit(rename("zoo", "Library"))

@@ -76,6 +76,7 @@ USES = {
     "retire": lambda m: m.lifecycle.retire(Selector(trajectory="t")),
     "verify": lambda m: m.lifecycle.verify(),
     "backup": lambda m: m.lifecycle.backup(m.folder.parent / "b"),
+    "trees": lambda m: m.trees.names(),
     "journal": lambda m: m._parts.ingestor.journal.tenants(),
     "journal close": lambda m: m._parts.ingestor.journal.close(),
     "store": lambda m: m._parts.ingestor.store.count("default"),

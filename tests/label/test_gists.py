@@ -13,7 +13,7 @@ from stitch.core import Step
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
 from stitch.label.model.gists import Gist
-from stitch.label.model.quoting import cut_at_sentence, quote_window
+from stitch.label.model.quoting import quote_window
 from stitch.label.model.session import ALIKE_SCOPES, RECENT_SCOPES
 from stitch.lm import LanguageModel
 from stitch.testing.model import ScriptedCompletion, fields_of
@@ -42,25 +42,6 @@ def test_only_what_puts_something_up_for_choice_is_a_proposal(event: str, propos
     gist = Gist()
     gist.note("x", [event], position=0)
     assert bool(gist.offers) is proposes
-
-
-def test_a_gist_is_not_cut_at_an_abbreviation() -> None:
-    gist = Gist()
-    gist.note("Ann books the room in Lindenstr. 14 for Dr. Weber. She pays later.", ["book"], position=0)
-    assert gist.text(limit=60) == "Ann books the room in Lindenstr. 14 for Dr. Weber."
-
-
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        ("One. Two is here.", "One."),
-        ("No end of it here", "No end…"),
-        ("Short.", "Short."),
-        ("abcdefghijklmnop", "abcdefghi…"),
-    ],
-)
-def test_a_summary_is_cut_at_a_sentence_or_else_at_a_word(text: str, cut: str) -> None:
-    assert cut_at_sentence(text, limit=10) == cut
 
 
 @given(st.lists(st.tuples(st.text(max_size=300), st.booleans()), max_size=30), st.integers(20, 400))

@@ -43,22 +43,6 @@ def test_inflected_types_are_merged_every_fifty_steps_and_can_be_undone():
     assert session.inventory().entity_types["gate number"].steps == 51
 
 
-def test_a_vocabulary_merges_the_rarer_into_the_more_frequent():
-    vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=["price"])
-    vocabulary.count(["departure dates"])
-    vocabulary.count(["departure date"])
-    vocabulary.count(["departure date"])
-    vocabulary.count(["prices"])
-    made = vocabulary.curate(50)
-    assert [(merge.alias, merge.into, merge.position) for merge in made] == [("departure dates", "departure date", 50)]
-    assert vocabulary.canonical_counts() == {"departure date": 3, "prices": 1}
-    assert vocabulary.admit(["departure dates", "departure date"]) == ["departure date"]
-    assert vocabulary.curate(100) == []
-    assert vocabulary.undo("departure dates")
-    assert not vocabulary.undo("departure dates")
-    assert vocabulary.admit(["departure dates"]) == ["departure dates"]
-
-
 @given(
     st.lists(st.sampled_from(["city", "cities", "date", "dates", "check-in date", "date check in", "x"]), max_size=30)
 )

@@ -165,11 +165,13 @@ class Middling(ScriptedCompletion):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_can_be_used_is_kept_and_only_the_rest_is_asked_for_again(name: str) -> None:
-    case = CASES[name]
+def test_what_can_be_used_is_kept_and_only_the_rest_is_asked_for_again(name: str, tmp_path: Path) -> None:
+    case, ledger = CASES[name], Ledger(tmp_path / LEDGER_FILE)
     middling = Middling(case)
-    session = WindowedLabeler(LanguageModel("m", completion=middling), fallback=LocalLabeler()).begin("t")
-    labels = session.label(STEPS)
+    model = LanguageModel("m", completion=middling, ledger=ledger)
+    labels = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(STEPS)
+    spending = read_spending(tmp_path, tenant="")
+    assert (spending.steps, spending.total.calls) == (3, ledger.total().calls)
     assert [made.made_by for made in labels] == ["m windowed-3"] * 3
     kept = tuple(n for n, made in enumerate(labels, start=1) if made.intent.scope != "asked again")
     assert kept == case.kept
@@ -190,7 +192,10 @@ def test_references_of_a_reply_are_kept_in_each_form_that_says_them() -> None:
         "one a mapping": [{"It": "Ribeira House"}],
     }
     cases = {name: Case(changed(2, references=form)) for name, form in forms.items()}
-    cases |= {name: CASES[name] for name in ("as asked", "references as a mapping", "a list alone")}
+    cases |= {
+        name: CASES[name]
+        for name in ("as asked", "references as a mapping", "a reference that is a text", "a list alone")
+    }
     for name, case in cases.items():
         model = LanguageModel("m", completion=Middling(case))
         second = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(STEPS)[1]
@@ -205,13 +210,3 @@ def test_the_ledger_counts_each_step_once_and_says_which_replies_were_of_no_use(
     model = LanguageModel("m", completion=Middling(CASES[name]))
     WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(STEPS)
     assert model.ledger.total().unusable == unusable
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_ledgers_file_says_how_many_steps_were_labeled(name: str, tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / LEDGER_FILE)
-    model = LanguageModel("m", completion=Middling(CASES[name]), ledger=ledger)
-    WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(STEPS)
-    spending = read_spending(tmp_path, tenant="")
-    assert spending.steps == 3
-    assert spending.total.calls == ledger.total().calls

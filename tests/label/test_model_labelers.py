@@ -177,23 +177,6 @@ def test_the_vocabulary_of_a_trajectory_is_bounded() -> None:
     assert len(session.inventory().event_types) == 64
 
 
-def test_references_are_kept_only_where_they_stand_in_the_text_and_name_what_was_said() -> None:
-    labels = label(
-        readings(
-            {},
-            {"references": [
-                {"phrase": "it", "means": "Halcyon Loft"}, {"phrase": "there", "means": "Never Said Inn"},
-                {"phrase": "nowhere in it", "means": "Halcyon Loft"}, {"phrase": "it", "means": "Halcyon Loft"},
-                {"phrase": "", "means": "Halcyon Loft"}, {"phrase": "Is", "means": "x" * 400}]},
-        ),
-        "The Halcyon Loft is near the river.", "Is it open, and may I stay there?",
-    )  # fmt: skip
-    assert apply_rewrites("Is it open, and may I stay there?", labels[1].references) == (
-        "Is Halcyon Loft open, and may I stay there?"
-    )
-    assert [rewrite.antecedent for rewrite in labels[1].references] == ["0"]
-
-
 def test_an_answer_carries_the_question_before_it() -> None:
     labels = label(readings({}), "What is your favorite dish?", "Lasagna.", "Fine.")
     assert [made.context for made in labels] == ["", "What is your favorite dish?", ""]
@@ -284,39 +267,11 @@ def test_a_model_that_never_makes_sense_is_not_asked_for_every_step() -> None:
     assert len(completion.prompts) < 16
 
 
-@pytest.mark.parametrize(
-    ("numbers", "kept"),
-    [([], []), ([1], [1]), ([1, 1], [1]), ([2, 3], [2]), ([0], [1]), ([7], []), ([1, 2, 3], [1, 2])],
-)
-def test_readings_of_other_steps_are_left_out_and_missing_ones_asked_for(numbers: list[int], kept: list[int]) -> None:
-    def script(system: str, user: str) -> Any:
-        if len(fields_of(user)["steps"].splitlines()) == 1:
-            return label_by_rules(system, user)
-        return {"readings": [{"n": n, "scope": f"the pursuit {n}", "events": [], "entities": []} for n in numbers]}
-
-    model, completion = model_of(script)
-    steps = [Step(id=str(n), role="user", content="About day 1 and day 2") for n in range(2)]
-    labels = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(steps)
-    assert [n for n, made in enumerate(labels, start=1) if "pursuit" in (made.intent.scope or "")] == kept
-    assert [made.made_by for made in labels] == ["scripted windowed-3"] * 2
-    assert len(completion.prompts) == 1 + 2 - len(kept)
-
-
 def test_a_first_step_without_a_scope_is_labeled_locally() -> None:
     labels = label(readings({"scope": " <> "}), "Let us plan day 1.")
     assert labels[0].made_by == LOCAL
     model, _ = model_of(lambda system, user: {"scope": "", "summary": "s"})
     assert stepwise(model).begin("t").label(talk(1))[0].made_by == LOCAL
-
-
-def test_a_spent_budget_leaves_the_rest_to_local_labels() -> None:
-    model, completion = model_of(budget_tokens=6_000)
-    labels = WindowedLabeler(model, fallback=LocalLabeler(), window_steps=20).begin("t").label(talk(200))
-    makers = [made.made_by for made in labels]
-    first = makers.index(LOCAL)
-    assert 0 < first < 200
-    assert set(makers[first:]) == {LOCAL}
-    assert len(completion.prompts) * 20 == first
 
 
 def test_stepwise_falls_back_step_by_step() -> None:
@@ -402,21 +357,6 @@ def test_near_synonyms_are_merged_every_fifty_steps_and_can_be_undone() -> None:
     assert inventory.vocabulary().undo(LabelKind.EVENT_TYPE, "quote price")
     resumed = stepwise(model).begin("t", session.save())
     assert resumed.inventory() == inventory
-
-
-def test_merged_entity_types_are_counted_together() -> None:
-    def script(system: str, user: str) -> Any:
-        replies = label_by_rules(system, user)
-        if "known_entity_types" in fields_of(user) and "step" in fields_of(user):
-            replies["entity_types"] = ["cost"] if "12" in user else ["price"] if "41" in user else []
-        if "`synonyms`" in user and "price (" in user:
-            replies["synonyms"] = [{"name": "cost", "read_as": "price"}]
-        return replies
-
-    session = stepwise(model_of(script)[0]).begin("t")
-    session.label(talk(52))
-    assert session.inventory().entity_types["price"].steps == 26
-    assert "cost" not in session.inventory().entity_types
 
 
 def test_the_vocabulary_is_seeded_after_fifty_steps_and_five_closest_are_offered() -> None:
@@ -574,12 +514,3 @@ def test_a_step_has_what_it_is_found_by_in_other_words_where_that_is_wanted(way:
     asked = "".join(system + user for system, user in completion.prompts)
     assert ("words: up to six" in asked, "`asks`" in asked or "asks" in asked) == (wanted, wanted)
     assert labeler.name.endswith("-plain") is not wanted
-
-
-def test_references_are_read_as_texts_and_as_objects() -> None:
-    said: list[dict[str, Any]] = [
-        {"references": ["it = Halcyon Loft", "nothing", "Is = "]},
-        {"references": [{"phrase": "it", "means": "x"}]},
-    ]
-    labels = label(readings({}, *said), "The Halcyon Loft is near x.", "Is it open?", "Is it open?")
-    assert [[own.replacement for own in made.references] for made in labels] == [[], ["Halcyon Loft"], ["x"]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from doubles.labeling import ScriptedLabeler
 from doubles.storing import ListStore
 from stitch.assemble import open_memory
 from stitch.cli.main import cli
-from stitch.core import IntentFilter, LabelInventory, SearchRequest, Step, StepState
+from stitch.core import Step, StepState
 from stitch.embed import HashingEmbedder
-from stitch.errors import ModelUnavailableError, ReplyError, SettingsError
+from stitch.errors import ReplyError
 from stitch.ingest import Ingestor
 from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
@@ -30,7 +30,6 @@ from stitch.lifecycle.correct import correct
 from stitch.lifecycle.relabel import relabel
 from stitch.lm import LanguageModel
 from stitch.memory import Memory
-from stitch.retrieve.question.model_filter import ModelFilterSelector
 from stitch.testing.model import (
     LoopbackProvider,
     ScriptedCompletion,
@@ -142,19 +141,6 @@ def test_a_fixed_window_and_the_stepwise_way_are_options(tmp_path: Path) -> None
         assert planned["model_calls"] == 48
 
 
-def test_a_dry_run_with_local_labels_costs_nothing(tmp_path: Path) -> None:
-    file = write(tmp_path / "trips.jsonl", number=12)
-    assert run("ingest", file, "--memory", str(tmp_path / "a"), "--dry-run")["model_calls"] == 0
-    text = CliRunner().invoke(cli, ["ingest", file, "--memory", str(tmp_path / "a"), "--dry-run"]).stdout
-    assert text.startswith("12 steps of 1 trajectories")
-
-
-def test_a_model_must_be_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError) as caught:
-        open_memory(tmp_path, labels="model")
-    assert "--model" in caught.value.hint
-
-
 FAULTS: dict[str, Callable[[], Reply | Silence]] = {
     "too many requests": lambda: failure(429),
     "server error": lambda: failure(500),
@@ -256,21 +242,6 @@ def test_every_step_is_stored_once_when_the_provider_dies_while_it_is_used(tmp_p
         assert makers(memory) == [memory.labeler] * 12 + [LOCAL] * 24
 
 
-def test_instructions_hidden_in_a_step_change_no_other_step(tmp_path: Path) -> None:
-    with LoopbackProvider(label_by_rules) as provider, opened(tmp_path, provider) as memory:
-        told = [
-            *steps(5),
-            Step(id="evil", role="user", content=EVIL),
-            *[s.model_copy(update={"id": f"x{s.id}"}) for s in steps(5)],
-        ]
-        memory.add_many(told, trajectory="t")
-        memory.finish("t")
-        assert set(makers(memory)) == {memory.labeler}
-        assert memory.status().stored == 11
-        prompt = provider.requests[0].body["messages"]
-    assert "Ignore your task" not in prompt[0]["content"]
-
-
 def test_steps_of_a_stream_wait_for_their_window_and_can_be_found_meanwhile(tmp_path: Path) -> None:
     with LoopbackProvider(label_by_rules) as provider:
         with opened(tmp_path, provider, window=8, filter="local") as memory:
@@ -321,33 +292,6 @@ def test_a_step_that_has_waited_long_enough_is_labeled_with_the_next(tmp_path: P
     assert ingestor.add(third, tenant="x", trajectory="t").state is StepState.STORED
     assert ingestor.counts().stored == 3
     assert model.ledger.total().calls == 1
-    ingestor.close()
-
-
-def test_waiting_steps_outlive_a_store_that_fails(tmp_path: Path) -> None:
-    class Frail(HashingEmbedder):
-        broken = False
-
-        def embed(self, texts: Sequence[str]) -> Any:
-            if self.broken:
-                from stitch.errors import EmbedderError
-
-                raise EmbedderError("down")
-            return super().embed(texts)
-
-    model = LanguageModel("m", completion=ScriptedCompletion(label_by_rules))
-    embedder = Frail()
-    ingestor = Ingestor(
-        journal=Journal(tmp_path / "journal"),
-        store=ListStore(),
-        embedder=embedder,
-        labeler=WindowedLabeler(model, fallback=LocalLabeler()),
-    )
-    embedder.broken = True
-    assert ingestor.add(steps(1)[0], tenant="x", trajectory="t").state is StepState.ACCEPTED
-    embedder.broken = False
-    ingestor.flush()
-    assert ingestor.counts().stored == 1
     ingestor.close()
 
 
@@ -428,34 +372,6 @@ def test_trajectories_are_labeled_side_by_side_and_each_in_order(tmp_path: Path)
                 scopes = [entry.labels.intent.scope for entry in memory.steps(trajectory) if entry.labels]
                 assert scopes == [f"plan of day {1 + n // 12}" for n in range(100)]
     assert report["model_calls"] == 12
-
-
-INVENTORY = LabelInventory(event_types={"ask price": 3}, steps=3)
-
-
-def test_the_filter_falls_back_to_the_local_choice() -> None:
-    engine = ScriptedCompletion(lambda system, user: "no")
-    selector = ModelFilterSelector(LanguageModel("m", completion=engine))
-    request = SearchRequest(query="What is the price?", tenant="x")
-    selection = selector.select(request, INVENTORY)
-    assert selection.reasons[0].startswith("chosen without the model")
-    assert selector.select(request, LabelInventory()).intent_filter == IntentFilter()
-
-
-def test_the_filter_can_be_chosen_one_kind_a_call() -> None:
-    engine = ScriptedCompletion(
-        lambda system, user: {"scopes": [], "event_types": ["Asking price"], "entity_types": ["nope"], "why": "because"}
-    )
-    selector = ModelFilterSelector(LanguageModel("m", completion=engine), one_call=False)
-    selection = selector.select(SearchRequest(query="What is the price?", tenant="x"), INVENTORY)
-    assert selection.intent_filter == IntentFilter(event_types=("ask price",))
-    assert selection.reasons == ("because",) * 3
-    assert len(engine.prompts) == 3
-
-
-def test_a_model_off_this_machine_is_refused_when_offline(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailableError):
-        open_memory(tmp_path, labels="model", model="openai/gpt-5-mini", offline=True)
 
 
 def test_relabel_leaves_what_a_person_corrected(tmp_path: Path) -> None:

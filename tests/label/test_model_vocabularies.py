@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stitch.api.spending import read_spending
-from stitch.core import ContextualIntent, LabelInventory, LabelKind, ScopeSummary, Step, StepLabels
+from stitch.core import ContextualIntent, LabelKind, Step, StepLabels
 from stitch.label.local import LocalLabeler
 from stitch.label.model import WindowedLabeler
 from stitch.label.model.matching import choose_names, clean_name_of
@@ -136,21 +136,6 @@ def test_a_name_loses_what_stands_around_it_and_keeps_what_belongs_to_code(said:
 def test_new_acts_are_in_small_letters_but_for_names_of_code() -> None:
     made = choose_names(["Ask Price", "Edit README.md", "call parseConfig"], [], most=3, room=True)
     assert made == ["ask price", "edit README.md", "call parseConfig"]
-
-
-def test_merges_join_scopes_that_are_apart_in_the_inventory() -> None:
-    names = Vocabularies(made_by="m")
-    assert names.merge(SCOPE, "b", "a", position=3)
-    assert not names.merge(SCOPE, "a", "b", position=4)
-    scopes = (
-        ScopeSummary(
-            name="a", trajectory="t", spans=((0, 1),), steps=2, summary="one", terms={"x": 1}, values={"v": 1}
-        ),
-        ScopeSummary(name="b", trajectory="t", spans=((2, 2),), steps=1, terms={"x": 2}, values={"v": 1, "w": 1}),
-    )
-    (joined,) = names.apply(LabelInventory(scopes=scopes, steps=3)).scopes
-    assert (joined.spans, joined.steps, joined.summary) == (((0, 1), (2, 2)), 3, "one")
-    assert (joined.terms, joined.values) == ({"x": 3}, {"v": 2, "w": 1})
 
 
 def test_what_was_left_out_of_references_is_in_the_ledger_with_the_reason() -> None:

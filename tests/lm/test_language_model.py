@@ -126,14 +126,6 @@ def test_a_model_without_a_known_provider_or_without_a_key_is_unavailable(monkey
         ask(LanguageModel("openai/gpt-5-mini", limits=Limits(retries=0)))
 
 
-def test_a_bug_in_an_engine_is_an_error_of_the_model() -> None:
-    def broken(system: str, user: str) -> Any:
-        raise KeyError("oops")
-
-    with pytest.raises(ModelUnavailableError, match="oops"):
-        ask(scripted(broken))
-
-
 @pytest.mark.parametrize("budget", [{"budget_tokens": 1_000}, {"budget_usd": 1.0}, {"budget_calls": 3}])
 def test_a_budget_stops_before_the_call_that_would_break_it(budget: dict[str, Any]) -> None:
     model = scripted(price=Price(1_000.0, 2_000.0), limits=Limits(**budget))

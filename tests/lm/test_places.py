@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,13 +22,13 @@ def order_of(positions: Iterable[int | None]) -> list[int | None]:
         first = pool.submit(calls.run, ended.wait)
         while not calls._under_way:
             pass
-        waiting = []
+        waiting: list[Future[Any]] = []
         for n, position in enumerate(positions, start=1):
             waiting.append(pool.submit(calls.run, lambda own=position: order.append(own), position=position))
             while len(calls._waiting) < n:  # so that they queue up in this order
                 pass
         ended.set()
-        assert all(each.exception() is None for each in (first, *waiting))
+        assert {each.exception() for each in waiting} | {first.exception()} == {None}
     return order
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -13,97 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from doubles.golden import compare_phrases
 from stitch import signatures
 from stitch.errors import CutReplyError, ReplyError
 from stitch.lm import LanguageModel, Purpose
 from stitch.lm.adapter import ReplyAdapter, compact
 from stitch.lm.reading import json_in, whole_items
 from stitch.testing.model import ScriptedCompletion
-
-REFUSED = object()
-"""Nothing is read: the same is asked once more, or for less."""
-LABELS = {"scopes": ["hotel in Porto"], "event_types": ["give price"], "entity_types": []}
-PAIR = {"name": "request price", "read_as": "ask price"}
-IT = {"phrase": "it", "means": "the Mill"}
-
-REPLIES: dict[tuple[str, str], list[tuple[Any, Any]]] = {
-    ("SelectFilter", "scopes"): [
-        (LABELS, ["hotel in Porto"]),
-        (f"<think>{{scopes}}?</think>\n```json\n{json.dumps(LABELS)}\n```", ["hotel in Porto"]),
-        ({**LABELS, "scopes": "hotel in Porto"}, ["hotel in Porto"]),
-        ({**LABELS, "scopes": '["hotel in Porto"]'}, ["hotel in Porto"]),
-        ({**LABELS, "scopes": [{"name": "hotel in Porto", "why": "it is asked about"}]}, ["hotel in Porto"]),
-        ({**LABELS, "scopes": {"hotel in Porto": True}}, ["hotel in Porto"]),
-        ({**LABELS, "scopes": None}, []),
-        ({"event_types": ["give price"]}, []),
-        ({"filter": LABELS}, ["hotel in Porto"]),
-        ([LABELS], ["hotel in Porto"]),
-        (repr(LABELS), ["hotel in Porto"]),
-        ({"a": LABELS, "b": LABELS}, REFUSED),
-        ({}, REFUSED),
-        ([], REFUSED),
-    ],
-    ("AnswerQuestion", "answer"): [
-        ({"reasoning": "r", "answer": "$90"}, "$90"),
-        ({"answer": 90}, "90"),
-        ({"answer": None}, ""),
-        ({"answer": ["The Mill", {"name": "The Inn"}]}, "The Mill; The Inn"),
-        ("<think>step 2 {says} it</think>\nThe house costs $90.", REFUSED),
-        ('{"reasoning": "r", "answer": "$90",}', "$90"),
-        ('{"answer": "The Mi', REFUSED),
-        ("", REFUSED),
-    ],
-    ("InduceScope", "scope"): [({"scope": {"name": "hotel"}}, "hotel"), ("I am sorry, I cannot do that.", REFUSED)],
-    ("JudgeAnswer", "verdict"): [
-        ({"reasoning": "the same sum", "verdict": "correct."}, "CORRECT"),
-        ({"verdict": "WRONG. The price is that of another day."}, REFUSED),
-        ("The answer names the house.\nVerdict: CORRECT", REFUSED),
-        ({"verdict": "PARTIALLY CORRECT"}, REFUSED),
-        ({"verdict": "CORRECT (partially)"}, REFUSED),
-        ("It is not CORRECT.", REFUSED),
-        ('{"reasoning": "the answer is', REFUSED),
-    ],
-    ("JudgeAnswerSet", "correct_entries"): [
-        ({"correct_entries": 2}, 2),
-        ({"correct_entries": "2 of 3"}, 2),
-        ({"correct_entries": 2.0}, 2),
-        ({"correct_entries": True}, REFUSED),
-        ({"correct_entries": 1.5}, REFUSED),
-        ({"correct_entries": "many"}, REFUSED),
-        ({"total": 3}, REFUSED),
-        ("In 2024 both appear.", REFUSED),
-    ],
-    ("DiagnoseLabels", "failures"): [
-        ({"failures": "none"}, []),
-        ({"failures": ["MISSING_LABEL"]}, ["MISSING_LABEL"]),
-        ({"failures": ["too long"]}, REFUSED),
-    ],
-    ("MergeEventTypes", "synonyms"): [
-        ({"synonyms": [PAIR, {"name": "a"}, "b"]}, [PAIR]),
-        ({"result": [PAIR]}, [PAIR]),
-        ([PAIR], [PAIR]),
-        ({"synonyms": []}, []),
-        ({"synonyms": "none"}, []),
-        ({"synonyms": None}, REFUSED),
-        ("I am sorry, I cannot do that.", REFUSED),
-    ],
-    ("RewriteReferences", "references"): [({"references": [IT]}, [IT]), ("No references are needed.", REFUSED)],
-    ("NameThemes", "names"): [
-        ({"names": [{"name": "Mill"}, {"name": "trains"}]}, [{"n": 1, "name": "Mill"}, {"n": 2, "name": "trains"}]),
-    ],
-    ("ExtractStatements", "statements"): [
-        ({"statements": [{"text": "They took the Mill.", "steps": "1 and 2"}, "It was loud."]},
-         [{"text": "They took the Mill.", "steps": [1, 2]}]),
-    ],
-    ("ScoreTreeNodes", "scores"): [
-        ({"scores": [1, 0.5]}, [1.0, 0.5]), ({"scores": "[0.5]"}, [0.5]), ({"scores": ["x"]}, REFUSED),
-    ],
-    ("ProposeTreeEdits", "operations"): [
-        ({"operations": [{"op": "delete", "id": "a"}]}, [{"op": "delete", "id": "a"}]),
-        ({"operations": []}, []),
-    ],
-}  # fmt: skip
-ALL = [(name, field, reply, wanted) for (name, field), rows in REPLIES.items() for reply, wanted in rows]
 
 
 def plain(said: Any) -> Any:
@@ -112,15 +29,15 @@ def plain(said: Any) -> Any:
     return said.model_dump(exclude_defaults=True) if isinstance(said, BaseModel) else said
 
 
-@pytest.mark.parametrize(("name", "field", "reply", "wanted"), ALL)
-def test_what_a_model_says_is_read_and_never_guessed(name: str, field: str, reply: Any, wanted: Any) -> None:
-    prompt = getattr(signatures, name)
-    text = reply if isinstance(reply, str) else json.dumps(reply)
-    if wanted is REFUSED:
-        with pytest.raises(AdapterParseError):
-            ReplyAdapter().parse(prompt, text)
-    else:
-        assert plain(ReplyAdapter().parse(prompt, text)[field]) == wanted
+def test_what_a_model_says_is_read_and_never_guessed() -> None:
+    def read(prompt_and_field: str, text: str) -> str:
+        prompt, _, field = prompt_and_field.partition(" ")
+        try:
+            return json.dumps(plain(ReplyAdapter().parse(getattr(signatures, prompt), text)[field]))
+        except AdapterParseError:
+            return "refused"  # the same is asked once more, or for less
+
+    compare_phrases(Path(__file__).parent / "replies.txt", read)
 
 
 class Told(dspy.Signature):  # type: ignore[misc]  # DSPy is not typed

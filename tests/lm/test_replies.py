@@ -12,23 +12,9 @@ from stitch.lm.replies import (
     decode_reply,
     digest_of,
     encode_reply,
-    prompt_of,
     reply_of,
     text_of,
 )
-
-
-def test_a_request_is_its_system_prompt_and_all_its_messages_in_order() -> None:
-    messages = (lm15.Message.user("Q1\n"), lm15.Message.assistant("A1\n"), lm15.Message.user("Q2"))
-    request = lm15.Request(model="m", messages=messages, system="Answer.")
-    assert prompt_of(request) == ("Answer.", "Q1\nA1\nQ2")
-
-
-def test_a_system_prompt_in_parts_is_joined_and_none_is_empty() -> None:
-    parts = (lm15.TextPart("Answer "), lm15.TextPart("shortly."))
-    asked = (lm15.Message.user("Q"),)
-    assert prompt_of(lm15.Request(model="m", messages=asked, system=parts)) == ("Answer shortly.", "Q")
-    assert prompt_of(lm15.Request(model="m", messages=asked)) == ("", "Q")
 
 
 def test_a_reply_is_the_same_after_it_was_kept() -> None:

@@ -8,17 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from doubles.labeling import ScriptedLabeler
 from doubles.storing import ListStore
 from stitch import IntentFilter, Memory, Step, open_memory
-from stitch.core import DensityQuery, Label, LabelKind, Moment
+from stitch.core import DensityQuery, Label, LabelKind
 from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import InputError
-from stitch.ingest import Ingestor
 from stitch.ingest.records import make_records
-from stitch.journal import Journal
-from stitch.lifecycle.as_of import PastStore
-from stitch.lifecycle.correct import correct
 from stitch.lifecycle.overlay import in_order, rank_beside
 from stitch.lifecycle.selection import Selector
 from stitch.observe.recalls import RecallLog
@@ -110,29 +104,6 @@ def test_erasing_a_step_erases_the_questions_that_found_it(memory: Memory) -> No
     erased = memory.lifecycle.erase(Selector(trajectory="trip", step="a"))
     assert erased.proof.found == ()
     assert memory.recalls() == []
-
-
-def test_the_store_of_the_past_holds_what_was_there_as_it_was_and_cannot_be_written() -> None:
-    moments = iter([1.0, 2.0, 3.0])
-    ingestor = Ingestor(
-        journal=Journal(":memory:"), store=ListStore(), embedder=HashingEmbedder(8), labeler=ScriptedLabeler(),
-        clock=lambda: next(moments),
-    )  # fmt: skip
-    for step in TRIP[:3]:
-        ingestor.add(step, tenant="a", trajectory="t")
-    first, *_, last = ingestor.store.scroll("a")
-    correct(ingestor, tenant="a", trajectory="t", step="a", at=4.0, by="ann", labels={"scope": "right"})
-    past = PastStore(ingestor.store, ingestor=ingestor, moment=Moment(2.0))
-    assert past.get("a", [first.id, last.id]) == [first]
-    assert [snippet.step for snippet in past.scroll("a")] == ["a", "b"]
-    assert past.count("a") >= 2
-    for write in (lambda: past.put([]), lambda: past.delete("a", [first.id])):
-        with pytest.raises(InputError, match="past"):
-            write()
-    assert len(list(ingestor.store.scroll("a"))) == 3
-    past.flush()
-    past.close()
-    ingestor.close()
 
 
 @pytest.fixture

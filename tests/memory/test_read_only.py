@@ -39,6 +39,7 @@ with open_memory(sys.argv[1]) as memory:
         "add": lambda: memory.add(step, **where), "add_many": lambda: memory.add_many([step], **where),
         "add_messages": lambda: memory.add_messages([{"role": "user", "content": "new"}], **where),
         "add_each": lambda: list(memory.add_each([step], **where)), "retry": memory.retry,
+        "make a tree": lambda: memory.trees.create("b", {"type": "Plan"}),
         "stream": lambda: list(memory.stream([step], **where)), "finish": lambda: memory.finish("t"),
         "correct": lambda: life.correct("s1", text="new", **where), "retire": lambda: life.retire(one),
         "erase": lambda: life.erase(one), "expire": lambda: life.expire([]), "reindex": life.reindex,

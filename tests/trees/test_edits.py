@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -37,7 +38,7 @@ def children(tree, name):
 def test_operations_are_found_by_a_comparison_and_done_again_as_they_were_written(seed):
     rng = random.Random(seed)
     before = Tree(random_node(rng))
-    index, done, written = Index(before.root), [], []
+    index, done, written = Index(before.root), list[Any](), list[Any]()
     for operation in random_operations(rng, before, count=8):
         root = index.root
         try:

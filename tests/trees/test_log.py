@@ -226,14 +226,6 @@ def test_an_erased_node_was_never_there_with_all_that_stood_below_it(journal):
     assert list(log.faults()) == []
 
 
-def test_what_was_moved_out_of_an_erased_node_before_stays_and_stood_in_its_place(journal):
-    log = made(journal, root=DAYS)
-    commit(log, Move("x", parent="b"))
-    erase(log, nodes=["a"])
-    assert [child.id for child in log.tree("v1").root.children] == ["x", "b"]
-    assert [child.id for child in log.tree("v2").node("b").children] == ["x"]
-
-
 def test_an_erased_version_is_done_by_the_next_one_and_its_id_is_not_given_again(journal):
     log = made(journal, root=DAYS)
     commit(log, SetField("a", "name", "secret plans"))

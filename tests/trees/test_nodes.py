@@ -71,7 +71,7 @@ def test_text_is_the_fields_with_or_without_what_is_below():
 def test_nodes_cannot_be_changed():
     node = Node("a", "A", fields={"name": "x"})
     with pytest.raises(AttributeError, match="cannot"):
-        node.id = "b"
+        node.id = "b"  # type: ignore[misc]
     with pytest.raises(AttributeError, match="cannot"):
         del node.id
     with pytest.raises(TypeError):

@@ -18,7 +18,6 @@ from stitch.trees.core.reading import read_mapping
 from stitch.trees.core.schema import infer
 from stitch.trees.requests.asking import TreeAsker
 from stitch.trees.requests.conversation import TreeConversation
-from stitch.trees.requests.telling import path_in
 from stitch.trees.requests.words import nearest_query
 
 TRIP = {
@@ -245,18 +244,6 @@ def test_if_every_node_is_doubtful_and_taken_out_nothing_is_changed(trip, model)
     [reply] = talk.request("drop dull places", confirm=True)
     assert (reply.removed, reply.commit, reply.calls) == (("a1", "a2", "a3"), None, 2)
     assert reply.answer == "No node of the tree is meant, so nothing is changed."
-
-
-@pytest.mark.parametrize(
-    ("said", "path"),
-    [
-        ("`//Day`", "//Day"), ("```\n//Day[1]\n```", "//Day[1]"), ("```xpath\n/Plan/Day\n```", "/Plan/Day"),
-        ("Query: //Day", "//Day"), ("Here it is:\n//Day[@n = 1]\nIt finds day 1.", "//Day[@n = 1]"),
-        ("(//Day)[1]", "(//Day)[1]"), ("Day[1]", "Day[1]"), ("", ""), (None, ""),
-    ],
-)  # fmt: skip
-def test_a_query_is_taken_out_of_what_stands_around_it(said, path):
-    assert path_in(said) == path
 
 
 def test_what_was_before_is_asked_of_all_versions(talk, trip, model):
