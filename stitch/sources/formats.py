@@ -17,7 +17,7 @@ from stitch.core import Step
 from stitch.errors import StepRejectedError
 from stitch.sources.attachments import attachments_named_in
 from stitch.sources.conversation import about_trajectory, conversation
-from stitch.sources.families import chat_export, editors, frameworks, open_hands, sessions, steps, swe_agent, tasks
+from stitch.sources.families import chats, coding_agents, frameworks, tasks
 from stitch.sources.fields import Row, is_message, oldest_first, system_of
 from stitch.sources.messages import make_step
 from stitch.sources.model_calls import beside, dated, is_exchange, is_system, messages_of
@@ -31,8 +31,8 @@ from stitch.sources.recognizing import (
     with_fields,
     with_list,
 )
-from stitch.sources.runs import run_of
-from stitch.sources.spans import is_export, is_span
+from stitch.sources.runs import named_run, run_of
+from stitch.sources.spans import export, is_export, is_span, named_span
 from stitch.sources.streams import joined
 
 GENERIC_FORM = (
@@ -111,7 +111,7 @@ def _is_event(record: Any) -> bool:
         isinstance(record.get(name), str) and record[name].strip() for name in ("type", "event", "kind"))  # fmt: skip
 
 
-_HEAD = record_format("coding-agent session head", sessions.is_head, sessions.session_event)
+_HEAD = record_format("coding-agent session head", coding_agents.is_head, coding_agents.session_event)
 _HOLDERS = 4
 """So many of the formats, the last ones, hold records of the others."""
 
@@ -316,18 +316,18 @@ def _by_name(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 
 FORMATS: tuple[Format, ...] = (
     _held("trajectory of steps", "steps", ids=("id",), whole=False),
-    Format("CAME-Bench turn", steps.is_came_turn, steps.came_turn),
-    record_format("coding-agent session line", sessions.is_line, sessions.session_line, "sessionId"),
-    record_format("coding-agent session payload", with_fields(payload=dict, type=str), sessions.payload_line,
+    Format("CAME-Bench turn", tasks.is_came_turn, tasks.came_turn),
+    record_format("coding-agent session line", coding_agents.is_line, coding_agents.session_line, "sessionId"),
+    record_format("coding-agent session payload", with_fields(payload=dict, type=str), coding_agents.payload_line,
                   "sessionId"),
-    record_format("coding-agent session summary", with_fields("leafUuid", summary=str), sessions.session_line,
+    record_format("coding-agent session summary", with_fields("leafUuid", summary=str), coding_agents.session_line,
                   "sessionId"),
-    record_format("OpenCode message", editors.is_open_code, editors.open_code),
-    record_format("Cline message", editors.is_cline_line, editors.cline_line),
-    record_format("editor chat", editors.is_editor_chat, editors.editor_chat, "sessionId", without=("requests",)),
-    record_format("mini-SWE-agent", swe_agent.is_mini_run, swe_agent.read_mini_run, "instance_id", whole=True),
-    record_format("item of a stream", with_fields(item=dict, type=str), sessions.item_line, "thread_id"),
-    record_format("Cursor bubble", editors.is_bubble, editors.cursor_bubble),
+    record_format("OpenCode message", chats.is_open_code, chats.open_code),
+    record_format("Cline message", chats.is_cline_line, chats.cline_line),
+    record_format("editor chat", chats.is_editor_chat, chats.editor_chat, "sessionId", without=("requests",)),
+    record_format("mini-SWE-agent", coding_agents.is_mini_run, coding_agents.read_mini_run, "instance_id", whole=True),
+    record_format("item of a stream", with_fields(item=dict, type=str), coding_agents.item_line, "thread_id"),
+    record_format("Cursor bubble", chats.is_bubble, chats.cursor_bubble),
     record_format("LangGraph update", frameworks.is_node_update, frameworks.node_update),
     record_format("numbered thoughts", frameworks.is_numbered, frameworks.numbered_thoughts, "id",
                   without=("trajectory",)),
@@ -339,10 +339,11 @@ FORMATS: tuple[Format, ...] = (
                   without=("input", "output", "intermediate_steps")),
     record_format("smolagents step", frameworks.is_memory_step, frameworks.memory_step),
     record_format("MCP message", frameworks.is_protocol_message, frameworks.protocol_message),
-    record_format("message tree", chat_export.is_tree, chat_export.read_tree, "message_tree_id", "id", whole=True),
-    Format("OpenHands event", open_hands.is_event, open_hands.named_event),
-    record_format("OpenHands run", open_hands.is_run, open_hands.read_run, "instance_id", "id", without=("history",)),
-    record_format("SWE-agent .traj", swe_agent.is_run, swe_agent.read_run, "instance_id", whole=True),
+    record_format("message tree", chats.is_tree, chats.read_tree, "message_tree_id", "id", whole=True),
+    Format("OpenHands event", coding_agents.is_open_hands_event, coding_agents.named_event),
+    record_format("OpenHands run", coding_agents.is_run, coding_agents.read_run, "instance_id", "id",
+                  without=("history",)),
+    record_format("SWE-agent .traj", coding_agents.is_swe_run, coding_agents.read_swe_run, "instance_id", whole=True),
     _held("Who&When log", "history", ids=("question_ID",), speaker=True, recognizes=_is_who_and_when),
     record_format("agent data protocol", with_list("content", of="class_"), tasks.read_events, "id",
                   without=("content", "id")),
@@ -355,26 +356,26 @@ FORMATS: tuple[Format, ...] = (
     record_format("browsing trajectory", lambda record: with_list("trajectory")(record) and "intent" in record,
                   tasks.read_browsing, "task_id", without=("trajectory", "intent")),
     Format("run of another tracer", lambda record: run_of(record) is not None,
-           lambda record, reading: reading.traces.named_run(run_of(record) or {})),
+           lambda record, reading: named_run(run_of(record) or {}, reading.traces)),
     record_format("web actions", tasks.is_operations, tasks.read_operations, "annotation_id",
                   without=("actions", "confirmed_task")),
     Format("exchange with a model", is_exchange, _exchange, whole=True),
     _held("chat messages", "messages"),
-    record_format("chat export", chat_export.is_export, chat_export.read_export, "id", "conversation_id",
+    record_format("chat export", chats.is_export, chats.read_export, "id", "conversation_id",
                   without=("mapping", "id", "conversation_id")),
     _held("conversations", "conversations", recognizes=_is_conversations),
     _held("Gemini contents", "contents", messages=_said_to_model),
     _held("message history", "history", recognizes=with_list("history", of="role")),
     _held("trajectory of messages", "trajectory", recognizes=with_list("trajectory", of="role")),
     _held("Responses input", "input"),
-    Format("OpenTelemetry export", is_export, lambda record, reading: reading.traces.export(record)),
-    Format("OpenTelemetry span", is_span, lambda record, reading: reading.traces.named_span(record)),
+    Format("OpenTelemetry export", is_export, lambda record, reading: export(record, reading.traces)),
+    Format("OpenTelemetry span", is_span, lambda record, reading: named_span(record, reading.traces)),
     Format("LangSmith run", with_fields("inputs", run_type=str),
-           lambda record, reading: reading.traces.named_run(record)),
-    Format("step", is_message, steps.read_step),
-    Format("thought, action and observation", steps.is_acted, steps.read_step),
-    record_format("coding-agent session event", sessions.is_event, sessions.session_line, "sessionId"),
-    record_format("session trace", sessions.is_trace, sessions.session_trace, "sessionId", "session_id"),
+           lambda record, reading: named_run(record, reading.traces)),
+    Format("step", is_message, tasks.read_step),
+    Format("thought, action and observation", tasks.is_acted, tasks.read_step),
+    record_format("coding-agent session event", coding_agents.is_event, coding_agents.session_line, "sessionId"),
+    record_format("session trace", coding_agents.is_trace, coding_agents.session_trace, "sessionId", "session_id"),
     _HEAD,
     Format("list of messages", lambda record: isinstance(record, list) and bool(record) and is_message(record[0]),
            _list, whole=True),

@@ -42,9 +42,8 @@ from stitch.sources.parts import (
     several_in,
     text_of,
 )
-from stitch.sources.spoken import spoken_calls
 from stitch.sources.telling import CALLED_BY_NOBODY, Telling
-from stitch.sources.tool_calls import LAST_CALLED, ToolCalls
+from stitch.sources.tool_calls import LAST_CALLED, ToolCalls, spoken_calls
 
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _CONTENTS: tuple[tuple[str, type], ...] = (("parts", list), ("body", str), ("text", str))

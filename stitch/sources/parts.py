@@ -19,16 +19,12 @@ OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results")
 """Where a call holds what came of it, if whoever wrote it down waited for that."""
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought")
 _WITH_DATA = ("text", "reasoning", "tool_call", "tool_result")
-_PART_MARKS = {
-    "type",
-    "content_type",
-    "$type",
-    "text",
-    "functionResponse",
-    "function_response",
-    "toolResult",
-    "tool_call_result",
-}
+_PART_MARKS = {"type", "content_type", "$type", "text", "functionResponse", "function_response", "toolResult",
+               "tool_call_result"}  # fmt: skip
+_RESULTS = ("toolresult", "calloutput", "callresponse", "functionresponse", "toolresponse", "callresult",
+            "functionresult", "toolreturn", "functionresultcontent")  # fmt: skip
+_CALLS = ("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool", "toolexecution", "functioncallcontent")
+"""How the kinds of parts end, written as one word, that are results or calls."""
 SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
 """Under which names a message of a tool holds several results."""
 _CALL_LISTS = ("tool_calls", "toolCalls", "toolInvocations")
@@ -43,29 +39,10 @@ def kind_of(record: Mapping[str, Any]) -> str | None:
     if not isinstance(kind, str):
         return None
     plain = re.sub(r"[_.-]", "", kind.lower())
-    if plain.endswith(
-        (
-            "toolresult",
-            "calloutput",
-            "callresponse",
-            "functionresponse",
-            "toolresponse",
-            "callresult",
-            "functionresult",
-            "toolreturn",
-            "functionresultcontent",
-        )
-    ):
+    if plain.endswith(_RESULTS):
         return "result"
-    if (
-        kind.startswith("tool-")
-        and not {"toolCallId", "state"}.isdisjoint(record)
-        and plain not in ("toolerror", "toolapprovalresponse")
-    ):
-        return "call"
-    if plain.endswith(
-        ("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool", "toolexecution", "functioncallcontent")
-    ):
+    own = kind.startswith("tool-") and not {"toolCallId", "state"}.isdisjoint(record)
+    if plain.endswith(_CALLS) or (own and plain not in ("toolerror", "toolapprovalresponse")):
         return "call"
     return "thought" if kind in _THOUGHTS else None
 
@@ -88,24 +65,21 @@ def _typed(part: Mapping[str, Any]) -> Mapping[str, Any]:
     """A part that says its kind under `type`, with its data, if they are an object, among its fields."""
     kind = part.get("type", part.get("content_type", part.get("$type")))
     if isinstance(kind, str) and "type" not in part:
-        part = {**{key: value for key, value in part.items() if key not in ("content_type", "$type")}, "type": kind}
+        part = {**without(part, "content_type", "$type"), "type": kind}
     if isinstance(data := part.get("data"), Mapping) and kind in _WITH_DATA:
-        part = {**{key: value for key, value in part.items() if key != "data"}, **data}
+        part = {**without(part, "data"), **data}
     return part
 
 
-def _call_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    return {**_without(part, field, "type"), **part[field], "type": "tool_call"}
-
-
-def _result_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    return {**_without(part, field, "type"), **part[field], "type": "tool_result"}
+def _under(kind: str) -> Callable[[Mapping[str, Any], str], Mapping[str, Any]]:
+    """What makes a part of that `kind` of an object in a field."""
+    return lambda part, field: {**without(part, field, "type"), **part[field], "type": kind}
 
 
 def _answer_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     done = part[field]
     origin = _object(done.get("origin"))
-    return {**_without(done, "origin"), "type": "tool_result", "name": origin.get("tool_name"), "id": origin.get("id")}
+    return {**without(done, "origin"), "type": "tool_result", "name": origin.get("tool_name"), "id": origin.get("id")}
 
 
 def _code_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
@@ -117,8 +91,8 @@ def _code_result_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]
 
 
 _FORMS: Mapping[str, Callable[[Mapping[str, Any], str], Mapping[str, Any]]] = {
-    **dict.fromkeys(("functionCall", "function_call", "toolInvocation", "toolUse", "tool_call"), _call_under),
-    **dict.fromkeys(("functionResponse", "function_response", "toolResult"), _result_under),
+    **dict.fromkeys(("functionCall", "function_call", "toolInvocation", "toolUse", "tool_call"), _under("tool_call")),
+    **dict.fromkeys(("functionResponse", "function_response", "toolResult"), _under("tool_result")),
     "tool_call_result": _answer_under,
     **dict.fromkeys(("executableCode", "executable_code"), _code_under),
     **dict.fromkeys(("codeExecutionResult", "code_execution_result"), _code_result_under),
@@ -130,7 +104,7 @@ def _with_state(part: Mapping[str, Any]) -> Mapping[str, Any]:
     """A tool with its state, as OpenCode writes it: the call and what came of it."""
     state = part["state"]
     answer = state.get("output", state.get("error"))
-    rest = _without(state, "input", "output", "error")
+    rest = without(state, "input", "output", "error")
     return {**part, "type": "tool_call", "state": rest, "input": state.get("input"), "output": answer}
 
 
@@ -212,13 +186,13 @@ def beyond_texts(parts: list[Any]) -> list[dict[str, Any]]:
 def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """What a call says beside its name, arguments, id and result."""
     said = ("type", "function", "index", "toolCall", *OWN_ANSWERS, *CALL_NAMES, *CALL_ARGUMENTS, *CALL_IDS)
-    rest = {key: value for key, value in call.items() if key not in said and value is not None}
+    rest = {key: value for key, value in without(call, *said).items() if value is not None}
     if call.get("id") is not None and call["id"] != (own := identity_of(call)) and own is not None:
         rest["id"] = call["id"]
     taken = next((key for key in CALL_ARGUMENTS if call.get(key) is not None), None)
     rest |= {key: call[key] for key in CALL_ARGUMENTS if key != taken and call.get(key) is not None}
     if isinstance(inner := call.get("toolCall"), Mapping):
-        rest |= {key: value for key, value in inner.items() if key not in (*said, "value")}
+        rest |= without(inner, *said, "value")
     return rest
 
 
@@ -262,7 +236,7 @@ def several_in(metadata: Mapping[str, Any], role: str) -> list[dict[str, Any]] |
 
 
 def _one_of_several(result: Mapping[str, Any]) -> dict[str, Any]:
-    rest = _without(result, "call")
+    rest = without(result, "call")
     return rest if "role" in rest else {"type": "tool_result", "name": _object(result.get("call")).get("name"), **rest}
 
 
@@ -306,7 +280,8 @@ def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
     return list(metadata.pop(name)) if isinstance(value, list | tuple) else []
 
 
-def _without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The fields of an object but those named."""
     return {key: value for key, value in fields.items() if key not in names}
 
 

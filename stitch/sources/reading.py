@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any, NamedTuple, cast
@@ -29,6 +30,8 @@ _PYTHON_BYTES, _PYTHON_DEPTH = 1_000_000, 50
 
 _SAID_BYTES = 6
 _NO_JSON = object()
+_BETWEEN = " \t\r\n,"
+"""What may stand between two values of a list or a file."""
 _OPENING = (b"{", b"[")
 _BINARY = ((b"PAR1", "a Parquet file"), (b"PK\x03\x04", "a zip archive"), (b"SQLite format 3", "an SQLite database"),
            (b"\x28\xb5\x2f\xfd", "a Zstandard archive"), (b"%PDF", "a PDF"), (b"\x89PNG", "an image"),
@@ -215,15 +218,43 @@ def _document(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> I
             return
     data = b"".join([first[1], *(line for _, line in remaining)])
     whole = parse(data)
+    text = _text_of(data)
     if whole is not _NO_JSON:
         yield from enumerate(_items(whole), start=1)
-    elif documents := list(_documents(data)):
-        yield from documents
+    elif documents := _documents(text):
+        yield from enumerate(documents, start=1)
     elif not any(isinstance(parse(line), Mapping) for _, line in remaining) and (
             remaining or not first[1].rstrip().endswith(b"}")):  # fmt: skip
-        yield from _cut_off(data, last=(remaining or [first])[-1][0])
+        yield from _cut_off(data, text, last=(remaining or [first])[-1][0])
     else:
         yield from [first, *remaining]
+
+
+def _text_of(data: bytes) -> str:
+    """Bytes as a text; none if they are no UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _decoded(text: str, at: int) -> Iterator[tuple[Any, int]]:
+    """The JSON values one after the other in a text, as far as they are whole, each with where it ends."""
+    decoder = json.JSONDecoder(parse_constant=str)
+    with suppress(ValueError, RecursionError):
+        while True:
+            while text[at : at + 1] and text[at] in _BETWEEN:
+                at += 1
+            value, at = decoder.raw_decode(text, at)
+            yield value, at
+
+
+def _documents(text: str) -> list[Any]:
+    """The values of a file that holds several JSON documents, each over several lines; none if it is not that."""
+    found = list(_decoded(text, 0))
+    values = [item for value, _ in found for item in _items(value)]
+    whole = bool(found) and not text[found[-1][1] :].strip(_BETWEEN)
+    return values if whole and all(isinstance(value, Mapping) for value in values) else []
 
 
 def _prose(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
@@ -249,29 +280,16 @@ def _no_text(first: tuple[int, bytes], last: int) -> Unreadable:
     return Unreadable(f"lines {first[0]} to {last}: {why}" if last > first[0] else why, first[1])
 
 
-def _cut_off(data: bytes, *, last: int) -> Iterator[tuple[int, Any]]:
+def _cut_off(data: bytes, text: str, *, last: int) -> Iterator[tuple[int, Any]]:
     """The records of a list that breaks off, as far as they are whole, and where it does."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        text = ""
     number = at = 0
-    if text.startswith("["):
-        decoder, at = json.JSONDecoder(parse_constant=str), 1
-        try:
-            while True:
-                while at < len(text) and text[at] in " \t\r\n,":
-                    at += 1
-                value, at = decoder.raw_decode(text, at)
-                number += 1
-                yield number, value
-        except (ValueError, RecursionError):
-            pass
-    why = why_unparsable(data)
+    for value, end in _decoded(text, 1) if text.startswith("[") else ():
+        number, at = number + 1, end
+        yield number, value
     stored = f"; the {number} records before that are stored" if number else ""
     known = "" if number else f"; {GENERIC_FORM}"
-    yield last, Unreadable(f"{why}: the JSON document ends or breaks off before line {last + 1}{stored}{known}",
-                           text[at:].encode() if number else data)  # fmt: skip
+    reason = f"{why_unparsable(data)}: the JSON document ends or breaks off before line {last + 1}{stored}{known}"
+    yield last, Unreadable(reason, text[at:].lstrip(_BETWEEN).encode() if number else data)
 
 
 def parse(raw: bytes) -> Any:
@@ -319,25 +337,6 @@ def why_unparsable(raw: bytes) -> str:
     except orjson.JSONDecodeError as error:
         return f"malformed JSON: {error.msg} (column {error.colno})"
     return "malformed JSON"
-
-
-def _documents(text: bytes) -> Iterator[tuple[int, Any]]:
-    """The values of a file that holds several JSON documents, each over several lines; none if it is not that."""
-    try:
-        rest, decoder, number = text.decode("utf-8").lstrip(), json.JSONDecoder(parse_constant=str), 0
-        values: list[tuple[int, Any]] = []
-        at = 0
-        while at < len(rest):
-            value, at = decoder.raw_decode(rest, at)
-            while at < len(rest) and rest[at] in " \t\r\n,":
-                at += 1
-            for item in _items(value):
-                number += 1
-                values.append((number, item))
-        if all(isinstance(value, Mapping) for _, value in values):
-            yield from values
-    except (ValueError, RecursionError):
-        return
 
 
 def _items(value: Any) -> Sequence[Any]:

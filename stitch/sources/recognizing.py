@@ -13,7 +13,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading, about_trajectory, with_about
 from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
-from stitch.sources.spans import TraceReader
+from stitch.sources.traces import TraceReader, broken
 
 TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
 
@@ -100,7 +100,7 @@ def read_safely(known: Format, record: Any, reading: FileReading) -> Iterator[Tr
     except StepRejectedError as error:
         yield trajectory, error
     except BROKEN as error:
-        yield trajectory, StepRejectedError(f"broken {known.name}: {type(error).__name__}: {error}")
+        yield trajectory, broken(known.name, error)
 
 
 def with_list(field: str, *, of: str | None = None) -> Callable[[Any], bool]:

@@ -1,4 +1,4 @@
-"""Runs as other tracers log them, in the form of LangSmith's, which `TraceReader` reads."""
+"""Runs of LangSmith, and those of other tracers, which are read in the form of LangSmith's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,49 @@ from typing import Any
 
 import orjson
 
+from stitch.sources.parts import text_of, without
+from stitch.sources.traces import NESTED, NamedReading, Told, TraceReader, messages_in, words_of
+
 _KINDS = {"generation": "llm", "response": "llm", "llm": "llm", "chat_model": "llm", "function": "tool", "tool": "tool",
           "mcp_tool": "tool", "retriever": "retriever", "embedding": "chain", "span": "chain", "event": "chain",
           "agent": "chain", "chain": "chain"}  # fmt: skip
 _LITERAL_CHARS = 20_000
 _OBSERVED = ("observations", "input", "output", "timestamp", "startTime", "type")
+
+
+def named_run(run: Mapping[str, Any], traces: TraceReader) -> NamedReading:
+    """The steps of a run with their trajectory; the runs inside it follow."""
+    trajectory = run.get("trace_id") or run.get("session_id")
+    for row in traces.rows(_told(run)):
+        yield None if trajectory is None else str(trajectory), row
+    for child in run.get("child_runs") or ():
+        if isinstance(child, Mapping) and "run_type" in child:
+            yield from named_run({**({"trace_id": trajectory} if trajectory else {}), **child}, traces)
+
+
+def _told(run: Mapping[str, Any]) -> Told:
+    """The messages of a call of a model, or the call of a tool with its result."""
+    rest = {key: value for key, value in without(run, "inputs", "outputs", "child_runs").items() if value is not None}
+    inputs, outputs = run.get("inputs") or {}, run.get("outputs") or {}
+    name = str(run.get("name") or run["run_type"])
+    about = str(run.get("trace_id") or run.get("id")), {"timestamp": run.get("start_time"), "metadata": rest}
+    if run["run_type"] in ("tool", "retriever"):
+        given = arguments_in(inputs)
+        call = {"name": str(run.get("name") or "tool"),
+                "arguments": given if isinstance(given, Mapping) else {"input": given}}  # fmt: skip
+        answer = outputs.get("output", outputs) if isinstance(outputs, Mapping) else outputs
+        beside: dict[str, Any] = {}
+        if isinstance(answer, Mapping) and "tool_call_id" in answer and "content" in answer:  # a message of a tool
+            beside, answer = without(answer, "content", "type", "name"), answer["content"]
+        return Told(*about, "run", name, [], call, text_of(answer or run.get("error")), beside)
+    messages: list[Any] = []
+    for field, role, side in (("inputs", "user", inputs), ("outputs", "assistant", outputs)):
+        said = messages_in(side)
+        if said and isinstance(side, Mapping) and (more := without(side, *NESTED)):
+            rest[field] = more
+        # What a chain passes on is no message, but its words count once as well.
+        messages += said if said or not side else [{"role": role, "content": words_of(side)}]
+    return Told(*about, "run", name, messages)
 
 
 def run_of(record: Any) -> dict[str, Any] | None:
@@ -23,7 +61,31 @@ def run_of(record: Any) -> dict[str, Any] | None:
 
 
 def _langfuse_trace(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    return _trace(record) if isinstance(record.get("observations"), list) else None
+    """A trace of Langfuse: its observations are the runs inside it, in the order in which they began."""
+    if not isinstance(record.get("observations"), list):
+        return None
+    trace = record.get("id") or record.get("traceId")
+    begun = sorted((entry for entry in record["observations"] if isinstance(entry, Mapping)),
+                   key=lambda entry: str(entry.get("startTime") or ""))  # fmt: skip
+    return {**without(record, *_OBSERVED), "run_type": "chain", "trace_id": trace,
+            "start_time": record.get("timestamp"), "inputs": record.get("input"), "outputs": record.get("output"),
+            "child_runs": [_observation(entry, parent=trace) for entry in begun]}  # fmt: skip
+
+
+def _langfuse_observation(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    trace = record.get("traceId")
+    if trace is None or "startTime" not in record or str(record.get("type")).lower() not in _KINDS:
+        return None
+    return {"trace_id": trace, **_observation(record, parent=trace)}
+
+
+def _observation(entry: Mapping[str, Any], *, parent: Any) -> dict[str, Any]:
+    """An observation of Langfuse as a run."""
+    kind = _KINDS.get(str(entry.get("type")).lower(), "chain")
+    called = kind == "chain" and isinstance(entry.get("input"), Mapping) and entry.get("output") is not None
+    return {**without(entry, *_OBSERVED), "run_type": "tool" if called else kind, "start_time": entry.get("startTime"),
+            "observation_type": entry.get("type"), "parent_run_id": entry.get("parentObservationId") or parent,
+            "inputs": entry.get("input"), "outputs": entry.get("output")}  # fmt: skip
 
 
 def _agents_trace(record: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -36,73 +98,29 @@ def _agents_span(record: Mapping[str, Any]) -> dict[str, Any] | None:
     span = record.get("span_data")
     if not isinstance(span, Mapping) or record.get("trace_id") is None:
         return None
-    kind = span.get("type")
-    return {
-        **_without(record, "span_data", "parent_id", "started_at"),
-        **_without(span, "type", "input", "output", "response"),
-        "run_type": _KINDS.get(str(kind), "chain"),
-        "span_type": kind,
-        "name": span.get("name") or kind,
-        "start_time": record.get("started_at"),
-        "parent_run_id": record.get("parent_id"),
-        "inputs": _arguments(span.get("input")),
-        "outputs": span.get("output") or span.get("response"),
-    }
-
-
-def _langfuse_observation(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    trace = record.get("traceId")
-    if trace is None or "startTime" not in record or str(record.get("type")).lower() not in _KINDS:
-        return None
-    return {"trace_id": trace, **_observation(record, parent=trace)}
+    kind, given = span.get("type"), span.get("input")
+    return {**_begun(record, "span_data"), **without(span, "type", "input", "output", "response"),
+            "run_type": _KINDS.get(str(kind), "chain"), "span_type": kind, "name": span.get("name") or kind,
+            "inputs": arguments_in({"input": given}) if isinstance(given, str) else given,
+            "outputs": span.get("output") or span.get("response")}  # fmt: skip
 
 
 def _weave_call(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    operation = record.get("op_name")
+    operation, inputs = record.get("op_name"), record.get("inputs")
     if not isinstance(operation, str) or "inputs" not in record:
         return None
-    inputs = record["inputs"]
-    return {
-        **_without(record, "output", "started_at", "parent_id"),
-        "run_type": "llm" if isinstance(inputs, Mapping) and "messages" in inputs else "tool",
-        "name": operation.rsplit("/", 1)[-1].split(":")[0],
-        "start_time": record.get("started_at"),
-        "parent_run_id": record.get("parent_id"),
-        "outputs": record.get("output"),
-    }
+    kind = "llm" if isinstance(inputs, Mapping) and "messages" in inputs else "tool"
+    name = operation.rsplit("/", 1)[-1].split(":")[0]
+    return {**_begun(record, "output"), "run_type": kind, "name": name, "outputs": record.get("output")}
+
+
+def _begun(record: Mapping[str, Any], taken: str) -> dict[str, Any]:
+    """The fields of a run, of which one is `taken`, with when and inside which other it began."""
+    return {**without(record, taken, "parent_id", "started_at"), "start_time": record.get("started_at"),
+            "parent_run_id": record.get("parent_id")}  # fmt: skip
 
 
 _TRACERS = (_langfuse_trace, _agents_trace, _agents_span, _langfuse_observation, _weave_call)
-
-
-def _without(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key not in fields}
-
-
-def _trace(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A trace of Langfuse: its observations are the runs inside it, in the order in which they began."""
-    observations = [entry for entry in record["observations"] if isinstance(entry, Mapping)]
-    trace = record.get("id") or record.get("traceId")
-    begun = sorted(observations, key=lambda entry: str(entry.get("startTime") or ""))
-    children = [_observation(entry, parent=trace) for entry in begun]
-    rest = _without(record, *_OBSERVED)
-    return {**rest, "run_type": "chain", "trace_id": trace, "start_time": record.get("timestamp"),
-            "inputs": record.get("input"), "outputs": record.get("output"), "child_runs": children}  # fmt: skip
-
-
-def _observation(entry: Mapping[str, Any], *, parent: Any) -> dict[str, Any]:
-    """An observation of Langfuse as a run."""
-    rest = _without(entry, *_OBSERVED)
-    kind = _KINDS.get(str(entry.get("type")).lower(), "chain")
-    called = kind == "chain" and isinstance(entry.get("input"), Mapping) and entry.get("output") is not None
-    return {**rest, "run_type": "tool" if called else kind, "start_time": entry.get("startTime"),
-            "observation_type": entry.get("type"), "parent_run_id": entry.get("parentObservationId") or parent,
-            "inputs": _arguments(entry.get("input")) if called else entry.get("input"),
-            "outputs": entry.get("output")}  # fmt: skip
-
-
-def _arguments(given: Any) -> Any:
-    return arguments_in({"input": given}) if isinstance(given, str) else given
 
 
 def arguments_in(inputs: Any) -> Any:
