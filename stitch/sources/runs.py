@@ -32,25 +32,29 @@ def _told(run: Mapping[str, Any]) -> Told:
     """The messages of a call of a model, or the call of a tool with its result."""
     rest = {key: value for key, value in without(run, "inputs", "outputs", "child_runs").items() if value is not None}
     inputs, outputs = run.get("inputs") or {}, run.get("outputs") or {}
-    name = str(run.get("name") or run["run_type"])
-    about = str(run.get("trace_id") or run.get("id")), {"timestamp": run.get("start_time"), "metadata": rest}
+    told = Told(str(run.get("trace_id") or run.get("id")), {"timestamp": run.get("start_time"), "metadata": rest},
+                "run", str(run.get("name") or run["run_type"]), [])  # fmt: skip
     if run["run_type"] in ("tool", "retriever"):
-        given = arguments_in(inputs)
-        call = {"name": str(run.get("name") or "tool"),
-                "arguments": given if isinstance(given, Mapping) else {"input": given}}  # fmt: skip
-        answer = outputs.get("output", outputs) if isinstance(outputs, Mapping) else outputs
-        beside: dict[str, Any] = {}
-        if isinstance(answer, Mapping) and "tool_call_id" in answer and "content" in answer:  # a message of a tool
-            beside, answer = without(answer, "content", "type", "name"), answer["content"]
-        return Told(*about, "run", name, [], call, text_of(answer or run.get("error")), beside)
-    messages: list[Any] = []
+        return told._replace(**_called(run, inputs, outputs))
     for field, role, side in (("inputs", "user", inputs), ("outputs", "assistant", outputs)):
         said = messages_in(side)
         if said and isinstance(side, Mapping) and (more := without(side, *NESTED)):
             rest[field] = more
         # What a chain passes on is no message, but its words count once as well.
-        messages += said if said or not side else [{"role": role, "content": words_of(side)}]
-    return Told(*about, "run", name, messages)
+        told.messages.extend(said if said or not side else [{"role": role, "content": words_of(side)}])
+    return told
+
+
+def _called(run: Mapping[str, Any], inputs: Any, outputs: Any) -> dict[str, Any]:
+    """The call of a tool, its answer, and what stands beside that."""
+    given = arguments_in(inputs)
+    call = {"name": str(run.get("name") or "tool"),
+            "arguments": given if isinstance(given, Mapping) else {"input": given}}  # fmt: skip
+    answer = outputs.get("output", outputs) if isinstance(outputs, Mapping) else outputs
+    beside: dict[str, Any] = {}
+    if isinstance(answer, Mapping) and "tool_call_id" in answer and "content" in answer:  # a message of a tool
+        beside, answer = without(answer, "content", "type", "name"), answer["content"]
+    return {"call": call, "answer": text_of(answer or run.get("error")), "beside": beside}
 
 
 def run_of(record: Any) -> dict[str, Any] | None:
