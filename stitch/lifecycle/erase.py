@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import orjson
 
-from stitch.core import Moment, StepsErased
+from stitch.core import Moment, StepsErased, snippet_id
 from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Entry, Journal, Selected
@@ -102,11 +102,19 @@ def erase(
     }
     written = traces_of_labels(entries)  # what other steps are asked in the same words shows nothing
     written -= said_in_labels(ingestor.journal, written, tenant=tenant)
-    proof = search(ingestor, folder, told._replace(traces=told.traces | written), found)
+    points = _points_left(ingestor, selected, tenant=tenant)
+    proof = search(ingestor, folder, told._replace(traces=told.traces | written), found, points=points)
     clear_text_caches()
     if selected:
         ingestor.notice(StepsErased(tenant=tenant, steps=len(selected), trajectories=len(trajectories)))
     return Erased(len(selected), len(trajectories), proof)
+
+
+def _points_left(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str) -> int:
+    """How many points of erased steps the store still has; a new step may have the id of an erased one."""
+    names = [snippet_id(tenant, each.trajectory, each.step) for each in selected]
+    held = ingestor.store.get(tenant, names)
+    return sum(ingestor.journal.entry(tenant, each.trajectory, each.step) is None for each in held)
 
 
 def _trees_of(journal: Journal, tenant: str, *, whole: bool) -> list[str]:
@@ -114,14 +122,17 @@ def _trees_of(journal: Journal, tenant: str, *, whole: bool) -> list[str]:
     return list(texts_of(journal, tenant)) if whole else []
 
 
-def search(ingestor: Ingestor, folder: Path, gone: Gone, words: Mapping[str, Collection[str]]) -> Proof:
+def search(
+    ingestor: Ingestor, folder: Path, gone: Gone, words: Mapping[str, Collection[str]], *, points: int = 0
+) -> Proof:
     """Search all files; tell with what is found there the words that are left, by where they are."""
     traces = set(gone.traces)
     proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
     if any(found.startswith(ingestor.journal.path.name) for found in proof.found):
         ingestor.journal.compact()
         proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
-    left = (f"{where}: {len(each)} words" for where, each in words.items() if each)
+    left = [f"{where}: {len(each)} words" for where, each in words.items() if each]
+    left += [f"the store: {points} points"] if points else []
     return proof._replace(traces=proof.traces + len(gone.words), found=(*proof.found, *left))
 
 
