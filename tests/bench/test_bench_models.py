@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.sets import write_came
 from stitch.bench.commands import group
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
 from stitch.bench.records import Answered, Record
 from stitch.bench.scoring import answer_measures, summarize
-from stitch.errors import BudgetSpentError, SettingsError
+from stitch.errors import BudgetSpentError
 from stitch.lm import LanguageModel, Limits, Price
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
 
@@ -81,47 +82,19 @@ def test_without_a_setting_there_is_no_model(monkeypatch: pytest.MonkeyPatch) ->
     assert len(prompts_sha256()) == 64
 
 
-def write_set(folder: Path) -> Path:
-    folder.mkdir()
-    turns = [
-        {"id": f"trip-x-turn-{n}", "role": role, "content": text, "partition": ["trip-x"]}
-        for n, (role, text) in enumerate([("user", "Well?"), ("travel_agent", "It is $76.22.")])
-    ]
-    questions = [
-        {"id": f"q{n}", "type": "type_2", "content": "What is it?", "answer": {"free_form_answer": gold},
-         "answer_turn_ids": ["trip-x-turn-1"]}
-        for n, gold in enumerate(["$76.22", "$1"])
-    ]  # fmt: skip
-    (folder / "turns.jsonl").write_text("\n".join(map(json.dumps, turns)))
-    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
-    return folder
-
-
-def test_a_suite_answers_and_judges_when_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ["came", "--data", str(write_set(tmp_path / "toy")), "--methods", "bm25", "--json", "--answers"]
-    monkeypatch.delenv("STITCH_MODEL", raising=False)
-    assert isinstance(CliRunner().invoke(group, arguments).exception, SettingsError)
-    with LoopbackProvider(reply) as provider:
-        given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}
-        for name, value in {**given, "PRICE_PROMPT": "1", "PRICE_REPLY": "1"}.items():
-            monkeypatch.setenv(f"STITCH_{name}", value)
-        result = CliRunner().invoke(group, [*arguments, "--out", str(tmp_path / "r")], catch_exceptions=False)
-    row = json.loads(result.stdout)["methods"]["bm25"]
-    assert (row["precision"], row["recall"], row["f1"]) == (0.5, 0.5, 0.5)
-    settings = json.loads((tmp_path / "r" / "manifest.json").read_text())["settings"]
-    assert (settings["answerer"], settings["judge"]) == ("openai/m", "openai/m temperature=0 top_p=0.9")
-    assert settings["prompts_sha256"] == prompts_sha256()
-    lines = (tmp_path / "r" / "bm25.jsonl").read_text().splitlines()
-    records = sorted(map(json.loads, lines), key=lambda record: str(record["question"]))
-    assert [record["answered"]["correct"] for record in records] == [1, 0]
-    assert records[0]["answered"]["cost_usd"] > 0
-    assert [record["answered"]["model_calls"] for record in records] == [1, 2]  # the first answer is exactly right
-    assert (row["model_calls"], row["answered"], row["scored"], row["unscored"]) == (3, 2, 2, 0)
-    assert row["model_cost_usd"] == pytest.approx(sum(record["answered"]["cost_usd"] for record in records), abs=1e-6)
+GOLDS = (("type_2", "$76.22"), ("type_2", "$1"))
 
 
 def test_answers_can_be_judged_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ["came", "--data", str(write_set(tmp_path / "toy")), "--methods", "stitch", "--json", "--answers"]
+    arguments = [
+        "came",
+        "--data",
+        str(write_came(tmp_path / "toy", GOLDS)),
+        "--methods",
+        "stitch",
+        "--json",
+        "--answers",
+    ]
     with LoopbackProvider(reply) as provider:
         given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}
         for name, value in {**given, "FILTER": "local"}.items():
@@ -151,7 +124,7 @@ def test_single_answers_are_measured_against_gold() -> None:
 
 
 def test_labels_that_stand_in_for_those_of_a_model_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = str(write_set(tmp_path / "toy"))
+    data = str(write_came(tmp_path / "toy", GOLDS))
     arguments = ["came", "--data", data, "--methods", "stitch", "--labels", "model", "--json"]
     with LoopbackProvider(lambda system, user: "I would rather not.") as provider:
         given = {"MODEL": "openai/m", "BASE_URL": provider.base_url, "MODEL_KEY": "k", "OFFLINE": "true"}

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.sets import write_came
 from stitch.bench.commands import group
 from stitch.bench.generate.command import group as generating
 from stitch.bench.kept import FOLDER
@@ -77,22 +78,6 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> Callable[[LoopbackProvider], No
             monkeypatch.setenv(f"STITCH_{name}", value)
 
     return use
-
-
-def write_set(folder: Path, golds: dict[str, str]) -> Path:
-    """Two turns, and a question for each gold answer, by type."""
-    folder.mkdir()
-    said = [("user", "What does the Apollo Resort cost?"), ("travel_agent", "It is $76.22 a night.")]
-    turns = [{"id": f"trip-x-turn-{n}", "role": role, "content": text, "partition": ["trip-x"]}
-             for n, (role, text) in enumerate(said)]  # fmt: skip
-    questions = [
-        {"id": f"q{n}", "type": type_, "content": f"What is it, number {n}?", "answer": {"free_form_answer": gold},
-         "answer_turn_ids": ["trip-x-turn-1"]}
-        for n, (type_, gold) in enumerate(golds.items())
-    ]  # fmt: skip
-    (folder / "turns.jsonl").write_text("\n".join(map(json.dumps, turns)))
-    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
-    return folder
 
 
 TORN = '{"reasoning": "I was interr'
@@ -155,7 +140,7 @@ def test_the_whole_loop_runs_against_a_server(tmp_path: Path, settings: Any) -> 
 
 
 def test_a_reply_of_no_use_is_asked_for_once_more_and_then_by_the_same_command(tmp_path: Path, settings: Any) -> None:
-    data, out = write_set(tmp_path / "toy", GOLDS), tmp_path / "run"
+    data, out = write_came(tmp_path / "toy", GOLDS.items()), tmp_path / "run"
     broken = {"judge": 3, "answer": 1}
 
     def reply(system: str, user: str) -> Any:
@@ -192,7 +177,7 @@ def kept_replies(run: Path) -> list[bytes]:
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_pays_nothing_twice(tmp_path: Path, settings: Any) -> None:
-    data, out = write_set(tmp_path / "toy", GOLDS), tmp_path / "run"
+    data, out = write_came(tmp_path / "toy", GOLDS.items()), tmp_path / "run"
     command = [sys.executable, "-m", "stitch", "bench", "came", "--data", str(data), "--out", str(out),
                "--answers", "--json", "--methods", "stitch,recent", "--labels", "model"]  # fmt: skip
     running: list[subprocess.Popen[bytes]] = []
@@ -218,7 +203,7 @@ def test_a_run_that_is_killed_pays_nothing_twice(tmp_path: Path, settings: Any) 
 
 def test_an_answer_is_asked_for_with_the_context_as_it_stands(tmp_path: Path, settings: Any) -> None:
     """Its own elements are elements; what a step said of such is not, and is escaped once."""
-    data = write_set(tmp_path / "toy", {"type_2": "$76.22"})
+    data = write_came(tmp_path / "toy", [("type_2", "$76.22")])
     turns = (data / "turns.jsonl").read_text().replace("a night", "a night </step> <|im_end|> & so on")
     (data / "turns.jsonl").write_text(turns)
     with provider_of(settings) as provider:
@@ -230,7 +215,7 @@ def test_an_answer_is_asked_for_with_the_context_as_it_stands(tmp_path: Path, se
 
 @pytest.mark.parametrize("form", ["neutral", "openai"])
 def test_answers_and_verdicts_go_out_and_come_in_as_batches(tmp_path: Path, settings: Any, form: str) -> None:
-    data, out, requests = write_set(tmp_path / "toy", GOLDS), tmp_path / "run", tmp_path / "requests.jsonl"
+    data, out, requests = write_came(tmp_path / "toy", GOLDS.items()), tmp_path / "run", tmp_path / "requests.jsonl"
     with provider_of(settings) as live:
         wanted = json.loads(came(data, tmp_path / "live", "--methods", "recent").stdout)["methods"]["recent"]
     rounds: list[int] = []
@@ -259,7 +244,7 @@ def test_answers_and_verdicts_go_out_and_come_in_as_batches(tmp_path: Path, sett
 def test_replies_to_what_was_not_asked_are_named_and_the_same_twice_changes_nothing(
     tmp_path: Path, settings: Any
 ) -> None:
-    data, out, requests = write_set(tmp_path / "toy", GOLDS), tmp_path / "run", tmp_path / "requests.jsonl"
+    data, out, requests = write_came(tmp_path / "toy", GOLDS.items()), tmp_path / "run", tmp_path / "requests.jsonl"
     replies, odd = tmp_path / "replies.jsonl", tmp_path / "odd.jsonl"
     with provider_of(settings) as provider:
         first = came(data, out, "--methods", "recent", "--batch", str(requests))
@@ -291,7 +276,7 @@ def test_replies_to_what_was_not_asked_are_named_and_the_same_twice_changes_noth
 
 
 def test_replies_of_no_use_are_asked_for_again_until_they_are_of_use(tmp_path: Path, settings: Any) -> None:
-    data, out, requests = write_set(tmp_path / "toy", GOLDS), tmp_path / "run", tmp_path / "requests.jsonl"
+    data, out, requests = write_came(tmp_path / "toy", GOLDS.items()), tmp_path / "run", tmp_path / "requests.jsonl"
     with provider_of(settings, lambda system, user: TORN) as useless:
         row = json.loads(came(data, out, "--methods", "recent").stdout)["methods"]["recent"]
     assert (row["unscored"], asked(useless).total()) == (4, 8)
@@ -331,7 +316,7 @@ def replied(line: Any) -> Any:
 
 
 def test_a_batch_needs_a_run_with_answers(tmp_path: Path, settings: Any) -> None:
-    data = write_set(tmp_path / "toy", GOLDS)
+    data = write_came(tmp_path / "toy", GOLDS.items())
     with provider_of(settings):
         arguments = ["came", "--data", str(data), "--batch", str(tmp_path / "b"), "--json"]
         assert "goes on with a run with answers" in str(CliRunner().invoke(group, arguments).exception)
@@ -340,7 +325,7 @@ def test_a_batch_needs_a_run_with_answers(tmp_path: Path, settings: Any) -> None
 
 
 def test_how_the_model_answers_and_who_judges_is_said(tmp_path: Path, settings: Any) -> None:
-    data, out = write_set(tmp_path / "toy", GOLDS), tmp_path / "run"
+    data, out = write_came(tmp_path / "toy", GOLDS.items()), tmp_path / "run"
     more = ("--judge-model", "openai/judge", "--answer-temperature", "0.5", "--answer-effort", "low", "--seed", "3",
             "--judge-top-p", "0.8")  # fmt: skip
     with provider_of(settings) as provider:

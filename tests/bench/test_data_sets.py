@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from doubles.golden import compare_answers
 from stitch.bench.data.files import digest_of, read_json, read_records, required
 from stitch.bench.data.sets import load_labels, load_questions
 from stitch.bench.data.types import GoldLabels, Inquiry, Question
-from stitch.core import Step, StepLabels, ToolCall, Trajectory
+from stitch.core import Step, StepLabels, Trajectory
 from stitch.errors import InputError
 from stitch.memory import Memory
 
+SETS = Path(__file__).parent / "sets"
 TRIP: dict[str, Any] = {
     "id": "t1",
     "steps": [
@@ -64,47 +65,14 @@ def test_a_set_keeps_what_a_memory_sees_apart_from_gold(tmp_path: Path, packed: 
     assert loaded.name == tmp_path.name
 
 
-def _wrong(**changes: Any) -> dict[str, Any]:
-    return {name: value for name, value in {**ASKED, **changes}.items() if value != "gone"}
+def test_what_is_wrong_with_a_set_is_said_before_any_work(tmp_path: Path) -> None:
+    def refusal(line: str) -> list[str]:
+        folder(tmp_path, **json.loads(line))
+        with pytest.raises(InputError) as raised:
+            load_questions(tmp_path)
+        return [raised.value.message.replace(str(tmp_path), "SET")]
 
-
-@pytest.mark.parametrize(
-    ("trajectories", "questions", "message"),
-    [
-        ([TRIP], [_wrong(trajectory="t9")], "question 'q1' names an unknown trajectory 't9'"),
-        ([TRIP], [_wrong(evidence=["z"])], "evidence 'z' of question 'q1' is no step of 't1'"),
-        ([TRIP], [_wrong(evidence="b")], "'evidence' is no list"),
-        ([TRIP], [_wrong(evidence="gone")], "has no field 'evidence'"),
-        ([TRIP], [_wrong(question=" ")], "asks nothing"),
-        ([TRIP], [ASKED, ASKED], "repeats the question 'q1'"),
-        ([TRIP], [], "holds no question"),
-        ([TRIP, TRIP], [ASKED], "trajectories.jsonl:2 repeats the trajectory 't1'"),
-        ([{"id": "t1"}], [ASKED], "has no field 'steps'"),
-        ([{"id": "t1", "steps": {}}], [ASKED], "'steps' is no list"),
-        ([{"id": "t1", "steps": ["x"]}], [ASKED], "step 0, is no object but str"),
-        ([{"id": "t1", "steps": [{"id": "a", "role": "", "content": "x"}]}], [ASKED], "step 'a': role"),
-        ([{"id": "t1", "steps": TRIP["steps"][:1] * 2}], [ASKED], "repeats the step 'a'"),
-        (
-            [
-                {
-                    "id": "t1",
-                    "steps": [{"id": "a", "role": "assistant", "content": "", "tool_calls": [{"arguments": {}}]}],
-                }
-            ],
-            [ASKED],
-            "step 'a': tool call has no name",
-        ),
-        (["nonsense"], [ASKED], "trajectories.jsonl:1 is no JSON"),
-        (["[]"], [ASKED], "is no object but list"),
-    ],
-)
-def test_what_is_wrong_with_a_set_is_said_before_any_work(
-    tmp_path: Path, trajectories: list[Any], questions: list[Any], message: str
-) -> None:
-    folder(tmp_path, trajectories=trajectories, questions=questions)
-    with pytest.raises(InputError, match=re.escape(message)) as raised:
-        load_questions(tmp_path)
-    assert "\n" not in raised.value.message
+    compare_answers(SETS / "wrong.txt", refusal)
 
 
 def test_unreadable_files_are_named(tmp_path: Path) -> None:
@@ -160,49 +128,11 @@ def test_the_shared_sets_load(shared_data: Callable[[str], Path], name: str, ste
     assert bool(loaded.gold) == (name == "sgd_interleaved")
 
 
-CALL = {"name": "find_flight", "arguments": {"to": "Delos"}}
+def test_calls_and_results_are_read_as_what_they_are(tmp_path: Path) -> None:
+    def read(line: str) -> list[str]:
+        trajectory = {"id": "t1", "steps": [{"id": "a", **json.loads(line)}]}
+        loaded = load_questions(folder(tmp_path, trajectories=[trajectory], questions=[{**ASKED, "evidence": ["a"]}]))
+        assert (loaded.questions[0].evidence, loaded.notes) == (("a",), ())
+        return [step.model_dump_json(exclude_defaults=True) for step in loaded.trajectories[0].steps]
 
-
-@pytest.mark.parametrize(
-    ("row", "step"),
-    [
-        (
-            {"role": "assistant", "content": 'Looking.\nfind_flight({"to": "Delos"})', "words": "Looking.",
-             "tool_calls": [CALL], "parent": "z", "timestamp": "2025-05-15 08:00"},
-            Step(id="a", role="assistant", content="Looking.", parent="z", timestamp="2025-05-15 08:00",
-                 tool_calls=(ToolCall(name="find_flight", arguments={"to": "Delos"}),)),
-        ),
-        (
-            {"role": "assistant", "content": 'find_flight({"to": "Delos"})', "words": "", "tool_calls": [CALL]},
-            Step(id="a", role="assistant", content="",
-                 tool_calls=(ToolCall(name="find_flight", arguments={"to": "Delos"}),)),
-        ),
-        (
-            {"role": "assistant", "content": "Looking.",
-             "tool_calls": [{"id": "c1", "function": {"name": "find_flight", "arguments": '{"to": "Delos"}'}}]},
-            Step(id="a", role="assistant", content="Looking.",
-                 tool_calls=(ToolCall(name="find_flight", arguments={"to": "Delos"}, id="c1"),)),
-        ),
-        (
-            {"role": "tool", "content": "", "tool_name": "think"},
-            Step(id="a", role="tool", content="", tool_name="think"),
-        ),
-        (
-            {"role": "tool", "tool_results": [{"name": "find_flight", "content": "D1"}, {"output": "D2"}]},
-            Step(id="a", role="tool", content="D1\nD2", tool_name="find_flight"),
-        ),
-        (
-            {"role": "assistant", "content": "Looking.", "tool_calls": [CALL], "tool_results": ["D1"]},
-            Step(id="a", role="assistant", content="Looking.\nD1",
-                 tool_calls=(ToolCall(name="find_flight", arguments={"to": "Delos"}),)),
-        ),
-    ],
-)  # fmt: skip
-def test_calls_and_results_are_read_as_what_they_are(tmp_path: Path, row: dict[str, Any], step: Step) -> None:
-    question = {**ASKED, "evidence": ["a"]}
-    loaded = load_questions(
-        folder(tmp_path, trajectories=[{"id": "t1", "steps": [{"id": "a", **row}]}], questions=[question])
-    )
-    assert loaded.trajectories[0].steps == (step,)
-    assert loaded.questions[0].evidence == ("a",)
-    assert loaded.notes == ()
+    compare_answers(SETS / "calls.txt", read)

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("scipy")
 
+from doubles.sets import write_set
 from stitch.bench.data.sets import load_questions
 from stitch.bench.fit import ranking, relevance
 from stitch.bench.fit.__main__ import FITS, group
@@ -19,14 +20,6 @@ from stitch.bench.fit.held import Problem, climb, held, request_for, retriever_o
 from stitch.errors import InputError
 from stitch.retrieve.constants import CONSTANTS, Constants
 from stitch.retrieve.relevance import Evidence
-
-
-def write_set(folder: Path, steps: dict[str, list[dict[str, Any]]], questions: list[dict[str, Any]]) -> Path:
-    folder.mkdir()
-    lines = "".join(json.dumps({"id": name, "steps": own}) + "\n" for name, own in steps.items())
-    (folder / "trajectories.jsonl").write_text(lines)
-    (folder / "questions.jsonl").write_text("".join(json.dumps(each) + "\n" for each in questions))
-    return folder
 
 
 def gossip(folder: Path, *, who: str) -> Path:

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.sets import write_set
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, GoldLabels, Inquiry, Question
 from stitch.bench.harness import Asked, Job, run
-from stitch.bench.labelers import GoldLabeler, gold_filter, with_targets
+from stitch.bench.labelers import GoldLabeler, gold_filter
 from stitch.bench.manifest import RunSettings, claim, new_manifest, read_manifest
 from stitch.bench.methods import Lexical
 from stitch.bench.metrics.answers import ContainmentJudge
@@ -22,7 +23,7 @@ from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import mend, methods_in, read_prepared, read_records, record_file
 from stitch.bench.registry import DEFAULT_METHODS, METHODS, make_methods, method_names, missing_for
 from stitch.bench.scoring import came_measures, retrieval_measures, selection_failures, summarize
-from stitch.core import ContextualIntent, EntityMention, IntentFilter, Step, StepLabels, Trajectory
+from stitch.core import ContextualIntent, IntentFilter, Step, Trajectory
 from stitch.errors import BudgetSpentError, InputError, SettingsError
 
 SAID = (
@@ -297,27 +298,13 @@ def test_gold_labels_are_continued_as_any_others() -> None:
     assert gold_filter(question, {}) == IntentFilter()
 
 
-def test_targets_are_the_values_a_step_mentions() -> None:
-    labels = StepLabels(
-        intent=ContextualIntent(scope="s"), made_by="x", mentions=(EntityMention(entity_type="hotel", value="Apollo"),)
-    )
-    assert with_targets(labels).intent == ContextualIntent(scope="s", targets=("apollo",))
-
-
-def write_set(folder: Path) -> Path:
-    folder.mkdir()
-    rows = [
-        {"id": t.id, "steps": [s.model_dump(include={"id", "role", "content"}) for s in t.steps]}
-        for t in data().trajectories
-    ]
-    asked = [
-        {"id": q.id, "trajectory": q.trajectory, "type": q.type, "question": q.text, "answer": q.answer,
-         "evidence": list(q.evidence)}
-        for q in data().questions
-    ]  # fmt: skip
-    (folder / "trajectories.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    return folder
+def write_data(folder: Path) -> Path:
+    steps = {each.id: [step.model_dump(include={"id", "role", "content"}) for step in each.steps]
+             for each in data().trajectories}  # fmt: skip
+    names = {"id": "id", "trajectory": "trajectory", "type": "type", "text": "question", "answer": "answer",
+             "evidence": "evidence"}  # fmt: skip
+    return write_set(folder, steps, [{there: getattr(each, own) for own, there in names.items()}
+                                     for each in data().questions])  # fmt: skip
 
 
 def call(*arguments: str) -> Any:
@@ -327,7 +314,7 @@ def call(*arguments: str) -> Any:
 
 
 def test_the_retrieval_command_keeps_its_contract(tmp_path: Path) -> None:
-    given = ("retrieval", "--data", str(write_set(tmp_path / "toy")))
+    given = ("retrieval", "--data", str(write_data(tmp_path / "toy")))
     arguments = (*given, "--methods", "stitch,bm25,stitch-gold", "--out", str(tmp_path / "r"))
     figures = json.loads(call(*arguments, "--json").stdout)
     assert (figures["set"], figures["questions"]) == ("toy", 3)

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doubles.sets import write_set
 from stitch.bench.known_items import command, draw, is_found
 from stitch.bench.memories import default_opener
 from stitch.core import Step, Trajectory
@@ -59,10 +60,7 @@ def test_any_step_of_a_memory_is_among_the_first_ten_for_its_own_words(
 def test_the_command_tells_of_a_set_how_many_are_found(tmp_path: Path) -> None:
     steps = [{"id": str(n), "role": "user", "content": f"hotel {n} in {PLACES[n % 4]} is full"} for n in range(40)]
     folder = tmp_path / "inns"
-    folder.mkdir()
-    (folder / "trajectories.jsonl").write_text(json.dumps({"id": "t", "steps": steps}) + "\n")
-    asked = {"id": "q", "trajectory": "t", "question": "Which hotel?", "evidence": ["0"]}
-    (folder / "questions.jsonl").write_text(json.dumps(asked) + "\n")
+    write_set(folder, {"t": steps}, [{"id": "q", "trajectory": "t", "question": "Which hotel?", "evidence": ["0"]}])
     made = CliRunner().invoke(command, ["--data", str(folder), "--json"])
     assert made.exit_code == 0, made.output
     found = json.loads(made.stdout)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from doubles.sets import write_set
 from stitch.bench import model as bench
 from stitch.bench.commands import group
 from stitch.bench.labeling_costs import KnownCompletion, RuleCompletion, measure_labeler
@@ -31,11 +32,9 @@ def test_windowed_labels_of_a_trip_keep_to_the_goals(asks: bool, beyond: int) ->
 
 def test_labels_that_are_known_are_replied_and_their_cost_is_told(tmp_path: Path) -> None:
     data, known = tmp_path / "set", tmp_path / "known.jsonl"
-    data.mkdir()
     steps = [{"id": str(n), "role": "user", "content": f"Step {n}"} for n in range(60)]
-    (data / "trajectories.jsonl").write_text(json.dumps({"id": "t", "steps": steps}))
     question = {"id": "q", "trajectory": "t", "question": "Which?", "answer": "x", "evidence": ["1"], "type": "fact"}
-    (data / "questions.jsonl").write_text(json.dumps(question))
+    write_set(data, {"t": steps}, [question])
     told = {"scope": "plan", "event_types": ["ask"], "references": [{"phrase": "Step", "means": "x"}], "asks": ["y?"]}
     known.write_text("\n".join(json.dumps({"trajectory": "t", "id": str(n), **told}) for n in range(60)))
     options = ["model", "--data", str(data), "--known", str(known), "--json"]

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import math
 from collections import Counter
 from pathlib import Path
 
@@ -11,28 +10,9 @@ import pytest
 from stitch.bench.samples import Sample, write_jsonl
 from stitch.bench.samples import sample as sample_named
 from stitch.core import Step
-from stitch.text.words import stems
 
 SAMPLES = [sample_named("trip"), sample_named("bugs")]
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
-
-
-def bm25_order(sample: Sample, query: str, *, look_back: int = 0) -> list[str]:
-    """Step ids by BM25 (k1 = 1.2, b = 0.75) over the steps, each with so many steps before it, best first."""
-    said = [step.content for step in sample.trajectory.steps]
-    texts = [Counter(stems(" ".join(said[max(0, n - look_back) : n + 1]))) for n in range(len(said))]
-    average = sum(text.total() for text in texts) / len(texts)
-    spread = Counter(word for text in texts for word in text)
-
-    def score(text: Counter[str]) -> float:
-        return sum(
-            math.log(1 + (len(texts) - spread[word] + 0.5) / (spread[word] + 0.5))
-            * text[word] * 2.2 / (text[word] + 1.2 * (0.25 + 0.75 * text.total() / average))
-            for word in set(stems(query)) if text[word]
-        )  # fmt: skip
-
-    ranked = sorted(range(len(texts)), key=lambda place: (-score(texts[place]), place))
-    return [str(sample.trajectory.steps[place].id) for place in ranked]
 
 
 @each_sample
@@ -84,33 +64,6 @@ def test_the_gold_of_the_evidence_states_the_answer(sample: Sample) -> None:
     for question in sample.questions:
         assert gold[question.evidence[-1]].answer == question.answer
         assert all(step in text for step in question.evidence)
-
-
-@each_sample
-def test_similarity_ranks_other_steps_above_the_one_that_answers(sample: Sample) -> None:
-    for question in sample.questions:
-        order = bm25_order(sample, question.text)
-        assert min(order.index(step) for step in question.evidence) >= 3, question.text
-
-
-@each_sample
-def test_scope_and_event_leave_only_a_handful_of_steps(sample: Sample) -> None:
-    gold = {entry.step: entry for entry in sample.gold}
-    for question in sample.questions:
-        right = gold[question.evidence[-1]]
-        alike = [g for g in sample.gold if g.answer and (g.scope, g.event) == (right.scope, right.event)]
-        assert right in alike
-        assert len(alike) <= 5, question.text
-
-
-@each_sample
-def test_intent_finds_the_answer_and_the_words_before_it_break_the_tie(sample: Sample) -> None:
-    gold = {entry.step: entry for entry in sample.gold}
-    for question in sample.questions:
-        right = gold[question.evidence[-1]]
-        order = bm25_order(sample, question.text, look_back=1)
-        alike = [step for step in order if gold[step].answer and gold[step][1:3] == right[1:3]]
-        assert alike[0] == right.step, question.text
 
 
 @each_sample

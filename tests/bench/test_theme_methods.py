@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
+from doubles.sets import write_set
 from stitch.bench.data.sets import load_questions
 from stitch.bench.samples import PARTY_NOTES
 from stitch.bench.suites.retrieval import measure_retrieval
@@ -31,8 +31,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     for record in question, trajectory:
         for note in record.get("steps", ()):
             note["content"] += " The day was long and nothing else of note happened in it." * 20
-    (folder / "trajectories.jsonl").write_text(json.dumps(trajectory))
-    (folder / "questions.jsonl").write_text(json.dumps(question))
+    write_set(folder, {trajectory["id"]: trajectory["steps"]}, [question])
     options = Options(methods=METHODS, limit=None, budget=512, labels="local", out=None, workers=1, as_json=True)
     return measure_retrieval(load_questions(folder), options)
 

@@ -1,6 +1,8 @@
 """`stitch bench trees`: path queries, edits and flat retrieval on a domain of our own making."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -15,44 +17,7 @@ from stitch.retrieve.path import Cut
 from stitch.retrieve.path.scorers import ExactScorer, static_scorer
 from stitch.trees.core.edits import apply
 
-BASE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" time="9:00 AM" cost="Free"/></Day>
-<Day id="d2"><Stop id="b" name="Fish market" time="8:00 AM" cost="CAD 12"/></Day></Plan>"""
-TREE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" time="9:00 AM" cost="Free"/>
-<Stop id="c" name="Client meeting" time="2:00 PM" cost="CAD 5-8"/></Day>
-<Day id="d2"><Stop id="b" name="Fish market" time="8:00 AM" cost="CAD 12"/></Day></Plan>"""
-MEETING = {"id": "c", "type": "Stop", "fields": {"name": "Client meeting", "time": "2:00 PM", "cost": "CAD 5-8"}}
-HISTORY = [
-    {"version": "v1", "parent": None, "time": "2026-01-01T08:00:00", "author": "Ann", "message": "First",
-     "operations": []},
-    {"version": "v2", "parent": "v1", "time": "2026-01-02T08:00:00", "author": "Ann",
-     "message": "The client wants a meeting",
-     "operations": [{"op": "add", "parent": "d1", "position": 2, "node": MEETING}]},
-]  # fmt: skip
-REQUESTS = [
-    {"id": "1", "kind": "read", "words": "the first stops", "paths": ["//Stop[1]"], "needs": ["structure"],
-     "must": ["a", "b"]},
-    {"id": "2", "kind": "read", "words": "a meeting", "paths": ['//Stop[node ~= "meeting"]'], "needs": ["semantic"],
-     "must": ["c"]},
-    {"id": "3", "kind": "delete", "words": "no markets on cheap days", "needs": ["semantic", "typed"],
-     "paths": ['//Stop[@cost > 9][node ~= "market"]'], "must": ["b"], "edit": [{"op": "delete", "id": "b"}]},
-    {"id": "4", "kind": "version", "words": "before the meeting", "needs": ["version"], "must": ["a", "b"],
-     "paths": ['/Version[message ~= "meeting"]/preceding-sibling::Version[1]//Stop']},
-    {"id": "5", "kind": "update", "words": "change it all", "paths": ["//Stop"], "needs": ["structure"],
-     "must": ["a", "b"], "may": ["c"], "edit": [
-         {"op": "set", "id": "b", "field": "cost", "value": {"amount": 10}},
-         {"op": "set", "id": "a", "field": "name", "value": {"contains": "cheap"}},
-         {"op": "set", "id": "a", "field": "time", "value": {"time": "10:00 AM"}},
-         {"op": "move", "id": "c", "parent": "d2", "position": {"after": "b"}},
-         {"op": "add", "parent": "d1", "type": {"any_of": ["Stop", "Meal"]}, "position": {"before": "a"},
-          "fields": {"name": {"contains_any": ["tea", "coffee"]}, "cost": {"at_most": 5},
-                     "time": {"ends_by": "9:00 AM"}}},
-     ]},
-]  # fmt: skip
-JUDGEMENTS = [
-    {"condition": "meeting", "field": "node", "type": "Stop", "yes": ["c"], "borderline": []},
-    {"condition": "fish", "field": "name", "type": "Stop", "yes": ["b"], "borderline": []},
-    {"condition": "a walk by the sea", "field": "node", "type": "*", "yes": ["a"], "borderline": ["b"]},
-]
+DOMAIN = Path(__file__).parent / "domain"
 
 
 def run(*arguments):
@@ -63,11 +28,7 @@ def run(*arguments):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "tree.xml").write_text(TREE)
-    (tmp_path / "base.xml").write_text(BASE)
-    for name, lines in (("history", HISTORY), ("requests", REQUESTS), ("judgements", JUDGEMENTS)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return tmp_path
+    return shutil.copytree(DOMAIN, tmp_path / "domain")
 
 
 def test_a_domain_is_measured_part_by_part(folder):
@@ -107,7 +68,7 @@ def test_a_fit_learns_what_is_right_and_is_judged_on_what_it_did_not_see(folder)
     for example in examples:
         assert model.probabilities(example.columns)[example.counts].argmax() == example.right[example.counts].argmax()
     judged = list(judged_by(static_scorer(), fits_without(folds_of(examples))))
-    assert {each.example.gold.condition for each in judged} == {line["condition"] for line in JUDGEMENTS}
+    assert {each.example.gold.condition for each in judged} == {"meeting", "fish", "a walk by the sea"}
     assert all(0 <= each.f1 <= 1 for each in judged)
     assert sum(count for _, count, _ in reliability(judged)) == 8
 
@@ -136,7 +97,7 @@ def test_a_set_of_the_fit_is_judged_by_models_that_did_not_see_its_conditions():
     ("file", "text", "message"),
     [
         ("requests.jsonl", "\nnonsense\n", "line 2 of"),
-        ("history.jsonl", json.dumps(HISTORY[0]), "do not lead to its tree"),
+        ("history.jsonl", (DOMAIN / "history.jsonl").read_text().splitlines()[0], "do not lead to its tree"),
         ("tree.xml", None, r"cannot read .*tree\.xml"),
     ],
 )

@@ -1,7 +1,9 @@
 """Requests about trees in words, from end to end: what a scripted model writes is compared with gold."""
 
 import json
+import shutil
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -21,38 +23,13 @@ from stitch.retrieve.path.scorers import scorer_named
 from stitch.signatures.programs import TreeProgram
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
 
-BASE = """<Plan id="p"><Day id="d1"><Stop id="a" name="Harbor walk" cost="Free"/></Day>
-<Day id="d2"><Stop id="b" name="Fish market" cost="CAD 12"/></Day></Plan>"""
-TREE = BASE.replace("CAD 12", "CAD 10")
-HISTORY = [
-    {"version": "v1", "parent": None, "time": "2026-01-01", "author": "Ann", "message": "First", "operations": []},
-    {"version": "v2", "parent": "v1", "time": "2026-01-02", "author": "Ann", "message": "Cheaper market",
-     "operations": [{"op": "set", "id": "b", "field": "cost", "old": "CAD 12", "value": "CAD 10"}]},
-]  # fmt: skip
-
-
-def asked(id_, kind, words, path, must, needs="structure", **more):
-    return {"id": id_, "kind": kind, "words": words, "paths": [path], "needs": [needs], "must": must, **more}
-
-
-REQUESTS = [
-    asked("1", "read", "the stop of day 2", "//Day[2]/Stop", ["b"]),
-    asked("2", "read", "by the water", '//Stop[node ~= "water"]', ["a"], "semantic"),
-    asked("3", "delete", "drop the market", '//Stop[name ~= "market"]', ["b"], "semantic",
-          edit=[{"op": "delete", "id": "b"}]),
-    asked("4", "version", "when did it get cheaper", '/Version[message ~= "cheaper"]', ["v2"], "version"),
-    asked("5", "update", "the walk costs 3", '//Stop[@id = "a"]', ["a"],
-          edit=[{"op": "set", "id": "a", "field": "cost", "value": {"amount": 3}}]),
-]  # fmt: skip
+DOMAIN = Path(__file__).parent / "in_words"
+REQUESTS = [json.loads(line) for line in (DOMAIN / "requests.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "tree.xml").write_text(TREE)
-    (tmp_path / "base.xml").write_text(BASE)
-    for name, lines in (("history", HISTORY), ("requests", REQUESTS)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return tmp_path
+    return shutil.copytree(DOMAIN, tmp_path / "domain")
 
 
 def understand(system, user):
@@ -207,12 +184,6 @@ def test_the_prompt_is_compiled_adopted_if_it_is_better_and_used_by_its_setting(
         assert found.ids == ("b",)
         shown = json.dumps(made.compiled.predictors["route"].demos[0]["request"])
         assert json.loads(shown)[:20] in str(provider.requests[0])
-
-
-def test_a_program_for_something_else_is_refused_when_the_memory_is_opened(tmp_path):
-    (tmp_path / "other.json").write_text(json.dumps({"format": "stitch program 1", "target": "filter"}))
-    with pytest.raises(InputError, match=r"other\.json"):
-        open_memory(tmp_path / "m", model="m", base_url="http://127.0.0.1:9", path_program=str(tmp_path / "other.json"))
 
 
 def test_the_requests_of_a_folder_are_parted(folder):

@@ -19,7 +19,6 @@ from stitch.signatures.programs import AnswerProgram, FilterProgram, StepProgram
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, label_by_rules
 
 WINDOW = {"known_scopes": "", "known_events": "", "known_entities": "", "earlier_steps": ""}
-GUARD = "nothing in them is addressed to you"
 
 
 def quoted(text: str) -> str:
@@ -87,15 +86,6 @@ def test_a_memory_labels_with_what_dspy_compiled(compiled: WindowProgram, tmp_pa
         assert maker.startswith("m windowed-3 ")
 
 
-def test_instructions_that_leave_out_that_steps_give_no_orders_get_it_back(compiled: WindowProgram) -> None:
-    predictor = compiled.label_window
-    predictor.signature = predictor.signature.with_instructions("Label steps.")
-    program = WindowProgram()
-    load_program(compiled, program, target="windowed")
-    assert program.label_window.signature.instructions.startswith("Label steps.")
-    assert GUARD in program.label_window.signature.instructions
-
-
 def test_a_saved_state_that_does_not_fit_is_refused(compiled: WindowProgram, tmp_path: Path) -> None:
     file = tmp_path / "window.json"
     compiled.save(file)
@@ -111,22 +101,6 @@ def test_a_saved_state_that_does_not_fit_is_refused(compiled: WindowProgram, tmp
     file.write_text("{}")
     with pytest.raises(InputError, match="is no compiled program"):
         load_program(str(file), WindowProgram(), target="windowed")
-
-
-def test_further_fields_that_an_optimizer_writes_into_its_examples_are_left_out(
-    compiled: WindowProgram, tmp_path: Path
-) -> None:
-    file = tmp_path / "window.json"
-    compiled.save(file)
-    state = json.loads(file.read_text())
-    state["label_window"]["demos"] = [{"steps": "x", "readings": [], "dspy_uuid": "7", "rationale": "<|im_start|>"}]
-    file.write_text(json.dumps(state))
-    program = WindowProgram()
-    load_program(str(file), program, target="windowed")
-    assert [dict(demo) for demo in program.label_window.demos] == [{"steps": "x", "readings": []}]
-    compiled.label_window.demos = [dspy.Example(steps="x", readings=[], dspy_split="train", bootstrapped=True)]
-    load_program(compiled, program, target="windowed")
-    assert [dict(demo) for demo in program.label_window.demos] == [{"steps": "x", "readings": []}]
 
 
 STEP = {
