@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from stitch.core import Rejection, StepState
+from stitch.core import Rejection, StepLabels, StepState
 from stitch.errors import ReplyError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
@@ -25,7 +25,7 @@ from stitch.journal.entries import Checkpoint, Entry, encode_labels
 
 if TYPE_CHECKING:
     from stitch.label.model.offline import OfflineLabeler
-    from stitch.label.model.written import WrittenSteps
+    from stitch.label.model.written import WrittenStep, WrittenSteps
     from stitch.lm import Ledger
     from stitch.lm.batch import BatchReply, BatchRequest
 
@@ -230,23 +230,40 @@ class Handover:
         """As `_take_in_written`, while nobody else changes the trajectory."""
         self._corrected = self._journal.correctors(self._tenant)
         entries = [entry for entry in self._journal.entries(self._tenant, trajectory) if entry.labels is not None]
-        new = {entry.seq for entry in entries if (trajectory, entry.id) in written and self._waits(entry)}
-        if not new:
+        said = {entry.seq: own for entry in entries if (own := written.get((trajectory, entry.id)))}
+        due = {entry.seq for entry in entries if self._is_due(entry, said.get(entry.seq))}
+        if not due:
             return 0
         begun = self._labeler.written(written).begin(trajectory)
         session = LineageSession(begun, earlier=partial(self._journal.entry, self._tenant, trajectory))
         rows: list[tuple[int, bytes]] = []
         for entry in entries:
-            if entry.seq in new:
-                (made,) = session.label([entry.step])
+            made = self._labels_of(entry, said.get(entry.seq), session=session)
+            if entry.seq in due:
                 rows.append((entry.seq, encode_labels(made, step=entry.id)))
-            elif entry.labels is not None:
-                session.replay([entry.step], [entry.labels])
         self._journal.replace_labels(rows, tenant=self._tenant, trajectory=trajectory)
         end = entries[-1].position + 1
         checkpoint = Checkpoint(self._labeler.name, end, session.save(), session.inventory())
         self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
         return len(rows)
+
+    def _is_due(self, entry: Entry, said: WrittenStep | None) -> bool:
+        """Whether what is written of a step is to be stored: it waits, or has no `asks` of this labeler yet."""
+        if said is None or self._waits(entry):
+            return said is not None
+        ours = entry.labels is not None and entry.labels.made_by == self._labeler.name and not entry.labels.asks
+        return ours and entry.state is not StepState.RETIRED and bool(said.found_by())
+
+    def _labels_of(self, entry: Entry, said: WrittenStep | None, *, session: LineageSession) -> StepLabels:
+        """The labels of the next step of a session; `asks` may stand in a file of their own, and stay then."""
+        had = entry.labels
+        if had is None or (said is not None and self._waits(entry)):
+            (made,) = session.label([entry.step])
+        else:
+            session.replay([entry.step], [had])
+            made = had
+        asks = (said.found_by() if said else ()) or (had.asks if had else ())
+        return made.model_copy(update={"asks": asks})
 
     def _charge(self, window: Sequence[Entry], reply: bytes) -> None:
         """Book what a reply cost; nothing, if nobody counted its tokens."""

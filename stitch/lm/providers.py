@@ -94,9 +94,9 @@ def chosen_lm(given: Any, *, named: str | None, cache: bool) -> Any:
 
         return dspy.settings.lm if given is None else given  # noqa: TID251 - read, where a setting says `model`
     if given is not None or cache:
+        other, why = ("lm_cache", ": lm_cache is of use with lm=dspy.LM(...)") if given is None else ("lm", "")
         raise SettingsError(
-            f"the model {named!r} is named, and {'lm_cache' if given is None else 'lm'} is given",
-            hint="leave one of the two out: lm_cache is of use with lm=dspy.LM(...)",
+            f"the model {named!r} is named, and {other} is given", hint=f"leave one of the two out{why}"
         )
     return None
 

@@ -60,6 +60,8 @@ def measured(files: Path, *options: str, methods: str = "stitch,stitch-unlabeled
 def test_labels_asks_and_filters_of_files_are_what_is_measured(files: Path) -> None:
     labels = f"{files / 'labels.jsonl'},{files / 'asks.jsonl'}"
     given = measured(files, "--labels", labels, "--filters", str(files / "filters.jsonl"))["methods"]
+    again = [each for name in labels.split(",") for each in ("--labels", name)]
+    assert measured(files, *again)["methods"]["stitch-unlabeled"]["mrr"] == 1.0
     assert given["stitch"]["mrr"] == 1.0
     assert given["stitch"]["decided_by"]["label density"] == 1.0
     assert given["stitch-unlabeled"]["mrr"] == 1.0  # by summary and asks

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stitch.core import Labeler, Step, StepLabels
 from stitch.errors import ReplyError
-from stitch.label.model.session import ModelSession
+from stitch.label.model.session import ModelSession, asks_of
 from stitch.lm import LanguageModel, Ledger
 from stitch.signatures import Reference
 
@@ -35,6 +35,10 @@ class WrittenStep(BaseModel):
     summary: str = ""
     asks: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+
+    def found_by(self) -> tuple[str, ...]:
+        """What the step is found by in other words, held to what a model may say."""
+        return tuple(asks_of(self.asks, self.words))
 
 
 WrittenSteps = Mapping[tuple[str, str], WrittenStep]
@@ -136,7 +140,7 @@ class _WrittenSession(ModelSession):
 
     def _labels_of(self, step: Step) -> StepLabels:
         said = self._written.get((self._trajectory, str(step.id)))
-        asks = (*said.asks, *said.words) if said else ()
+        asks = said.found_by() if said else ()
         if said is None or not (self._scope_of(said.scope) and said.event_types):
             return self._label_locally([step])[0].model_copy(update={"asks": asks})
         return self._made(
