@@ -148,6 +148,7 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
             cost = "" if report.model_cost_usd is None else f", ${report.model_cost_usd:.4f}"
             click.echo(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
     kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(report.redacted.items()))
+    lists = ", ".join(f"{name} ({count})" for name, count in report.not_read.items())
     notes = (
         (report.fallback_steps, (f"{report.fallback_steps} steps have local labels, for the model did not label them:"
          f" {report.fallback_reason}; `stitch relabel` with the same options does it later")),
@@ -159,6 +160,7 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
         (report.erased, (f"{report.erased} steps were erased before and are not taken in;"
          " the same command with --again takes them in")),
         (report.failed, "failed steps are kept and searchable; `stitch retry` tries them again"),
+        (report.not_read, f"not read: {lists}; kept as metadata of the first step of their trajectory"),
         (report.rejected, f"{report.rejected} rejected, see {rejects_path}"),
     )  # fmt: skip
     for said, note in notes:

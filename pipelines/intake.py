@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from stitch.core import Receipt, Rejection, SourcedStep, StepState
 from stitch.errors import ModelError, StepRejectedError, StitchError, StoreError
+from stitch.sources import lists_not_read
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -31,6 +32,8 @@ class IngestReport(BaseModel):
     """Steps that wait in the journal for a store that cannot be reached, or for their vectors; who opens the memory
     next goes on with them."""
     rejected: int = 0
+    not_read: dict[str, int] = {}  # pydantic copies it
+    """Lengths of lists, by their names, that are kept as metadata of a trajectory because others are its steps."""
     repeated: int = 0
     """Steps that were in the memory already; they are as they were."""
     erased: int = 0
@@ -107,6 +110,8 @@ class Intake:
         waiting = self._waiting.setdefault(item.trajectory, [])
         waiting.append(item)
         self.kept += 1
+        for name, count in lists_not_read(item.step).items():
+            self._report.not_read[name] = self._report.not_read.get(name, 0) + count
         return len(waiting)
 
     def store(self, trajectory: str) -> None:

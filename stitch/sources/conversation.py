@@ -12,6 +12,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.fields import BROKEN, Row, is_message, oldest_first, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.model_calls import is_system
+from stitch.sources.parts import without
 
 Reading = Iterator["Row | StepRejectedError"]
 
@@ -46,7 +47,7 @@ def _rows_or_event(message: Any, reader: MessageReader, *, speaker: bool) -> Ite
     if isinstance(message, Mapping) and not is_message(message) and "action" not in message:
         kind = next((message[name] for name in ("type", "kind", "event") if isinstance(message.get(name), str)), None)
         if kind:
-            rest = {key: value for key, value in message.items() if key not in ("type", "timestamp", "id")}
+            rest = without(message, "type", "timestamp", "id")
             said = {"timestamp": message.get("timestamp"), **event({**message, "type": kind}, rest)}
             yield {**said, "id": str(message["id"])} if message.get("id") is not None else said
             return

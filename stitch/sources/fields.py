@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from stitch.sources.parts import has_parts, kind_of
+from stitch.sources.parts import has_parts, kind_of, without
 
 ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
     "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
@@ -117,7 +117,7 @@ def _opened(fields: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     outer = {key: value for key, value in fields.items() if key != name}
     if name == "kwargs" and isinstance(path := outer.get("id"), list) and path:  # an object of LangChain: its class
         inner.setdefault("role", str(path[-1]))
-        return {**{key: value for key, value in outer.items() if key not in ("id", "lc", "type")}, **inner}
+        return {**without(outer, "id", "lc", "type"), **inner}
     if role_in(inner) is not None or role_in(outer, typed=True) is not None:
         return {**outer, **inner}
     return None
@@ -181,7 +181,7 @@ def named_in(author: Mapping[str, Any]) -> str | None:
         if isinstance(value, str) and value.strip():
             return value
         if name == "user" and isinstance(value, Mapping):
-            return named_in({key: inner for key, inner in value.items() if key != "user"})
+            return named_in(without(value, "user"))
     return None
 
 
@@ -251,5 +251,5 @@ def moment(row: Row) -> Row:
 def metadata_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as metadata, those that a row calls `metadata` among them."""
     metadata = {key: value for key, value in fields.items() if value is not None and key != "trajectory"}
-    inner = metadata.pop("metadata", None)
-    return {**metadata, **inner} if isinstance(inner, Mapping) else metadata
+    inner = metadata.get("metadata")
+    return {**without(metadata, "metadata"), **inner} if isinstance(inner, Mapping) else metadata

@@ -7,20 +7,19 @@ here are those whose records hold records of the others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
 import orjson
 
-from stitch.core import Step
 from stitch.errors import StepRejectedError
-from stitch.sources.attachments import attachments_named_in
 from stitch.sources.conversation import about_trajectory, conversation
 from stitch.sources.families import chats, coding_agents, frameworks, tasks
-from stitch.sources.fields import Row, is_message, oldest_first, system_of
-from stitch.sources.messages import make_step
+from stitch.sources.fields import is_message, oldest_first, system_of
 from stitch.sources.model_calls import beside, dated, is_exchange, is_system, messages_of
+from stitch.sources.parts import without
 from stitch.sources.recognizing import (
     IDS,
     FileReading,
@@ -35,60 +34,8 @@ from stitch.sources.runs import named_run, run_of
 from stitch.sources.spans import export, is_export, is_span, named_span
 from stitch.sources.streams import joined
 
-GENERIC_FORM = (
-    "the generic form is one step a line:"
-    '\n    {"role": "user", "content": "Book the hotel", "trajectory": "t1"}'
-    '\n    {"role": "assistant", "content": "It is booked", "trajectory": "t1", "timestamp": "2026-01-31T09:30:00"}'
-)
-"""What a format that is not known can be turned into."""
 
-
-def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | StepRejectedError]]:
-    """Read one record: yield trajectory ids with steps, or with why there is none.
-
-    Raises:
-        StepRejectedError: No format recognizes it.
-    """
-    record = _unpacked(attachments_named_in(record))
-    known = _format_of(record, reading)
-    reading.recognized = True
-    named: dict[str | None, str] = {}
-    kept: dict[str, Any] = {}
-    for trajectory, row in read_safely(known, record, reading):
-        if trajectory not in named:
-            named[trajectory] = reading.name(trajectory, record, whole=known.whole)
-        if isinstance(row, StepRejectedError):
-            yield named[trajectory], row
-            continue
-        if kept:
-            row = {**row, "metadata": {**kept, **row.get("metadata", {})}}
-        try:
-            step, kept = make_step(row), {}
-        except StepRejectedError as error:
-            # What the record knows of the whole trajectory stands in its first step, also if this is another one.
-            kept = _about_trajectory(row)
-            yield named[trajectory], error
-        else:
-            yield named[trajectory], step
-
-
-def _format_of(record: Any, reading: FileReading) -> Format:
-    known = next((known for known in FORMATS if known.recognizes(record)), None)
-    if known is not None:
-        return known
-    if reading.recognized and _is_event(record):
-        return _HEAD  # between records that are known: nothing of a log is dropped
-    names = ", ".join(known.name for known in FORMATS)
-    raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
-
-
-def _about_trajectory(row: Row) -> dict[str, Any]:
-    """What a row says of its whole trajectory."""
-    metadata = row.get("metadata", {})
-    return {key: metadata[key] for key in ("trajectory", "within") if isinstance(metadata.get(key), Mapping)}
-
-
-def _unpacked(record: Any) -> Any:
+def unpacked(record: Any) -> Any:
     """A record; the lists that it holds as the text of their JSON, as tables do, are lists again."""
     if not isinstance(record, Mapping):
         return record
@@ -105,14 +52,8 @@ def _list_in(text: str) -> list[Any] | None:
     return value if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value) else None
 
 
-def _is_event(record: Any) -> bool:
-    """Whether a record that is not known says at least what kind of event it is."""
-    return isinstance(record, Mapping) and any(
-        isinstance(record.get(name), str) and record[name].strip() for name in ("type", "event", "kind"))  # fmt: skip
-
-
-_HEAD = record_format("coding-agent session head", coding_agents.is_head, coding_agents.session_event)
-_HOLDERS = 4
+HEAD = record_format("coding-agent session head", coding_agents.is_head, coding_agents.session_event)
+HOLDERS = 4
 """So many of the formats, the last ones, hold records of the others."""
 
 
@@ -136,7 +77,7 @@ def _held(
     def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
         entries = held(record)
         first = entries[0] if entries else None
-        if is_message(first) or not any(known.recognizes(first) for known in FORMATS[:-_HOLDERS]):
+        if is_message(first) or not is_record(first):
             named = [str(record[name]) for name in ids if record.get(name) is not None][:parts]
             for row in conversation(record, entries, reading.messages, field=field, speaker=speaker):
                 yield "-".join(named) or None, row
@@ -192,7 +133,7 @@ _TASKS = ("task", "question", "instruction", "goal", "intent", "query", "confirm
 
 def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     first = next((known for known in FORMATS if known.recognizes(record[0])), None)
-    if first is not None and first.name not in ("step", "chat messages") and not first.whole:
+    if first is not None and first.name not in ("step", "message", "chat messages") and not first.whole:
         yield from _within({}, "", record, reading)
         return
     for row in conversation({}, record, reading.messages, field=""):
@@ -206,7 +147,8 @@ _LISTS = (
     "tasks", "samples", "examples", "child_runs", "threads", "chunks",
 )  # fmt: skip
 _PACKED = frozenset(_LISTS)
-_MAX_DEPTH, _FIRST = 7, 3
+_NUMBER = re.compile(r"\d+")
+_MAX_DEPTH, FIRST = 7, 3
 """How deep, and among how many entries of a list, what is known is looked for."""
 
 
@@ -216,16 +158,21 @@ def _part_of(record: Any) -> str | None:
         return None
     lists = [key for key, value in record.items() if isinstance(value, list) and value]
     ordered = sorted(lists, key=lambda key: _LISTS.index(key) if key in _LISTS else len(_LISTS))
-    return next((key for key in ordered if any(_known(_entry(one), depth=1) for one in record[key][:_FIRST])), None)
+    return next((key for key in ordered if any(_known(_entry(one), depth=1) for one in record[key][:FIRST])), None)
+
+
+def is_record(entry: Any) -> bool:
+    """Whether a value is a record of a format that holds no others."""
+    return any(known.recognizes(entry) for known in FORMATS[:-HOLDERS])
 
 
 def _known(record: Any, *, depth: int) -> bool:
     if depth >= _MAX_DEPTH:
         return False
-    record = _unpacked(record)
+    record = unpacked(record)
     if isinstance(record, list):
-        return any(_known(_entry(one), depth=depth + 1) for one in record[:_FIRST])
-    return any(known.recognizes(record) for known in FORMATS[:-_HOLDERS]) or (
+        return any(_known(_entry(one), depth=depth + 1) for one in record[:FIRST])
+    return is_record(record) or (
         isinstance(record, Mapping)
         and any(isinstance(v, list | Mapping) and v and _known(v, depth=depth + 1) for v in record.values())
     )
@@ -239,8 +186,27 @@ def _entry(value: Any) -> Any:
 def _wrapped(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     field = _part_of(record)
     assert field is not None
+    fields = _numbered_like(field, record)
+    entries = [entry for name in fields for entry in _entries_of(record, name, several=len(fields) > 1)]
+    yield from _within(without(record, *fields), field, entries, reading)
+
+
+def _numbered_like(field: str, record: Mapping[str, Any]) -> list[str]:
+    """The fields with lists whose names differ by their numbers alone, as `session_1` and `session_2` do, in order."""
+    pattern = _NUMBER.sub("0", field)
+    alike = [name for name, value in record.items() if isinstance(value, list) and _NUMBER.sub("0", name) == pattern]
+    return sorted(alike, key=lambda name: [int(number) for number in _NUMBER.findall(name)])
+
+
+def _entries_of(record: Mapping[str, Any], field: str, *, several: bool) -> list[Any]:
+    """The entries of a list; one of `several` is a session, and what has no time has the one that stands beside it."""
     entries = oldest_first([_entry(value) for _, value in joined(enumerate(record[field]))])
-    yield from _within(record, field, entries, reading)
+    beside: dict[str, Any] = {"session": field} if several else {}
+    stamps = (record.get(f"{field}_{kind}") for kind in ("date_time", "datetime", "timestamp", "date", "time"))
+    when = next((stamp for stamp in stamps if isinstance(stamp, str | int | float)), None)
+    if when is not None:
+        beside["timestamp"] = when
+    return [{**beside, **entry} if isinstance(entry, Mapping) else entry for entry in entries] if beside else entries
 
 
 def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -260,7 +226,7 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
     named = next((str(record[name]) for name in IDS if isinstance(record.get(name), str | int)), None)
     system = system_of(record) if entries and is_message(entries[0]) and not is_system(entries[0]) else None
     about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
-    for entry in map(_unpacked, [system[1], *entries] if system else entries):
+    for entry in map(unpacked, [system[1], *entries] if system else entries):
         known = next((known for known in FORMATS if known.recognizes(entry)), None)
         if known is None:
             known = Format("event", with_fields(), lambda entry, reading: _list([entry], reading))
@@ -308,15 +274,16 @@ def _is_by_name(record: Any) -> bool:
 
 def _by_name(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     for name, packed in record.items():
-        entry = _unpacked(packed)
+        entry = unpacked(packed)
         known = next(known for known in FORMATS if known.recognizes(entry))
         for _, row in read_safely(known, entry, reading):
             yield str(name), row
 
 
 FORMATS: tuple[Format, ...] = (
-    _held("trajectory of steps", "steps", ids=("id",), whole=False),
     Format("CAME-Bench turn", tasks.is_came_turn, tasks.came_turn),
+    Format("step", tasks.is_step, tasks.read_step),
+    _held("trajectory of steps", "steps", ids=("id",), whole=False),
     record_format("coding-agent session line", coding_agents.is_line, coding_agents.session_line, "sessionId"),
     record_format("coding-agent session payload", with_fields(payload=dict, type=str), coding_agents.payload_line,
                   "sessionId"),
@@ -372,11 +339,11 @@ FORMATS: tuple[Format, ...] = (
     Format("OpenTelemetry span", is_span, lambda record, reading: named_span(record, reading.traces)),
     Format("LangSmith run", with_fields("inputs", run_type=str),
            lambda record, reading: named_run(record, reading.traces)),
-    Format("step", is_message, tasks.read_step),
+    Format("message", is_message, tasks.read_step),
     Format("thought, action and observation", tasks.is_acted, tasks.read_step),
     record_format("coding-agent session event", coding_agents.is_event, coding_agents.session_line, "sessionId"),
     record_format("session trace", coding_agents.is_trace, coding_agents.session_trace, "sessionId", "session_id"),
-    _HEAD,
+    HEAD,
     Format("list of messages", lambda record: isinstance(record, list) and bool(record) and is_message(record[0]),
            _list, whole=True),
     record_format("dialogue without speakers", lambda record: frameworks.dialogue_of(record) is not None,

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from stitch.core import Receipt, Step
 from stitch.errors import InputError, StepRejectedError
 from stitch.sources.attachments import named_attachments
-from stitch.sources.formats import steps_of
 from stitch.sources.messages import make_step
 from stitch.sources.recognizing import FileReading
+from stitch.sources.records import steps_of
 
 _DEEPEST = 60
 _NOTHING_SAID = "[empty message]"

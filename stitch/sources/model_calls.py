@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stitch.sources.fields import is_message, system_of, time_in
-from stitch.sources.parts import calls_in, text_of
+from stitch.sources.parts import calls_in, text_of, without
 
 _ASKED = ("messages", "contents", "input", "prompt", "chat_history", "query", "question")
 _REPLIED = ("outputs", "output", "response", "response_body", "body", "result", "message", "preferred_output",
@@ -160,13 +160,13 @@ def _ended(reply: Mapping[str, Any], *, inside: bool) -> list[Any]:
 
 def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     """A choice of chat completions, or a piece of one that was streamed, as a message."""
-    rest = {key: value for key, value in choice.items() if key not in ("message", "delta", "text", "index")}
+    rest = without(choice, "message", "delta", "text", "index")
     said = choice.get("message") or choice.get("delta") or {"content": choice.get("text")}
     return {"role": "assistant", **rest, **(said if isinstance(said, Mapping) else {"content": said})}
 
 
 def _candidate(candidate: Mapping[str, Any]) -> dict[str, Any]:
-    rest = {key: value for key, value in candidate.items() if key not in ("content", "index")}
+    rest = without(candidate, "content", "index")
     content = candidate.get("content")
     said = content if isinstance(content, Mapping) else {"content": content}
     return {"role": "model", **rest, **said}

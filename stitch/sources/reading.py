@@ -15,9 +15,9 @@ import orjson
 from stitch.core import Rejection, SourcedStep, Step
 from stitch.errors import StepRejectedError
 from stitch.sources import limits
-from stitch.sources.formats import GENERIC_FORM, steps_of
 from stitch.sources.limits import Lines, too_long
 from stitch.sources.recognizing import FileReading
+from stitch.sources.records import GENERIC_FORM, steps_of
 from stitch.sources.streams import is_piece, is_sent, joined, sent_in
 from stitch.sources.tables import delimiter_of, rows_of
 from stitch.sources.texts import conversation_in, speaker_of, speaks

@@ -37,28 +37,48 @@ def is_piece(record: Any) -> bool:
 def joined(records: Records) -> Iterator[tuple[int, Any]]:
     """The records, each reply that came in pieces as one record; a reply that breaks off is what came of it."""
     stream: tuple[str, str] | None = None
-    began, pieces = 0, list[Mapping[str, Any]]()
+    began, pieces, ended = 0, list[Mapping[str, Any]](), set[str]()
     for number, record in records:
         of = _stream_of(record)
-        if pieces and not _goes_on(stream, of):
-            yield began, _JOINS[stream[0] if stream else ""](pieces)
-            pieces, stream = [], None
+        # What is said in a choice that has ended is of the next reply, whatever its id.
+        if stream is not None and not (_goes_on(stream, of) and ended.isdisjoint(_told_in(record, "delta"))):
+            yield from _whole(began, stream, pieces)
+            stream = None
         if of is None:
             yield number, record
             continue
-        if not pieces:
-            began, stream = number, of
+        if stream is None:
+            began, stream, pieces, ended = number, of, [], set()
+        stream = stream if stream[1] else of
         pieces.append(record)
+        ended.update(_told_in(record, "finish_reason"))
         if record.get("done") is True or record.get("type") == "message_stop":
-            yield began, _JOINS[of[0]](pieces)
-            pieces, stream = [], None
-    if pieces and stream:
+            yield from _whole(began, stream, pieces)
+            stream = None
+    if stream is not None:
+        yield from _whole(began, stream, pieces)
+
+
+def _whole(began: int, stream: tuple[str, str], pieces: list[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
+    """The reply that pieces make; pieces of no choice at all, such as those that only count tokens, make none."""
+    if stream[0] != "chunks" or any(piece["choices"] for piece in pieces):
         yield began, _JOINS[stream[0]](pieces)
 
 
-def _goes_on(stream: tuple[str, str] | None, of: tuple[str, str] | None) -> bool:
+def _goes_on(stream: tuple[str, str], of: tuple[str, str] | None) -> bool:
     """Whether a piece is of the stream that was begun; some pieces do not say of which reply they are."""
-    return of is not None and (stream is None or (of[0] == stream[0] and of[1] in ("", stream[1])))
+    return of is not None and of[0] == stream[0] and (of[1] in ("", stream[1]) or not stream[1])
+
+
+def _told_in(piece: Any, field: str) -> list[str]:
+    """The choices of which a piece tells something in a field."""
+    told = ((choice.get("index"), choice.get(field)) for choice in _choices(piece))
+    return [str(index) for index, said in told if (any(said.values()) if isinstance(said, Mapping) else said)]
+
+
+def _choices(piece: Any) -> list[Mapping[str, Any]]:
+    choices = piece.get("choices") if isinstance(piece, Mapping) else None
+    return [choice for choice in choices if isinstance(choice, Mapping)] if isinstance(choices, list) else []
 
 
 def _stream_of(record: Any) -> tuple[str, str] | None:
@@ -90,9 +110,7 @@ def _chunks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
     whole: dict[str, Any] = {}
     for piece in pieces:
         whole |= {key: value for key, value in piece.items() if key not in ("choices", "object") and value is not None}
-        for choice in piece["choices"]:
-            if not isinstance(choice, Mapping):
-                continue
+        for choice in _choices(piece):
             made = choices.setdefault(choice.get("index"), {"message": {}})
             made |= {key: value for key, value in choice.items() if key != "delta" and value is not None}
             _grow(made["message"], choice.get("delta"))
@@ -113,15 +131,24 @@ def _grow(message: dict[str, Any], delta: Any) -> None:
 
 
 def _grow_calls(calls: list[dict[str, Any]], pieces: list[Any]) -> None:
-    """Add the pieces of calls to those that have their index."""
+    """Add the pieces of calls to those that have their index; what begins another call is one of its own."""
     for piece in pieces:
         if not isinstance(piece, Mapping):
             continue
-        call = next((made for made in calls if made.get("index") == piece.get("index")), None)
-        if call is None:
+        call = next((made for made in reversed(calls) if made.get("index") == piece.get("index")), None)
+        if call is None or _begins_call(call, piece):
             calls.append(call := {})
         _grow(call.setdefault("function", {}), piece.get("function"))
-        call |= {name: said for name, said in piece.items() if name != "function" and said is not None}
+        call |= {name: said for name, said in piece.items() if name != "function" and said not in (None, "")}
+
+
+def _begins_call(call: Mapping[str, Any], piece: Mapping[str, Any]) -> bool:
+    """Whether a piece begins another call: by its id, or, without one, by a name after arguments that are whole."""
+    if piece.get("id"):
+        return bool(call.get("id")) and piece["id"] != call["id"]
+    named = piece["function"].get("name") if isinstance(piece.get("function"), Mapping) else None
+    given = call["function"].get("arguments")
+    return bool(named) and (named != call["function"].get("name") or isinstance(_input_of(given, call), Mapping))
 
 
 def _parts(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -131,15 +158,9 @@ def _parts(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
     if "response" in whole:
         whole["response"] = "".join(str(piece.get("response") or "") for piece in pieces)
     if "message" in whole:
-        message: dict[str, Any] = {}
+        whole["message"] = {}
         for piece in pieces:
-            said = piece.get("message")
-            if isinstance(said, Mapping):
-                calls = said.get("tool_calls")
-                _grow(message, {key: value for key, value in said.items() if key != "tool_calls"})
-                if isinstance(calls, list):
-                    message.setdefault("tool_calls", []).extend(calls)
-        whole["message"] = message
+            _grow(whole["message"], piece.get("message"))
     return whole
 
 
@@ -160,7 +181,7 @@ def _blocks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
             message |= {**(piece.get("delta") or {}), **({"usage": usage} if usage else {})}
     for block in blocks.values():
         if "json" in block:
-            block["input"] = _input_of(block.pop("json"), block)
+            block["input"] = _input_of(block.pop("json"), {"input": {}, **block})
     return {"role": "assistant", **message, "content": list(blocks.values())}
 
 
@@ -175,10 +196,12 @@ def _grow_block(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
             block[key] = str(block.get(key) or "") + value
 
 
-def _input_of(written: str, block: Mapping[str, Any]) -> Any:
+def _input_of(written: Any, block: Mapping[str, Any]) -> Any:
     """The input of a tool that came in pieces of JSON; one that is no JSON is kept as it is written."""
+    if not isinstance(written, str):
+        return written
     try:
-        return read_json(written) if written else block.get("input", {})
+        return read_json(written) if written else block.get("input")
     except ValueError:
         return written
 

@@ -24,6 +24,7 @@ from stitch.sources.parts import (
     identity_of,
     kind_of,
     text_of,
+    without,
 )
 
 LAST_CALLED = ""
@@ -60,7 +61,7 @@ class ToolCalls:
 
     def result(self, fields: Mapping[str, Any], *, beside: Mapping[str, Any] | None = None) -> Row:
         """A tool's result, with what stands `beside` it in its message."""
-        rest = {key: value for key, value in fields.items() if key not in ("type", "own")}
+        rest = without(fields, "type", "own")
         reference = _first_taken(rest, RESULT_IDS)
         answer = _answer_taken(rest)
         metadata = metadata_of({**(beside or {}), **rest})
@@ -97,7 +98,7 @@ def _provided(call: Mapping[str, Any], inner: Any) -> tuple[str | None, Any]:
     """The name of a tool that a provider runs itself, and what its call holds."""
     kind = call["type"]
     if isinstance(own := call.get(kind), Mapping):  # a tool of the provider, in a field of its own
-        given = {key: value for key, value in own.items() if key != "outputs"}
+        given = without(own, "outputs")
         return kind, given if any(key in given for key in CALL_ARGUMENTS) else {"arguments": given}
     if not kind_of(call) or kind in ("function_call", "tool_use", "tool_call", "tool-call"):
         return None, inner
@@ -124,7 +125,7 @@ def _answer_taken(fields: dict[str, Any]) -> Any:
     run = fields.get("run")
     if answer is not None or not isinstance(run, Mapping) or run.get("result") is None:
         return answer
-    fields["run"] = {key: value for key, value in run.items() if key != "result"}
+    fields["run"] = without(run, "result")
     return run["result"]
 
 

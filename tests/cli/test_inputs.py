@@ -52,6 +52,13 @@ def test_conversations_of_two_streams_are_trajectories_of_their_own(pipe):
     assert all(name.startswith("stdin-") for name in stored())
 
 
+def test_lists_that_are_not_read_are_told(run):
+    said = [{"role": "user", "content": "Book Rome"}]
+    Path("log.json").write_text(json.dumps({"messages": said, "subagent_messages": said}))
+    code, _, err = run("ingest", "log.json", "--memory", "m")
+    assert (code, "not read: subagent_messages (1)" in err) == (0, True)
+
+
 def test_files_of_one_name_in_two_folders_are_two_trajectories(run):
     for folder in ("a", "b"):
         Path("logs", folder).mkdir(parents=True)

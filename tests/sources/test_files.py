@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from stitch.errors import InputError
-from stitch.sources import FileSource, expand_paths, left_out
+from stitch.sources import FileSource, expand_paths, left_out, lists_not_read
 
 STEP = {"role": "user", "content": "hi"}
 
@@ -40,3 +40,11 @@ def test_a_path_that_is_not_there_and_a_folder_without_files_are_errors(tmp_path
         expand_paths([str(tmp_path / "none")])
     with pytest.raises(InputError, match="holds no file"):
         expand_paths([str(tmp_path)])
+
+
+def test_lists_of_records_that_are_not_read_are_named_and_counted(tmp_path):
+    said = [{**STEP, "id": "1"}]
+    record = {"messages": said, "agents": {"subagent_messages": said * 2}, "tools": [{"name": "f"}], "tags": ["a"]}
+    first, *others = FileSource(write(tmp_path / "a.jsonl", record, STEP))
+    assert lists_not_read(first.step) == {"subagent_messages": 2}
+    assert [lists_not_read(item.step) for item in others] == [{}]

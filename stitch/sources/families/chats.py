@@ -9,7 +9,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading, about_trajectory, with_about
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import arguments_of, text_of
+from stitch.sources.parts import arguments_of, text_of, without
 from stitch.sources.recognizing import with_fields, with_list
 
 
@@ -61,7 +61,7 @@ def _plain(message: Mapping[str, Any]) -> Mapping[str, Any]:
     content = message.get("content")
     if not isinstance(content, Mapping) or "parts" in content or not isinstance(content.get("text"), str):
         return message
-    rest = {key: value for key, value in content.items() if key != "text"}
+    rest = without(content, "text")
     plain = {**message, **rest, "content": content["text"]}
     plain.pop("text", None)
     return plain
@@ -82,7 +82,7 @@ def _branches(root: Mapping[str, Any], reader: MessageReader) -> Iterator[Row]:
             continue
         own = message.get("message_id") or message.get("id")
         waiting.extend((reply, own) for reply in reversed(message.get("replies") or ()))
-        said = {key: value for key, value in message.items() if key != "replies"}
+        said = without(message, "replies")
         yield from reader.rows({**({"parent_id": parent} if parent else {}), **said})
 
 
@@ -111,13 +111,13 @@ def is_editor_chat(record: Any) -> bool:
 
 def cursor_bubble(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A bubble of a chat in Cursor: 1 is what the user says, 2 what is answered or done."""
-    rest = {key: value for key, value in record.items() if key not in ("type", "text", "toolFormerData", "bubbleId")}
+    rest = without(record, "type", "text", "toolFormerData", "bubbleId")
     timing, tool = record.get("timingInfo"), record.get("toolFormerData")
     at = timing.get("clientStartTime") if isinstance(timing, Mapping) else None
     message = {**rest, "id": record["bubbleId"], "role": "user" if record["type"] == 1 else "assistant",
                "content": record.get("text"), **({"timestamp": at} if at else {})}  # fmt: skip
     if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
-        beside = {key: value for key, value in tool.items() if key not in ("name", "rawArgs", "result")}
+        beside = without(tool, "name", "rawArgs", "result")
         call = {"name": tool["name"], "arguments": tool.get("rawArgs"), "result": tool.get("result")}
         message |= {"tool_calls": [call], "tool": beside}
     yield from reader.rows(message)
@@ -129,18 +129,18 @@ def open_code(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     times = info.get("time")
     if isinstance(times, Mapping) and isinstance(times.get("created"), int | float):
         info["timestamp"] = times["created"]
-    yield from reader.rows({**{k: v for k, v in record.items() if k != "info"}, **info})
+    yield from reader.rows({**without(record, "info"), **info})
 
 
 def cline_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A line that Cline or one of its kin showed: `say` or `ask` is its kind."""
     kind = str(record.get("say") or record.get("ask"))
     role = "user" if kind in _USERS else "assistant" if kind in ("text", "completion_result", "followup") else kind
-    rest = {key: value for key, value in record.items() if key not in ("ts", "text")}
+    rest = without(record, "ts", "text")
     said = text_of(record.get("text")) or kind.replace("_", " ")
     used = arguments_of(said) if kind == "tool" else {}
     if isinstance(used.get("tool"), str):
-        call = {"name": used["tool"], "arguments": {key: value for key, value in used.items() if key != "tool"}}
+        call = {"name": used["tool"], "arguments": without(used, "tool")}
         yield from reader.rows({**rest, "timestamp": record.get("ts"), "role": "assistant", "tool_calls": [call]})
         return
     yield {"role": role, "content": said, "timestamp": record.get("ts"), "metadata": rest}
@@ -158,13 +158,13 @@ def editor_chat(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 def _asked_and_answered(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     asked = request.get("message")
-    rest = {key: value for key, value in request.items() if key not in ("message", "response", "timestamp")}
+    rest = without(request, "message", "response", "timestamp")
     yield {**rest, "role": "user", "content": asked.get("text") if isinstance(asked, Mapping) else asked}
     for part in request.get("response") or ():
         if not isinstance(part, Mapping):
             continue
         if isinstance(name := part.get("toolId"), str):
-            beside = {key: value for key, value in part.items() if key not in ("toolId", "toolCallId")}
+            beside = without(part, "toolId", "toolCallId")
             yield {"role": "assistant", "tool_calls": [{"name": name, "id": part.get("toolCallId")}], "shown": beside}
         else:
             value = part.get("value", part.get("content"))

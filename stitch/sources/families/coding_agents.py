@@ -12,7 +12,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading, about_trajectory, call_of, conversation, event
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import arguments_of, text_of
+from stitch.sources.parts import arguments_of, text_of, without
 from stitch.sources.recognizing import FileReading, TrajectoryRow, with_fields, with_list
 
 _PATH = 6
@@ -51,7 +51,7 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     if record.get("type") == "summary":
         yield _summary(record)
         return
-    outer = {key: value for key, value in record.items() if key not in ("message", "type", "uuid", "parentUuid")}
+    outer = without(record, "message", "type", "uuid", "parentUuid")
     moment: Row = {"timestamp": outer.pop("timestamp", None), "session": record.get("sessionId"),
                    "parent": record.get("parentUuid") or outer.pop("parentId", None)}  # fmt: skip
     identity = record.get("uuid")
@@ -74,14 +74,14 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 def _summary(record: Mapping[str, Any]) -> Row:
     """What a session was about."""
-    rest = {key: value for key, value in record.items() if key not in ("type", "summary")}
+    rest = without(record, "type", "summary")
     return {"role": "summary", "content": text_of(record.get("summary")), "metadata": rest}
 
 
 def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """One line of a coding agent's session file that keeps what it says under `payload`."""
     payload, kind = record["payload"], str(record.get("type"))
-    outer = {key: value for key, value in record.items() if key not in ("payload", "timestamp", "type")}
+    outer = without(record, "payload", "timestamp", "type")
     moment = {"timestamp": record.get("timestamp")}
     item = is_message(payload)
     rows: list[Row] = list(reader.rows(payload)) if item else [
@@ -96,7 +96,7 @@ def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 def session_event(record: Mapping[str, Any], _: MessageReader) -> Reading:
     """A line of a session file that is no message: how the session began, or a mark."""
-    rest = {key: value for key, value in record.items() if key not in ("id", "timestamp")}
+    rest = without(record, "id", "timestamp")
     kind = str(record.get("type") or record.get("record_type") or "session")
     about = {"session_id": record["id"], **rest} if record.get("id") is not None else rest
     yield {"timestamp": record.get("timestamp"), **event({**record, "type": kind}, about)}
@@ -104,7 +104,7 @@ def session_event(record: Mapping[str, Any], _: MessageReader) -> Reading:
 
 def session_trace(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """An entry of the trace of a session: it is named by where it stands, and its first text is what it says."""
-    rest = {key: value for key, value in record.items() if key not in ("timestamp", "eventTime")}
+    rest = without(record, "timestamp", "eventTime")
     path, inner = list[str](), record["trace"]
     while isinstance(inner, Mapping) and len(path) < _PATH:
         if isinstance(said := inner.get("text"), str) and said:
@@ -121,7 +121,7 @@ def session_trace(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 def item_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """An event that brings an item: what was said or done when it is whole, a mark before."""
     item = record["item"]
-    rest = {key: value for key, value in record.items() if key != "item"}
+    rest = without(record, "item")
     kind = str(item.get("type"))
     if str(record["type"]).endswith((".started", ".updated", ".added", ".in_progress")):
         yield from session_event({**rest, "item": item}, reader)
@@ -232,7 +232,7 @@ def _arguments_in(record: Mapping[str, Any], about: Mapping[str, Any], rest: dic
     made = record.get("tool_call")
     if about and isinstance(made, Mapping) and made.get("arguments"):
         rest["action"] = rest.get("action", dict(about))
-        rest["tool_call"] = {key: value for key, value in made.items() if key not in ("name", "arguments")}
+        rest["tool_call"] = without(made, "name", "arguments")
         return dict(arguments_of(made["arguments"]))
     return dict(record["args"] if isinstance(record.get("args"), Mapping) else about)
 

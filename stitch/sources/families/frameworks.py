@@ -8,7 +8,7 @@ from typing import Any
 from stitch.sources.conversation import Reading, about_trajectory, conversation, event, with_about
 from stitch.sources.fields import Row, is_message, system_of
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import text_of
+from stitch.sources.parts import text_of, without
 from stitch.sources.recognizing import with_fields, with_list
 
 _PART_ROLES = {"system-prompt": "system", "user-prompt": "user", "tool-return": "tool", "retry-prompt": "tool"}
@@ -50,7 +50,7 @@ def run_step(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A step of a run of OpenAI's Assistants: the calls of tools with what they gave, or a mark."""
     details = record["step_details"]
     calls = details.get("tool_calls")
-    rest = {key: value for key, value in record.items() if key not in ("step_details", "type", "id")}
+    rest = without(record, "step_details", "type", "id")
     if isinstance(calls, list) and calls:
         yield from reader.rows({**rest, "id": record.get("id"), "role": "assistant", "tool_calls": calls})
     else:
@@ -73,7 +73,7 @@ def _run_messages(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for pair in record["intermediate_steps"]:
         action, observed = pair if isinstance(pair, list) and len(pair) == 2 else (pair, None)
         if isinstance(action, Mapping):
-            rest = {key: value for key, value in action.items() if key not in ("tool", "tool_input", "log", "type")}
+            rest = without(action, "tool", "tool_input", "log", "type")
             call = {"name": str(action.get("tool") or "action"), "arguments": action.get("tool_input")}
             yield {**rest, "role": "assistant", "content": text_of(action.get("log")), "tool_calls": [call]}
             if observed is not None:
@@ -114,7 +114,7 @@ def typed_parts(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     said: list[Any] = []
     for part in record["parts"]:
         kind = str(part.get("part_kind")) if isinstance(part, Mapping) else ""
-        inner = {key: value for key, value in part.items() if key != "part_kind"} if kind else part
+        inner = without(part, "part_kind") if kind else part
         if kind in _PART_ROLES:
             yield from reader.rows({**rest, **inner, "role": _PART_ROLES[kind]})
         else:
@@ -125,7 +125,7 @@ def typed_parts(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 def protocol_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A message of the Model Context Protocol: the call of a tool, its result, or a mark."""
-    rest = {key: value for key, value in record.items() if key not in ("params", "result", "id")}
+    rest = without(record, "params", "result", "id")
     called, result = record.get("params"), record.get("result", record.get("error"))
     if record.get("method") == "tools/call" and isinstance(called, Mapping):
         call = {"name": called.get("name"), "arguments": called.get("arguments"), "id": record.get("id")}
@@ -163,7 +163,7 @@ def numbered_thoughts(record: Mapping[str, Any], reader: MessageReader) -> Readi
 def crew_task(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A line of the log of a crew: what an agent is to do, or what it has done."""
     said = "output" if record.get("output") else "task"
-    rest = {key: value for key, value in record.items() if key not in (said, "timestamp", "agent")}
+    rest = without(record, said, "timestamp", "agent")
     yield {"role": str(record["agent"]).strip() if said == "output" else "task", "content": text_of(record.get(said)),
            "timestamp": record.get("timestamp"), "metadata": {**rest, "agent": record["agent"]}}  # fmt: skip
 
@@ -181,7 +181,7 @@ def live_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     if isinstance(inner.get("functionResponses"), list):
         turns.append({"role": "user", "parts": [{"functionResponse": done} for done in inner["functionResponses"]]})
     if turns:
-        about = {key: value for key, value in inner.items() if key not in _LIVE}
+        about = without(inner, *_LIVE)
         yield from conversation({**rest, **about}, turns, reader, field="turns")
     elif system := system_of(inner):
         for row in reader.rows(system[1]):

@@ -10,7 +10,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading, about_trajectory, call_of, conversation, with_about
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import text_of
+from stitch.sources.parts import text_of, without
 from stitch.sources.recognizing import FileReading, TrajectoryRow, with_fields, with_list
 from stitch.sources.tool_calls import called_in
 
@@ -43,6 +43,11 @@ def came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     trajectory = _CAME_ID.sub(r"\g<trajectory>", turn["id"])
     for row in reading.messages.rows(turn):
         yield trajectory, row
+
+
+def is_step(record: Any) -> bool:
+    """Whether a role and a content say that it is a step, whatever else it has."""
+    return with_fields("content", role=str)(record) and bool(record["role"].strip())
 
 
 def read_step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -133,7 +138,7 @@ def _messages_below(value: Any) -> Iterator[Mapping[str, Any]]:
     """All messages in lists and objects, in the order in which they stand there."""
     if isinstance(value, Mapping) and isinstance(value.get("role"), str):
         yield value if value.get("content") is not None or value.get("tool_calls") else {
-            "role": value["role"], "content": text_of({k: v for k, v in value.items() if k != "role"})}  # fmt: skip
+            "role": value["role"], "content": text_of(without(value, "role"))}  # fmt: skip
     elif isinstance(value, Mapping | list):
         for inner in value.values() if isinstance(value, Mapping) else value:
             yield from _messages_below(inner)
@@ -171,7 +176,7 @@ def read_browsing(record: Mapping[str, Any], _: MessageReader) -> Reading:
         if not isinstance(entry, Mapping):
             yield StepRejectedError(f"step is not an object but {type(entry).__name__}")
         elif "action" in entry:
-            rest = {key: value for key, value in entry.items() if key not in ("action", "observation")}
+            rest = without(entry, "action", "observation")
             yield {"role": "assistant", "content": text_of(entry["action"]), "metadata": rest}
             if entry.get("observation"):
                 yield {"role": "tool", "tool_name": "browser", "content": text_of(entry["observation"])}
@@ -197,7 +202,7 @@ def read_operations(record: Mapping[str, Any], _: MessageReader) -> Reading:
             continue
         call = call_of(str(operation.get("op") or "action"), operation)
         yield {"role": "assistant", "content": "", "tool_calls": (call,),
-               "metadata": {key: value for key, value in entry.items() if key != "operation"}}  # fmt: skip
+               "metadata": without(entry, "operation")}  # fmt: skip
 
 
 def read_events(record: Mapping[str, Any], _: MessageReader) -> Reading:

@@ -1,0 +1,86 @@
+"""From a record of a file to its steps, and what of it is none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stitch.core import Step
+from stitch.errors import StepRejectedError
+from stitch.sources.attachments import attachments_named_in
+from stitch.sources.fields import Row
+from stitch.sources.formats import FIRST, FORMATS, HEAD, is_record, unpacked
+from stitch.sources.messages import make_step
+from stitch.sources.recognizing import FileReading, Format, read_safely
+
+GENERIC_FORM = (
+    "the generic form is one step a line:"
+    '\n    {"role": "user", "content": "Book the hotel", "trajectory": "t1"}'
+    '\n    {"role": "assistant", "content": "It is booked", "trajectory": "t1", "timestamp": "2026-01-31T09:30:00"}'
+)
+"""What a format that is not known can be turned into."""
+
+
+def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | StepRejectedError]]:
+    """Read one record: yield trajectory ids with steps, or with why there is none.
+
+    Raises:
+        StepRejectedError: No format recognizes it.
+    """
+    record = unpacked(attachments_named_in(record))
+    known = _format_of(record, reading)
+    reading.recognized = True
+    named: dict[str | None, str] = {}
+    kept: dict[str, Any] = {}
+    for trajectory, row in read_safely(known, record, reading):
+        if trajectory not in named:
+            named[trajectory] = reading.name(trajectory, record, whole=known.whole)
+        if isinstance(row, StepRejectedError):
+            yield named[trajectory], row
+            continue
+        if kept:
+            row = {**row, "metadata": {**kept, **row.get("metadata", {})}}
+        try:
+            step, kept = make_step(row), {}
+        except StepRejectedError as error:
+            # What the record knows of the whole trajectory stands in its first step, also if this is another one.
+            kept = _about_trajectory(row)
+            yield named[trajectory], error
+        else:
+            yield named[trajectory], step
+
+
+def _format_of(record: Any, reading: FileReading) -> Format:
+    known = next((known for known in FORMATS if known.recognizes(record)), None)
+    if known is not None:
+        return known
+    if reading.recognized and _is_event(record):
+        return HEAD  # between records that are known: nothing of a log is dropped
+    names = ", ".join(known.name for known in FORMATS)
+    raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
+
+
+def _about_trajectory(row: Row) -> dict[str, Any]:
+    """What a row says of its whole trajectory."""
+    metadata = row.get("metadata", {})
+    return {key: metadata[key] for key in ("trajectory", "within") if isinstance(metadata.get(key), Mapping)}
+
+
+def _is_event(record: Any) -> bool:
+    """Whether a record that is not known says at least what kind of event it is."""
+    return isinstance(record, Mapping) and any(
+        isinstance(record.get(name), str) and record[name].strip() for name in ("type", "event", "kind"))  # fmt: skip
+
+
+def lists_not_read(step: Step) -> Counter[str]:
+    """The lists of records of a known format that a step keeps as metadata of its trajectory, with their lengths."""
+    found = Counter[str]()
+    waiting = [step.metadata.get(name) for name in ("trajectory", "within")]
+    for about in waiting:
+        for name, value in about.items() if isinstance(about, Mapping) else ():
+            if isinstance(value, Mapping):
+                waiting.append(value)
+            elif isinstance(value, list) and any(map(is_record, value[:FIRST])):
+                found[name] += len(value)
+    return found
