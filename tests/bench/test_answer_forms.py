@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.golden import compare_phrases
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.metrics.answers import AnswerForm, ContainmentJudge, Verdict, form_of, score_by, settled
@@ -18,58 +19,29 @@ from stitch.core import Trajectory
 from stitch.errors import InputError, SettingsError
 from stitch.testing.model import LoopbackProvider
 
-PLAN = "Stay at Apollo Resort; Breakfast at Olympus; Visit Oracle Hill"
+ANSWERS = Path(__file__).parent / "answers"
 
 
-@pytest.mark.parametrize(
-    ("type_", "gold", "came", "form"),
-    [
-        ("type_1", "Apollo Resort", True, AnswerForm.SINGLE),
-        ("type_1", "Apollo Resort, Daphne Hotel", True, AnswerForm.SET),
-        ("type_2", "$1,234.50", True, AnswerForm.SINGLE),
-        ("type_2", "2.0", True, AnswerForm.SINGLE),
-        ("type_3", "Apollo Resort", True, AnswerForm.SET),
-        ("type_3", '["AIC (2023); CFR (2024)"]', True, AnswerForm.SET),
-        ("type_4", PLAN, True, AnswerForm.PLAN),
-        ("type_4", '["AIC (2023); CFR (2024)"]', True, AnswerForm.SET),
-        ("type_4", "Apollo; Daphne", True, AnswerForm.SET),
-        ("single-session", "a red hat, and a scarf", False, AnswerForm.SINGLE),
-        ("type_1", None, True, AnswerForm.SET),
-    ],
-)
-def test_the_form_of_an_answer_is_that_of_its_type_and_gold(
-    type_: str, gold: str, came: bool, form: AnswerForm
-) -> None:
-    assert form_of(type_, gold, came=came) is form
+def test_the_form_of_an_answer_is_that_of_its_type_and_gold() -> None:
+    def form(about: str, gold: str) -> str:
+        type_, _, came = about.partition(" of ")
+        return form_of(type_, gold, came=bool(came)).name.lower()
+
+    compare_phrases(ANSWERS / "forms.txt", form)
+    assert form_of("type_1", None, came=True) is AnswerForm.SET
 
 
-@pytest.mark.parametrize(
-    ("form", "gold", "generated", "count"),
-    [
-        (AnswerForm.SINGLE, "The Apollo Resort", "apollo resort", 1),
-        (AnswerForm.SINGLE, "$76.22", "76.22", 1),
-        (AnswerForm.SINGLE, "Apollo", "It is the Apollo.", None),
-        (AnswerForm.SINGLE, "Apollo", "", 0),
-        (AnswerForm.SINGLE, "Apollo", "Question not answerable.", 0),
-        (AnswerForm.SINGLE, "Apollo", "I don't know", 0),
-        (AnswerForm.SINGLE, "It was not mentioned", "Question not answerable", None),
-        (AnswerForm.SET, '["AIC (2023); CFR (2024)"]', "CFR (2024); AIC (2023)", 2),
-        (AnswerForm.SET, "Apollo; Daphne", "Apollo; Hermes", None),
-        (AnswerForm.SET, "Apollo; Daphne", "Apollo", None),
-        (AnswerForm.SET, "Apollo; Daphne", "  ", 0),
-        (AnswerForm.PLAN, PLAN, PLAN, 3),
-        (AnswerForm.PLAN, PLAN, "Stay at Apollo Resort", None),
-    ],
-)
-def test_what_is_exact_empty_or_declines_needs_no_judge(
-    form: AnswerForm, gold: str, generated: str, count: int | None
-) -> None:
-    verdict = settled(form, gold=gold, generated=generated)
-    assert (verdict.correct if verdict else None) == count
-    if form is AnswerForm.SINGLE and count is not None:
-        score = score_by(form, gold=gold, generated=generated, count=count, given=None)
-        assert not isinstance(score, Unscored)
-        assert score.f1 == float(count), "a single answer is right or wrong as a whole"
+def test_what_is_exact_empty_or_declines_needs_no_judge() -> None:
+    def judged(form: str, line: str) -> str:
+        gold, _, generated = line.partition(" => ")
+        verdict = settled(AnswerForm[form.upper()], gold=gold, generated=generated)
+        if verdict is not None and form == "single":
+            score = score_by(AnswerForm.SINGLE, gold=gold, generated=generated, count=verdict.correct, given=None)
+            assert not isinstance(score, Unscored)
+            assert score.f1 == verdict.correct, "a single answer is right or wrong as a whole"
+        return "needs a judge" if verdict is None else f"{verdict.correct} right"
+
+    compare_phrases(ANSWERS / "settled.txt", judged)
 
 
 def test_a_limit_takes_of_each_type_the_first() -> None:

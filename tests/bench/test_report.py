@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import json
 import re
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from doubles.golden import compare
 from stitch.bench.commands import group
 from stitch.bench.manifest import RunSettings, claim, new_manifest
 from stitch.bench.metrics.evidence import BUDGETS
@@ -123,73 +123,30 @@ def test_the_same_runs_give_the_same_page(tmp_path: Path) -> None:
     assert pages[0].count('class="best"') == 7
 
 
-def test_tables_say_where_labels_help(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "r")
-    text = call("results", str(run)).stdout
-    assert "| toy <set> | recall@10 | - | - | 1.000 | +0.667 [+0.000, +1.000] | +1.000 [+1.000, +1.000] | - |" in text
-    assert "no difference shown" in text
-    assert "| set | `stitch` | `stitch-unlabeled` | `bm25` | `oracle` |" in text
-    cells = (f"{each} / {each} / 10" for each in ("1.000", "0.333", "0.000", "1.000"))
-    assert f"| toy <set> | {' | '.join(cells)} |" in text
-
-
-def test_further_pages_stand_behind_the_tables_as_they_are(tmp_path: Path) -> None:
-    (tmp_path / "trees.md").write_text("## Trees\n\n| a | b |\n\n")
-    text = call("results", str(make_run(tmp_path / "r")), str(tmp_path / "trees.md")).stdout
-    assert text.endswith("\n\n## Trees\n\n| a | b |\n")
-
-
-def test_every_figure_stands_as_data_beside_the_page(tmp_path: Path) -> None:
-    call("results", str(make_run(tmp_path / "r")), "--out", str(tmp_path / "R.md"))
-    files = {path.name: list(csv.reader(path.read_text().splitlines())) for path in (tmp_path / "results").iterdir()}
-    assert set(files) == {"sets.csv", "methods.csv", "types.csv"}
-    assert files["sets.csv"][1][:6] == ["toy <set>", "retrieval", "stitch bench retrieval --data toy", "3", "3", "600"]
-    assert ["toy <set>", "stitch", "recall@10", "1.000", "1.000", "1.000"] in files["methods.csv"]
-    assert {row[2] for row in files["types.csv"][1:]} == {"type_1", "type_2", "type_3"}
-
-
-def test_saved_figures_of_labels_are_data_too(tmp_path: Path) -> None:
+def test_tables_and_the_data_beside_them_are_those_of_the_runs_and_of_saved_figures(tmp_path: Path) -> None:
+    """Of labels, of known items, of what other sets chose, and further pages as they are."""
     scope = {"bcubed_f1": 0.7, "bcubed_precision": 0.6, "bcubed_recall": 0.8, "switch_f1": 0.1, "pk": 0.3}
     row = {"scope": scope, "event_type": None, "entity_type": {"f1": None}}
-    labels = {
-        "set": "star",
-        "labels": "local-1",
-        "steps": 9,
-        "steps_per_s": 1234.5,
-        **row,
-        "baselines": {"speaker": row},
-    }
-    (tmp_path / "l.json").write_text(json.dumps(labels))
-    out = tmp_path / "R.md"
-    call("results", str(tmp_path / "l.json"), "--out", str(out))
-    rows = list(csv.reader((tmp_path / "results" / "labels.csv").read_text().splitlines()))
-    assert ["star", "local-1", "scope", "bcubed_f1", "0.700"] in rows
-    assert ["star", "speaker", "scope", "pk", "0.300"] in rows
+    chosen = {"set": "toy <set>", "left_out": 0.25, "shipped": 0.5, "all_choose": 0.75, "chosen": {}}
+    saved: dict[str, Any] = {
+        "labels": {"set": "star", "labels": "local-1", "steps": 9, "steps_per_s": 1234.5, **row,
+                   "baselines": {"speaker": row}},
+        "known": {"set": "toy <set>", "asked": 40, "own_words": 1.0, "some_words": 0.975},
+        "fit": {"all_choose": {}, "left_out": [chosen]},
+    }  # fmt: skip
+    for name, figures in saved.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(figures))
+    (tmp_path / "trees.md").write_text("## Trees\n\n| a | b |\n\n")
+    given = [make_run(tmp_path / "r"), *(tmp_path / f"{name}.json" for name in saved), tmp_path / "trees.md"]
+    text = call("results", *map(str, given)).stdout
+    call("results", *map(str, given), "--out", str(tmp_path / "R.md"))
+    assert (tmp_path / "R.md").read_text(encoding="utf-8") == text
+    for path in sorted((tmp_path / "results").iterdir()):
+        text += f"\n=== {path.name}\n{path.read_text()}"
+    compare(Path(__file__).parent / "results.txt", text)
     (tmp_path / "x.json").write_text("[]")
     with pytest.raises(InputError, match="holds no figures that belong here"):
         call("results", str(tmp_path / "x.json"))
-
-
-def test_known_items_are_columns_of_the_first_table_and_data_beside_it(tmp_path: Path) -> None:
-    known = {"set": "toy <set>", "asked": 40, "own_words": 1.0, "some_words": 0.975}
-    (tmp_path / "k.json").write_text(json.dumps(known))
-    out = tmp_path / "R.md"
-    call("results", str(make_run(tmp_path / "r")), str(tmp_path / "k.json"), "--out", str(out))
-    text = out.read_text(encoding="utf-8")
-    assert "| labels | own words |\n" in text
-    assert any(line.startswith("| toy <set> |") and line.endswith("| 1.000 |") for line in text.splitlines())
-    assert "toy <set>,40,1.0,0.975\n" in (tmp_path / "results" / "known.csv").read_text()
-
-
-def test_what_a_set_has_by_the_choice_of_others_comes_first_in_the_first_table(tmp_path: Path) -> None:
-    row = {"set": "toy <set>", "left_out": 0.25, "shipped": 0.5, "all_choose": 0.75, "chosen": {}}
-    (tmp_path / "fit.json").write_text(json.dumps({"all_choose": {}, "left_out": [row]}))
-    out = tmp_path / "R.md"
-    call("results", str(make_run(tmp_path / "r")), str(tmp_path / "fit.json"), "--out", str(out))
-    text = out.read_text(encoding="utf-8")
-    assert "| set | measure | left out | shipped | stitch |" in text
-    assert "| toy <set> | recall@10 | 0.250 | 0.500 |" in text
-    assert "toy <set>,0.250,0.500,0.750\n" in (tmp_path / "results" / "left_out.csv").read_text()
 
 
 def test_a_run_is_read_with_its_figures(tmp_path: Path) -> None:

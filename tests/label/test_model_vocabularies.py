@@ -61,12 +61,6 @@ def test_names_are_shown_with_counts_and_slips_are_not_shown() -> None:
     assert names.shown(ENTITY, position=100) == []
 
 
-def test_few_names_are_all_shown() -> None:
-    names = Vocabularies(made_by="m")
-    names.count(EVENT, ["a", "b"], position=0)
-    assert names.shown(EVENT, position=500) == ["a (1)", "b (1)"]
-
-
 def test_a_window_shows_counts_and_a_reply_that_repeats_them_names_the_same() -> None:
     told = Told()
     labels = session_of(told).label(steps(*[("trip", "ask price")] * 10, *[("trip", "ask price (10)")] * 10))

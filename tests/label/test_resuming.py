@@ -7,20 +7,16 @@ import json
 import os
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Labeler, LabelInventory, Step, StepLabels, ToolCall, clean_text
-from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
-from stitch.label.model import StepwiseLabeler, WindowedLabeler
-from stitch.lm import LanguageModel
-from stitch.testing.model import ScriptedCompletion, label_by_rules
 
 DATA = Path(os.environ.get("STITCH_TEST_DATA") or Path(__file__).parents[3] / "shared" / "data") / "memory_qa"
 
@@ -114,27 +110,3 @@ def read_first(name: str) -> list[Step]:
         steps: list[dict[str, Any]] = json.loads(next(lines))["steps"]
     fields = ("id", "role", "content", "session")
     return [Step(**{key: step[key] for key in fields if step.get(key)}) for step in steps if step["content"].strip()]
-
-
-def windowed(model: LanguageModel) -> Labeler:
-    return WindowedLabeler(model, fallback=LocalLabeler(), window_steps=5)
-
-
-def stepwise(model: LanguageModel) -> Labeler:
-    return StepwiseLabeler(model, fallback=LocalLabeler(), embedder=HashingEmbedder())
-
-
-def scripted() -> LanguageModel:
-    return LanguageModel("scripted", completion=ScriptedCompletion(label_by_rules))
-
-
-@pytest.mark.parametrize("make", [windowed, stepwise])
-@settings(max_examples=settings().max_examples // 5)
-@given(data=st.data())
-def test_labels_of_a_model_are_the_same_where_the_session_is_saved_and_restored(
-    make: Callable[[LanguageModel], Labeler], data: st.DataObject
-) -> None:
-    steps = data.draw(trajectories(16))
-    labeler = make(scripted())
-    windows = [(5 * n, interruption) for n, interruption in data.draw(cuts_of(len(steps) // 5))]
-    assert interrupted(labeler, steps, windows) == whole(labeler, steps)

@@ -12,13 +12,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from doubles.golden import compare_answers
-from stitch import Memory, Step, open_memory
-from stitch.chats import Given, Known, digest_of, place_of
+from stitch import Memory, open_memory
 from stitch.errors import InputError, StepRejectedError
 from stitch.lifecycle.selection import Selector
 
@@ -142,7 +139,8 @@ def test_what_is_no_text_is_named_where_it_stood_and_kept_nowhere(memory):
         assert PACKED not in kept
         if ", sha256 " in entry.step.content and "content" in message:
             assert f"'sha256': '{entry.step.content[-17:-1]}" in kept
-        return entry.step.content.split("\n")
+        content: str = entry.step.content
+        return content.split("\n")
 
     compare_answers(Path(__file__).parent / "no_text.txt", named)
     given = {"role": "user", "parts": [{"inline_data": {"mime_type": "image/png", "data": PICTURE}}]}
@@ -220,28 +218,3 @@ def test_two_threads_that_hand_over_the_same_conversation_store_it_once(memory):
     for thread in threads:
         thread.join()
     assert len(said(memory)) == 5
-
-
-WORDS = st.lists(st.sampled_from("abcd"), max_size=12)
-
-
-def as_given(words: list[str]) -> list[Given]:
-    steps = [Step(role="user", content=word) for word in words]
-    return [Given(step, step, digest_of(step)) for step in steps]
-
-
-def as_known(words: list[str]) -> dict[int, Known]:
-    return {place: Known(each.step, False, frozenset({each.digest})) for place, each in enumerate(as_given(words))}
-
-
-@given(stored=WORDS, more=WORDS)
-def test_a_whole_conversation_begins_at_its_beginning(stored, more):
-    assert place_of(as_given(stored + more), as_known(stored)) == 0 or not stored + more
-
-
-@given(stored=WORDS, more=WORDS)
-def test_whatever_is_given_lies_within_or_right_after_what_is_stored(stored, more):
-    first = place_of(as_given(more), as_known(stored))
-    assert 0 <= first <= len(stored)
-    if 0 < first < len(stored):
-        assert more[: len(stored) - first] == stored[first:], "an overlap agrees wholly"

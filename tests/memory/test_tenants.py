@@ -239,7 +239,11 @@ def points_of_others(folder: Path, tenant: str) -> dict[str, Any]:
     shard = EdgeShard.load(str(folder / "store" / "shard"))
     points, _ = shard.scroll(ScrollRequest(limit=10_000, with_payload=True, with_vector=["dense"]))
     shard.close()
-    return {str(each.id): (each.payload, each.vector) for each in points if each.payload["tenant"] != tenant}
+    return {
+        str(each.id): (each.payload, each.vector)
+        for each in points
+        if each.payload and each.payload["tenant"] != tenant
+    }
 
 
 @pytest.mark.parametrize("deletion", ["retire", "erase", "erase all"])

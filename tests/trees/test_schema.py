@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from doubles.golden import compare_answers, compare_phrases
 from stitch.errors import EditRefusedError, InputError
 from stitch.trees import Tree
 from stitch.trees.core.edits import apply
@@ -11,6 +15,7 @@ from stitch.trees.core.operations import Add, Delete, Move, SetField
 from stitch.trees.core.reading import read_text
 from stitch.trees.core.schema import infer, read_schema
 
+HERE = Path(__file__).parent
 WEEK = """
 - Plan: Week {#p}
   - Day: Mon {#d1}
@@ -82,19 +87,11 @@ def test_an_inferred_schema_lets_through_what_is_like_the_tree_and_fields_that_a
     schema.check(after)
 
 
-@pytest.mark.parametrize(
-    ("operation", "reason"),
-    [
-        (SetField("a", "cost", "cheap"), "field 'cost' of a is no money: 'cheap'"),
-        (SetField("d1", "date", "x" * 50), "is no date: '" + "x" * 39 + "…'"),
-        (Add("d2", {"type": "POY"}), "is of the unknown type 'POY'; 'POI' is near"),
-        (Add("d2", {"type": "Zebra"}), "unknown type 'Zebra'; there are 'Plan', 'Day', 'POI'"),
-        (Add("a", {"id": "x", "type": "Day"}), "no 'Day' may stand below a, which is of the type 'POI': none allowed"),
-        (Move("a", parent="p"), "no 'POI' may stand below p, which is of the type 'Plan': 'Day' allowed"),
-    ],
-)
-def test_what_breaks_an_inferred_schema_is_refused_with_the_reason(week, operation, reason):
-    assert reason in refusal(week, infer(week), SetField("d1", "name", "Monday"), operation)
+def test_what_breaks_an_inferred_schema_is_refused_with_the_reason(week):
+    def reason(line):
+        return [refusal(week, infer(week), SetField("d1", "name", "Monday"), json.loads(line))]
+
+    compare_answers(HERE / "refused_by_schema.txt", reason)
 
 
 def test_a_schema_that_a_person_wrote_is_closed_and_knows_required_fields_and_values(week):
@@ -125,20 +122,11 @@ def test_a_tree_that_does_not_keep_to_a_schema_is_refused(week):
     schema.check(Tree(week.root))
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("- a", "is no mapping"),
-        ("a: [", "is no YAML"),
-        ("types: {}", "wrong at root: field required"),
-        ("root: X\ntypes: {X: {fields: {a: colour}}}", "kinds are number"),
-        ("root: X\ntypes: {Y: {}}", "types that it does not have: 'X'"),
-        ("root: X\ntypes: {X: {children: [Z]}}", "does not have: 'Z'"),
-        ("root: X\ntypes: {X: }\nmore: 1", "wrong at more"),
-        ("root: !!python/name:os.system\ntypes: {}", "is no YAML"),
-    ],
-)
-def test_what_is_no_schema_is_told(text, reason):
-    with pytest.raises(InputError) as refused:
-        read_schema(text)
-    assert reason in refused.value.message
+def test_what_is_no_schema_is_told():
+    def told(_, text):
+        with pytest.raises(InputError) as refused:
+            read_schema(text)
+        said = refused.value.message
+        return said.partition(":")[0] if said.startswith("the schema is no YAML:") else said
+
+    compare_phrases(HERE / "no_schema.txt", told)
