@@ -117,7 +117,8 @@ class Step(BaseModel, frozen=True, extra="forbid"):
     It can lower the trust that the role has, and never raise it.
     """
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
-    """Whatever else the source knows. Kept and returned, never labeled, embedded or searched."""
+    """Whatever else the source knows. Kept and returned, never embedded or searched. Labels read `outcome` alone:
+    `failure` or `success`, where flags of a tool's result told it."""
 
     def whence(self) -> Origin:
         """Origin of the text: by role and tool, or as it is given, if that is trusted less."""

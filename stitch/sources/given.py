@@ -101,9 +101,7 @@ def given_steps(given: Iterable[Step | Mapping[str, object]]) -> list[Step]:
 
 
 def each_given(
-    given: Iterable[Step | Mapping[str, object]],
-    *,
-    store: Callable[[list[Step]], list[Receipt | StepRejectedError]],
+    given: Iterable[Step | Mapping[str, object]], *, store: Callable[[list[Step]], list[Receipt | StepRejectedError]]
 ) -> list[Receipt | StepRejectedError]:
     """Store steps that are given; a mapping that is no step is handed back as its error, in its place.
 

@@ -43,7 +43,7 @@ from stitch.sources.parts import (
     text_of,
 )
 from stitch.sources.telling import CALLED_BY_NOBODY, Telling
-from stitch.sources.tool_calls import LAST_CALLED, ToolCalls, spoken_calls
+from stitch.sources.tool_calls import LAST_CALLED, ToolCalls, outcome_told, spoken_calls
 
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _CONTENTS: tuple[tuple[str, type], ...] = (("parts", list), ("body", str), ("text", str))
@@ -58,11 +58,14 @@ _TRUSTED = {"low": Origin.DOCUMENT, "medium": Origin.AGENT}
 
 
 def make_step(row: Row) -> Step:
-    """Return `Step(**row)`.
+    """Return `Step(**row)`; where flags tell how a call came out, `outcome` in the metadata of its result does, too.
 
     Raises:
         StepRejectedError: In one line, which field is wrong and why.
     """
+    metadata = row.get("metadata")
+    if row.get("tool_name") is not None and isinstance(metadata, Mapping) and (told := outcome_told(metadata)):
+        row = {**row, "metadata": {"outcome": told, **metadata}}
     try:
         return Step(**{**row, "timestamp": seconds_of(row.get("timestamp"))})
     except ValidationError as error:

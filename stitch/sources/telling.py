@@ -20,7 +20,7 @@ from stitch.sources.parts import (
     text_of,
     words_of,
 )
-from stitch.sources.tool_calls import ToolCalls
+from stitch.sources.tool_calls import ToolCalls, outcome_told
 
 CALLED_BY_NOBODY = ("user", "system", "developer", "tool", "document")
 """Who calls no tools in words of their own; agents have names of any kind."""
@@ -73,6 +73,8 @@ class Telling:
                 result["tool_name"] = made.name
                 if made.id is not None:
                     result["metadata"]["tool_call_id"] = made.id
+                if told := outcome_told(call):
+                    result["metadata"].setdefault("outcome", told)
                 self._told.append({**moment(self._first), **result})
         answers, self._told = self._told, []
         rows = [*self._before]
@@ -94,7 +96,9 @@ class Telling:
             beside.setdefault("parts", []).append(beyond)
         if (answer := answer_of(part)) is not None and self._calls:
             call = self._calls[-1]
-            self._answered({"type": "tool_result", "id": call.id, "name": call.name, "content": answer})
+            told = outcome_told(part)
+            self._answered({"type": "tool_result", "id": call.id, "name": call.name, "content": answer,
+                            **({"outcome": told} if told else {})})  # fmt: skip
 
     def _take_result(self, part: Mapping[str, Any]) -> None:
         own = {call.id for call in self._made()}

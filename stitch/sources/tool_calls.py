@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -31,6 +31,32 @@ LAST_CALLED = ""
 """Under this id stands the tool that was called last: an observation answers it and names none."""
 _NAMED_BY_KIND = ("queries", "code")
 """Arguments that keep their name if they are no object."""
+
+
+_FAILING = ("error-text", "error-json")
+_FAILED = frozenset({"error", "failed", "failure", "output-error", "status_code_error", "2", *_FAILING})
+_CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
+
+
+def outcome_told(fields: Mapping[str, Any]) -> str | None:
+    """`failure` or `success`, where flags beside a result tell one; None where none does.
+
+    Exit code 1 tells neither: to a search it means that there was nothing.
+    """
+    code = next((fields[name] for name in _CODES if type(fields.get(name)) is int), None)
+    flags = (fields.get("is_error") is True, fields.get("isError") is True, fields.get("success") is False)
+    marks = (*flags, bool(fields.get("error") or fields.get("errorText")), not _FAILED.isdisjoint(_states_of(fields)))
+    if any(marks) or code not in (None, 0, 1):
+        return "failure"
+    return "success" if code == 0 else None
+
+
+def _states_of(fields: Mapping[str, Any]) -> Iterator[str]:
+    for value in (fields.get("status"), fields.get("state"), fields.get("type")):
+        inner = (
+            [value.get(name) for name in ("code", "status_code", "status")] if isinstance(value, Mapping) else [value]
+        )
+        yield from (str(one).lower() for one in inner)
 
 
 class ToolCalls:
@@ -68,6 +94,8 @@ class ToolCalls:
         if isinstance(answer, list) and (more := beyond_texts(answer)):
             metadata["parts"] = [*metadata.get("parts", ()), *more]
         named = next((metadata.pop(name) for name in CALL_NAMES if isinstance(metadata.get(name), str)), None)
+        if isinstance(answer, Mapping) and answer.get("type") in _FAILING:
+            metadata["outcome"], answer = "failure", answer.get("value", answer)
         row: Row = {"role": "tool", "content": text_of(answer), "metadata": metadata}
         row |= taken_of(metadata, "timestamp", "parent")
         if reference is not None:

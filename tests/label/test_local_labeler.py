@@ -157,3 +157,22 @@ def test_replies_are_learned_from_talk_that_goes_on():
         replies.hear(vector("When?")).prompt, replies.hear(vector("Ann.")).answer
     )
     assert fit_replies({"talk": talks}).start == replies.start
+
+
+@pytest.mark.parametrize(
+    ("words", "flag", "acts"),
+    [
+        ("The kiln is cold until Monday.", "failure", ("failure", "report error")),
+        ("", "failure", ("failure", "report error")),
+        ("Error: the kiln is cold", "success", ("success", "report result")),
+        ("", "success", ("empty", "report result")),
+        ("Error: the kiln is cold", None, ("failure", "report error")),
+        ("The kiln is cold until Monday.", None, ("success", "report result")),
+    ],
+)
+def test_flags_decide_how_a_call_came_out_and_words_where_there_are_none(
+    words: str, flag: str | None, acts: tuple[str, ...]
+) -> None:
+    call = said("assistant", "", tool_calls=(ToolCall(name="fire"),))
+    result = said("tool", words, tool_name="fire", metadata={} if flag is None else {"outcome": flag})
+    assert label(said("user", "Please fire the kiln."), call, result)[-1].intent.event_types == acts

@@ -190,7 +190,7 @@ class LocalLabelSession:
         goal = runs.take(step, turn, place, label=label)
         naming = _Naming(label, label, EXPLICIT, given=True)
         after = "" if goal is None else goal.last_act
-        acts = acts_in_run(turn, content=step.content, after=after, opens=opened, setup=place.setup)
+        acts = acts_in_run(turn, step=step, after=after, opens=opened, setup=place.setup)
         return self._take(reading, self._scope_called(label), naming, unit="", known=known, acts=acts, turn=turn)
 
     def _turns_to(self, step: Step, reading: Reading) -> tuple[int | None, str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from stitch.core.steps import Step
+
 SUCCESS, FAILURE, REFUSAL, EMPTY, TIMEOUT, PARTIAL = "success", "failure", "refusal", "empty", "timeout", "partial"
 OUTCOMES = (SUCCESS, FAILURE, REFUSAL, EMPTY, TIMEOUT, PARTIAL)
 """Event types of results."""
@@ -89,6 +91,14 @@ _SAID = {
 }
 _QUERIES = frozenset(("read", "search"))
 """Acts whose exit code 1 means that there was nothing, or that two files differ."""
+
+
+def outcome_of_step(step: Step, *, act: str = "") -> str:
+    """How the call came out whose result a step is: flags decide it, and words where there are none."""
+    told, said = step.metadata.get("outcome"), outcome_of(step.content, act=act)
+    if told == FAILURE and said not in BAD_OUTCOMES:
+        return FAILURE
+    return SUCCESS if told == SUCCESS and said in BAD_OUTCOMES else said
 
 
 def outcome_of(text: str, *, act: str = "") -> str:

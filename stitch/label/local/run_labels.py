@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from stitch.core.intent import GOAL_OPENED, INSTRUCTS
 from stitch.core.snippets import EntityMention
 from stitch.core.steps import Step
-from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of
+from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of_step
 from stitch.label.local.turns import CALLS, RESULT, SETUP, Turn
 from stitch.text.structured import in_words, structured
 from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, FoundMention
@@ -22,7 +22,7 @@ _KIND_OF = {
 """Key entity types of identifiers; bare numbers license nothing."""
 
 
-def acts_in_run(turn: Turn, *, content: str, after: str, opens: bool, setup: bool) -> list[str]:
+def acts_in_run(turn: Turn, *, step: Step, after: str, opens: bool, setup: bool) -> list[str]:
     """The event types of a step of a run whose words need not be read; empty for words.
 
     `after` is what the last call of its goal did.
@@ -30,7 +30,7 @@ def acts_in_run(turn: Turn, *, content: str, after: str, opens: bool, setup: boo
     if turn.kind == SETUP or setup:
         return [INSTRUCTS]
     if turn.kind == RESULT:
-        outcome = outcome_of(content, act=after)
+        outcome = outcome_of_step(step, act=after)
         return [outcome, "report error" if outcome in BAD_OUTCOMES else "report result"]
     if turn.kind == CALLS:
         acts = list(dict.fromkeys(act.act for act in turn.acts))[:MOST_ACTS]

@@ -21,7 +21,7 @@ from stitch.core.intent import SETUP_SCOPE, clean_label, goal_of
 from stitch.core.steps import Step
 from stitch.label.local import chains
 from stitch.label.local.naming import distinct_name
-from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of
+from stitch.label.local.outcomes import BAD_OUTCOMES, outcome_of_step
 from stitch.label.local.reading import AGENTS
 from stitch.label.local.scope_counts import uncount
 from stitch.label.local.titles import goal_title
@@ -346,7 +346,7 @@ class RunTracker:
                 goal.waiting.remove(answered)
             else:
                 del goal.waiting[:1]
-            goal.failed = len(self.goals) > 1 and outcome_of(step.content, act=goal.last_act) in BAD_OUTCOMES
+            goal.failed = len(self.goals) > 1 and outcome_of_step(step, act=goal.last_act) in BAD_OUTCOMES
         else:
             goal.waiting = []
             goal.asks = _ASKS.search(turn.text) is not None

@@ -14,6 +14,7 @@ from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import arguments_of, text_of, without
 from stitch.sources.recognizing import FileReading, TrajectoryRow, with_fields, with_list
+from stitch.sources.tool_calls import outcome_told
 
 _PATH = 6
 _OF_A_SESSION = ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "session_id", "event_id", "thread_id",
@@ -129,8 +130,10 @@ def item_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         taken = ("type", "command", "aggregated_output", "id")
         call = {"name": kind, "arguments": {"command": item["command"]}, "id": item.get("id"),
                 "output": item["aggregated_output"]}  # fmt: skip
-        yield from reader.rows({**rest, "role": "assistant", "tool_calls": [call],
-                                **{key: value for key, value in item.items() if key not in taken}})  # fmt: skip
+        for row in reader.rows({**rest, "role": "assistant", "tool_calls": [call], **without(item, *taken)}):
+            if row["role"] == "tool" and (told := outcome_told(item)):
+                row["metadata"]["outcome"] = told
+            yield row
     elif kind == "agent_message":
         yield from reader.rows({**rest, **item, "role": "assistant"})
     elif is_message(item):
