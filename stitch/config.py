@@ -286,10 +286,10 @@ class LoadedSettings(NamedTuple):
         return {name: getattr(self.settings, name) for name in _SEARCH if name in self.given}
 
     def reopening(self) -> dict[str, Any]:
-        """The arguments that open the memory again from any folder, as JSON has them: no secrets, no objects."""
+        """The arguments that open the memory again from any folder: no secrets, no objects but `lm`."""
         plain = {name for name in self.given if not _is_object(getattr(self.settings, name))}
         place = self.location if "://" in self.location else str(Path(self.location).absolute())
-        return {**self.settings.model_dump(mode="json", include=plain), "memory": place}
+        return {**self.settings.model_dump(mode="json", include=plain), "lm": self.settings.lm, "memory": place}
 
     def compared(self, *, all_of_them: bool = False) -> dict[str, Any]:
         """The values as two processes that use one memory compare them, but for those each may set as it likes.

@@ -83,7 +83,7 @@ class Memory:
     """
 
     opened_as: dict[str, Any] | None = None
-    """Arguments of `open_memory` to open it again, without keys; None if something else made it."""
+    """Arguments of `open_memory` to open it again, without keys but those of `lm`; None if something else made it."""
 
     def __init__(
         self, parts: MemoryParts, *, tenant: str, owns_parts: bool = True, for_all: bool | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dspy
@@ -42,7 +43,7 @@ class Recall(dspy.Module):
     `context` is quoted data, `passages` are plain texts: put them into an input field, never into instructions. Called
     with `k`, as DSPy calls a retrieval model (`dspy.context(rm=Recall(memory))`), it gives a list of `Passage`s. A copy
     of a program asks the same memory; one that is saved whole holds where the memory is, its tenant and its settings,
-    but no keys, and opens it when it is loaded.
+    `lm` as DSPy saves it, but no keys, and opens it when it is loaded.
 
     The options are those of `Memory.search`; `budget_tokens` bounds `context`.
     """
@@ -99,7 +100,7 @@ class Recall(dspy.Module):
 
 
 def _opened_as(memory: Memory) -> dict[str, Any]:
-    """Arguments with which a memory is opened again.
+    """Arguments with which a memory is opened again; of its model the state that DSPy saves, without keys.
 
     Raises:
         InputError: It was not opened by `open_memory`.
@@ -109,13 +110,20 @@ def _opened_as(memory: Memory) -> dict[str, Any]:
             "a program with this memory cannot be saved whole: nobody knows how to open the memory again",
             hint="open it with open_memory, or save the program's state: program.save('program.json')",
         )
-    return memory.opened_as
+    given = dict(memory.opened_as)
+    if (lm := given.pop("lm", None)) is not None:
+        with suppress(TypeError):  # an engine of one's own may not know how to be saved
+            given["lm"] = {name: own for name, own in lm.dump_state().items() if not name.endswith("headers")}
+    return given
 
 
 def _again(kind: Any, opened_as: dict[str, Any], options: dict[str, Any]) -> Any:
     from stitch import open_memory
 
-    return kind(open_memory(**opened_as, must_exist=True), **options)
+    given = dict(opened_as)
+    if "lm" in given:  # whoever loads a program has said already that what stands in it may run
+        given["lm"] = dspy.BaseLM.load_state(given["lm"], allow_custom_lm_class=True)
+    return kind(open_memory(**given, must_exist=True), **options)
 
 
 class _Call(NamedTuple):

@@ -15,6 +15,8 @@ from dspy.utils import DummyLM
 from stitch import Memory, Step, open_memory
 from stitch.adapters.dspy import Recall, Recorder, Remembering
 from stitch.errors import InputError
+from stitch.testing import LoopbackProvider
+from stitch.testing.model import label_by_rules
 
 LOOK = {"next_thought": "look", "next_tool_name": "recall", "next_tool_args": {"query": "hotel in Porto"}}
 DONE = {"next_thought": "enough", "next_tool_name": "finish", "next_tool_args": {}}
@@ -147,6 +149,23 @@ def test_a_program_that_is_saved_whole_opens_its_memory_again_and_holds_no_key(t
         memory.flush()
         assert memory.tenant == "ann"
         assert [entry.step.role for entry in memory.steps("run")][:2] == ["user", "assistant"]
+
+
+def test_a_program_whose_memory_has_a_model_of_dspy_is_saved_with_it_and_without_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-whoever-loads-it")
+    with LoopbackProvider(label_by_rules) as provider:
+        lm = dspy.LM("openai/m", api_base=provider.base_url, api_key="sk-of-ann", extra_headers={"X-Key": "sk-of-ann"})
+        with open_memory(tmp_path / "m", labels="model", lm=lm) as memory:
+            memory.add(Step(role="user", content="What is day 1?"), trajectory="old")
+            Recall(memory).save(str(tmp_path / "program"), save_program=True)
+        assert all(b"sk-of-ann" not in file.read_bytes() for file in (tmp_path / "program").iterdir())
+        before = len(provider.requests)
+        again = dspy.load(str(tmp_path / "program"), allow_pickle=True)
+        with again.memory:
+            assert [found.long_text for found in again("day 1", k=1)] == ["What is day 1?"]
+        assert len(provider.requests) == before + 1, "it chose the labels of the question"
 
 
 def test_a_saved_program_finds_its_memory_from_any_folder_and_makes_none_where_it_is_gone(
