@@ -36,6 +36,7 @@ def test_what_is_exact_empty_or_declines_needs_no_judge() -> None:
         gold, _, generated = line.partition(" => ")
         verdict = settled(AnswerForm[form.upper()], gold=gold, generated=generated)
         if verdict is not None and form == "single":
+            assert isinstance(verdict.correct, int)
             score = score_by(AnswerForm.SINGLE, gold=gold, generated=generated, count=verdict.correct, given=None)
             assert not isinstance(score, Unscored)
             assert score.f1 == verdict.correct, "a single answer is right or wrong as a whole"

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 from click.testing import CliRunner
 
@@ -15,9 +16,11 @@ from stitch.bench.commands import group
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
 from stitch.bench.records import Answered, Record
+from stitch.bench.sampling import Sampling
 from stitch.bench.scoring import answer_measures, summarize
 from stitch.errors import BudgetSpentError
-from stitch.lm import LanguageModel, Limits, Price
+from stitch.lm import LanguageModel, Limits, Price, Purpose
+from stitch.signatures import AnswerQuestion
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
 
 
@@ -134,3 +137,23 @@ def test_labels_that_stand_in_for_those_of_a_model_are_counted(tmp_path: Path, m
     ingest = json.loads(result.stdout)["ingest"]
     assert ingest["stand_ins"] == ingest["steps"] == 2
     assert ingest["unusable_replies"] == ingest["model_calls"] > 0
+
+
+PURPOSE = Purpose("test")
+
+
+def test_settings_of_sampling_reach_the_provider_and_the_rest_is_its_own_choice() -> None:
+    with LoopbackProvider(lambda system, user: {"answer": "a"}) as provider:
+        for sampling in (Sampling(temperature=0.0, top_p=0.9, effort="low", seed=7), None):
+            model = LanguageModel("m", base_url=provider.base_url, sampling=sampling)
+            model.run(dspy.Predict(AnswerQuestion), purpose=PURPOSE, setting="s", quoted_steps="q", question="q")
+            model.complete("q", purpose=PURPOSE, temperature=1.0)
+            model.close()
+    told, otherwise, own, _ = (request.body for request in provider.requests)
+    assert {name: told[name] for name in ("temperature", "top_p", "reasoning_effort", "seed")} == {
+        "temperature": 0.0, "top_p": 0.9, "reasoning_effort": "low", "seed": 7
+    }  # fmt: skip
+    assert not {"temperature", "top_p", "reasoning_effort", "seed"} & own.keys()
+    assert (otherwise["temperature"], otherwise["seed"]) == (1.0, 7), "what a request says itself stays"
+    assert str(Sampling(temperature=0.0, top_p=0.9, seed=3)) == "temperature=0 top_p=0.9 seed=3"
+    assert str(Sampling()) == ""

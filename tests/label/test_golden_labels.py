@@ -1,22 +1,28 @@
-"""Whole conversations with the labels of each step, as a reader sees them, so that no change in them is missed.
-
-Each file of `golden` is a conversation as the fixture `conversation` reads it. Under each step stands what is said
-of it, which is not always right.
-"""
+"""Labels without a model: of whole conversations, of phrases, and the vocabularies that hold them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from doubles.golden import compare
-from stitch.core import Step, StepLabels
+from doubles.golden import compare, compare_phrases
+from stitch.core import LabelKind, Step, StepLabels, ToolCall
+from stitch.label.curation import Vocabulary
 from stitch.label.local import LocalLabeler
+from stitch.label.local.acts import Act, act_of_name, acts_of_call, acts_of_script, written_action
 from stitch.label.local.candidates import FEATURES, Candidate
+from stitch.label.local.entities import EntityTyper
+from stitch.label.local.events import EventTyper
+from stitch.label.local.naming import propose_name
+from stitch.label.local.outcomes import outcome_of
 from stitch.label.local.reading import read_step
 from stitch.label.local.scopes import ScopeTracker
+from stitch.label.local.titles import goal_title
 from stitch.text.languages import function_words
 
 Read = Callable[[Path], list[tuple[str, Step]]]
@@ -79,3 +85,90 @@ def test_what_speaks_for_each_scope_of_a_step_is_what_was_looked_at(name: str, c
             lines += [line, *(weighed(each) for each in tracker.candidates(reading))]
         tracker.assign(reading, tracker.choose(reading))
     compare(GOLDEN / "evidence" / f"{name}.txt", "\n".join(lines) + "\n")
+
+
+def told(acts: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{act} {what!r}" if what else act for act, what in acts)
+
+
+def types(about: str, text: str) -> str:
+    role, _, open_move = about.partition(" ")
+    reading = read_step(Step(role=role or "user", content=text))
+    events = EventTyper().type(reading, open_move=open_move.strip("-"), by_opener=role in ("", "user"))
+    return f"{', '.join(events)} | {', '.join(EntityTyper().type(reading).types)}"
+
+
+def script(about: str, text: str) -> str:
+    acts = acts_of_script(text, name=about)
+    assert acts_of_script(text, name=about, sure=True) == (acts or [Act("run", "")])
+    return told(acts)
+
+
+def written(about: str, text: str) -> str:
+    found = written_action(text, fences=about == "fences")
+    return "" if found is None else f"{found.name}: {told(found.acts)}, said as {found.text!r}"
+
+
+KINDS: dict[str, Callable[[str, str], str]] = {
+    "types": types,
+    "scripts": script,
+    "written": written,
+    "tools": lambda _, name: act_of_name(name),
+    "calls": lambda name, arguments: told(acts_of_call(name, json.loads(arguments, strict=False))),
+    "outcomes": lambda act, text: outcome_of(text, act=act),
+    "names": lambda _, text: propose_name(read_step(Step(role="user", content=text))).text,
+    "goals": lambda _, text: goal_title(text),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_made_of_each_phrase_is_what_was_looked_at(kind: str) -> None:
+    compare_phrases(Path(__file__).parent / "phrases" / f"{kind}.txt", KINDS[kind])
+
+
+def read(content, role="user", **fields):
+    return read_step(Step(role=role, content=content, **fields))
+
+
+def test_tools_name_themselves():
+    typer = EventTyper()
+    call = ToolCall(name="runTests", arguments={})
+    assert typer.type(read("", role="assistant", tool_calls=(call,))) == ["call tool", "run tests"]
+    assert typer.type(read("8 passed", role="tool", tool_name="runTests")) == ["report result", "run tests"]
+    assert typer.type(read("1 failed", role="tool", tool_name="runTests")) == ["report error", "run tests"]
+    assert typer.type(read("*** eve quit")) == ["notice"]
+
+
+def entity_types(text, **fields):
+    return EntityTyper().type(read(text, **fields)).types
+
+
+def test_keys_of_data_are_classes():
+    kinds = EntityTyper().type(read('{"DepartureCity": "Boston", "Price": 12, "ids": [1]}', role="tool"))
+    assert kinds.types == ["departure city", "price", "identifier"]
+    assert ("departure city", "Boston") in [(m.entity_type, m.value) for m in kinds.mentions]
+
+
+def test_inflected_types_are_merged_every_fifty_steps_and_can_be_undone():
+    session = LocalLabeler().begin("t")
+    texts = ['{"gate number": 4}', '{"gate number": 4}', '{"gated number": 4}'] * 17
+    session.label([Step(role="user", content=text) for text in texts])
+    merges = [merge for merge in session.inventory().merges if merge.kind is LabelKind.ENTITY_TYPE]
+    assert [(m.alias, m.into, m.position) for m in merges] == [("gated number", "gate number", 50)]
+    assert session.inventory().entity_types["gate number"].steps == 51
+
+
+@given(
+    st.lists(st.sampled_from(["city", "cities", "date", "dates", "check-in date", "date check in", "x"]), max_size=30)
+)
+def test_merging_loses_no_count_and_a_saved_vocabulary_goes_on_the_same(labels):
+    vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=["date"])
+    for label in labels:
+        vocabulary.count(vocabulary.admit([label]))
+    vocabulary.curate(50)
+    restored = Vocabulary(LabelKind.ENTITY_TYPE, seed=["date"])
+    restored.restore(vocabulary.save())
+    assert sum(vocabulary.canonical_counts().values()) == len(labels)
+    assert restored.save() == vocabulary.save()
+    assert restored.merges == vocabulary.merges
+    assert restored.curate(100) == vocabulary.curate(100)

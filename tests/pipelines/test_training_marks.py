@@ -1,4 +1,4 @@
-"""How replies to lessons are marked, by hand-made examples, and how lessons are dealt out."""
+"""How replies to lessons are marked, how lessons are dealt out, and when examples tell two programs apart."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from stitch.bench.training.labels import LabelTask, Made, Right, lessons_of
 from stitch.bench.training.questions import AnswerTask, FilterTask, Posed, asked_memory, filter_lessons, question_keys
 from stitch.core import Selection
 from stitch.errors import InputError
+from stitch.pipelines.optimize.deciding import decide
 from stitch.pipelines.optimize.splitting import hold_back, take
 from stitch.pipelines.optimize.tasks import Lesson
 
@@ -177,3 +178,26 @@ def test_taking_draws_by_seed_and_keeps_the_order():
     assert take(lessons, 5, seed=2) != taken
     with pytest.raises(InputError, match="2 examples are too few"):
         hold_back(lessons[:2], seed=0)
+
+
+def test_few_examples_cannot_tell_whatever_they_say() -> None:
+    decision = decide([0.0] * 4, [1.0] * 4)
+    assert (decision.p, decision.too_few, decision.told) == (2 / 16, True, False)
+
+
+def test_examples_that_all_agree_tell() -> None:
+    decision = decide([0.0] * 8, [0.5] * 8)
+    assert (decision.p, decision.too_few, decision.told) == (2 / 256, False, True)
+
+
+def test_examples_that_disagree_do_not_tell() -> None:
+    decision = decide([0.0] * 10, [0.5, -0.5] * 5)
+    assert decision.p == 1.0
+    assert not decision.too_few
+
+
+def test_of_many_examples_a_sample_of_the_ways_is_drawn_the_same_each_time() -> None:
+    before, after = [0.0] * 30, [0.4] * 24 + [-0.4] * 6
+    assert decide(before, after) == decide(before, after)
+    assert decide(before, after).told
+    assert decide(before, [0.4] * 16 + [-0.4] * 14).p > 0.5
