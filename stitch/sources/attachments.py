@@ -122,12 +122,13 @@ def _named(part: Mapping[str, Any], kind: str) -> dict[str, Any]:
     media = _first(_MEDIA, fields)
     payload = next((found for name in _DATA if (found := payload_in(fields.get(name), sure=True)) is not None), None)
     places = {key: value for key, value in fields.items() if _is_place(value)}
-    about: dict[str, Any] = {"attached": kind, **_beside(fields, places)}
+    nested = {key: inner for key, inner in part.items() if isinstance(inner, Mapping) and key not in _HOLDERS}
+    about: dict[str, Any] = {"attached": kind, **_beside(fields, places), **named_attachments(nested)}
     if payload is not None:
         about |= {"bytes": len(payload.data), "sha256": sha256(payload.data).hexdigest()}
         payload = Payload(payload.data, payload.media or media)
     name = _first(_NAMES, fields) or _first(_WHERE, places)
-    text = "\n".join(filter(None, (_transcript(_held(part)), _said(kind, name, payload, media=media))))
+    text = "\n".join(filter(None, (_transcript([part, *_held(part)]), _said(kind, name, payload, media=media))))
     return {"type": "text", "text": text, **about}
 
 

@@ -283,6 +283,7 @@ def _by_name(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 FORMATS: tuple[Format, ...] = (
     Format("CAME-Bench turn", tasks.is_came_turn, tasks.came_turn),
     Format("step", tasks.is_step, tasks.read_step),
+    record_format("memory server graph", frameworks.is_graph_entry, frameworks.graph_entry),
     _held("trajectory of steps", "steps", ids=("id",), whole=False),
     record_format("coding-agent session line", coding_agents.is_line, coding_agents.session_line, "sessionId"),
     record_format("coding-agent session payload", with_fields(payload=dict, type=str), coding_agents.payload_line,

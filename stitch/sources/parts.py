@@ -27,6 +27,7 @@ _CALLS = ("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool", "to
 """How the kinds of parts end, written as one word, that are results or calls."""
 SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
 """Under which names a message of a tool holds several results."""
+_HOLDERS = (("document", "data"), ("resource", "text"))
 _CALL_LISTS = ("tool_calls", "toolCalls", "toolInvocations")
 _ONE_CALL = ("function_call", "functionCall")
 _WORDS = ("refusal", "thinking", "reasoning", "text", "summary", "transcript", "reasoningText", "input_audio")
@@ -162,25 +163,42 @@ def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list) and content and all(isinstance(part, str | Mapping) for part in content):
-        texts = [part if isinstance(part, str) else part.get("text", document_given(part)) for part in content]
+        texts = [part if isinstance(part, str) else part.get("text", _text_held(part)) for part in content]
         if all(isinstance(text, str) for text in texts):
             return "\n".join(filter(None, texts))
     return orjson.dumps(content).decode()
 
 
-def document_given(part: Mapping[str, Any]) -> str | None:
-    """The text of a document that a tool gave, where it stands in an object of its own."""
-    document = part.get("document")
-    said = document.get("data") if isinstance(document, Mapping) else None
-    return said if isinstance(said, str) else text_of(said) if said else None
+def _held_in(part: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The fields under which a document or resource that a tool gave stands in a part, and its text in that."""
+    holders = ((holder, name) for holder, name in _HOLDERS if isinstance(part.get(holder), Mapping))
+    return next(((holder, name) for holder, name in holders if part[holder].get(name)), None)
+
+
+def _text_held(part: Mapping[str, Any]) -> str | None:
+    held = _held_in(part)
+    return None if held is None else text_of(part[held[0]][held[1]])
+
+
+def text_in(part: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """The text of a part, None if it has none, and the part without a second copy of it."""
+    text = part.get("text", part.get("content"))
+    if isinstance(text, Mapping):  # a text with its annotations
+        beside = {key: value for key, value in text.items() if key != "value" and value}
+        part, text = {**part, **beside, "text": text.get("value")}, text.get("value")
+    if text is None and (held := _held_in(part)) is not None:
+        part, text = {**part, held[0]: {**part[held[0]], held[1]: None}}, _text_held(part)
+    if text is None and part.get("type") == "refusal":
+        part, text = {"refused": True, **part}, part.get("refusal")
+    return text, part
 
 
 def beyond_texts(parts: list[Any]) -> list[dict[str, Any]]:
     """What the parts of an answer say beside their texts, if they are read as these."""
-    if not all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in parts):
+    if not all(isinstance(part, Mapping) and isinstance(part.get("text", _text_held(part)), str) for part in parts):
         return []
-    beside = ({key: value for key, value in part.items() if key not in ("type", "text") and value} for part in parts)
-    return list(filter(None, beside))
+    beside = (without(text_in(part)[1], "type", "text") for part in parts)
+    return list(filter(None, ({key: value for key, value in rest.items() if value} for rest in beside)))
 
 
 def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,11 +66,11 @@ def run_of(record: Any) -> dict[str, Any] | None:
 
 def _langfuse_trace(record: Mapping[str, Any]) -> dict[str, Any] | None:
     """A trace of Langfuse: its observations are the runs inside it, in the order in which they began."""
-    if not isinstance(record.get("observations"), list):
+    observations = record.get("observations")
+    if not isinstance(observations, list) or not all(isinstance(entry, Mapping) for entry in observations):
         return None
     trace = record.get("id") or record.get("traceId")
-    begun = sorted((entry for entry in record["observations"] if isinstance(entry, Mapping)),
-                   key=lambda entry: str(entry.get("startTime") or ""))  # fmt: skip
+    begun = sorted(observations, key=lambda entry: str(entry.get("startTime") or ""))
     return {**without(record, *_OBSERVED), "run_type": "chain", "trace_id": trace,
             "start_time": record.get("timestamp"), "inputs": record.get("input"), "outputs": record.get("output"),
             "child_runs": [_observation(entry, parent=trace) for entry in begun]}  # fmt: skip

@@ -11,12 +11,12 @@ from stitch.sources.parts import (
     RESULT_IDS,
     answer_of,
     beyond_call,
-    document_given,
     document_of,
     is_call,
     kind_of,
     plain_part,
     result_in,
+    text_in,
     text_of,
     words_of,
 )
@@ -129,7 +129,7 @@ class Telling:
         return [*self._calls, *(call for row in self._told for call in row.get("tool_calls", ()))]
 
     def _say(self, part: Mapping[str, Any], *, thought: bool) -> None:
-        text, part = _text_in(part)
+        text, part = text_in(part)
         if isinstance(text, str) and not thought:
             self._texts.append(text)
             part = {key: value for key, value in part.items() if value and value != text and key != "type"}
@@ -145,19 +145,6 @@ class Telling:
         metadata = self._first["metadata"]
         beside = [{name: metadata[name]} for name in _UNSAID if isinstance(metadata.get(name), str) and metadata[name]]
         return words_of([*beside, *metadata.get("parts", ())])
-
-
-def _text_in(part: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """The text of a part, None if it has none, and the part without a second copy of it."""
-    text = part.get("text", part.get("content"))
-    if isinstance(text, Mapping):  # a text with its annotations
-        beside = {key: value for key, value in text.items() if key != "value" and value}
-        part, text = {**part, **beside, "text": text.get("value")}, text.get("value")
-    if text is None and (given := document_given(part)) is not None:
-        part, text = {**part, "document": {**part["document"], "data": None}}, given
-    if text is None and part.get("type") == "refusal":
-        part, text = {"refused": True, **part}, part.get("refusal")
-    return text, part
 
 
 def _identified(rows: list[Row], identity: Any) -> Iterator[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stitch.core import Origin
 from stitch.sources.conversation import Reading, about_trajectory, conversation, event, with_about
 from stitch.sources.fields import Row, is_message, system_of
 from stitch.sources.messages import MessageReader
@@ -158,6 +159,23 @@ def numbered_thoughts(record: Mapping[str, Any], reader: MessageReader) -> Readi
     outputs = {key: value for key, value in record.items() if key != "trajectory" and isinstance(value, str)}
     if outputs:
         yield {"role": "assistant", "content": "\n".join(outputs.values()), "metadata": {"outputs": list(outputs)}}
+
+
+def is_graph_entry(record: Any) -> bool:
+    """Whether it is an entity or a relation of the official memory server."""
+    return with_fields("entityType", name=str)(record) or with_fields("relationType", "from", "to")(record)
+
+
+def graph_entry(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """What an agent has noted of a thing, or how two things are tied."""
+    if "relationType" in record:
+        said = [" ".join(text_of(record[name]).replace("_", " ") for name in ("from", "relationType", "to"))]
+    else:
+        noted = record.get("observations")
+        said = [f"{record['name'].replace('_', ' ')} ({record['entityType']})",
+                *map(text_of, noted if isinstance(noted, list) else [])]  # fmt: skip
+    yield {"role": "memory", "content": "\n".join(said), "origin": Origin.AGENT,
+           "metadata": without(record, "observations")}  # fmt: skip
 
 
 def crew_task(record: Mapping[str, Any], reader: MessageReader) -> Reading:
