@@ -80,15 +80,16 @@ def _under(kind: str) -> Callable[[Mapping[str, Any], str], Mapping[str, Any]]:
 def _answer_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     done = part[field]
     origin = _object(done.get("origin"))
-    return {**without(done, "origin"), "type": "tool_result", "name": origin.get("tool_name"), "id": origin.get("id")}
+    return {**without(part, field), **without(done, "origin"), "type": "tool_result", "name": origin.get("tool_name"),
+            "id": origin.get("id")}  # fmt: skip
 
 
 def _code_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    return {"type": "tool_call", "name": "code_execution", "arguments": dict(part[field])}
+    return {**without(part, field), "type": "tool_call", "name": "code_execution", "arguments": dict(part[field])}
 
 
 def _code_result_under(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    return {**part[field], "type": "tool_result", "name": "code_execution", "own": True}
+    return {**without(part, field), **part[field], "type": "tool_result", "name": "code_execution", "own": True}
 
 
 _FORMS: Mapping[str, Callable[[Mapping[str, Any], str], Mapping[str, Any]]] = {
@@ -209,8 +210,8 @@ def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
         rest["id"] = call["id"]
     taken = next((key for key in CALL_ARGUMENTS if call.get(key) is not None), None)
     rest |= {key: call[key] for key in CALL_ARGUMENTS if key != taken and call.get(key) is not None}
-    if isinstance(inner := call.get("toolCall"), Mapping):
-        rest |= without(inner, *said, "value")
+    for inner in (call.get("toolCall"), call.get("function")):
+        rest |= without(inner, *said, "value") if isinstance(inner, Mapping) else {}
     return rest
 
 

@@ -32,7 +32,8 @@ def read_export(record: Mapping[str, Any], reader: MessageReader) -> Reading:
             continue
         try:
             parent = {"parent": node["parent"]} if node.get("parent") else {}
-            yield from reader.rows({**_plain(message), **parent})
+            rest = without(node, "id", "parent", "children", "message")
+            yield from reader.rows({**rest, **_plain(message), **parent})
         except StepRejectedError as error:
             yield error
 
@@ -159,7 +160,9 @@ def editor_chat(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 def _asked_and_answered(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     asked = request.get("message")
     rest = without(request, "message", "response", "timestamp")
-    yield {**rest, "role": "user", "content": asked.get("text") if isinstance(asked, Mapping) else asked}
+    if isinstance(asked, Mapping):
+        rest, asked = {**without(asked, "text"), **rest}, asked.get("text")
+    yield {**rest, "role": "user", "content": asked}
     for part in request.get("response") or ():
         if not isinstance(part, Mapping):
             continue

@@ -53,7 +53,8 @@ def run_step(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     calls = details.get("tool_calls")
     rest = without(record, "step_details", "type", "id")
     if isinstance(calls, list) and calls:
-        yield from reader.rows({**rest, "id": record.get("id"), "role": "assistant", "tool_calls": calls})
+        about = {**without(details, "type"), **rest, "id": record.get("id"), "role": "assistant", "tool_calls": calls}
+        yield from reader.rows(about)
     else:
         rest.pop("created_at", None)
         yield {
@@ -149,10 +150,13 @@ def node_update(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 def numbered_thoughts(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A run of DSPy's ReAct: its thoughts, tools and observations are numbered fields, its outputs stand beside."""
     steps, number = record["trajectory"], 0
+    numbered = ("thought_", "tool_name_", "tool_args_", "observation_")
+    rest = {key: value for key, value in steps.items() if not key.startswith(numbered)}
     while f"thought_{number}" in steps or f"tool_name_{number}" in steps:
         named, observed = steps.get(f"tool_name_{number}"), steps.get(f"observation_{number}")
         calls = [] if named is None else [{"name": named, "arguments": steps.get(f"tool_args_{number}")}]
-        yield from reader.rows({"role": "assistant", "content": steps.get(f"thought_{number}"), "tool_calls": calls})
+        said = {"role": "assistant", "content": steps.get(f"thought_{number}"), "tool_calls": calls}
+        yield from reader.rows({**(rest if number == 0 else {}), **said})
         if observed is not None:
             yield {"role": "tool", "tool_name": str(named or "tool"), "content": text_of(observed), "metadata": {}}
         number += 1

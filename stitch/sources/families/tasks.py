@@ -90,7 +90,10 @@ def read_episode(record: Mapping[str, Any], _: MessageReader) -> Reading:
     history = record["turn_history"]
     actions, observations = history.get("actions") or [], history.get("observations") or []
     tool = str(record.get("environment") or "run")
-    yield _asked(record.get("query"))
+    asked = _asked(record.get("query"))
+    if rest := {key: value for key, value in history.items() if not isinstance(value, list)}:
+        asked["metadata"]["turn_history"] = rest
+    yield asked
     for number, action in enumerate(actions):
         rest = {
             key: column[number]
