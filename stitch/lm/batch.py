@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import orjson
 
 from stitch.errors import ModelError, ReplyError
+from stitch.lm.forms import server_words
 from stitch.lm.replies import digest_of, encode_reply, prompt_of, text_of
 
 if TYPE_CHECKING:
@@ -145,5 +146,5 @@ def _openai_body(said: dict[str, Any]) -> Any:
     if failed or status != 200:
         told = failed or (body or {}).get("error") or status
         words = told.get("message") if isinstance(told, dict) else told
-        raise ReplyError(f"the provider failed: {' '.join(str(words).split())[:200]}")
+        raise ReplyError(f"the provider failed: {server_words(' '.join(str(words).split()))}")
     return body

@@ -58,7 +58,7 @@ def trouble_of(response: lm15.Response, text: str) -> str:
 
     parts = response.message.parts
     if refused := " ".join(part.text for part in parts if isinstance(part, lm15.RefusalPart)):
-        return f"is a refusal: {_told(' '.join(refused.split()))}"
+        return f"is a refusal: {server_words(' '.join(refused.split()))}"
     ends = {
         "content_filter": "was taken away by the provider's content filter",
         "length": f"was cut after {len(text)} characters",
@@ -97,11 +97,11 @@ def as_model_error(error: lm15.LM15Error, *, name: str) -> ModelError:
 def first_line(error: BaseException) -> str:
     """What an error says, in one line: a server's own words without secrets, and its status."""
     said = getattr(error, "message", "") or str(error)
-    told = _told(next(iter(said.strip().splitlines()), type(error).__name__))
+    told = server_words(next(iter(said.strip().splitlines()), type(error).__name__))
     status = getattr(error, "status", None)
     return told if status is None or str(status) in told else f"{told} (HTTP {status})"
 
 
-def _told(words: str) -> str:
+def server_words(words: str) -> str:
     """Words of a server, some of which say which key they refuse, as they may be shown and kept."""
     return redact_text(words[:_MOST_SAID])[0][:_MOST_TOLD]

@@ -12,6 +12,7 @@ import pytest
 from stitch import Step, open_memory
 from stitch.errors import ModelError, ModelUnavailableError, ReplyError
 from stitch.lm import LanguageModel, Limits, Purpose
+from stitch.lm.batch import read_reply
 from stitch.signatures import LabelWindow
 from stitch.testing.model import LoopbackProvider, label_by_rules
 from stitch.testing.servers import LoopbackServer, Reply, Request
@@ -222,3 +223,6 @@ def test_a_key_that_a_server_quotes_is_neither_shown_nor_kept_with_the_reason(
         with pytest.raises(ModelError) as caught:
             asked_of(reply)
         assert key[:8] not in str(caught.value)
+    failed = {"custom_id": "c", "response": {"status_code": 401, "body": {"error": {"message": f"no key {key}"}}}}
+    with pytest.raises(ReplyError, match=r"the provider failed: no key \[redacted:"):
+        read_reply(json.dumps(failed).encode())
