@@ -16,7 +16,7 @@ from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.collection import Found
 from stitch.store.connection import Connection
 from stitch.store.limits import Limits
-from stitch.store.points import DENSE, WORDS, Id, Point, Scores, Search, StoredPoint, Where, name_of
+from stitch.store.points import DENSE, LABELS, WORDS, Id, Point, Scores, Search, StoredPoint, Where, filter_of, name_of
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
@@ -219,8 +219,6 @@ def _stored(point: Any) -> StoredPoint:
 
 
 def _vectors(point: Point) -> Any:
-    from stitch.store.points import LABELS
-
     sparse = {name: _sparse(own) for name, own in ((WORDS, point.words), (LABELS, point.labels)) if own}
     return {DENSE: list(point.dense), **sparse}
 
@@ -232,43 +230,12 @@ def _sparse(weights: SparseVector) -> Any:
 
 
 def _filter(where: Where) -> Any:
-    from qdrant_client.models import (
-        DatetimeRange,
-        FieldCondition,
-        Filter,
-        HasIdCondition,
-        MatchAny,
-        MatchValue,
-        MinShould,
-        Range,
+    from qdrant_client import models
+
+    return filter_of(
+        where,
+        models,
+        numbers=models.Range,
+        moments=models.DatetimeRange,
+        has_id=lambda names: models.HasIdCondition(has_id=names),
     )
-
-    def equals(key: str, value: str) -> Any:
-        return FieldCondition(key=key, match=MatchValue(value=value))
-
-    def within(key: str, **bounds: float) -> Any:
-        return FieldCondition(key=key, range=Range(**bounds))
-
-    named = (("tenant", where.tenant), ("trajectory", where.trajectory))
-    must = [equals(key, value) for key, value in named if value is not None]
-    if where.least_trust is not None:
-        must.append(within("trust", gte=where.least_trust))
-    if where.recorded_to is not None:
-        to: Any = where.recorded_to
-        must.append(FieldCondition(key="recorded", range=DatetimeRange(lte=to)))
-    if where.ids is not None:
-        must.append(HasIdCondition(has_id=list(map(name_of, where.ids))))
-    if where.places is not None:
-        either = [
-            Filter(must=[equals("trajectory", name), within("position", gte=first, lte=last)])
-            for name, first, last in where.places
-        ]
-        must.append(Filter(should=either))
-    labels: list[Any] = [FieldCondition(key=key, match=MatchAny(any=list(values))) for key, values in where.labels]
-    if labels:
-        must.append(Filter(min_should=MinShould(conditions=labels, min_count=where.least_labels)))
-    without = []
-    if where.not_after is not None:
-        name, position = where.not_after
-        without.append(Filter(must=[equals("trajectory", name), within("position", gt=position)]))
-    return Filter(must=must or None, must_not=without or None) if must or without else None

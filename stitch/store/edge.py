@@ -16,7 +16,7 @@ from stitch.core.process import close_files_in, never_free
 from stitch.core.protocols import SparseVector
 from stitch.errors import StoreError, StoreLockedError
 from stitch.store.payload import INDEXES
-from stitch.store.points import DENSE, LABELS, WORDS, Id, Point, Scores, Search, StoredPoint, Where, name_of
+from stitch.store.points import DENSE, LABELS, WORDS, Id, Point, Scores, Search, StoredPoint, Where, filter_of, name_of
 
 _PAGE = 2_000
 """How many points are read at a time."""
@@ -243,45 +243,15 @@ def _sparse(weights: SparseVector) -> Any:
 
 
 def _filter(where: Where) -> Any:
-    from qdrant_edge import (
-        FieldCondition,
-        Filter,
-        HasIdCondition,
-        MatchAny,
-        MatchValue,
-        MinShould,
-        RangeDateTime,
-        RangeFloat,
+    import qdrant_edge as edge
+
+    return filter_of(
+        where,
+        edge,
+        numbers=edge.RangeFloat,
+        moments=edge.RangeDateTime,
+        has_id=lambda names: edge.HasIdCondition(set(names)),
     )
-
-    def equals(key: str, value: str) -> Any:
-        return FieldCondition(key, match=MatchValue(value))
-
-    def within(key: str, **bounds: float) -> Any:
-        return FieldCondition(key, range=RangeFloat(**bounds))
-
-    named = (("tenant", where.tenant), ("trajectory", where.trajectory))
-    must = [equals(key, value) for key, value in named if value is not None]
-    if where.least_trust is not None:
-        must.append(within("trust", gte=where.least_trust))
-    if where.recorded_to is not None:
-        must.append(FieldCondition("recorded", range=RangeDateTime(lte=where.recorded_to)))
-    if where.ids is not None:
-        must.append(HasIdCondition(set(map(name_of, where.ids))))
-    if where.places is not None:
-        either: list[Any] = [
-            Filter(must=[equals("trajectory", name), within("position", gte=first, lte=last)])
-            for name, first, last in where.places
-        ]
-        must.append(Filter(should=either))
-    labels: list[Any] = [FieldCondition(key, match=MatchAny(list(values))) for key, values in where.labels]
-    if labels:
-        must.append(Filter(min_should=MinShould(labels, where.least_labels)))
-    without: list[Any] = []
-    if where.not_after is not None:
-        name, position = where.not_after
-        without.append(Filter(must=[equals("trajectory", name), within("position", gt=position)]))
-    return Filter(must=must, must_not=without) if must or without else None
 
 
 def _index(kind: str) -> Any:

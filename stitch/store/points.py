@@ -123,3 +123,45 @@ class Points(Protocol):
 
     def leave_to_parent(self) -> None:
         """In a fork: do nothing to it any more, whatever becomes of this process."""
+
+
+def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: Any) -> Any:
+    """A filter in the words of the engine or of its client, which differ in a few names.
+
+    Args:
+        where: What has to hold.
+        models: The module with the others.
+        numbers: A range of numbers.
+        moments: A range of times.
+        has_id: Makes a condition of the texts of ids.
+    """
+
+    def equals(key: str, value: str) -> Any:
+        return models.FieldCondition(key=key, match=models.MatchValue(value=value))
+
+    def within(key: str, **bounds: float) -> Any:
+        return models.FieldCondition(key=key, range=numbers(**bounds))
+
+    named = (("tenant", where.tenant), ("trajectory", where.trajectory))
+    must = [equals(key, value) for key, value in named if value is not None]
+    if where.least_trust is not None:
+        must.append(within("trust", gte=where.least_trust))
+    if where.recorded_to is not None:
+        must.append(models.FieldCondition(key="recorded", range=moments(lte=where.recorded_to)))
+    if where.ids is not None:
+        must.append(has_id(list(map(name_of, where.ids))))
+    if where.places is not None:
+        either = [
+            models.Filter(must=[equals("trajectory", name), within("position", gte=first, lte=last)])
+            for name, first, last in where.places
+        ]
+        must.append(models.Filter(should=either))
+    if where.labels:
+        labels = [models.FieldCondition(key=key, match=models.MatchAny(any=list(own))) for key, own in where.labels]
+        combined = models.MinShould(conditions=labels, min_count=where.least_labels)
+        must.append(models.Filter(min_should=combined))
+    without = []
+    if where.not_after is not None:
+        name, position = where.not_after
+        without.append(models.Filter(must=[equals("trajectory", name), within("position", gt=position)]))
+    return models.Filter(must=must or None, must_not=without or None) if must or without else None
