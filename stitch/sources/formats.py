@@ -105,13 +105,6 @@ def _said_to_model(record: Any) -> list[Any]:
     return [{"role": "user", **c} if isinstance(c, Mapping) and "parts" in c else c for c in record["contents"]]
 
 
-def _episodes(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    """Episodes of InterCode by their number."""
-    known = next(known for known in FORMATS if known.name == "InterCode episode")
-    for name, episode in record.items():
-        yield from ((str(name), row) for _, row in known.rows(episode, reading))
-
-
 def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     """A request to a model with its reply, each in its envelope or not."""
     named = next((str(record[name]) for name in (*IDS, "custom_id") if record.get(name) is not None), None)
@@ -288,8 +281,6 @@ FORMATS: tuple[Format, ...] = (
     record_format("coding-agent session line", coding_agents.is_line, coding_agents.session_line, "sessionId"),
     record_format("coding-agent session payload", with_fields(payload=dict, type=str), coding_agents.payload_line,
                   "sessionId"),
-    record_format("coding-agent session summary", with_fields("leafUuid", summary=str), coding_agents.session_line,
-                  "sessionId"),
     record_format("OpenCode message", chats.is_open_code, chats.open_code),
     record_format("Cline message", chats.is_cline_line, chats.cline_line),
     record_format("editor chat", chats.is_editor_chat, chats.editor_chat, "sessionId", without=("requests",)),
@@ -320,7 +311,6 @@ FORMATS: tuple[Format, ...] = (
     record_format("BFCL result", tasks.is_result, tasks.read_result, "id", whole=True),
     record_format("InterCode episode", with_fields(turn_history=dict), tasks.read_episode, "task_id",
                   without=("turn_history", "query")),
-    Format("InterCode log", tasks.is_episodes, _episodes, whole=True),
     record_format("browsing trajectory", lambda record: with_list("trajectory")(record) and "intent" in record,
                   tasks.read_browsing, "task_id", without=("trajectory", "intent")),
     Format("run of another tracer", lambda record: run_of(record) is not None,

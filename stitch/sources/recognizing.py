@@ -108,23 +108,20 @@ def with_list(field: str, *, of: str | None = None) -> Callable[[Any], bool]:
 
     def recognizes(record: Any) -> bool:
         entries = record.get(field) if isinstance(record, dict) else None
-        if not isinstance(entries, list):
-            return False
-        return of is None or (bool(entries) and isinstance(entries[0], Mapping) and of in entries[0])
+        first = entries[0] if isinstance(entries, list) and entries else None
+        return isinstance(entries, list) if of is None else isinstance(first, Mapping) and of in first
 
     return recognizes
 
 
 def with_fields(*fields: str, **types: type) -> Callable[[Any], bool]:
     """Recognizes objects that have all `fields`, and those in `types` with a value of the type."""
+    needed = {*fields, *types}
 
     def recognizes(record: Any) -> bool:
-        if not isinstance(record, dict):
+        if not isinstance(record, dict) or not needed <= record.keys():
             return False
-        for field in fields:
-            if field not in record:
-                return False
-        return not types or all(isinstance(record.get(field), kind) for field, kind in types.items())
+        return not types or all(isinstance(record[field], kind) for field, kind in types.items())
 
     return recognizes
 

@@ -33,7 +33,7 @@ def read_export(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         try:
             parent = {"parent": node["parent"]} if node.get("parent") else {}
             rest = without(node, "id", "parent", "children", "message")
-            yield from reader.rows({**rest, **_plain(message), **parent})
+            yield from reader.rows({**rest, **message, **parent})
         except StepRejectedError as error:
             yield error
 
@@ -55,17 +55,6 @@ def _in_order(nodes: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _is_empty(content: Any) -> bool:
     """Whether it is the empty message with which each export begins."""
     return isinstance(content, Mapping) and not any(map(text_of, content.get("parts") or [content.get("text")]))
-
-
-def _plain(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message; a content that is an object with a text is this text, and what stands beside it is of the message."""
-    content = message.get("content")
-    if not isinstance(content, Mapping) or "parts" in content or not isinstance(content.get("text"), str):
-        return message
-    rest = without(content, "text")
-    plain = {**message, **rest, "content": content["text"]}
-    plain.pop("text", None)
-    return plain
 
 
 def read_tree(record: Mapping[str, Any], reader: MessageReader) -> Reading:

@@ -50,7 +50,7 @@ def is_trace(record: Any) -> bool:
 def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """One line of a coding agent's session file: a message with who, when, and what came before."""
     if record.get("type") == "summary":
-        yield _summary(record)
+        yield event(record, without(record, "type"))
         return
     outer = without(record, "message", "type", "uuid", "parentUuid")
     moment: Row = {"timestamp": outer.pop("timestamp", None), "session": record.get("sessionId"),
@@ -71,12 +71,6 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         if identity is not None:
             row["id"] = identity if number == 0 else f"{identity}-{number}"
         yield row
-
-
-def _summary(record: Mapping[str, Any]) -> Row:
-    """What a session was about."""
-    rest = without(record, "type", "summary")
-    return {"role": "summary", "content": text_of(record.get("summary")), "metadata": rest}
 
 
 def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:

@@ -69,12 +69,6 @@ def is_acted(record: Any) -> bool:
     )
 
 
-def is_episodes(record: Any) -> bool:
-    """Whether it is episodes of InterCode by their number."""
-    is_episode = with_fields(turn_history=dict)
-    return isinstance(record, Mapping) and bool(record) and all(map(is_episode, record.values()))
-
-
 def is_result(record: Any) -> bool:
     """Whether it is a result of BFCL."""
     return with_fields("id")(record) and isinstance(record.get("result"), str | list)
