@@ -1,4 +1,6 @@
-"""The static embedder: the shipped table, and tables that cannot be used."""
+"""The static embedder, the shipped table and tables that cannot be used; the hashing embedder."""
+
+from __future__ import annotations
 
 import shutil
 
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.embedder import EmbedderContract
-from stitch.embed import StaticEmbedder
+from stitch.embed import HashingEmbedder, StaticEmbedder
 from stitch.embed.static import TABLE
 from stitch.errors import EmbedderError
 
@@ -55,3 +57,14 @@ def test_a_broken_table_is_an_error_at_first_use_and_at_every_use(tmp_path, brok
     for _ in range(2):
         with pytest.raises(EmbedderError, match="cannot read the token vectors"):
             embedder.embed(["a"])
+
+
+class TestHashingEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self):
+        return HashingEmbedder()
+
+
+def test_a_misspelled_word_is_nearer_than_another_word():
+    right, wrong, other = HashingEmbedder().embed(["restaurant", "restuarant", "airplane"])
+    assert right @ wrong > right @ other + 0.2

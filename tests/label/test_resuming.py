@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
-import random
 import re
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch.core import Labeler, LabelInventory, Step, StepLabels, ToolCall, clean_text
 from stitch.label.local import LocalLabeler
-
-DATA = Path(os.environ.get("STITCH_TEST_DATA") or Path(__file__).parents[3] / "shared" / "data") / "memory_qa"
 
 Interruption = Literal["none", "saved", "replayed", "replayed from the last save"]
 INTERRUPTIONS: tuple[Interruption, ...] = ("none", "saved", "replayed", "replayed from the last save")
@@ -91,22 +83,3 @@ def test_local_labels_are_the_same_however_the_steps_are_cut_and_the_session_int
     steps = data.draw(trajectories(40))
     labeler = LocalLabeler()
     assert interrupted(labeler, steps, data.draw(cuts_of(len(steps)))) == whole(labeler, steps)
-
-
-@pytest.mark.parametrize("name", ["locomo", "sgd_interleaved", "agent_runs", "qmsum"])
-def test_local_labels_of_real_trajectories_are_the_same_after_interruptions(name: str) -> None:
-    steps = read_first(name)[:120]
-    chance, labeler = random.Random(name), LocalLabeler()
-    cuts = [(chance.randrange(len(steps)), chance.choice(INTERRUPTIONS)) for _ in range(6)]
-    assert interrupted(labeler, steps, cuts) == whole(labeler, steps)
-
-
-def read_first(name: str) -> list[Step]:
-    """The first trajectory of a public set; the test is skipped where the set is absent."""
-    path = DATA / name / "trajectories.jsonl.gz"
-    if not path.exists():
-        pytest.skip(f"no test data {name!r}: set STITCH_TEST_DATA")
-    with gzip.open(path, "rt") as lines:
-        steps: list[dict[str, Any]] = json.loads(next(lines))["steps"]
-    fields = ("id", "role", "content", "session")
-    return [Step(**{key: step[key] for key in fields if step.get(key)}) for step in steps if step["content"].strip()]

@@ -1,11 +1,18 @@
-"""Sentences that bear what a list asks for."""
+"""Of long steps what matters is shown: sentences that bear what is asked for, and lines that a question points at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles.scoring import hit_of
+from stitch.core import Origin, ScoredSnippet
+from stitch.retrieve import PieceCounter, fit_context, shorten_long
 from stitch.retrieve.context.excerpts import excerpt_hits
+from stitch.retrieve.context.outputs import SHOWN_CHARS, most_chars, what_matters
 from stitch.retrieve.question.reading import read_question
 from stitch.text.sentences import sentences
 from stitch.text.values import find_mentions
@@ -69,3 +76,71 @@ def test_of_a_list_whole_items_are_shown_each_on_its_line() -> None:
         "1. Hotel Adler, plain. 90 a night. …",
         "3. Villa Rosa, by the lake. Lift.",
     ]
+
+
+LOG = "\n".join(
+    ["python check.py", *(f"loading part {n} of the plan, all is quiet" for n in range(200)), "the red valve is open",
+     *(f"writing part {n} of the plan, all is quiet" for n in range(200)), "ValueError: bad seal", "done in 4 s"]
+)  # fmt: skip
+
+
+def hit(position: int, text: str, *, tool: bool = True, trajectory: str = "t") -> ScoredSnippet:
+    role, origin = ("tool", Origin.TOOL) if tool else ("ann", Origin.AGENT)
+    return hit_of(text, position=position, trajectory=trajectory, role=role, origin=origin)
+
+
+def shorten(hits: Sequence[ScoredSnippet], query: str, *, budget_tokens: int = 4096) -> list[ScoredSnippet]:
+    return list(shorten_long(hits, query, budget_tokens=budget_tokens))
+
+
+def test_of_a_long_result_the_lines_are_shown_that_the_question_points_at_with_beginning_and_end() -> None:
+    (shown,) = shorten([hit(1, LOG)], "Which valve was open?")
+    text = shown.snippet.resolved
+    assert text.startswith("python check.py")
+    assert text.endswith("done in 4 s")
+    assert "the red valve is open" in text
+    assert "ValueError: bad seal" in text
+    assert " … " in text
+    assert len(text) < 1_200
+    assert shown.snippet.text == LOG
+
+
+def test_no_step_of_a_talk_takes_more_than_its_share_of_a_budget() -> None:
+    advice = "Do this first. " * 40 + "Paint the fence with linseed oil in May. " + "Then do that. " * 60
+    talk = [hit(n, advice, tool=False, trajectory="talk") for n in range(3)]
+    for budget in (512, 1024, 2048):
+        texts = [
+            each.snippet.resolved for each in shorten(talk, "What is the fence painted with?", budget_tokens=budget)
+        ]
+        assert all("linseed oil" in text for text in texts)
+        assert max(map(len, texts)) <= most_chars(budget) * 1.5
+        context = fit_context(
+            shorten(talk, "What is the fence painted with?", budget_tokens=budget),
+            budget_tokens=budget, counter=PieceCounter(),
+        )  # fmt: skip
+        assert len(context.ids) == 3
+
+
+def test_a_record_in_one_line_is_taken_apart_between_its_fields() -> None:
+    record = "[" + ", ".join(
+        f'{{"part": {n}, "color": "gray", "place": "shelf {n} of the long hall"}}' for n in range(99)
+    )
+    text = what_matters(record.replace('7, "color": "gray"', '7, "color": "violet"'), ("violet",), chars=300)
+    assert "violet" in text
+    assert len(text) < 700
+
+
+@given(st.text(alphabet="ab \n.,;{}[]\"'1", max_size=3_000), st.integers(10, 400))
+def test_all_that_is_shown_stands_in_the_text_in_its_order(text: str, chars: int) -> None:
+    left = text
+    for part in what_matters(text, ("ab", "b1"), chars=chars, tail=2).split(" … "):
+        assert part.strip() in left
+        left = left[left.index(part.strip()) + len(part.strip()) :]
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=6), st.booleans(), st.integers(64, 4096))
+def test_where_all_are_short_they_stay_as_they_are(lengths: list[int], tool: bool, budget_tokens: int) -> None:
+    hits = [hit(n, ("word " * 100)[:length], tool=tool) for n, length in enumerate(lengths)]
+    least = min(most_chars(budget_tokens), SHOWN_CHARS[-1][1])
+    shown = shorten([one for one in hits if len(one.snippet.text) <= least], "word?", budget_tokens=budget_tokens)
+    assert shown == [one for one in hits if len(one.snippet.text) <= least]

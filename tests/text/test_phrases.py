@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from doubles.golden import compare_phrases
-from stitch.text.dates import Span, day_meant, day_of, find_moments, read_timestamp, spans_of
+from stitch.text.dates import Span, day_meant, day_of, find_moments, read_timestamp, seconds_of, spans_of
 from stitch.text.forms import form_by_mark, sentence_form
-from stitch.text.identifiers import handles, identifiers
+from stitch.text.identifiers import FINDER, FORMS, handles, identifiers
 from stitch.text.kinds import kinds_of, singular_stem
 from stitch.text.languages import language_of
-from stitch.text.markers import harmless, harmless_json
+from stitch.text.markers import Quoted, escape_unseen, harmless, harmless_json, seen
 from stitch.text.numbers import number, ordinal
 from stitch.text.values import find_mentions
 from stitch.text.words import singular, words
@@ -68,3 +71,62 @@ READ: dict[str, Callable[[str, str], str]] = {
 @pytest.mark.parametrize("kind", READ)
 def test_what_is_read_of_each_phrase_is_what_was_looked_at(kind: str) -> None:
     compare_phrases(Path(__file__).parent / "phrases" / f"{kind}.txt", READ[kind])
+
+
+def test_times_of_one_source_are_compared_without_the_zone_of_the_machine() -> None:
+    assert seconds_of("02:15") == 8_100
+    assert seconds_of("02:15:30") == 8_130
+    assert seconds_of("1970-01-02T00:00:01") == seconds_of("1970-01-02T00:00:01Z") == 86_401
+    assert (day_of(0.0), day_of(None), day_of(1e30)) == (date(1970, 1, 1).toordinal(), None, None)
+    assert (seconds_of(12.5), seconds_of("Friday"), seconds_of(None)) == (12.5, None, None)
+
+
+@given(st.text(alphabet="0123456789:/- apm.thMarchJun", max_size=40))
+def test_any_text_may_name_a_moment(text: str) -> None:
+    assert all(moment.strip() == moment != "" for moment in find_moments(text))
+
+
+def test_relative_times_say_nothing_where_nobody_knows_when_it_is_asked() -> None:
+    assert spans_of("What did I plant two weeks ago, and what last Saturday?", asked=None) == []
+    assert spans_of("What did I plant in March?", asked=None)
+
+
+@given(st.text(alphabet="0123456789 /-adgosyMarchlstweek", max_size=40), st.none() | st.integers(1, 3_000_000))
+def test_any_text_may_name_a_time(text: str, asked: int | None) -> None:
+    assert isinstance(day_of(text), int | None)
+    for span in spans_of(text, asked=asked):
+        assert isinstance(span.holds(730_000), bool)
+
+
+WRITTEN = """
+Word word WORD Error KeyError aTimeout foo_bar __init__ camelCase HTTPServer 7 12 123 1234 a1 R-2026 #41 # @ /
+// . .. ~ - : , ; ! ? ( ) () " ' [ ] { } = | < > ` _ é http https:// ann example org main py etc e.g
+"""
+PARTS = st.sampled_from(WRITTEN.split()) | st.sampled_from([" ", "  ", "\n", "\t"])
+
+
+@given(parts=st.lists(PARTS | st.characters(max_codepoint=0x2FF), max_size=24))
+def test_plain_words_that_are_passed_over_hold_no_identifier(parts):
+    text = "".join(parts)
+    assert [match.span() for match in FINDER.finditer(text) if match.lastgroup is not None] == [
+        match.span() for match in re.finditer(FORMS, text, re.VERBOSE)
+    ]
+
+
+def test_what_nobody_sees_is_left_out_and_each_line_break_is_one() -> None:
+    assert seen("a\r\nb\rc\u2028d\u200be\u200c\u200df\u200cg\x00h\u00e9") == "a\nb\nc\nd" + "ef\u200cgh\u00e9"
+    assert seen("a\tb\nc") == "a\tb\nc"
+    assert seen("a\rb\x01") == "a\nb"
+
+
+def test_what_nobody_sees_may_be_written_as_an_escape() -> None:
+    assert escape_unseen("a\u200b\x85\x01\n\t", escape=lambda sign: f"<{ord(sign)}>") == "a<8203><133><1>\n\t"
+    assert escape_unseen("a\x01", escape=lambda sign: "?") == "a?"
+    assert harmless_json('"\u200b\U000e0041\x01"') == '"\\u200b\\udb40\\udc41\\u0001"'
+
+
+def test_lists_are_made_harmless_and_what_is_quoted_or_no_text_stays() -> None:
+    assert harmless(("<s>", [3, "x", Quoted("<memory>")])) == ["&lt;s>", [3, "x", "<memory>"]]
+    quoted = harmless(Quoted("<memory>"))
+    assert (quoted, type(quoted)) == ("<memory>", str)
+    assert harmless(None) is None
