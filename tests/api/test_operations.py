@@ -1,4 +1,4 @@
-"""What is asked of a memory through the table of operations, and what it answers."""
+"""What is asked of a memory and done with its steps through the table of operations."""
 
 from __future__ import annotations
 
@@ -8,11 +8,24 @@ from typing import Any
 
 import orjson
 import pytest
+from pydantic import BaseModel
 
 from stitch import Memory, Step, open_memory
+from stitch.api import labeling_models, listing_models, maintenance_models, models, theme_models
 from stitch.api.failures import Failure, as_error, failure_of
 from stitch.api.operations import OPERATIONS, ask, made
+from stitch.core import Decision, Piece, ScopeSummary, Statement, Theme
+from stitch.core.snippets import EntityTypeSummary
 from stitch.errors import InputError, ReadOnlyError, StoreLockedError
+from stitch.journal import Entry
+from stitch.lifecycle.backup import BackedUp
+from stitch.lifecycle.corrections import Correction
+from stitch.lifecycle.handover import TakenIn
+from stitch.lifecycle.relabel import Relabeled
+from stitch.lifecycle.repair import Disagreement, Repaired
+from stitch.lifecycle.traces import Proof
+from stitch.lifecycle.transfer import Imported
+from stitch.lm import Totals
 
 SAID = (
     "Let us plan day 1: find a hotel in Kyoto.",
@@ -87,3 +100,35 @@ def test_an_error_becomes_the_same_error_again() -> None:
         again = as_error(Failure.model_validate_json(failure_of(error).model_dump_json()))
         assert (type(again), again.message, again.hint) == (type(error), error.message, error.hint)
         assert (str(again), again.exit_code) == (str(error), error.exit_code)
+
+
+NOTHING: frozenset[str] = frozenset()
+
+TWINS: tuple[tuple[Any, type[BaseModel], frozenset[str], frozenset[str]], ...] = (
+    (Theme, theme_models.ThemeRow, NOTHING, NOTHING),
+    (Statement, theme_models.StatementRow, NOTHING, NOTHING),
+    (Piece, models.ShownPiece, NOTHING, NOTHING),
+    (Decision, models.Decided, NOTHING, NOTHING),
+    (Proof, models.ProofModel, NOTHING, NOTHING),
+    (Entry, listing_models.StepRow, frozenset({"seq", "tenant", "repeated", "redacted"}), NOTHING),
+    (ScopeSummary, listing_models.ScopeRow, frozenset({"terms", "values"}), NOTHING),
+    (EntityTypeSummary, listing_models.EntityTypeRow, NOTHING, NOTHING),
+    (Totals, listing_models.CallTotals, NOTHING, frozenset({"tokens"})),
+    (Imported, maintenance_models.ImportResponse, NOTHING, NOTHING),
+    (BackedUp, maintenance_models.BackupResponse, NOTHING, NOTHING),
+    (Disagreement, maintenance_models.DisagreementRow, NOTHING, NOTHING),
+    (Repaired, maintenance_models.VerifyResponse, NOTHING, NOTHING),
+    (Relabeled, maintenance_models.RelabelResponse, NOTHING, NOTHING),
+    (Correction, maintenance_models.CorrectionRow, NOTHING, NOTHING),
+    (TakenIn, labeling_models.LabelRepliesResponse, NOTHING, NOTHING),
+)
+"""A value of the library, what is told of it, what of it is told to nobody, and what is told besides."""
+
+
+@pytest.mark.parametrize(("value", "told", "unsaid", "besides"), TWINS, ids=lambda each: getattr(each, "__name__", ""))
+def test_a_field_that_one_of_both_gets_the_other_gets_too(
+    value: Any, told: type[BaseModel], unsaid: frozenset[str], besides: frozenset[str]
+) -> None:
+    fields = set(getattr(value, "_fields", None) or value.model_fields)
+    assert set(told.model_fields) - besides == fields - unsaid
+    assert unsaid <= fields

@@ -1,11 +1,22 @@
-"""The gates: figures beside floors, what is absent, and how they end."""
+"""The gates: figures beside floors, what is absent, how they end; and no loader lets gold into a memory."""
 
 from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from stitch.bench import gates
+from stitch.bench.data.came import load_came
+from stitch.bench.data.official import load_locomo, load_longmemeval
+from stitch.bench.data.sets import load_labels, load_questions
+from stitch.bench.data.types import Inquiry
+from stitch.core import Trajectory
 
 
 @pytest.fixture
@@ -60,3 +71,72 @@ def test_every_floor_has_its_source_and_every_source_a_floor():
 def test_without_data_all_sets_are_skipped(tmp_path):
     done = CliRunner().invoke(gates.command, ["--quick", "--data", str(tmp_path)])
     assert (done.exit_code, done.output.count("skipped")) == (2, len(gates.QUICK))
+
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLD = "CANARY"
+KNOWN: dict[str, Any] = {
+    **{name: f"{GOLD} {name}" for name in ("answer", "evidence", "rewrite", "ground_truth", "is_correct", "action",
+                                           "action_object", "mistake_step", "metadata", "event_summary")},
+    "gold": {"scope": [f"{GOLD} scope"], "event_types": [f"{GOLD} event"], "entity_types": [f"{GOLD} entity"]},
+    "has_answer": True,
+}  # fmt: skip
+STEPS = [{"id": "a", "role": "user", "content": "Where to?", **KNOWN}]
+
+
+def seen(trajectories: Iterable[Trajectory], inquiries: Iterable[Inquiry] = ()) -> str:
+    """All that a memory is given."""
+    steps = [trajectory.model_dump_json() for trajectory in trajectories]
+    assert any("Where to?" in step for step in steps)
+    return "\n".join([*steps, *map(str, inquiries)])
+
+
+def write(path: Path, *records: Any) -> Path:
+    path.write_text("\n".join(map(json.dumps, records)))
+    return path
+
+
+def test_questions_and_labels_keep_their_gold_apart(tmp_path: Path) -> None:
+    trajectory = {"id": "t", "steps": STEPS, **KNOWN}
+    asked = {"id": "q", "trajectory": "t", "question": "Where?", **KNOWN, "evidence": ["a"]}
+    trajectories = write(tmp_path / "trajectories.jsonl", trajectory)
+    write(tmp_path / "questions.jsonl", asked)
+    loaded = load_questions(tmp_path)
+    assert GOLD not in seen(loaded.trajectories, (question.inquiry for question in loaded.questions))
+    assert GOLD in str(loaded.gold)
+    assert GOLD in str(loaded.questions)
+    assert GOLD not in seen(load_labels(trajectories).trajectories)
+
+
+def test_official_files_keep_their_gold_apart(tmp_path: Path) -> None:
+    turn = {"speaker": "Ann", "dia_id": "D1:1", "text": "Where to?", **KNOWN}
+    locomo = {"sample_id": "s", "conversation": {"session_1": [turn]}, "qa": [{"question": "Where?", **KNOWN}], **KNOWN}
+    loaded = load_locomo(write(tmp_path / "locomo.json", [locomo]))
+    assert GOLD not in seen(loaded.trajectories, (question.inquiry for question in loaded.questions))
+    said = {"role": "user", "content": "Where to?", **KNOWN}
+    instance = {"question_id": "q", "question_type": "t", "question": "Where?", "haystack_sessions": [[said]], **KNOWN}
+    loaded = load_longmemeval(write(tmp_path / "longmemeval.json", [instance]))
+    assert GOLD not in seen(loaded.trajectories, (question.inquiry for question in loaded.questions))
+    assert loaded.questions[0].evidence == ("s0:0",)
+
+
+def test_came_bench_keeps_its_gold_apart(tmp_path: Path) -> None:
+    turn = {**KNOWN, "id": "trip-turn-1", "role": "user", "content": "Where to?", "partition": [f"{GOLD} part"]}
+    asked = {**KNOWN, "id": "Q", "type": "type 1", "content": "Where?", "answer": {"free_form_answer": f"{GOLD} there"},
+             "answer_turn_ids": ["trip-turn-1"]}  # fmt: skip
+    write(tmp_path / "turns.jsonl", turn)
+    write(tmp_path / "questions.jsonl", asked)
+    loaded = load_came(tmp_path)
+    assert GOLD not in seen(loaded.trajectories, (question.inquiry for question in loaded.questions))
+    assert GOLD in str(loaded.gold)
+
+
+def test_no_loader_reads_a_benchmark_by_the_sources_of_users() -> None:
+    """These keep every field of a step, those that are gold included."""
+    for file in (ROOT / "bench" / "data").glob("*.py"):
+        imported = {
+            node.module or "" for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)
+        }
+        of_calls = {"stitch.sources.tool_calls"}  # what a call of a tool is, whatever its record
+        forbidden = [name for name in imported - of_calls if name.startswith(("stitch.sources", "stitch.pipelines"))]
+        assert not forbidden, file.name

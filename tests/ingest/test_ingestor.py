@@ -1,18 +1,27 @@
-"""The way of a step from acceptance to the store, and what happens when a part of it fails."""
+"""The way of a step into the journal and the store, by what it is found, and what happens when a part fails."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from contracts.journal import JournalContract, MakeJournal
+from doubles.journal_lives import append, say
 from doubles.labeling import ScriptedLabeler, label_from_the_past
 from doubles.observing import RecordingObserver
 from stitch.core import (
+    ContextualIntent,
     DensityQuery,
     Label,
     LabelKind,
+    MemorySnippet,
     Step,
     StepLabels,
     StepsAccepted,
@@ -21,8 +30,11 @@ from stitch.core import (
     StepState,
     snippet_id,
 )
-from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import JournalError, ModelUnavailableError, StoreError
+from stitch.core.snippets import MAX_ASK_CHARS, MAX_ASKS
+from stitch.embed import LexicalEncoder, StaticEmbedder
+from stitch.errors import JournalError, ModelUnavailableError, StepRejectedError, StoreError
+from stitch.ingest.records import make_records
+from stitch.journal import Journal
 
 Make = Callable[..., Any]
 
@@ -80,3 +92,128 @@ def test_events_tell_what_happened(worlds: Make, steps: Make) -> None:
         StepsAccepted(**of, steps=("s3",)),
         StepsFailed(**of, steps=("s3",), reason="no answer from the provider (try again later)"),
     ]
+
+
+class TestSqliteJournal(JournalContract):
+    @pytest.fixture
+    def make_journal(self, tmp_path: Path) -> MakeJournal:
+        names = (f"journal-{number}.sqlite" for number in count())
+        return lambda: Journal(tmp_path / next(names))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    journal = Journal(tmp_path / "journal.sqlite")
+    yield journal
+    journal.close()
+
+
+names = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(
+    lambda name: name.strip() == name and "\u2028" not in name and "\u2029" not in name
+)
+
+
+@given(st.lists(st.tuples(names, names, names, st.text(min_size=1, max_size=30)), max_size=20))
+def test_every_step_is_accepted_once_whatever_names_say(given_steps: list[tuple[str, str, str, str]]) -> None:
+    journal = Journal(":memory:")
+    expected: dict[tuple[str, str, str], str] = {}
+    for tenant, trajectory, name, content in given_steps:
+        step = say(f"said: {content}", id=name)
+        (result,) = append(journal, step, tenant=tenant, trajectory=trajectory)
+        key = (tenant, trajectory, step.id or "")
+        if expected.setdefault(key, step.content) != step.content:
+            assert isinstance(result, StepRejectedError)
+        else:
+            assert result.step == step
+    found = {(e.tenant, e.trajectory, e.id): e.step.content for e in journal.every_entry()}
+    journal.close()
+    assert found == expected
+
+
+def test_a_second_owner_is_refused(tmp_path: Path) -> None:
+    first = Journal(tmp_path / "j")
+    with pytest.raises(JournalError, match="another process owns it") as caught:
+        Journal(tmp_path / "j")
+    assert caught.value.hint
+    first.close()
+    Journal(tmp_path / "j").close()
+
+
+def test_another_database_is_left_alone(tmp_path: Path) -> None:
+    database = sqlite3.connect(tmp_path / "j")
+    database.execute("CREATE TABLE mine (x)")
+    database.close()
+    with pytest.raises(JournalError, match="it is not a journal"):
+        Journal(tmp_path / "j")
+
+
+def test_a_torn_last_write_loses_only_what_it_wrote(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j")
+    append(journal, say("one"), say("two"))
+    before = (tmp_path / "j-wal").read_bytes()
+    append(journal, say("three " + "x" * 9000))
+    after = (tmp_path / "j-wal").read_bytes()
+    torn = tmp_path / "torn"
+    torn.write_bytes((tmp_path / "j").read_bytes())
+    (tmp_path / "torn-wal").write_bytes(after[: (len(before) + len(after)) // 2])
+    journal.close()
+    reopened = Journal(torn)
+    assert [entry.step.content for entry in reopened.every_entry()] == ["one", "two"]
+    assert [entry.position for entry in append(reopened, say("three"))] == [2]
+    reopened.close()
+
+
+SUMMARY = "Tomek asks for a quieter room on the courtyard side of the Hotel Bristol."
+LOCAL_SUMMARY = "user: ask and state (day 1): Could we have the other one?"
+
+
+def snippet(**fields: object) -> MemorySnippet:
+    given = {"text": "Could we have the other one?", "resolved": "Could we have the other one?", "role": "user"}
+    return MemorySnippet(tenant="t", trajectory="trip", step="1", position=0, recorded=1.0, **{**given, **fields})
+
+
+def likeness(question: str, made: MemorySnippet) -> tuple[float, float]:
+    """How alike a question and a snippet are: by vectors, and by the words they share."""
+    embedder, lexical = StaticEmbedder(), LexicalEncoder()
+    (record,) = make_records([made], embedder=embedder, lexical=lexical)
+    words = lexical.query(question)
+    shared = sum(weight * record.words.get(index, 0.0) for index, weight in words.items())
+    return float(record.vector @ embedder.embed([question])[0]), shared
+
+
+@pytest.mark.parametrize(
+    ("question", "more"),
+    [
+        ("Which hotel was to give Tomek a quieter room?", {"summary": SUMMARY}),
+        ("What accommodation did the family complain about?", {"asks": ("accommodation complaint",)}),
+        (
+            "What accommodation did the family complain about?",
+            {"summary": SUMMARY, "asks": ("accommodation complaint",)},
+        ),
+    ],
+)
+def test_words_and_vector_know_summary_and_asks(question: str, more: dict[str, object]) -> None:
+    (plain_vector, plain_words), (vector, words) = likeness(question, snippet()), likeness(question, snippet(**more))
+    assert vector > plain_vector + 0.05
+    assert words > plain_words
+
+
+def test_a_local_summary_adds_nothing() -> None:
+    own = snippet(summary=LOCAL_SUMMARY, intent=ContextualIntent(scope="day 1", event_types=("ask", "state")))
+    renamed = own.model_copy(update={"intent": ContextualIntent(scope="Warsaw")})  # a person corrected the scope
+    for question in ("day 1", "Could we have the other one?"):
+        assert likeness(question, own) == likeness(question, renamed) == likeness(question, snippet())
+
+
+def test_a_summary_stands_in_for_what_a_step_leans_on() -> None:
+    context = "Would you rather have the attic?"
+    leaning, summed = snippet(context=context), snippet(context=context, summary=SUMMARY)
+    assert likeness("attic", leaning) > likeness("attic", snippet())
+    assert likeness("attic", summed) == likeness("attic", snippet(summary=SUMMARY))
+
+
+def test_asks_are_few_and_short() -> None:
+    given = ("  who   pays? ", "", "who pays?", "x" * (MAX_ASK_CHARS + 1), *(f"word {n}" for n in range(20)))
+    asks = StepLabels(intent=ContextualIntent(), made_by="m", asks=given).asks
+    assert asks[:2] == ("who pays?", "word 0")
+    assert len(asks) == MAX_ASKS

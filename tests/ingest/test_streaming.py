@@ -1,14 +1,21 @@
-"""Streams: what comes is stored as it comes, who is too fast waits, and labels follow where nobody waits."""
+"""Streams, and who reads what was just written; who is too fast waits, and labels follow."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from stitch import open_memory
 from stitch.core import Step, StepState
-from stitch.ingest.streaming import batches
+from stitch.ingest.streaming import batches, take_in
+from stitch.label.local import LocalLabeler
 
 
 def test_whoever_is_too_fast_waits_at_the_bound() -> None:
@@ -64,3 +71,95 @@ def test_many_writers_of_one_trajectory_and_of_several_lose_nothing(tmp_path: Pa
         assert {entry.state for entry in said} == {StepState.STORED}
         assert [entry.position for entry in memory.steps("shared")] == list(range(36))
         assert memory.lifecycle.verify().disagreements == ()
+
+
+SAID = (
+    "Hello!",
+    "I need to check my bank balance.",
+    "It is $41.80 on the savings account.",
+    "Now find me a bus to Seattle on March 8th.",
+    "There is one at 7:30 am. Shall I book it?",
+    "Yes, please.",
+    "Back to the bank balance: what about the other account?",
+    "Thanks, that is all.",
+)
+
+Add = Callable[[Any, Sequence[Step]], Any]
+
+
+def one_by_one(world: Any, steps: Sequence[Step]) -> None:
+    for step in steps:
+        world.ingestor.add(step, tenant="a", trajectory="t")
+
+
+def together(world: Any, steps: Sequence[Step]) -> None:
+    world.ingestor.add_many(steps, tenant="a", trajectory="t")
+
+
+def without_waiting(world: Any, steps: Sequence[Step]) -> None:
+    for step in steps:
+        world.ingestor.add(step, tenant="a", trajectory="t", wait=False)
+
+
+class OfTenant(NamedTuple):
+    """What a stream is taken into: an ingestor, for one tenant."""
+
+    ingestor: Any
+
+    def add_each(self, steps: Sequence[Step | Mapping[str, object]], **options: Any) -> Any:
+        return self.ingestor.add_each(steps, tenant="a", **options)
+
+
+def streamed(world: Any, steps: Sequence[Step]) -> None:
+    take_in(OfTenant(world.ingestor), steps, trajectory="t", wait=True)
+
+
+def streamed_without_waiting(world: Any, steps: Sequence[Step]) -> None:
+    take_in(OfTenant(world.ingestor), steps, trajectory="t", wait=False)
+
+
+FORMS: tuple[Add, ...] = (one_by_one, together, without_waiting, streamed, streamed_without_waiting)
+
+
+def parts(steps: Sequence[Step], cuts: Sequence[int]) -> Iterator[Sequence[Step]]:
+    places = [0, *sorted(cuts), len(steps)]
+    return (steps[start:end] for start, end in pairwise(places) if start < end)
+
+
+def outcome(world: Any) -> tuple[list[Any], bytes]:
+    world.ingestor.flush()
+    entries = list(world.journal.entries("a", "t"))
+    assert {entry.state for entry in entries} <= {StepState.STORED}
+    checkpoint = world.journal.checkpoint("a", "t")
+    return [entry.labels for entry in entries], checkpoint.session
+
+
+@settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_local_labels_do_not_depend_on_how_steps_come(world_type: type[Any], data: st.DataObject) -> None:
+    said = data.draw(st.lists(st.sampled_from(SAID), min_size=1, max_size=20))
+    steps = [Step(id=f"s{n}", role="user" if n % 2 else "assistant", content=text) for n, text in enumerate(said)]
+    whole, mixed = world_type(labeler=LocalLabeler()), world_type(labeler=LocalLabeler(), live_sessions=1)
+    together(whole, steps)
+    for part in parts(steps, data.draw(st.lists(st.integers(0, len(steps)), max_size=4))):
+        data.draw(st.sampled_from(FORMS))(mixed, part)
+        if data.draw(st.booleans()):  # another trajectory takes the place of this one, which is saved and resumed
+            mixed.add(*steps[:2], trajectory=f"other {part[0].id}")
+    assert outcome(mixed) == outcome(whole)
+    for world in (whole, mixed):
+        world.ingestor.close()
+
+
+@pytest.mark.parametrize("add", FORMS, ids=lambda form: form.__name__)
+def test_each_form_survives_a_process_that_ends_amid_it(worlds: Callable[..., Any], add: Add, tmp_path: Path) -> None:
+    steps = [Step(id=f"s{n}", role="user", content=text) for n, text in enumerate(SAID * 2)]
+    whole = worlds(labeler=LocalLabeler())
+    together(whole, steps)
+    world = worlds(tmp_path / "j", labeler=LocalLabeler())
+    add(world, steps[:9])
+    world.ingestor._threads.close()  # what a kill leaves: no thread, and nothing is finished any more
+    world.journal.close()
+    world = worlds(tmp_path / "j", labeler=LocalLabeler(), store=world.store)
+    world.ingestor.recover()
+    add(world, steps[9:])
+    assert outcome(world) == outcome(whole)

@@ -1,12 +1,20 @@
-"""Nobody holds a connection for nothing: headers that do not end, answers that are not read, too many at once."""
+"""Nobody holds a connection for nothing, and a client may leave."""
+
+from __future__ import annotations
 
 import json
 import socket
+import threading
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from stitch import open_memory
 from stitch.serve.connections import PatientProtocol
+from stitch.testing.model import LoopbackProvider
 
 ASKED = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 CHUNKED = b'Transfer-Encoding: chunked\r\n\r\nd\r\n{"query":"x"}\r\n0\r\n\r\n'
@@ -95,3 +103,49 @@ def test_one_connection_too_many_is_503(monkeypatch, serving):
             head, _, body = third.makefile("rb").read().partition(b"\r\n\r\n")
     assert b" 503 " in head
     assert json.loads(body)["error"] == "TooManyConnections"
+
+
+class Held:
+    """A model that is asked, and answers when it may."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Semaphore(0)
+        self.may_answer = threading.Event()
+        self.patient = False
+
+    def __call__(self, system: str, user: str) -> dict[str, Any]:
+        if self.patient:
+            self.asked.release()
+            assert self.may_answer.wait(120)
+        return {"scopes": [], "event_types": [], "entity_types": [], "reasons": []}
+
+
+@pytest.fixture
+def held() -> Held:
+    return Held()
+
+
+@pytest.fixture
+def settings(held: Held) -> Iterator[dict[str, Any]]:
+    with LoopbackProvider(held) as provider:
+        yield {"filter": "model", "model": "openai/m", "base_url": provider.base_url, "recall_log": 9}
+
+
+def test_a_search_over_http_that_has_begun_ends_with_its_client(
+    serving: Any, held: Held, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PatientProtocol, "half_closed_s", 0.05)
+    client = serving(settings=settings)
+    client.add("A hotel in Kyoto.")
+    assert client.post("/v1/search", {"query": "hotel"}).status == 200
+    held.patient = True
+    left = client.send("POST", "/v1/search", '{"query": "train"}', Content_Type="application/json")
+    assert held.asked.acquire(timeout=120)
+    left.sock.shutdown(socket.SHUT_RDWR)
+    left.close()
+    while client.served.work.searching:  # it is given up
+        client.get("/healthz")
+    held.may_answer.set()
+    client.end()
+    with open_memory(tmp_path / "m") as memory:
+        assert [recall.query for recall in memory.recalls()] == ["hotel"]

@@ -1,11 +1,14 @@
-"""A hierarchy follows its journal: whatever happens to steps, it is as if it had been derived at once."""
+"""A hierarchy follows its journal, in however many parts and by whomever it is read, and stays in shape."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contracts.hierarchy import HierarchyContract, Read
 from contracts.projection import Derive, ProjectionContract
@@ -14,7 +17,11 @@ from stitch.core import Moment, Step
 from stitch.journal import Journal
 from stitch.testing.hashing import HashingEmbedder
 from stitch.themes import TenantThemes, ThemeProjection
+from stitch.themes.grouping import decode, encode
+from stitch.themes.objective import median, sparsity, typical
 from stitch.themes.reading import Themes
+from stitch.themes.splits import candidates
+from stitch.themes.upkeep import MOST, Upkeep
 
 
 def everything(projection: ThemeProjection) -> Any:
@@ -100,3 +107,99 @@ def test_a_moment_of_the_past_shows_what_was_there_and_how_it_was_said(
     [(found, near)] = now.nearest(vector, limit=1, as_of=Moment(299.0))
     assert (found.text, round(near, 3)) == (SAID[4], 1.0)
     assert [each.text for each, _ in now.nearest(vector, limit=9, as_of=Moment(100.5))] == [SAID[0]]
+
+
+DIMENSION = 8
+
+
+def unit(rows: Any) -> Any:
+    vectors = np.asarray(rows, np.float32)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.float32(1e-9))
+
+
+def some(count: int, *, seed: int, topics: int = 6) -> Any:
+    """Vectors that lie around some centers."""
+    chance = np.random.default_rng(seed)
+    centers = unit(chance.normal(size=(topics, DIMENSION)))
+    return unit(centers[chance.integers(topics, size=count)] + 0.25 * chance.normal(size=(count, DIMENSION)))
+
+
+def check(upkeep: Upkeep, there: set[str]) -> None:
+    members = upkeep.grouping.members
+    placed = [name for names in members.values() for name in names]
+    assert sorted(placed) == sorted(there), "every statement is in one theme"
+    assert {name: theme for theme, names in members.items() for name in names} == upkeep.grouping.theme_of
+    assert all(1 <= len(names) <= MOST for names in members.values())
+    assert set(upkeep.centroids.names) == set(members)
+    assert set(upkeep.vectors.names) == there
+
+
+@given(seed=st.integers(0, 10_000), leaves=st.lists(st.integers(0, 119), max_size=40), count=st.integers(1, 120))
+def test_every_statement_is_in_one_theme_of_bounded_size(seed: int, leaves: list[int], count: int) -> None:
+    upkeep, there = Upkeep(DIMENSION), set[str]()
+    vectors = some(count, seed=seed)
+    for number, vector in enumerate(vectors):
+        upkeep.attach(f"s{number}", vector, at=float(number))
+        there.add(f"s{number}")
+        for leaving in leaves[number::count]:
+            if f"s{leaving}" in there:
+                there.remove(f"s{leaving}")
+                upkeep.detach(f"s{leaving}", at=float(number))
+    check(upkeep, there)
+    again = Upkeep(DIMENSION)
+    kept = decode(encode(upkeep.events, next_theme=upkeep.grouping.next, measures=upkeep.measures()))
+    again.recall(kept.measures, next_theme=kept.next_theme)
+    again.settle(kept.events, {name: upkeep.vectors[name].copy() for name in there})
+    check(again, there)
+    assert again.grouping.members == upkeep.grouping.members
+    assert again.grouping.next == upkeep.grouping.next
+    assert again.measures() == upkeep.measures()
+    for theme in upkeep.grouping.members:
+        near, wanted = (each.neighbors(theme, limit=3) for each in (again, upkeep))
+        assert [similarity for similarity, _ in near] == pytest.approx([similarity for similarity, _ in wanted])
+
+
+def test_what_is_alike_comes_together_and_what_is_not_stays_apart() -> None:
+    upkeep = Upkeep(DIMENSION)
+    chance = np.random.default_rng(1)
+    centers = np.eye(DIMENSION, dtype=np.float32)[:4]
+    topics = chance.integers(4, size=80)
+    for number, topic in enumerate(topics):
+        vector = unit(centers[topic] + 0.1 * chance.normal(size=DIMENSION))
+        upkeep.attach(f"s{number}", vector, at=0.0)
+    pure = 0
+    for names in upkeep.grouping.members.values():
+        found = [topics[int(name[1:])] for name in names]
+        pure += max(found.count(topic) for topic in set(found))
+    assert pure == 80
+    assert len(upkeep.grouping.members) < 40
+
+
+def test_of_an_erased_statement_nothing_is_left_and_no_event_tells_of_it() -> None:
+    upkeep = Upkeep(DIMENSION)
+    for number, vector in enumerate(some(20, seed=3)):
+        upkeep.attach(f"s{number}", vector, at=0.0)
+    before = len(upkeep.events)
+    upkeep.forget(["s3", "s4"])
+    check(upkeep, {f"s{number}" for number in range(20)} - {"s3", "s4"})
+    assert len(upkeep.events) == before
+
+
+@given(seed=st.integers(0, 10_000), count=st.integers(2, 30), most=st.integers(1, 12))
+def test_each_way_to_split_has_all_statements_in_bounded_parts(seed: int, count: int, most: int) -> None:
+    ways = candidates(some(count, seed=seed), most=most)
+    assert len({str(way) for way in ways}) == len(ways)
+    for way in ways:
+        assert sorted(place for part in way for place in part) == list(range(count))
+        assert len(way) > 1
+        assert all(0 < len(part) <= most for part in way)
+
+
+def test_the_objective_is_that_of_the_paper_where_it_is_defined() -> None:
+    assert sparsity([4, 4, 4]) == pytest.approx(1.0)
+    assert sparsity([9, 1]) == pytest.approx(100 / (2 * 82))
+    nearest = [0.1, 0.2, 0.4, 0.8]
+    middle, sigma = 0.3, 0.15
+    wanted = [np.exp(-((each - middle) ** 2) / (2 * sigma**2)) for each in nearest]
+    assert typical(nearest) == pytest.approx(wanted)
+    assert median([3, 1, 2]) == 2
