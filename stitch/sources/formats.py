@@ -30,9 +30,9 @@ from stitch.sources.recognizing import (
     with_fields,
     with_list,
 )
-from stitch.sources.runs import named_run, run_of
 from stitch.sources.spans import export, is_export, is_span, named_span
 from stitch.sources.streams import joined
+from stitch.sources.traces import named_run, run_of
 
 
 def unpacked(record: Any) -> Any:

@@ -19,8 +19,7 @@ from stitch.sources.limits import Lines, too_long
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import GENERIC_FORM, steps_of
 from stitch.sources.streams import is_piece, is_sent, joined, sent_in
-from stitch.sources.tables import delimiter_of, rows_of
-from stitch.sources.texts import conversation_in, speaker_of, speaks
+from stitch.sources.texts import conversation_in, delimiter_of, rows_of, speaker_of, speaks
 
 _EXCERPT_CHARS = 200
 _HEAD_LINES = 20
