@@ -260,8 +260,20 @@ def _aider(lines: Lines) -> Utterances:
         yield number, {"role": role, "content": "\n".join(said), "session": started}
 
 
-_WHO = {"role", "speaker", "from", "sender", "author", "user", "username", "name", "participant", "agent", "who"}
-_WHAT = {"content", "text", "message", "utterance", "value", "body", "msg"}
+_WHO_COLUMNS = {
+    "role",
+    "speaker",
+    "from",
+    "sender",
+    "author",
+    "user",
+    "username",
+    "name",
+    "participant",
+    "agent",
+    "who",
+}
+_WHAT_COLUMNS = {"content", "text", "message", "utterance", "value", "body", "msg"}
 _HEADERS = {"name": "speaker", "who": "speaker"}
 _PAIRS = ({"prompt", "response"}, {"prompt", "completion"}, {"instruction", "output"}, {"input", "output"},
           {"query", "response"}, {"question", "response"})  # fmt: skip
@@ -272,7 +284,7 @@ def delimiter_of(header: str) -> str | None:
     """The sign between the columns, if a line is the header of a table that says who speaks and what; else None."""
     for delimiter in _DELIMITERS:
         names = {name.strip().strip('"').casefold() for name in header.split(delimiter)}
-        if (names & _WHO and names & _WHAT) or any(pair <= names for pair in _PAIRS):
+        if (names & _WHO_COLUMNS and names & _WHAT_COLUMNS) or any(pair <= names for pair in _PAIRS):
             return delimiter
     return None
 
@@ -289,7 +301,7 @@ def rows_of(lines: Iterable[tuple[int, bytes]], *, delimiter: str) -> Iterator[t
 
     reader = csv.DictReader(texts(), delimiter=delimiter, restkey="more")
     names = [(name or "").strip() for name in reader.fieldnames or ()]
-    known = {name: name.casefold() if name.casefold() in _WHO | _WHAT else name for name in names}
+    known = {name: name.casefold() if name.casefold() in _WHO_COLUMNS | _WHAT_COLUMNS else name for name in names}
     if not {"role", "speaker"} & set(known.values()):
         known = {name: _HEADERS.get(plain, plain) for name, plain in known.items()}
     reader.fieldnames = [known[name] for name in names]
