@@ -307,7 +307,9 @@ def _delete(collection: Collection, body: Any) -> Any:
 def _filter(said: Any) -> Any:
     if said is None:
         return None
-    parts = {name: list(map(_condition, each)) for name, each in said.items() if each and name != "min_should"}
+    parts: dict[str, Any] = {
+        name: list(map(_condition, each)) for name, each in said.items() if each and name != "min_should"
+    }
     if least := said.get("min_should"):
         parts["min_should"] = edge.MinShould(list(map(_condition, least["conditions"])), least["min_count"])
     return edge.Filter(**parts)

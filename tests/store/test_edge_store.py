@@ -184,6 +184,7 @@ def test_a_point_is_read_and_filtered_by_the_engine_alone(tmp_path: Path) -> Non
     (point,), _ = shard.scroll(ScrollRequest(filter=at, with_payload=True, with_vector=True))
     shard.close()
     assert str(point.id) == record.snippet.id
+    assert isinstance(point.vector, dict)
     assert sorted(point.vector) == ["dense", "labels"]
     assert point.payload == {
         "tenant": "t", "trajectory": "trip", "step": "7", "position": 3, "role": "user", "text": "What does it cost?",
