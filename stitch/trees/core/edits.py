@@ -52,7 +52,7 @@ class Index:
     """
 
     def __init__(self, root: Node) -> None:
-        self.touched: set[str] = set()
+        self.touched: dict[str, None] = {}
         """The ids of nodes that say something else now, or have other children."""
         self.reset(root)
 
@@ -173,7 +173,7 @@ class Index:
         self._take_in(node)
         if len(self) > MAX_NODES:
             raise too_large()
-        self.touched.update(below.id for below in node.walk())
+        self.touched.update((below.id, None) for below in node.walk())
         at = self._insert(parent, node, operation.at)
         return Add(parent, node, at=at)
 
@@ -181,7 +181,7 @@ class Index:
 
     def _put(self, node: Node) -> None:
         """Let a node stand in the place of the one with its id."""
-        self.touched.add(node.id)
+        self.touched[node.id] = None
         self.nodes[node.id] = node
         while (above := self.parents[node.id]) is not None:
             parent = self.nodes[above]
