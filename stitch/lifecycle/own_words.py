@@ -10,7 +10,7 @@ OWN_WORDS = """
 accepted addressed antecedent arguments asked_by at_length autoincrement begin_bytes block_size_bytes checkpoints
 checksum checksums chunkedmmap chunk_size_bytes chunk_size_vectors collection compression conversations corrected
 correction cost_usd decided_by decision default_segment_number deleted_threshold dimension distance edge_config embedder
-entities entity_type entity_types event_type event_types exchange exchange_labels exchange_similarity field_schema
+entities entity_type entity_types event_type event_types exchange field_schema
 followed hardware_counter history_of immutable
 in_context indexed_fields indexing_threshold inexact initial_version inputrejected intent_filter interruptions inventory
 labeled_by labelsmerged last_answered_tool last_called last_closed last_role listed_at looked_at made_by mappings

@@ -37,8 +37,6 @@ class Constants:
     """How much the part of a question that says what is asked for counts once more beside the whole."""
     pool: int = _chosen(400, _INTERLEAVED)
     """How many of the best hits are looked at where a question describes its scope, or says when or in which order."""
-    pool_of_facts: int = _chosen(150, _CAME)
-    """As many where a fact is asked and no scope is named."""
     pool_of_hints: int = _chosen(100, _CHATS)
     """As many where a question says nowhere where to look."""
 
@@ -69,8 +67,6 @@ class Constants:
     """What the last step gains over the first where the question asks for the last, or the first over the last."""
     clock: float = _chosen(0.2, "agent_runs, multilingual, generated runs and trips, by gold labels and filters")
     """What the last of equals in density gains over the first, or the first over the last, where that is asked for."""
-    named: float = _chosen(1.0, _CAME)
-    """What it counts beside labels to name the thing of which a fact is asked."""
 
     beside_hits: int = _chosen(20, _ALL)
     """Short neighbors of so many of the first hits come right after these, before what is less alike."""

@@ -403,11 +403,7 @@ class IntentRetriever:
             return constants.pool if asked.hints and asked.rule is STRICT else 0
         if not asked.sure:
             return constants.pool if asked.question.context or asked.hints else constants.pool_of_hints
-        if asked.hints:
-            return constants.pool
-        # To read many hits takes long: in a scope, or without a class, what names the thing is among the first.
-        unplaced = asked.question.facts and asked.labels and not asked.selection.intent_filter.scopes
-        return constants.pool_of_facts if unplaced else 0
+        return constants.pool if asked.hints else 0
 
     def _candidates(self, asked: _Asked, query: DensityQuery) -> list[Candidate]:
         check_canceled()

@@ -31,9 +31,6 @@ from stitch.text.words import words
 DAY, DECIDE = Label(LabelKind.SCOPE, "day 1"), Label(LabelKind.EVENT_TYPE, "decide")
 QUERIES = {
     "verbatim": "we took the blue door inn",
-    "named": "How is Blue Door Inn rated?",
-    "exchange_labels": "How is Blue Door Inn rated?",
-    "exchange_similarity": "How is Blue Door Inn rated?",
     "nearness": "Is there an inn?",
     "speaker": "What did Ann say?",
     "time": "What was said on 8 May 2023?",

@@ -110,12 +110,12 @@ class LocalFilterSelector:
         if question.context and not named:
             return _likely(question, index, constants)
         lists = question.lists or (bool(named) and question.several)
-        asked = _entity_types(question, index, constants) if named or lists else _facts(question, index)
+        asked = _entity_types(question, index, constants) if named or lists else ()
         entity_types, event_types = dict(asked), dict(_event_types(question, index))
         if not named:
             acts = _acts(question, inventory, listed=lists and bool(entity_types), constants=constants)
             event_types = {name: reason for name, reason in event_types.items() if name in acts}
-        if not any((named, event_types, entity_types, question.subjects)):
+        if not any((named, event_types, entity_types)):
             return _likely(question, index, constants)
         reasons = {name: f"the question names {said!r}" for name, said in named.items()}
         chosen = _selection(reasons, event_types, entity_types)
@@ -354,17 +354,6 @@ def _names_of_members(question: Question, index: LabelSpace, *, classes: Iterabl
         return
     for name in sorted(NAMES.intersection(index.entity_types)):
         yield index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name), "what is listed goes by names"
-
-
-def _facts(question: Question, index: LabelSpace) -> dict[str, str]:
-    """The class of the one fact that the question asks of something it names; none if nobody named that."""
-    if not question.facts or not any(phrase in question.names for phrase, _ in _values_in(question, index)):
-        return {}
-    return {
-        index.vocabulary.canonical(LabelKind.ENTITY_TYPE, name): "the question asks for this of what it names"
-        for name in sorted(question.facts)
-        if name in index.entity_types
-    }
 
 
 def _event_types(question: Question, index: LabelSpace) -> Iterator[tuple[str, str]]:

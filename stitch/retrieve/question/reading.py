@@ -47,30 +47,6 @@ _ASKS_FOR_ALL = re.compile(
 """Ways to say, after the question, that its answer has many parts; a form with several gaps is one."""
 _ASKS_FOR_NAMES = re.compile(r"\bname(?:s|d)?\b|\[[^\]]+\][^\[]*\[", re.IGNORECASE)
 _CAPITALIZED = re.compile(r"(?<!\w)[A-Z\d][\w'’.-]*(?: [A-Z\d][\w'’.-]*)+")
-_NAME = r"(?P<name>(?-i:[A-Z])[\w'’&.-]*(?: (?:of |the |de |and |& )*(?-i:[A-Z\d])[\w'’&.-]*)*)"
-_FACTS = tuple(
-    (re.compile(form.replace("NAME", _NAME), re.IGNORECASE), kind)
-    for form, kind in (
-        (r"\b(?:what|which|whose)\b[^?]*\b(?:price|cost|fare|fee)\b[^?]*\b(?:of|for|at) (?:the )?NAME", "price"),
-        (r"\b(?:what|how much) (?:do|does|did|will|would) (?:the )?NAME cost\b", "price"),
-        (r"\bhow (?:much|expensive) (?:is|are|was|were) (?:the )?NAME(?=\W)", "price"),
-        (r"\b(?:what|which)\b[^?]*\b(?:rating|score)\b[^?]*\b(?:of|for|at) (?:the )?NAME", "rating"),
-        (r"\bhow (?:is|are|was|were) (?:the )?NAME rated\b", "rating"),
-        (r"\bwhat\b[^?]*\b(?:phone|telephone) number\b[^?]*\b(?:of|for|at) (?:the )?NAME", "phone"),
-        (r"\bwhat\b[^?]*\baddress\b[^?]*\b(?:of|for) (?:the )?NAME", "address"),
-    )
-)
-"""Ways to ask for one fact of a thing that is named, and the class of the fact; its values are known by their form."""
-
-_NAMES_OF_SEVERAL_WORDS = r"(?P<name>(?-i:[A-Z])[\w'’&.-]*(?: (?:of |the |de |and |& )*(?-i:[A-Z])[\w'’&.-]*)+)"
-_ASKS_OF_A_THING = tuple(
-    re.compile(form.replace("NAME", _NAMES_OF_SEVERAL_WORDS), re.IGNORECASE)
-    for form in (
-        r"\b(?:what|which)(?:['’]s| is| are| was| were) the (?:[\w-]+ ){1,3}(?:of|for|at) (?:the )?NAME",
-        r"\bhow [\w-]+ (?:is|are|was|were) (?:the )?NAME",
-    )
-)
-"""Ways to ask for any other fact of it; a name of one word may be that of a speaker."""
 
 _OPERATIONS = (
     (
@@ -202,10 +178,6 @@ class Question:
     """Stems of what was done: after "did", or in the past."""
     kind: str
     """The neutral class of the thing it asks for, by the noun; empty if the noun tells none."""
-    facts: frozenset[str]
-    """Classes of which it asks for the one value that belongs to something it names."""
-    subjects: frozenset[str]
-    """What it asks a fact of, known by its form or not: names, folded, words joined by one blank."""
 
 
 @text_cache(maxsize=256)
@@ -217,7 +189,6 @@ def read_question(text: str) -> Question:
     clues = without_relative_times(context or text)
     lists, asked, thing = _what_is_asked(rest)
     asked_stems = tuple(map(stem, thing.text.split())) if thing else ()
-    facts, subjects = _facts_asked(text)
     return Question(
         text=text,
         words=tuple(words(text)),
@@ -237,8 +208,6 @@ def read_question(text: str) -> Question:
         acts=_acts_of_arguing(rest),
         verbs=frozenset(map(stem, _done(rest))),
         kind=_kind(asked_stems),
-        facts=facts,
-        subjects=subjects,
     )
 
 
@@ -280,14 +249,6 @@ def _acts_of_arguing(rest: str) -> frozenset[str]:
         return frozenset()
     act = next((act for act, way in _ACTS_OF_ARGUING if way.search(rest)), None)
     return frozenset(() if act is None else ("defend" if act == "own" else act,))
-
-
-def _facts_asked(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Classes of which the one value is asked that belongs to something named, and what is so named."""
-    told = [(match["name"], kind) for form, kind in _FACTS if (match := form.search(text))]
-    things = [match["name"] for form in _ASKS_OF_A_THING if (match := form.search(text))]
-    named = [*(name for name, _ in told), *things]
-    return frozenset(kind for _, kind in told), frozenset(" ".join(words(name)) for name in named)
 
 
 def _done(text: str) -> Iterator[str]:

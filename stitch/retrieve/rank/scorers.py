@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from stitch.core import DENSITY, LABELS, SIMILARITY, LabelKind, RankingRule, ScoredSnippet
 from stitch.retrieve.rank.deeds import deed, exchange, opening, place
-from stitch.retrieve.rank.exchanges import exchange_labels, exchange_similarity, named
 from stitch.retrieve.rank.goals import goal, inside, newest
 from stitch.retrieve.rank.hinted import SPEAKER, asking, clock, order, speaker, time
 from stitch.retrieve.rank.nearness import nearness, strength_of_hints
@@ -42,10 +41,7 @@ def labels(pool: Pool) -> Sequence[float] | None:
 SCORERS: Mapping[str, Scorer] = {
     "verbatim": verbatim,
     DENSITY: density,
-    "named": named,
-    "exchange_labels": exchange_labels,
     SIMILARITY: similarity,
-    "exchange_similarity": exchange_similarity,
     LABELS: labels,
     "scope": scope,
     "nearness": nearness,
@@ -75,16 +71,16 @@ hides a step that says the question's own words."""
 
 OF_RUNS = ("exchange", "goal", "inside", "deed", "opening", "kind", "place", "newest")
 """What is said of an agent's runs alone."""
-OF_SURE_LABELS = (DENSITY, "named", "exchange_labels")
-"""What counts for labels that were chosen, or licensed by words that name a scope, a list or a fact."""
+OF_SURE_LABELS = (DENSITY,)
+"""What counts for labels that were chosen, or licensed by words that name a scope or a list."""
 _OF_HINTS = (LABELS, "nearness", "asking")
 """What counts where words only hint at labels."""
-_NOT_OF_RUNS = ("exchange_similarity", "nearness", "asking", "standing", "order")
+_NOT_OF_RUNS = ("nearness", "asking", "standing", "order")
 
 
 def scorers_for(pool: Pool, scorers: Mapping[str, Scorer]) -> Mapping[str, Scorer]:
     """Those that have something to say of what is asked, by how sure its labels are and of what it is asked."""
-    silent = {*OF_RUNS, *(_OF_HINTS if pool.sure else (*OF_SURE_LABELS, "exchange_similarity"))}
+    silent = {*OF_RUNS, *(_OF_HINTS if pool.sure else OF_SURE_LABELS)}
     if pool.of_runs:
         silent = {*OF_SURE_LABELS, *_NOT_OF_RUNS}
     return {name: scorer for name, scorer in scorers.items() if name not in silent}

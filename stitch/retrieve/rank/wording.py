@@ -7,10 +7,7 @@ from collections.abc import Mapping
 _PHRASES = {
     "verbatim": "the question's own words",
     "density": "matched labels",
-    "named": "names what is asked about",
-    "exchange_labels": "labels of the other step of its exchange",
     "similarity": "similarity",
-    "exchange_similarity": "similarity of the other step of its exchange",
     "labels": "likely labels",
     "scope": "the scope of most of the steps most like the question",
     "nearness": "nearness to what the question says",
