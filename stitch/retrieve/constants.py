@@ -130,8 +130,6 @@ class Constants:
     """If more scopes than this are as good as the best one, the question does not tell them apart."""
     filter_entity_types: int = _chosen(2, _CAME)
     """At most so many classes of what is asked for are chosen."""
-    filter_rare_in: int = _chosen(20, _CAME)
-    """Rare is an act of arguing that one step in so many has; it is chosen where nothing else narrows the search."""
 
     runs_goals: int = _chosen(8, _RUNS)
     """Of so many goals that a question may be about, all steps are looked at."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from stitch.core import SearchRequest
 from stitch.retrieve.question.form import form_of
-from stitch.retrieve.question.reading import read_question
 from stitch.text.dates import MONTH, WEEKDAY, Span, day_of, spans_of
 from stitch.text.words import stem, words
 
@@ -135,16 +134,14 @@ _CLAIM_OF = (
 
 def _debaters_named(text: str, parts: dict[str, frozenset[str]]) -> frozenset[str]:
     """The one of two sides that a question asks what it did: named as who acts, else the one whose claims are not at
-    issue; where only a claim of a side is named, whoever attacks it is the other one.
+    issue.
     """
     said = frozenset(re.sub(r"['’]s\b", "", text).split())
     named = {role: own for role in parts if (own := _name_in(role, parts, said))}
     acting = [role for role, own in named.items() if not re.search(_CLAIM_OF.format(who=own), text)]
     if len(acting) == 1:
         return frozenset(acting)
-    if len(named) != 1:
-        return frozenset()
-    return frozenset(named) if read_question(text).acts != {"attack"} else frozenset(parts.keys() - named.keys())
+    return frozenset(named) if len(named) == 1 else frozenset()
 
 
 def _name_in(role: str, parts: dict[str, frozenset[str]], said: frozenset[str]) -> str:

@@ -94,7 +94,7 @@ class LocalFilterSelector:
         index = self._space(request)
         with index.lock:
             index.update(inventory)
-            return self._chosen(request, index, inventory=inventory)
+            return self._chosen(request, index)
 
     def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
         """Forget what a trajectory says; the next question is told what is left of it."""
@@ -104,17 +104,14 @@ class LocalFilterSelector:
             with space.lock:
                 space.forget_trajectory(trajectory)
 
-    def _chosen(self, request: SearchRequest, index: LabelSpace, *, inventory: LabelInventory) -> Selection:
+    def _chosen(self, request: SearchRequest, index: LabelSpace) -> Selection:
         question, constants = read_question(request.query), self._constants
         named = _named_scopes(question, index)
         if question.context and not named:
             return _likely(question, index, constants)
         lists = question.lists or (bool(named) and question.several)
         asked = _entity_types(question, index, constants) if named or lists else ()
-        entity_types, event_types = dict(asked), dict(_event_types(question, index))
-        if not named:
-            acts = _acts(question, inventory, listed=lists and bool(entity_types), constants=constants)
-            event_types = {name: reason for name, reason in event_types.items() if name in acts}
+        entity_types, event_types = dict(asked), dict(_event_types(question, index) if named else ())
         if not any((named, event_types, entity_types)):
             return _likely(question, index, constants)
         reasons = {name: f"the question names {said!r}" for name, said in named.items()}
@@ -205,17 +202,6 @@ def _without(text: str, names: set[str]) -> str:
             if [folded for _, folded in left[start : start + size]] == said:
                 del left[start : start + size]
     return " ".join(word for word, _ in left)
-
-
-def _acts(question: Question, inventory: LabelInventory, *, listed: bool, constants: Constants) -> frozenset[str]:
-    """The acts of arguing that are chosen outside a scope.
-
-    An act tells much where it is rare, and inside of what is asked for: "evidence used against the pro side".
-    """
-    if listed:
-        return question.acts
-    most = inventory.steps / constants.filter_rare_in
-    return frozenset(act for act in question.acts if inventory.event_types.get(act, 0) <= most)
 
 
 def _scopes_hinted_at(question: Question, index: LabelSpace, constants: Constants) -> dict[str, str]:
@@ -361,5 +347,5 @@ def _event_types(question: Question, index: LabelSpace) -> Iterator[tuple[str, s
     for name, said in index.event_types.items():
         if said and said[0] in question.verbs:
             yield name, "the question names the operation"
-        elif name in question.operations or name in question.acts:
+        elif name in question.operations:
             yield name, "the question asks for what was done so"

@@ -60,40 +60,6 @@ _OPERATIONS = (
 )
 """Ways to ask for what was done, and the act they ask for."""
 
-_ACTS_OF_ARGUING = (
-    (
-        "concede",
-        whole_words(
-            r"""conced\w+|g[aio]v\w+ up|admit\w*|withdr[ae]w\w*|t[ao]k\w+ back|abandon\w*|drop\w*|let go|relinquish\w*
-            |yield\w*|retract\w*|renounc\w*|surrender\w*|bin(?:ned)?"""
-        ),
-    ),
-    ("own", whole_words("(?:its|their|his|her|my|your|our) own")),
-    (
-        "attack",
-        whole_words(
-            r"""against|versus|vs\.?|attack\w*|criticiz\w*|rebut\w*|refut\w*|counter\w*|contest\w*|challeng\w*
-            |oppos\w*|opponents?|objections?|undermin\w*|discredit\w*|disput\w*|knock\w*|hit\w*|spoil\w*|shoot\w*
-            |shot|fight\w*|fought|g(?:o|oes|oing|one) after|went after|t(?:ake|akes|aking|ook) (?:on|apart)
-            |thr(?:ew|own?) at|(?:the )?other (?:side|team|lot|bench|party|people|camp)(?:['’]s)?|the others"""
-        ),
-    ),
-    (
-        "defend",
-        whole_words(
-            r"""defen[dcs]\w*|uph[oe]ld\w*|prop\w* up|shor\w+ up|back(?:s|ed|ing)?(?: \w+)? up|bolster\w*|support\w*
-            |strengthen\w*|sustain\w*|lean\w* on|justif\w+|st[ao]nd\w* by|in favor of"""
-        ),
-    ),
-)
-"""Ways to ask who took which side, in the order in which they decide: what is done about own claims defends them."""
-_ARGUING = whole_words(
-    r"""arguments?|argued?|arguing|contentions?|claims?|claimed|debates?|debated|debating|debaters?|evidence|objections?
-    |opponents?|rebuttals?|critics?|criticisms?|positions?|(?:\w+ )?sides?|stud(?:y|ies)|research|sources?|authorities
-    |works|cit(?:e|es|ed)|quot(?:e|es|ed)|reasons?|points?|grounds?|team|bench|pro|con"""
-)
-"""What a question is about that asks for such acts."""
-
 _CLASSES_OF_FORM = tuple(
     (re.compile(pattern, re.IGNORECASE), kinds)
     for pattern, kinds in (
@@ -172,8 +138,6 @@ class Question:
     """Whether what it asks for is to be answered by names, or by filling the gaps of a form."""
     operations: frozenset[str]
     """Operations that it asks for in so many words."""
-    acts: frozenset[str]
-    """Acts of arguing that it asks for."""
     verbs: frozenset[str]
     """Stems of what was done: after "did", or in the past."""
     kind: str
@@ -205,7 +169,6 @@ def read_question(text: str) -> Question:
         several=thing is not None and not lists and _plural(asked, thing),
         asks_for_names=_ASKS_FOR_NAMES.search(text) is not None,
         operations=frozenset(act for way, act in _OPERATIONS if way.search(rest)),
-        acts=_acts_of_arguing(rest),
         verbs=frozenset(map(stem, _done(rest))),
         kind=_kind(asked_stems),
     )
@@ -242,13 +205,6 @@ def _names(text: str, language: str | None) -> frozenset[str]:
 
 def _classes_of_form(asked: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for form, kinds in _CLASSES_OF_FORM if form.match(asked) for kind in kinds))
-
-
-def _acts_of_arguing(rest: str) -> frozenset[str]:
-    if not _ARGUING.search(rest):
-        return frozenset()
-    act = next((act for act, way in _ACTS_OF_ARGUING if way.search(rest)), None)
-    return frozenset(() if act is None else ("defend" if act == "own" else act,))
 
 
 def _done(text: str) -> Iterator[str]:
