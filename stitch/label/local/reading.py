@@ -55,7 +55,7 @@ INSTRUCTING, AGENTS = word_set("system developer"), word_set("assistant agent ai
 _TOOL_ROLES = word_set("tool function environment observation api ipython execution")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Reading:
     """What stands in a step."""
 
@@ -75,37 +75,35 @@ class Reading:
     """Of words that carry subject matter, in order."""
     values: dict[str, str]
     """Values named, folded to lower case, with their classes."""
-    found: tuple[FoundMention, ...]
+    found: tuple[FoundMention, ...] = ()
     time_s: float | None
-    addressees: tuple[str, ...]
+    addressees: tuple[str, ...] = ()
     """Speakers of this trajectory whom the step names, folded; the one it opens with comes first."""
-    opens_with_name: bool
-    """Whether it begins with the name of another speaker ("ann: yes")."""
-    is_notice: bool
+    is_notice: bool = False
     """Whether it is a line of the medium itself ("=== ann has joined")."""
-    switches: bool
+    switches: bool = False
     """Whether it has a cue for leaving the subject."""
-    breaks_off: bool
+    breaks_off: bool = False
     """Whether such a cue is plain: "another thing", "moving on"."""
-    returns: bool
+    returns: bool = False
     """Whether it has a cue for coming back to an earlier subject."""
-    closes: bool
+    closes: bool = False
     """Whether it winds a subject up."""
-    anaphoric: bool
+    anaphoric: bool = False
     """Whether it opens with a word that stands for something said before."""
     answers_tool: bool
     """Whether it is the result of a tool."""
-    asking: frozenset[str]
+    asking: frozenset[str] = frozenset()
     """Stems of its requests and questions, values left out: what somebody wants."""
-    telling: frozenset[str]
+    telling: frozenset[str] = frozenset()
     """Stems of its other sentences, values left out."""
-    gives: tuple[str, ...]
+    gives: tuple[str, ...] = ("data",)
     """What it gives to what was open, see `moves`."""
-    opens: str
+    opens: str = "data"
     """What it leaves open for the next speaker, see `moves`."""
-    pointed: frozenset[str]
+    pointed: frozenset[str] = frozenset()
     """Stems of what it speaks of as known: "this apartment", "the other cars"."""
-    particles: frozenset[str]
+    particles: frozenset[str] = frozenset()
     """The function words it uses: "also", "a", "it"."""
     language: str | None = None
     """The language it is read in, see `language_of`; None if neither it nor what was before tells one."""
@@ -180,7 +178,6 @@ def read_step(
     found = () if is_data else _mentions_in(text, other)
     values, of_values = _values_of(found, data, language)
     role = step.role.lower()
-    addressees, names_first = _addressees(text, role, speakers) if speakers else ((), False)
     answers_tool = _is_answer_of_tool(role, data)
     cues = _NO_CUES if other else _cues(lowered, forms)
     moves = _moves(parts, forms, values) if parts else _OF_DATA
@@ -196,8 +193,7 @@ def read_step(
         values=values,
         found=found,
         time_s=seconds_of(step.timestamp),
-        addressees=addressees,
-        opens_with_name=names_first,
+        addressees=_addressees(text, role, speakers) if speakers else (),
         is_notice=bool(_NOTICE.match(text)) and not answers_tool,
         switches=cues.switches,
         breaks_off=cues.breaks_off,
@@ -331,23 +327,8 @@ def skim_step(step: Step, text: str, *, values: Mapping[str, str], stems: Sequen
         forms=[],
         stems=list(stems),
         values=dict(values),
-        found=(),
         time_s=seconds_of(step.timestamp),
-        addressees=(),
-        opens_with_name=False,
-        is_notice=False,
-        switches=False,
-        breaks_off=False,
-        returns=False,
-        closes=False,
-        anaphoric=False,
         answers_tool=is_result,
-        asking=frozenset(),
-        telling=frozenset(),
-        gives=_OF_DATA.gives,
-        opens=_OF_DATA.opens,
-        pointed=frozenset(),
-        particles=frozenset(),
         skimmed=True,
     )
 
@@ -367,16 +348,13 @@ def _pointed(lowered: str) -> frozenset[str]:
 _NICK = re.compile(r"[^\s:,;]+")
 
 
-def _addressees(text: str, role: str, speakers: Mapping[str, object]) -> tuple[tuple[str, ...], bool]:
+def _addressees(text: str, role: str, speakers: Mapping[str, object]) -> tuple[str, ...]:
     named: list[str] = []
-    opens = False
     beginning = text[:400].lower()
     if not any(map(beginning.__contains__, speakers)):
-        return (), False
+        return ()
     for match in _NICK.finditer(text[:400]):
         word = match.group().lower().strip(".?!()@\"'")
         if word in speakers and len(word) > 1 and word != role and word not in FUNCTION_WORDS and word not in named:
-            if match.start() == 0 and text[match.end() : match.end() + 1] in ":,;":
-                opens = True
             named.append(word)
-    return tuple(named), opens
+    return tuple(named)

@@ -97,7 +97,6 @@ class Goal:
     session: str = ""
     at: int = 0
     """The position of its last step."""
-    begun: int = 0
     roles: list[str] = field(default_factory=list)
     steps: int = 0
     asks: bool = False
@@ -314,7 +313,7 @@ class RunTracker:
                 self._setups[opening] = self._setups.get(opening, 0) + 1
             return None
         if place.goal is None:
-            goal = Goal(len(self.goals), goal_of(label), session=step.session or "", begun=self._position)
+            goal = Goal(len(self.goals), goal_of(label), session=step.session or "")
             opening = opening_of(turn.text)
             if opening and len(turn.text) >= MIN_OPENING_CHARS and turn.kind in (ASKS, SAYS):
                 goal.opening = opening

@@ -9,7 +9,7 @@ memory of the trajectory.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from operator import add, mul
 from typing import Any
@@ -92,11 +92,6 @@ class ScopeTracker:
         """The scope of the last step."""
         number = self._stream.current
         return None if number is None else self.scope(number)
-
-    @property
-    def held(self) -> Container[str]:
-        """The values that steps name, in the forms in which they are compared."""
-        return self._holders.keys()
 
     @property
     def speakers(self) -> Mapping[str, object]:
