@@ -63,8 +63,6 @@ class Constants:
     """What a preference gains there."""
     last_turn_share: float = _chosen(0.6, "last turns of LoCoMo, BEAM, LongMemEval")
     """How much the last turn counts once more beside all, where the turns of a conversation are the query."""
-    order: float = _chosen(0.03, _CHATS)
-    """What the last step gains over the first where the question asks for the last, or the first over the last."""
     clock: float = _chosen(0.2, "agent_runs, multilingual, generated runs and trips, by gold labels and filters")
     """What the last of equals in density gains over the first, or the first over the last, where that is asked for."""
 

@@ -96,9 +96,9 @@ def test_steps_are_taken_along_constants_while_they_gain_more_than_chance() -> N
     time = float(f"{CONSTANTS.time * 4 / 3:.3g}")
 
     def goodness(table: Constants) -> float:
-        return -abs(table.speaker - 0.2) - abs(table.time - time) - 0.0001 * table.order
+        return -abs(table.speaker - 0.2) - abs(table.time - time) - 0.0001 * table.standing
 
-    names = ("speaker", "time", "order")
+    names = ("speaker", "time", "standing")
     problem = Problem(CONSTANTS, False, names, ranking.values_of, ranking.LEAST_GAIN)
     assert climb(problem, {"one": goodness}, rounds=3) == replace(CONSTANTS, speaker=0.2, time=time)
     assert climb(problem, {"one": goodness}, rounds=0) == CONSTANTS

@@ -36,7 +36,6 @@ QUERIES = {
     "time": "What was said on 8 May 2023?",
     "asking": "Which inn was good?",
     "standing": "Which inn should we take?",
-    "order": "What was said last?",
     "clock": "What was said last?",
 }
 

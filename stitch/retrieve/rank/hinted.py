@@ -83,16 +83,6 @@ def _in_time(snippet: MemorySnippet, pool: Pool) -> float:
     return pool.constants.time + (pool.constants.on_the_day if told else 0.0)
 
 
-def order(pool: Pool) -> Sequence[float] | None:
-    """How late it happened, where the last is asked for; how early, as a loss for what is later, for the first."""
-    if not pool.hints.order or len(pool.candidates) < 2:
-        return None
-    gains = [0.0] * len(pool.candidates)
-    for place, number in enumerate(pool.once(in_time)):
-        gains[number] = pool.hints.order * pool.constants.order * place / (len(gains) - 1)
-    return gains
-
-
 def clock(pool: Pool) -> Sequence[float] | None:
     """How late it happened among those of its density, where the last is asked for; how early, for the first."""
     if not pool.hints.order:

@@ -16,7 +16,6 @@ _PHRASES = {
     "asking": "asks and tells nothing",
     "standing": "an instruction or preference that stands",
     "clock": "early or late among equals, as asked for",
-    "order": "early or late, as asked for",
     "exchange": "similarity of its call, its result or what follows",
     "goal": "the goal that is asked about",
     "inside": "what else is asked, inside its goal",
