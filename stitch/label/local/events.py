@@ -277,7 +277,7 @@ class EventTyper:
     def _main(self, reading: Reading, *, open_move: str, by_opener: bool) -> str | None:
         """What the step does beside reacting: the plainest cue, else the form of its sentences."""
         text, forms = _telling(reading.folded), reading.forms
-        asked = {move.removeprefix("asks ") for move in reading.gives if move.startswith("asks ")}
+        asked = set(reading.asks)
         if cue := _plain_cue(reading, text, asks=bool(asked), by_opener=by_opener):
             return cue
         lists = not by_opener and open_move and _LISTED.match(text)

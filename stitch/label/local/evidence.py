@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from math import log, log1p
 from typing import NamedTuple
 
-from stitch.label.local.moves import AWAITED, answers
 from stitch.label.local.reading import INSTRUCTING, Reading
 from stitch.text.forms import SentenceForm
 
-_QUESTIONS = (SentenceForm.QUESTION, SentenceForm.REQUEST)
 _LONG_ANSWER = 400
 """Characters from which on an answer has words of many subjects."""
 _SHORT_ANSWERS = (SentenceForm.AGREEMENT, SentenceForm.REFUSAL)
@@ -36,12 +34,11 @@ STEP_FEATURES = (
     "with tools: always", "with tools: asks all new", "with tools: tells all new", "with tools: novelty",
     "in service: always", "in service: asks all new", "in service: tells all new", "in service: novelty",
     "among many: always", "among many: asks all new", "among many: tells all new", "among many: novelty",
-    "returns so far", "open scopes", "interruptions so far", "not what was asked", "share of open scopes",
+    "returns so far", "open scopes", "interruptions so far", "share of open scopes",
     "interleaved: always", "interleaved: asks all new", "interleaved: tells all new", "interleaved: novelty",
-    "interleaved: asked before", "interleaved: not what was asked", "interleaved: anaphora",
-    "interleaved: closed before", "interleaved: role switches", "interleaved: same role", "interleaved: length of run",
-    "reply here", "reply to nothing", "better reply elsewhere", "interleaved: reply here",
-    "interleaved: reply to nothing",
+    "interleaved: asked before", "interleaved: anaphora", "interleaved: closed before", "interleaved: role switches",
+    "interleaved: same role", "interleaved: length of run", "reply here", "reply to nothing", "better reply elsewhere",
+    "interleaved: reply here", "interleaved: reply to nothing",
 )  # fmt: skip
 """What is said of a step against the current scope; weighed once for returning and once for opening a scope."""
 
@@ -49,12 +46,11 @@ SCOPE_FEATURES = (
     "cohesion with last step", "cohesion with recent steps", "cohesion with scope", "best cohesion", "shared values",
     "shared rare values", "same call", "other calls", "gap", "size", "speaker took part", "speaker was here last",
     "speaker spoke last", "addressee was here last", "addressee spoke last", "addressee took part",
-    "speaker was addressed", "question is open", "question is open and this answers",
-    "asked matter known here alone", "told matter known here alone", "closed", "asks what it asked",
-    "asks what it told", "new values of known classes", "new values of new classes", "latest", "latest open",
-    "interleaved: latest open", "interleaved: gap", "interleaved: question is open and this answers",
-    "interleaved: closed", "interleaved: cohesion with last step", "interleaved: cohesion with scope",
-    "pointed at known", "pointed at known in last step", "pointed at unknown",
+    "speaker was addressed", "question is open", "asked matter known here alone", "told matter known here alone",
+    "closed", "asks what it asked", "asks what it told", "new values of known classes", "new values of new classes",
+    "latest", "latest open", "interleaved: latest open", "interleaved: gap", "interleaved: closed",
+    "interleaved: cohesion with last step", "interleaved: cohesion with scope", "pointed at known",
+    "pointed at known in last step", "pointed at unknown",
     "reply", "best reply", "reply less the next best", "own reply", "interleaved: reply",
     "interleaved: reply less the next best",
 )  # fmt: skip
@@ -295,16 +291,14 @@ def step_evidence(
     ]
     for degree in (float(stream.tools), stream.service / (stream.position + 2), float(len(stream.voices) > 2)):
         values += [degree, degree * asks_all, degree * tells_all, degree * novelty]
-    unfit = float(current is not None and _leaves_waiting(reading, current))
     values += [
         _log_odds(stream.returns, stream.position),
         log1p(unfinished),
         _log_odds(stream.interruptions, stream.position),
-        unfit,
         unfinished / (scopes + 1),
     ]
     interleaved = stream.interleaved
-    together = (1.0, asks_all, tells_all, novelty, asked, unfit, anaphoric, closed, switching, same, log1p(stream.run))
+    together = (1.0, asks_all, tells_all, novelty, asked, anaphoric, closed, switching, same, log1p(stream.run))
     values += [interleaved * value for value in together]
     replies = (reply, reply_to_nothing)
     return [*values, *replies, reply_elsewhere - reply, *[interleaved * value for value in replies]]
@@ -352,9 +346,8 @@ def scope_evidence(
     # Of the current scope itself, nothing is known here alone.
     alone = {} if scope is current else {s: weights[s] for s in filter(known.__contains__, weights) if s not in here}
     with_last = known_weight(weights, last) / total
-    is_answer = float(open_question and not any(form in _QUESTIONS for form in reading.forms))
     pointed_known = _among(reading.pointed, known)
-    together = (is_latest_open, log_gap, is_answer, scope.closed, with_last, cohesion)
+    together = (is_latest_open, log_gap, scope.closed, with_last, cohesion)
     return [
         with_last,
         known_weight(weights, recent) / total,
@@ -366,7 +359,6 @@ def scope_evidence(
         log1p(scope.steps),
         *_of_voices(reading, scope, stream),
         float(open_question),
-        is_answer,
         log1p(known_weight(alone, reading.asking)),
         log1p(known_weight(alone, reading.telling)),
         float(scope.closed),
@@ -435,12 +427,6 @@ def _of_new_classes(reading: Reading, scope: Scope) -> tuple[float, float]:
 def _gap_s(reading: Reading, stream: Stream) -> float:
     then, now = stream.time_s, reading.time_s
     return 0.0 if now is None or then is None else max(0.0, now - then)
-
-
-def _leaves_waiting(reading: Reading, scope: Scope) -> bool:
-    """Whether somebody else waits for an answer in a scope that a step does not give."""
-    waits = scope.last_role != reading.role and scope.opens in AWAITED
-    return waits and not answers(reading.gives, scope.opens)
 
 
 def _new(stems: Iterable[str], known: Container[str]) -> list[str]:

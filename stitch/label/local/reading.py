@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from stitch.core.steps import Step
-from stitch.label.local.moves import asked_for, given, left_open
+from stitch.label.local.moves import asked_for, left_open
 from stitch.text.dates import seconds_of
 from stitch.text.forms import SentenceForm, form_by_mark, sentence_form
 from stitch.text.languages import carrying, is_foreign, language_of, stem_in, words_in
@@ -97,8 +97,8 @@ class Reading:
     """Stems of its requests and questions, values left out: what somebody wants."""
     telling: frozenset[str] = frozenset()
     """Stems of its other sentences, values left out."""
-    gives: tuple[str, ...] = ("data",)
-    """What it gives to what was open, see `moves`."""
+    asks: tuple[str, ...] = ()
+    """What each of its questions asks for, see `moves`."""
     opens: str = "data"
     """What it leaves open for the next speaker, see `moves`."""
     pointed: frozenset[str] = frozenset()
@@ -180,7 +180,7 @@ def read_step(
     role = step.role.lower()
     answers_tool = _is_answer_of_tool(role, data)
     cues = _NO_CUES if other else _cues(lowered, forms)
-    moves = _moves(parts, forms, values) if parts else _OF_DATA
+    asks = _asks_of(parts, forms)
     return Reading(
         step=step,
         role=role,
@@ -202,8 +202,8 @@ def read_step(
         anaphoric=not _ANAPHORA.isdisjoint(all_words[:1]) or all_words[:2] == ["the", "one"],
         asking=frozenset(asked) - of_values,
         telling=frozenset(told) - of_values,
-        gives=moves.gives,
-        opens=moves.opens,
+        asks=tuple(asks),
+        opens=left_open(parts, forms, asks) if parts else "data",
         pointed=_pointed(lowered) if parts and not other else frozenset(),
         particles=frozenset() if other else frozenset(all_words) & FUNCTION_WORDS,
         language=language,
@@ -234,20 +234,8 @@ _NO_CUES = _Cues(False, False, False, False)
 """Of other languages than English."""
 
 
-class _Moves(NamedTuple):
-    """What a step gives and leaves open, see `Reading`."""
-
-    gives: tuple[str, ...]
-    opens: str
-
-
-_OF_DATA = _Moves(("data",), "data")
-
-
-def _moves(parts: Sequence[str], forms: Sequence[SentenceForm], values: Mapping[str, str]) -> _Moves:
-    asks = [asked_for(part) for part, form in zip(parts, forms, strict=True) if form is SentenceForm.QUESTION]
-    gives = given(parts, forms, asks, values)
-    return _Moves(gives, left_open(parts, forms, asks, gives))
+def _asks_of(parts: Sequence[str], forms: Sequence[SentenceForm]) -> list[str]:
+    return [asked_for(part) for part, form in zip(parts, forms, strict=True) if form is SentenceForm.QUESTION]
 
 
 def _mentions_in(text: str, other: str) -> tuple[FoundMention, ...]:
