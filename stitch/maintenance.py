@@ -92,9 +92,7 @@ def reindex_memory(
         repair.check_source(journal, store_holds=holds_points(path / "store"))
         if is_url(location):
             with closing(parts.server_of(chosen, location).connect()) as connection:
-                if make_room(
-                    connection, journal, own=places.journal_id(folder), dimension=embedder.dimension, adopt=adopt
-                ):
+                if make_room(connection, own=places.journal_id(folder), dimension=embedder.dimension, adopt=adopt):
                     repair.remove_next(path)
         made = repair.next_folder(path, embedder_name=embedder.name)
         stack.callback(repair.claim_next(path).release)

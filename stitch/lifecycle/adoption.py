@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stitch.core import snippet_id
 from stitch.errors import StoreMismatchError
-from stitch.journal import Journal
-from stitch.store.collection import LAYOUT, Found, count, drop, look, points
+from stitch.store.collection import LAYOUT, count, drop, look
 from stitch.store.connection import Connection
 
 
@@ -27,10 +25,14 @@ def adopted(connection: Connection, *, journal: str) -> Adoption | None:
     return Adoption(found.journal, count(connection))
 
 
-def make_room(connection: Connection, journal: Journal, *, own: str, dimension: int, adopt: bool) -> bool:
+def make_room(connection: Connection, *, own: str, dimension: int, adopt: bool) -> bool:
     """Drop a collection in which the store of a journal cannot be built; return whether one was dropped.
 
-    With `adopt` it is dropped though others may have put something there.
+    Args:
+        connection: The way to it.
+        own: The id of the journal.
+        dimension: The length of the vectors.
+        adopt: Whether it is dropped though others may have put something there.
 
     Raises:
         StoreMismatchError: It is, or may be, of use to others; nothing was dropped.
@@ -38,25 +40,15 @@ def make_room(connection: Connection, journal: Journal, *, own: str, dimension: 
     found = look(connection)
     if found is None or (found.journal, found.layout, found.dimension) == (own, LAYOUT, dimension):
         return False
-    if not adopt and (reason := _of_others(found, connection, journal, own=own)):
+    reason = ""
+    if found.journal is None and (points := count(connection)):
+        reason = f"it holds {points} points, and does not say whose they are"
+    elif found.journal not in (None, own):
+        reason = f"it belongs to the journal {found.journal}, and this one is {own}"
+    if reason and not adopt:
         raise StoreMismatchError(
             f"{connection.what} is not built anew: {reason}",
             hint="name another with STITCH_COLLECTION, or see with --adopt --dry-run what would be dropped",
         )
     drop(connection)
     return True
-
-
-def _of_others(found: Found, connection: Connection, journal: Journal, *, own: str) -> str:
-    """What a collection holds that this journal did not put there; nothing if it knows all of it."""
-    if found.journal == own:
-        return ""
-    if found.journal is not None:
-        return f"it belongs to the journal {found.journal}, and this one is {own}"
-    known = {
-        snippet_id(tenant, each.trajectory, each.step)
-        for tenant in journal.tenants()
-        for each in journal.select(tenant)
-    }
-    unknown = sum(point not in known for point in points(connection))
-    return f"it holds {unknown} points that this journal does not know" if unknown else ""

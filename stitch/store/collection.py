@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.errors import StoreError, StoreMismatchError
@@ -20,8 +20,6 @@ _OWN = "stitch"
 """Under which key of a collection's metadata stands whose it is."""
 _EARLIER = "text"
 """The vector of collections that had vectors alone."""
-_PAGE = 10_000
-"""How many points are asked for at a time."""
 
 
 class Found(NamedTuple):
@@ -154,23 +152,6 @@ def check(found: Found, connection: Connection, *, dimension: int, journal: str,
         )
 
 
-def points(connection: Connection, *, page: int = _PAGE) -> list[int | str]:
-    """The ids of all points of a collection."""
-    reading = connection.options.reading
-    return connection.ask("read", lambda client: list(_scroll(client, connection.collection, page=page, **reading)))
-
-
 def count(connection: Connection) -> int:
     """How many points a collection has."""
     return connection.ask("read", lambda client: client.count(connection.collection, exact=True).count)
-
-
-def _scroll(client: QdrantClient, collection: str, *, page: int, **reading: Any) -> Iterator[int | str]:
-    offset: Any = None
-    while True:
-        found, offset = client.scroll(
-            collection, limit=page, offset=offset, with_payload=False, with_vectors=False, **reading
-        )
-        yield from (point.id for point in found)  # type: ignore[misc]  # UUIDs come as texts
-        if offset is None:
-            return

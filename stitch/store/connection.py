@@ -86,11 +86,8 @@ class Connection:
 
     Args:
         location: The URL of a server, or several with commas between them.
-        collection: The collection, which need not be there.
-        api_key: The server's key, if it asks for one.
-        timeout_s: How long one request to one URL may take; whole seconds, at least one. So long the server is also
-            waited for while it is starting, and when it asks to come back later.
-        options: What the collection is made like, and how it is read and written.
+        timeout_s: Whole seconds, at least one. So long the server is also waited for while it is starting, and when it
+            asks to come back later.
         client: A client to use instead of making one; it is not closed.
         pause: Waits for so many seconds.
         timer: Gives seconds that no change of the clock moves.

@@ -44,13 +44,9 @@ class ServerStore(QdrantStore):
     folder.
 
     Args:
-        path: The folder of the store. Everything that is here lies in its subfolder `store`.
         server: The collection; made when it is not there.
         journal: The id of the journal.
-        embedder_name: The embedder whose vectors are stored; compared with what the store was made with.
-        dimension: The length of its vectors.
         building: Whether it is built beside another one of this collection, which goes on to serve.
-        create: Whether a store may be made where there is none.
         from_journal: Gives what was said, where the server is not told (`Server.minimal`).
 
     Raises:
