@@ -149,7 +149,6 @@ class EdgePoints:
         """Make everything written survive a loss of power."""
         with self._errors("flush"):
             self._shard.flush()
-            make_private(self._folder)  # whatever files the engine has made since
 
     def purge(self) -> None:
         """Write segments with deleted points anew, and remove the old ones.
@@ -162,6 +161,7 @@ class EdgePoints:
             raise engine_error(f"cannot purge {self._what}", f"No space left for {needed >> 20} MB", hint=self._hint)
         with self._errors("purge"):
             self._shard.optimize()
+            make_private(self._folder)
         self.flush()
 
     def close(self) -> None:

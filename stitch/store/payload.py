@@ -35,7 +35,7 @@ LABEL_FIELDS: Mapping[LabelKind, str] = {
 
 INDEXES: Mapping[str, str] = {
     "tenant": "tenant", "trajectory": "keyword", "scope": "keyword", "event_types": "keyword",
-    "entity_types": "keyword", "targets": "keyword", "position": "integer", "trust": "integer", "setup": "integer",
+    "entity_types": "keyword", "position": "integer", "trust": "integer", "setup": "integer",
     "happened": "datetime", "recorded": "datetime",
 }  # fmt: skip
 """The fields of the payload that are indexed, with their kinds."""
