@@ -105,7 +105,6 @@ def reindex_memory(
         store.close()
         repair.put_in_place(path)
         journal.record_projected(ingestor.snippets.name, reached)
-        ingestor.snippets.note_indexed()
         (folder / UNFINISHED_FILE).unlink(missing_ok=True)
     if is_url(location):  # what the server had of the old one goes when the new one is opened
         parts.store_for(chosen, location, folder=folder, path=path, embedder=embedder).close()

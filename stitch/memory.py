@@ -254,7 +254,7 @@ class Memory:
         """
         from stitch.ingest.streaming import batches, begun_here, each_checked, take_in
 
-        store = partial(take_in, self, trajectory=trajectory, wait=wait, again=again)
+        store = partial(take_in, self.add_each, trajectory=trajectory, wait=wait, again=again)
         yield from each_checked((each for batch in batches(steps) for each in store(batch)), begun_here())
 
     def search(
@@ -561,7 +561,7 @@ class Memory:
         """As `stream`, for asyncio; the iterator may be one of asyncio."""
         from stitch.ingest.streaming import abatches, batches, begun_here, each_checked, take_in
 
-        check, store = begun_here(), partial(take_in, self, trajectory=trajectory, wait=wait, again=again)
+        check, store = begun_here(), partial(take_in, self.add_each, trajectory=trajectory, wait=wait, again=again)
         if isinstance(steps, AsyncIterable):
             async with aclosing(abatches(steps)) as coming:
                 async for batch in coming:

@@ -30,7 +30,7 @@ from stitch.core import (
 )
 from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import EmbedderError, StepRejectedError, StoreError, StoreUnavailableError
+from stitch.errors import StepRejectedError, StoreError, StoreUnavailableError
 from stitch.ingest.following import FollowingVectors
 from stitch.ingest.label_threads import LabelThreads
 from stitch.ingest.labeling import Labeling
@@ -224,10 +224,6 @@ class Ingestor:
             StoreError: What the store may have lost cannot be put again; nothing is lost by trying later.
         """
         count = sum(catch_up(each, self.journal) for each in self.projections)
-        try:
-            count += self._writer.index_anew()
-        except (EmbedderError, StoreError) as error:
-            _log.warning("steps are found by their texts alone until the memory is opened again: %s", error)
         for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED, StepState.LABELED]):
             if self._only not in (None, tenant):
                 continue

@@ -7,15 +7,12 @@ from itertools import groupby
 
 from stitch.core import Change, Embedder, SnippetRecord, SnippetStore, StepState, snippet_id
 from stitch.core.progress import counted
-from stitch.core.summaries import is_canonical
 from stitch.embed.lexical import LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import differences
 
-INDEXED = 2
-"""The version of what a snippet is indexed by: 1 is its text, 2 also its canonical summary and what it answers."""
 SNIPPETS = "snippets"
 """Under which name the position of the store is kept."""
 
@@ -85,29 +82,6 @@ class SnippetProjection:
             self.remove_unknown(tenant)
         self._applied = reached
         return written
-
-    def index_anew(self) -> int:
-        """Index what an earlier version indexed by less; return how many snippets that were.
-
-        Nothing has changed for steps that no model labeled.
-
-        Raises:
-            StoreError: It cannot be put; it is tried again when the memory is opened next, as with the other.
-            EmbedderError: It cannot be embedded.
-        """
-        if self._journal.projected(f"index of {self.name}") >= INDEXED:
-            return 0
-        shown = ((entry.seq, entry.snippet()) for entry in self._journal.every_entry())
-        stale = [seq for seq, each in shown if each.asks or is_canonical(each.summary, role=each.role)]
-        if stale:
-            self.bring_up(stale)
-            self._store.flush()
-        self.note_indexed()
-        return len(stale)
-
-    def note_indexed(self) -> None:
-        """Note that all snippets are indexed as they are now."""
-        self._journal.record_projected(f"index of {self.name}", INDEXED)
 
     def put_missing(self, entries: Iterable[Entry]) -> int:
         """Put those of entries that the store does not hold as they should be; return how many.

@@ -24,8 +24,7 @@ from stitch.core import (
     StepLabels,
 )
 from stitch.core.text_cache import forget_trajectory
-from stitch.ingest.active_labels import without_retired
-from stitch.ingest.inventories import TenantInventories
+from stitch.ingest.inventories import TenantInventories, without_retired
 from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
 from stitch.journal import Checkpoint, Entry, Journal
 

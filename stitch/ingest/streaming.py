@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from queue import Queue
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step
 from stitch.core.process import OwnProcess
@@ -20,55 +20,11 @@ Given: TypeAlias = Step | Mapping[str, object] | SourcedStep | Rejection
 BUFFER_STEPS = 1024
 """How many steps wait in a stream's buffer at most; while it is full, whoever makes them waits."""
 
-
 _EXCERPT_CHARS = 200
 
 
-class _Buffer(Generic[T]):
-    """Items on their way from one thread to another, at most `bound` at a time."""
-
-    def __init__(self, bound: int) -> None:
-        self._bound = bound
-        self._items: deque[T] = deque()
-        self._changed = threading.Condition()
-        self._ended = False
-        self._error: BaseException | None = None
-
-    def fill(self, items: Iterable[T]) -> None:
-        """Put in all items, waiting while it is full; stop when nobody takes them any more."""
-        error: BaseException | None = None
-        try:
-            for item in items:
-                with self._changed:
-                    self._changed.wait_for(lambda: len(self._items) < self._bound or self._ended)
-                    if self._ended:
-                        return
-                    self._items.append(item)
-                    self._changed.notify_all()
-        except BaseException as raised:  # noqa: BLE001 - whoever takes the items raises it again
-            error = raised
-        with self._changed:
-            self._ended, self._error = True, error
-            self._changed.notify_all()
-
-    def take(self) -> list[T] | None:
-        """All items that are there, at least one; None after the last."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._items or self._ended)
-            batch = list(self._items)
-            self._items.clear()
-            self._changed.notify_all()
-            if batch or not self._ended:
-                return batch
-            if self._error is not None:
-                raise self._error
-            return None
-
-    def end(self) -> None:
-        """Take no more."""
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+class _End(NamedTuple):
+    error: BaseException | None
 
 
 def batches(items: Iterable[T], *, bound: int = BUFFER_STEPS) -> Generator[list[T], None, None]:
@@ -77,13 +33,39 @@ def batches(items: Iterable[T], *, bound: int = BUFFER_STEPS) -> Generator[list[
     An item that comes alone is yielded alone and at once; what comes faster than it is taken comes in larger lists.
     At most `bound` items wait. An error of the iterator is raised here, after all that came before.
     """
-    buffer = _Buffer[T](bound)
-    threading.Thread(target=buffer.fill, args=(items,), name="stitch-stream", daemon=True).start()
+    coming, left = Queue[T | _End](bound), threading.Event()
+
+    def fill() -> None:
+        end = _End(None)
+        try:
+            for item in items:
+                coming.put(item)
+                if left.is_set():
+                    return
+        except BaseException as error:  # noqa: BLE001 - whoever takes the items raises it again
+            end = _End(error)
+        coming.put(end)
+
+    threading.Thread(target=fill, name="stitch-stream", daemon=True).start()
     try:
-        while (batch := buffer.take()) is not None:
-            yield batch
+        while True:
+            batch: list[T] = []
+            item = coming.get()
+            while not isinstance(item, _End):
+                batch.append(item)
+                if len(batch) == bound or coming.empty():
+                    break
+                item = coming.get()
+            if batch:
+                yield batch
+            if isinstance(item, _End):
+                if item.error is not None:
+                    raise item.error
+                return
     finally:
-        buffer.end()
+        left.set()
+        while not coming.empty():  # whoever makes them may be waiting for room
+            coming.get_nowait()
 
 
 async def abatches(items: AsyncIterable[T], *, bound: int = BUFFER_STEPS) -> AsyncGenerator[list[T], None]:
@@ -111,24 +93,15 @@ async def abatches(items: AsyncIterable[T], *, bound: int = BUFFER_STEPS) -> Asy
         filling.cancel()
 
 
-class AddsEach(Protocol):
-    """Where the steps of a stream go."""
-
-    def add_each(
-        self, steps: Sequence[Step | Mapping[str, object]], *, trajectory: str, wait: bool = True, again: bool = False
-    ) -> list[Receipt | StepRejectedError]:
-        """Store the next steps of a trajectory; a rejected one comes back as its error, in its place."""
-
-
 def take_in(
-    memory: AddsEach,
+    add_each: Callable[..., list[Receipt | StepRejectedError]],
     items: Sequence[Given],
     *,
     trajectory: str | None,
     wait: bool,
     again: bool = False,
 ) -> list[Receipt | Rejection]:
-    """Store a batch of a stream, trajectory by trajectory; one result an item, in order.
+    """Store a batch of a stream by `Memory.add_each`, trajectory by trajectory; one result an item, in order.
 
     Raises:
         InputError: A step has no trajectory; nothing of the batch was stored.
@@ -144,7 +117,7 @@ def take_in(
             raise InputError("a step of a stream has no trajectory", hint="name it: stream(..., trajectory=ID)")
         parts.setdefault(name, []).append((number, step))
     for name, numbered in parts.items():
-        taken = memory.add_each([step for _, step in numbered], trajectory=name, wait=wait, again=again)
+        taken = add_each([step for _, step in numbered], trajectory=name, wait=wait, again=again)
         for (number, step), result in zip(numbered, taken, strict=True):
             results[number] = result if isinstance(result, Receipt) else _refused(result, step, items[number])
     return [results[number] for number in range(len(items))]

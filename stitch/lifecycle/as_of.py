@@ -24,9 +24,8 @@ from stitch.core import (
 )
 from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError, SettingsError
-from stitch.ingest.active_labels import of_these
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.inventories import unite
+from stitch.ingest.inventories import of_these, unite
 from stitch.ingest.records import make_records
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal

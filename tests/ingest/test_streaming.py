@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -101,21 +102,12 @@ def without_waiting(world: Any, steps: Sequence[Step]) -> None:
         world.ingestor.add(step, tenant="a", trajectory="t", wait=False)
 
 
-class OfTenant(NamedTuple):
-    """What a stream is taken into: an ingestor, for one tenant."""
-
-    ingestor: Any
-
-    def add_each(self, steps: Sequence[Step | Mapping[str, object]], **options: Any) -> Any:
-        return self.ingestor.add_each(steps, tenant="a", **options)
-
-
 def streamed(world: Any, steps: Sequence[Step]) -> None:
-    take_in(OfTenant(world.ingestor), steps, trajectory="t", wait=True)
+    take_in(partial(world.ingestor.add_each, tenant="a"), steps, trajectory="t", wait=True)
 
 
 def streamed_without_waiting(world: Any, steps: Sequence[Step]) -> None:
-    take_in(OfTenant(world.ingestor), steps, trajectory="t", wait=False)
+    take_in(partial(world.ingestor.add_each, tenant="a"), steps, trajectory="t", wait=False)
 
 
 FORMS: tuple[Add, ...] = (one_by_one, together, without_waiting, streamed, streamed_without_waiting)

@@ -11,7 +11,6 @@ import pytest
 from stitch import open_memory
 from stitch.bench.memories import opener
 from stitch.core import Step
-from stitch.ingest.records import make_records
 from stitch.label.local import LocalLabeler
 from stitch.label.model.written import WrittenLabeler, read_written
 from stitch.lifecycle.selection import Selector
@@ -80,24 +79,6 @@ def test_asks_come_back_after_the_memory_was_closed_and_through_an_export(memory
         other.lifecycle.import_lines(lines)
         assert first(other, ASKED) == "1"
         assert [each.labels for each in other.steps("t")] == labels
-
-
-def test_a_memory_that_was_indexed_by_texts_alone_is_indexed_anew_when_it_is_opened(memory: Memory) -> None:
-    ingestor, folder = memory._parts.ingestor, memory._parts.folder
-    snippets = [entry.snippet() for entry in memory.steps("t")]
-    bare = make_records(
-        [each.model_copy(update={"asks": (), "summary": ""}) for each in snippets],
-        embedder=ingestor.embedder,
-        lexical=ingestor.lexical,
-    )
-    ingestor.store.put([old._replace(snippet=each) for old, each in zip(bare, snippets, strict=True)])
-    ingestor.journal.record_projected("index of snippets", 1)
-    assert first(memory, "vehicle pick-up appointment") != "1"
-    memory.close()
-    with opener(LocalLabeler())(folder) as again:
-        again._parts.ingestor.recover()  # as `open_memory` does
-        assert first(again, "vehicle pick-up appointment") == "1"
-        assert again._parts.ingestor.snippets.index_anew() == 0
 
 
 def test_another_text_has_other_answers(memory: Memory) -> None:
