@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import heapq
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timezone
 from math import isnan
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 from stitch.core import (
     DensityQuery,
+    Label,
     LabelInventory,
     MemorySnippet,
     Moment,
@@ -21,6 +23,7 @@ from stitch.core import (
     StepState,
     StoreHit,
     WordCounts,
+    density,
 )
 from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError, SettingsError
@@ -29,7 +32,8 @@ from stitch.ingest.inventories import of_these, unite
 from stitch.ingest.records import make_records
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal
-from stitch.lifecycle.overlay import in_order, rank_beside
+from stitch.store.similarity import Similarity, informativeness
+from stitch.store.vectors import as_kept, words_as_kept
 from stitch.text.dates import read_timestamp
 
 _UNIX_SECONDS = re.compile(r"\d{9,11}|-?\d{1,17}\.\d+")
@@ -68,23 +72,23 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
 
 
 class Then(NamedTuple):
-    """In what a tenant's steps were otherwise at a moment than they are now; what is erased was never there."""
+    """Steps of a tenant that were otherwise at a moment; what is erased was never there."""
 
     changed: dict[int, Entry]
     """Those that were there and have been corrected or retired since, as they were, by `Entry.seq`."""
-    gone: Mapping[int, str]
-    """Those that had been retired by then, each with its trajectory."""
-    corrected: frozenset[int]
-    """Those of `changed` that were corrected."""
+    gone: frozenset[int]
+    """Those that had been retired by then."""
+    corrected: frozenset[str]
+    """Trajectories of which steps were corrected since."""
 
 
 def then(journal: Journal, moment: Moment, *, tenant: str) -> Then:
-    """What of a tenant has been corrected or retired since a moment."""
+    """Steps of a tenant that were corrected or retired since a moment."""
     before = journal.as_they_were(tenant, at=moment.recorded)
     retired = {entry.seq: entry for entry in journal.every_entry(tenant, state=StepState.RETIRED)}
-    gone = {seq: entry.trajectory for seq, entry in retired.items() if entry.was_retired(moment.recorded)}
+    gone = frozenset(seq for seq, entry in retired.items() if entry.was_retired(moment.recorded))
     changed: dict[int, Entry] = {}
-    for entry in journal.entries_of(sorted((before.keys() | retired.keys()) - gone.keys())):
+    for entry in journal.entries_of(sorted((before.keys() | retired.keys()) - gone)):
         if not _was_there(entry, moment):
             continue
         if entry.seq in retired:
@@ -92,7 +96,7 @@ def then(journal: Journal, moment: Moment, *, tenant: str) -> Then:
         if entry.seq in before:
             entry = entry._replace(step=before[entry.seq].step, labels=before[entry.seq].labels)
         changed[entry.seq] = entry
-    return Then(changed, gone, frozenset(before.keys() & changed.keys()))
+    return Then(changed, gone, frozenset(changed[seq].trajectory for seq in before.keys() & changed.keys()))
 
 
 def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory: str | None) -> LabelInventory:
@@ -102,19 +106,35 @@ def inventory_at(ingestor: Ingestor, moment: Moment, *, tenant: str, trajectory:
     the moment.
     """
     was = then(ingestor.journal, moment, tenant=tenant)
-    corrected = {was.changed[seq].trajectory for seq in was.corrected}
-    retired = {entry.trajectory for entry in was.changed.values()}
+    touched = {entry.trajectory for entry in was.changed.values()}
     parts = []
     lengths = ingestor.journal.lengths_at(moment, tenant=tenant, trajectory=trajectory)
-    for name, (steps, known) in lengths.items():
+    for name, (steps, known) in sorted(lengths.items()):
         check_canceled()
-        if known == steps and name not in retired:
-            parts.append((name, ingestor.inventory(tenant, name)))
-        elif known == steps and name not in corrected:
-            parts.append((name, _without_gone(ingestor, was, tenant=tenant, trajectory=name)))
+        if known == steps and name not in touched:
+            parts.append(ingestor.inventory(tenant, name))
         elif known:
-            parts.append((name, _replayed(ingestor, moment, was, tenant=tenant, trajectory=name)))
-    return unite(part for _, part in sorted(parts, key=lambda part: part[0]))
+            there = (each for each in ingestor.journal.entries(tenant, name) if _was_there(each, moment))
+            entries = [now for each in there if (now := was.changed.get(each.seq, each)).labels is not None]
+            if known == steps and name not in was.corrected:
+                inventory = ingestor.inventory_with_retired(tenant, name)
+            else:
+                inventory = _replayed(ingestor, name, entries)
+            left = [each for each in entries if each.seq not in was.gone]
+            parts.append(inventory if len(left) == len(entries) else of_these(inventory, left))
+    return unite(parts)
+
+
+def _was_there(entry: Entry, moment: Moment) -> bool:
+    later = entry.trajectory == moment.trajectory and entry.position > moment.position
+    return entry.recorded <= moment.recorded and not later
+
+
+def _replayed(ingestor: Ingestor, trajectory: str, entries: Sequence[Entry]) -> LabelInventory:
+    session = ingestor.labeler.begin(trajectory)
+    for chunk in chunks(entries, BATCH_STEPS):
+        session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
+    return session.inventory()
 
 
 @runtime_checkable
@@ -141,9 +161,7 @@ def in_the_past(retriever: Retriever, *, ingestor: Ingestor, moment: Moment) -> 
 
 
 class PastStore:
-    """A store as it was at a moment: what was corrected or retired since is ranked as it was then.
-
-    That is ranked beside the store (`rank_beside`), and embedded for it: about as long as it took to put it.
+    """A store as it was at a moment: steps corrected or retired since are embedded and ranked beside it as they were.
 
     Args:
         store: The store of today.
@@ -153,61 +171,50 @@ class PastStore:
 
     def __init__(self, store: SnippetStore, *, ingestor: Ingestor, moment: Moment) -> None:
         self._store, self._ingestor, self._moment = store, ingestor, moment
-        self._changed: dict[str, dict[str, MemorySnippet]] = {}
-        self._records: dict[str, SnippetRecord] = {}
+        self._changed: dict[str, dict[str, SnippetRecord]] = {}
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
-        """Rank what was there; see `SnippetStore.rank`."""
+        """The first of the snippets that were there; see `SnippetStore.rank`."""
         changed = self._changed_of(query.tenant)
         if not changed or query.k < 1:
             return self._store.rank(query)
         today = self._store.rank(dataclasses.replace(query, k=query.k + len(changed)))
         hits = [hit for hit in today if hit.snippet.id not in changed]
-        seen = [snippet for snippet in changed.values() if query.sees(snippet)]
-        hits += rank_beside(query, self._made(seen), store=self._store)
-        return in_order(hits)[: query.k]
+        hits += ranked_beside(query, changed.values(), store=self._store)
+        return sorted(hits, key=lambda hit: (-hit.density, -hit.similarity, _place(hit.snippet)))[: query.k]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
-        """Return snippets by id, those that were there."""
-        changed = self._changed_of(tenant)
+        """Snippets by id, those that were there."""
         held = {snippet.id: snippet for snippet in self._store.get(tenant, ids) if self._moment.knows(snippet)}
-        return [found for name in ids if (found := changed.get(name) or held.get(name)) is not None]
+        held |= {name: record.snippet for name, record in self._changed_of(tenant).items()}
+        return [held[name] for name in ids if name in held]
 
     def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
-        """Return what stood beside these snippets; see `SnippetStore.near`."""
+        """Snippets that stood beside these; see `SnippetStore.near`."""
         changed = self._changed_of(query.tenant)
-        today = self._store.near(query, snippets, reach=reach)
-        there = [each for each in today if each.id not in changed]
+        places = {(each.trajectory, each.position + by) for each in snippets for by in range(-reach, reach + 1)}
         given = {snippet.id for snippet in snippets}
-        there += [
-            each
-            for each in changed.values()
-            if query.sees(each)
-            and each.id not in given
-            and any(
-                each.trajectory == own.trajectory and abs(each.position - own.position) <= reach for own in snippets
-            )
-        ]
-        return sorted(there, key=_place)
+        there = [each for each in self._store.near(query, snippets, reach=reach) if each.id not in changed]
+        beside = (each.snippet for name, each in changed.items() if name not in given and query.sees(each.snippet))
+        return sorted([*there, *(each for each in beside if (each.trajectory, each.position) in places)], key=_place)
 
     def word_counts(
         self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
     ) -> WordCounts:
-        """Count words as today; of what read otherwise, tell the words of then."""
-        changed = self._changed_of(tenant)
-        unchanged = [name for name in ids if name not in changed]
-        today = self._store.word_counts(tenant, words, trajectory=trajectory, ids=unchanged)
-        then = self._made([changed[name] for name in ids if name in changed])
-        own = {record.snippet.id: frozenset(words) & record.words.keys() for record in then}
-        return today._replace(carried={**today.carried, **own})
+        """Counts of words as today, and which of these the snippets had then."""
+        changed, asked = self._changed_of(tenant), frozenset(words)
+        today = self._store.word_counts(
+            tenant, words, trajectory=trajectory, ids=[name for name in ids if name not in changed]
+        )
+        then = {name: asked & changed[name].words.keys() for name in ids if name in changed}
+        return today._replace(carried={**today.carried, **then})
 
     def scroll(self, tenant: str, trajectory: str | None = None) -> Iterator[MemorySnippet]:
-        """Iterate over the snippets that were there."""
+        """The snippets that were there, by trajectory and position."""
         changed = self._changed_of(tenant)
-        mine = sorted((each for each in changed.values() if trajectory in (None, each.trajectory)), key=_place)
-        today = self._store.scroll(tenant, trajectory)
-        same = (each for each in today if self._moment.knows(each) and each.id not in changed)
-        return heapq.merge(same, mine, key=_place)
+        same = [each for each in self._store.scroll(tenant, trajectory) if self._moment.knows(each)]
+        mine = [each.snippet for each in changed.values() if trajectory in (None, each.snippet.trajectory)]
+        return iter(sorted([*(each for each in same if each.id not in changed), *mine], key=_place))
 
     def count(self, tenant: str | None = None) -> int:
         """No fewer than the snippets that were there."""
@@ -222,53 +229,45 @@ class PastStore:
         raise InputError("the past cannot be changed")
 
     def flush(self) -> None:
-        """Do nothing."""
+        """Nothing: the store is another's."""
 
     def close(self) -> None:
-        """Do nothing: the store is another's."""
+        """Nothing: the store is another's."""
 
-    def _changed_of(self, tenant: str) -> dict[str, MemorySnippet]:
+    def _changed_of(self, tenant: str) -> dict[str, SnippetRecord]:
         """The snippets that read otherwise now, or are not found any more, as they were then, by id."""
         if tenant not in self._changed:
-            entries = then(self._ingestor.journal, self._moment, tenant=tenant).changed.values()
-            self._changed[tenant] = {snippet.id: snippet for snippet in (entry.snippet() for entry in entries)}
+            ingestor = self._ingestor
+            snippets = [
+                entry.snippet() for entry in then(ingestor.journal, self._moment, tenant=tenant).changed.values()
+            ]
+            made = make_records(snippets, embedder=ingestor.embedder, lexical=ingestor.lexical) if snippets else []
+            self._changed[tenant] = {record.snippet.id: record for record in made}
         return self._changed[tenant]
 
-    def _made(self, snippets: Sequence[MemorySnippet]) -> list[SnippetRecord]:
-        if missing := [snippet for snippet in snippets if snippet.id not in self._records]:
-            made = make_records(missing, embedder=self._ingestor.embedder, lexical=self._ingestor.lexical)
-            self._records.update((record.snippet.id, record) for record in made)
-        return [self._records[snippet.id] for snippet in snippets]
+
+def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, store: SnippetStore) -> list[StoreHit]:
+    """Hits of snippets that a store does not hold, as it would rank them if it did; what the query admits."""
+    admitted = [record for record in records if query.admits(record)]
+    if not admitted:
+        return []
+    similarity = Similarity.of(query, dimension=len(admitted[0].vector))
+    if similarity.words is not None:
+        counts = store.word_counts(query.tenant, similarity.words)
+        rarity = {word: informativeness(each, snippets=counts.snippets) for word, each in counts.carrying.items()}
+        similarity = similarity.weighed(rarity)
+    asked = as_kept(np.asarray(similarity.vector, dtype=np.float32)) if similarity.vector else None
+    hits = []
+    for record in admitted:
+        carried, words = record.snippet.intent.labels(), words_as_kept(record.words)
+        matched = frozenset(
+            label for label, names in query.labels.items() if any(Label(label.kind, name) in carried for name in names)
+        )
+        cosine = 0.0 if asked is None else float(asked @ as_kept(record.vector))
+        lexical = sum(weight * words.get(word, 0.0) for word, weight in (similarity.words or {}).items())
+        hits.append(StoreHit(record.snippet, density(matched, count=query.count), similarity.combine(cosine, lexical)))
+    return hits
 
 
 def _place(snippet: MemorySnippet) -> tuple[str, int, str]:
     return snippet.trajectory, snippet.position, snippet.step
-
-
-def _was_there(entry: Entry, moment: Moment) -> bool:
-    later = entry.trajectory == moment.trajectory and entry.position > moment.position
-    return entry.recorded <= moment.recorded and not later
-
-
-def _without_gone(ingestor: Ingestor, was: Then, *, tenant: str, trajectory: str) -> LabelInventory:
-    inventory = ingestor.inventory_with_retired(tenant, trajectory)
-    if trajectory not in was.gone.values():
-        return inventory
-    left = (entry for entry in ingestor.journal.entries(tenant, trajectory) if entry.seq not in was.gone)
-    return of_these(inventory, left)
-
-
-def _replayed(ingestor: Ingestor, moment: Moment, was: Then, *, tenant: str, trajectory: str) -> LabelInventory:
-    session = ingestor.labeler.begin(trajectory)
-    gone = False
-
-    def labeled() -> Iterator[Entry]:
-        for entry in ingestor.journal.entries(tenant, trajectory):
-            if _was_there(entry, moment) and (now := was.changed.get(entry.seq, entry)).labels is not None:
-                yield now
-
-    for chunk in chunks(labeled(), BATCH_STEPS):
-        session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
-        gone = gone or any(entry.seq in was.gone for entry in chunk)
-    inventory = session.inventory()
-    return of_these(inventory, (entry for entry in labeled() if entry.seq not in was.gone)) if gone else inventory

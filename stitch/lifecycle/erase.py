@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -11,38 +11,36 @@ from typing import NamedTuple
 import orjson
 
 from stitch.core import Moment, StepsErased, snippet_id
+from stitch.core.summaries import is_canonical
 from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Entry, Journal, Selected
 from stitch.journal.entries import Encoded
-from stitch.lifecycle.cleaning import Cleaner, given_by_hand
+from stitch.lifecycle.erased_words import ErasedWords, cleaned, given_by_hand, split_names, spoken, strings
 from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
-from stitch.lifecycle.multi_search import Needles
 from stitch.lifecycle.repair import remove_next
 from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.side_files import Gone, remove_mentions, words_left
 from stitch.lifecycle.traces import (
+    Needles,
     Proof,
     PurgeableStore,
-    not_said,
-    said_in_labels,
     search_files,
+    texts_of_step,
     traces_in,
     traces_of,
-    traces_of_labels,
+    whole_sentences,
     words_in,
-    words_in_labels,
-    words_of,
 )
-from stitch.text.words import words as split_words
 from stitch.trees.core.commits import texts_of
 
 TRUSTED_CLOCK = "trusted clock"
 """The kind of the records that say up to when the clock is right; with the last step of a tenant they go."""
+_STEPS_AT_ONCE = 2_000
 
 
 class Erased(NamedTuple):
-    """What was erased, and the proof of it."""
+    """The number of erased steps, and the proof that nothing is left of them."""
 
     steps: int
     trajectories: int
@@ -60,80 +58,73 @@ def erase(
     repeated, and what could only be left in freed parts of files is removed when the memory is opened.
     With `tenant_too` these are all that the tenant has; then it is forgotten itself, with what it erased before.
     """
-    selected = list(dict.fromkeys(selected))
-    entries = list(ingestor.journal.entries_of([each.seq for each in selected]))
-    entries += _as_they_were(ingestor.journal, entries)
+    journal, selected = ingestor.journal, list(dict.fromkeys(selected))
+    entries = list(journal.entries_of([each.seq for each in selected]))
+    entries += _as_they_were(journal, entries)
     trajectories = by_trajectory(selected)
-    lengths = ingestor.journal.lengths_at(Moment(math.inf), tenant=tenant)
+    lengths = journal.lengths_at(Moment(math.inf), tenant=tenant)
     whole = {name for name, group in trajectories if lengths.get(name, (0, 0))[0] == len(group)}
-    trees = _trees_of(ingestor.journal, tenant, whole=tenant_too)
-    traces = traces_of(entries, tenant=tenant, names=whole) | traces_in(trees)
-    ids = frozenset((each.trajectory, each.step) for each in selected)
-    words = frozenset(words_of(entries) | words_in(trees))
-    told = Gone(tenant, ids, frozenset(traces), words, frozenset(whole), tenant_too)
-    others = partial(
-        said_by_others,
-        ingestor.journal,
-        tenant=tenant,
-        but={each.seq for each in selected},
-        names=set(lengths) - whole,
+    trees = list(texts_of(journal, tenant)) if tenant_too else []
+    said = [text for entry in entries for text in (entry.id, *texts_of_step(entry))]
+    gone = Gone(
+        tenant,
+        steps=frozenset((each.trajectory, each.step) for each in selected),
+        traces=frozenset(traces_of(entries, tenant=tenant, names=whole) | traces_in(trees)),
+        words=frozenset(words_in([*said, *trees])),
+        trajectories=frozenset(whole),
+        tenant_too=tenant_too,
     )
-    remove_mentions(folder, told, said_by_others=others)
+    others = partial(
+        said_by_others, journal, tenant=tenant, but={each.seq for each in selected}, names=set(lengths) - whole
+    )
+    remove_mentions(folder, gone, said_by_others=others)
+    still = 0
     for trajectory, group in trajectories:
-        gone = [entry for entry in entries if entry.trajectory == trajectory]
-
-        def change(
-            trajectory: str = trajectory, group: Sequence[Selected] = group, gone: Sequence[Entry] = gone
-        ) -> None:
-            _take_away(ingestor, group, tenant=tenant, trajectory=trajectory)
-            take_out(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
-
-        ingestor.rework(tenant, trajectory, change)
+        own = [entry for entry in entries if entry.trajectory == trajectory]
+        take_out = _TakingOut(ingestor, group, own, tenant=tenant, trajectory=trajectory)
+        ingestor.rework(tenant, trajectory, take_out)
         ingestor.learn(tenant, trajectory)
+        still += take_out.left()
     if tenant_too:
-        ingestor.journal.forget_tenant(tenant)
-    elif whole and not ingestor.journal.trajectories(tenant):  # it would name the tenant
-        ingestor.journal.erase_records(tenant, kind=TRUSTED_CLOCK)
+        journal.forget_tenant(tenant)
+    elif whole and not journal.trajectories(tenant):  # it would name the tenant
+        journal.erase_records(tenant, kind=TRUSTED_CLOCK)
     if selected or tenant_too:
         purge(ingestor, folder=folder)
-    found = {
-        "files beside the journal": words_left(folder, told, said_by_others=others),
-        "labels of other steps": words_in_labels(ingestor.journal, entries, tenant=tenant),
-    }
-    written = traces_of_labels(entries)  # what other steps are asked in the same words shows nothing
-    written -= said_in_labels(ingestor.journal, written, tenant=tenant)
-    points = _points_left(ingestor, selected, tenant=tenant)
-    proof = search(ingestor, folder, told._replace(traces=told.traces | written), found, points=points)
-    clear_text_caches()
+    written = _sentences_of_labels(entries)  # what other steps are asked in the same words shows nothing
+    proof = prove(
+        ingestor, folder, gone._replace(traces=gone.traces | (written - _said_in_labels(journal, written, tenant))),
+        said_by_others=others, labels=still, points=_points_left(ingestor, selected, tenant=tenant),
+    )  # fmt: skip
     if selected:
         ingestor.notice(StepsErased(tenant=tenant, steps=len(selected), trajectories=len(trajectories)))
     return Erased(len(selected), len(trajectories), proof)
 
 
-def _points_left(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str) -> int:
-    """How many points of erased steps the store still has; a new step may have the id of an erased one."""
-    names = [snippet_id(tenant, each.trajectory, each.step) for each in selected]
-    held = ingestor.store.get(tenant, names)
-    return sum(ingestor.journal.entry(tenant, each.trajectory, each.step) is None for each in held)
-
-
-def _trees_of(journal: Journal, tenant: str, *, whole: bool) -> list[str]:
-    """What the trees say that go with the whole of a tenant."""
-    return list(texts_of(journal, tenant)) if whole else []
-
-
-def search(
-    ingestor: Ingestor, folder: Path, gone: Gone, words: Mapping[str, Collection[str]], *, points: int = 0
+def prove(
+    ingestor: Ingestor,
+    folder: Path,
+    gone: Gone,
+    *,
+    said_by_others: Callable[[set[str]], set[str]],
+    labels: int = 0,
+    points: int = 0,
 ) -> Proof:
-    """Search all files; tell with what is found there the words that are left, by where they are."""
-    traces = set(gone.traces)
+    """Search all files for what is erased; `labels` and `points` are the numbers of those that are known to be left."""
+    journal, traces = ingestor.journal, set(gone.traces)
+    told = len(words_left(folder, gone, said_by_others=said_by_others))
     proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
-    if any(found.startswith(ingestor.journal.path.name) for found in proof.found):
-        ingestor.journal.compact()
+    if any(found.startswith(journal.path.name) for found in proof.found):
+        journal.compact()
         proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
-    left = [f"{where}: {len(each)} words" for where, each in words.items() if each]
-    left += [f"the store: {points} points"] if points else []
-    return proof._replace(traces=proof.traces + len(gone.words), found=(*proof.found, *left))
+    left = {
+        "files beside the journal: {} words": told,
+        "labels of other steps: {}": labels,
+        "the store: {} points": points,
+    }
+    found = (*proof.found, *(where.format(number) for where, number in left.items() if number))
+    clear_text_caches()
+    return proof._replace(traces=proof.traces + len(gone.words), found=found)
 
 
 def purge(ingestor: Ingestor, *, folder: Path) -> None:
@@ -157,52 +148,65 @@ def finish_purge(ingestor: Ingestor, *, folder: Path) -> None:
         purge(ingestor, folder=folder)
 
 
-def _take_away(ingestor: Ingestor, group: Sequence[Selected], *, tenant: str, trajectory: str) -> None:
-    """Erase steps from all that is derived; the journal does not say any more that they are stored, in case they stay
-    for an interruption.
-    """
-    there = set(ingestor.journal.record_removed([each.seq for each in group]))
-    # Only those: a new step may have the id of an erased one.
-    steps = [each.step for each in group if each.seq in there]
-    for projection in ingestor.projections:
-        projection.erase(tenant, trajectory=trajectory, steps=steps)
+class _TakingOut:
+    """Steps of a trajectory erased from all that is derived, from the journal, and from the labels of other steps."""
+
+    def __init__(
+        self, ingestor: Ingestor, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str
+    ) -> None:
+        self._ingestor, self._group, self._gone = ingestor, group, gone
+        self._tenant, self._trajectory = tenant, trajectory
+
+    def __call__(self) -> None:
+        # The journal does not say any more that they are stored, in case they stay for an interruption.
+        there = set(self._ingestor.journal.record_removed([each.seq for each in self._group]))
+        steps = [each.step for each in self._group if each.seq in there]  # a new step may have the id of an erased one
+        for projection in self._ingestor.projections:
+            projection.erase(self._tenant, trajectory=self._trajectory, steps=steps)
+        self._clean = take_out(
+            self._ingestor.journal, self._group, self._gone, tenant=self._tenant, trajectory=self._trajectory
+        )
+
+    def left(self) -> int:
+        """The number of labels in the journal, read again, that still have something from erased steps."""
+        journal = self._ingestor.journal
+        told = [
+            *journal.encoded(self._tenant, self._trajectory),
+            *journal.encoded_revisions(self._tenant, self._trajectory),
+        ]
+        return len(self._clean(told))
+
+
+Cleaning = Callable[[Iterable[Encoded]], list[tuple[int, bytes]]]
+"""Labels without what they have from erased steps; see `cleaned`."""
 
 
 def take_out(
     journal: Journal, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str
-) -> None:
+) -> Cleaning:
     """Erase steps of a trajectory from the journal, with what the labels of its other steps have from `gone` ones."""
     erased = {each.seq for each in group}
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
     left = [each for each in journal.encoded(tenant, trajectory) if each.number not in erased]
+    before = journal.encoded_revisions(tenant, trajectory)
     correctors = journal.correctors(tenant)
     by_hand, kept = (
         _given_by_hand(journal, correctors, of=each)
         for each in ({entry.seq for entry in gone}, {each.number for each in left})
     )
-    before = journal.encoded_revisions(tenant, trajectory)
-    quotes = _quotes(traces_of(gone, tenant=tenant), [*left, *before], left)
-    steps = [orjson.loads(each.step) for each in left]
-    cleaner = Cleaner(steps, gone, by_hand=by_hand, kept=kept, quotes=quotes)
-    labels, revisions = (
-        [(each.number, made) for each in found if each.labels is not None and (made := cleaner.clean(each.labels))]
-        for found in (left, before)
+    quoted = Needles(traces_of(gone, tenant=tenant)).found_among(each.labels or b"" for each in (*left, *before))
+    words = ErasedWords(
+        [*(spoken(entry.step.model_dump(exclude_defaults=True)) for entry in gone), *by_hand],
+        [*(spoken(orjson.loads(each.step)) for each in left), *kept],
+        quotes=quoted - Needles(quoted).found_among(each.step for each in left),
     )
-    journal.erase(list(erased), tenant=tenant, trajectory=trajectory, labels=labels, revisions=revisions)
-
-
-def _quotes(traces: set[bytes], labeled: Iterable[Encoded], left: Iterable[Encoded]) -> set[bytes]:
-    """Fragments of erased texts that labels quote and no step that remains says, whatever is said of their words."""
-    quoted = Needles(traces).found_in(_joined(each.labels for each in labeled))
-    return quoted - Needles(quoted).found_in(_joined(each.step for each in left)) if quoted else quoted
-
-
-def _joined(texts: Iterable[bytes | None]) -> bytes:
-    return b"\n".join(text for text in texts if text is not None)
+    clean = partial(cleaned, erased=words, ids={entry.id for entry in gone})
+    journal.erase(list(erased), tenant=tenant, trajectory=trajectory, labels=clean(left), revisions=clean(before))
+    return clean
 
 
 def _given_by_hand(journal: Journal, correctors: Collection[tuple[int, str]], *, of: Collection[int]) -> set[str]:
-    """What persons called steps by correcting them; a model that corrects is none of them (`ingest.revising`)."""
+    """The names that persons gave steps by correcting them; a model that corrects is none of them."""
     entries = list(journal.entries_of(sorted({seq for seq, _ in correctors if seq in of})))
     past = journal.revisions([entry.seq for entry in entries])
     given = set[str]()
@@ -212,16 +216,42 @@ def _given_by_hand(journal: Journal, correctors: Collection[tuple[int, str]], *,
     return given
 
 
+def _sentences_of_labels(entries: Iterable[Entry]) -> set[bytes]:
+    """The sentences by which a model's labels tell of erased steps in its own words: canonical summaries and asks."""
+    made = [(entry.step.role, entry.labels) for entry in entries if entry.labels is not None]
+    sentences = [labels.summary for role, labels in made if is_canonical(labels.summary, role=role)]
+    return whole_sentences([*sentences, *(each for _, labels in made for each in labels.asks)])
+
+
+def _said_in_labels(journal: Journal, sentences: set[bytes], tenant: str) -> set[bytes]:
+    """Those of some sentences that the labels of a tenant's steps say."""
+    told = (journal.encoded(tenant, each) for each in journal.trajectories(tenant)) if sentences else ()
+    return Needles(sentences).found_among(each.labels or b"" for steps in told for each in steps)
+
+
+def _points_left(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str) -> int:
+    """The number of points of erased steps that the store still has; a new step may have the id of an erased one."""
+    names = [snippet_id(tenant, each.trajectory, each.step) for each in selected]
+    held = ingestor.store.get(tenant, names)
+    return sum(ingestor.journal.entry(tenant, each.trajectory, each.step) is None for each in held)
+
+
 def said_by_others(
-    journal: Journal, candidates: set[str], *, tenant: str, but: Collection[int], names: Collection[str]
+    journal: Journal, candidates: set[str], *, tenant: str, but: Collection[int] = (), names: Collection[str]
 ) -> set[str]:
-    """Which words the steps of a tenant say, but for some of these, its trees, and the names of what remains."""
-    named = candidates.intersection(split_words(" ".join(names)))
-    steps = (kept for kept in journal.kept(tenant) if kept.seq not in but)
-    left = not_said(candidates - named, steps)
-    if left:
-        left -= words_in(texts_of(journal, tenant))
-    return candidates - left
+    """Those of some words that a tenant says: its steps but for some, its trees, and names of what remains."""
+    left = candidates - split_names("\n".join(names))
+    texts: list[str] = []
+    for number, kept in enumerate(journal.kept(tenant)):
+        if not left:
+            return candidates
+        if kept.seq not in but:
+            texts += strings(orjson.loads(kept.step))
+        if number % _STEPS_AT_ONCE == 0:
+            left -= split_names("\n".join(texts))
+            texts = []
+    left -= split_names("\n".join(texts))
+    return candidates - (left and left - words_in(texts_of(journal, tenant)))
 
 
 def _as_they_were(journal: Journal, entries: Sequence[Entry]) -> list[Entry]:

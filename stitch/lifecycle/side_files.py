@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
-from itertools import starmap
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
+from stitch.core.files import private
 from stitch.errors import JournalError
-from stitch.lifecycle.multi_search import Needles
-from stitch.lifecycle.rewriting import finish_rewriting, rewrite
+from stitch.lifecycle.erased_words import split_names, strings
+from stitch.lifecycle.traces import Needles, words_in
 from stitch.sources.naming import FILES_FILE
 from stitch.sources.positions import FOLLOWED_FILE, UNFINISHED_FILE
-from stitch.text.words import word_set, words
+from stitch.text.words import word_set
 
 _COSTS = "prompt_tokens"
 """What only a line of the ledger has."""
@@ -29,181 +29,146 @@ _OF_OURS = word_set(
     "event made_by mode decided_by rule key state model stage reason parts file source tenant trajectory"
 )
 """Fields with words that no step said, and names that are compared whole."""
+_NEW, _KEPT = ".new", ".kept"
 
 
 class Gone(NamedTuple):
     """What is erased, as far as the files beside the journal may tell of it."""
 
     tenant: str
-    steps: frozenset[tuple[str, str]]
+    steps: frozenset[tuple[str, str]] = frozenset()
     """Trajectory and id of each."""
-    traces: frozenset[bytes]
+    traces: frozenset[bytes] = frozenset()
     """Ids, and fragments of their texts."""
-    words: frozenset[str]
+    words: frozenset[str] = frozenset()
     """All that they say, word by word; other steps may say some of them too."""
-    trajectories: frozenset[str]
+    trajectories: frozenset[str] = frozenset()
     """Of which nothing is left."""
-    tenant_too: bool
+    tenant_too: bool = False
     """Whether nothing is left of the tenant."""
 
 
-def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[str]], set[str]]) -> int:
-    """Take out of the files beside the journal what tells of erased steps; return how many lines and positions.
+class _Entry(NamedTuple):
+    """A line of a file, or the position of a source under its path."""
+
+    file: Path
+    path: str
+    value: Any
+    raw: bytes
+
+
+def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[str]], set[str]]) -> None:
+    """Take out of the files beside the journal what tells of erased steps.
 
     What names another tenant stays as it is. What a call of a model cost stays, without the names of what is gone. A
     source whose position is taken out is read from its beginning when it is given again: its steps are known.
     `said_by_others` tells which of some words steps say that remain.
 
     Raises:
-        JournalError: A file cannot be written.
+        JournalError: A file cannot be read or written.
     """
     finish_rewriting(folder)
     if not gone.steps and not gone.traces and not gone.tenant_too:
-        return 0
-    files = _files(folder)
-    only = _words_told(files, gone, said_by_others)
-    judge = _Judge(gone, only, _files_of(folder / FILES_FILE, gone))
-    return sum(each.clean(judge) for each in files)
+        return
+    files = {path: list(entries) for path, entries in _read(folder, gone.tenant)}
+    judge = _Judge(
+        gone,
+        only=_words_told(chain(*files.values()), gone, said_by_others),
+        quoted=Needles(gone.traces).found_in(b"\n".join(each.raw for each in chain(*files.values()))),
+        files=_paths_of(folder, gone),
+    )
+    for path, entries in files.items():
+        kept = [(entry, left) for entry in entries if (left := judge.left_of(entry)) is not None]
+        if [left for _, left in kept] == [entry.raw for entry in entries]:
+            continue
+        if path.suffix == ".jsonl":
+            rewrite(path, b"".join(left for _, left in kept))
+        else:
+            positions = orjson.loads(path.read_bytes())
+            positions[gone.tenant] = {entry.path: entry.value for entry, _ in kept}
+            rewrite(path, orjson.dumps({name: own for name, own in positions.items() if own}))
 
 
 def words_left(folder: Path, gone: Gone, *, said_by_others: Callable[[set[str]], set[str]]) -> frozenset[str]:
     """The words of what is erased that files beside the journal still tell, and no step that remains says."""
-    return _words_told(_files(folder), gone, said_by_others)
+    return _words_told(chain(*(entries for _, entries in _read(folder, gone.tenant))), gone, said_by_others)
+
+
+def _read(folder: Path, tenant: str) -> Iterator[tuple[Path, Iterator[_Entry]]]:
+    """The lines of each file, and a tenant's positions."""
+    for path in sorted(folder.glob("*.jsonl")):
+        try:
+            lines = path.read_bytes().splitlines(keepends=True)
+        except OSError as error:  # such as a folder or a socket of that name: what it holds cannot be told
+            reason = (error.strerror or str(error)).lower()
+            raise JournalError(
+                f"{str(path)!r} cannot be read: {reason}", hint="move it out of the folder of the memory"
+            ) from error
+        yield path, (_Entry(path, "", _parsed(line), line) for line in lines)
+    for path in (folder / FOLLOWED_FILE, folder / UNFINISHED_FILE):
+        found = _parsed(path.read_bytes()) if path.is_file() else None
+        if isinstance(found, dict):
+            own = found.get(tenant) or {}
+            yield path, (_Entry(path, name, position, orjson.dumps(position)) for name, position in own.items())
+
+
+def _words_told(
+    entries: Iterator[_Entry], gone: Gone, said_by_others: Callable[[set[str]], set[str]]
+) -> frozenset[str]:
+    texts = (text for each in entries if _may_be_of(each.value, gone.tenant) for text in _told(each))
+    told = words_in(texts) & gone.words
+    return frozenset(told - said_by_others(told) if told else ())
 
 
 class _Judge:
     """Tells what speaks of something erased.
 
-    `only` are the words that only erased steps say, `files` the paths that were trajectories of which nothing is left.
+    `only` are the words that only erased steps say, `quoted` the traces that stand in any file, `files` the paths that
+    were trajectories of which nothing is left.
     """
 
-    def __init__(self, gone: Gone, only: frozenset[str], files: frozenset[str]) -> None:
-        self.gone, self._only, self._files = gone, only, files
+    def __init__(self, gone: Gone, *, only: frozenset[str], quoted: set[bytes], files: frozenset[str]) -> None:
+        self._gone, self._only, self._quoted, self._files = gone, only, quoted, files
 
-    @cached_property
-    def _needles(self) -> Needles:
-        return Needles(self.gone.traces)  # of many steps that takes .1 s, and often no file says anything
+    def _quotes(self, raw: bytes) -> bool:
+        folded = raw.lower() if self._quoted else raw
+        return any(map(folded.__contains__, self._quoted))
 
-    def tells(self, value: Any, *, raw: bytes, texts: Iterable[str]) -> bool:
-        """Whether a value speaks of it; `raw` is how it stands in the file, `texts` is what of it may quote steps."""
-        if self._names(value) or self.quotes(raw):
-            return True
-        return any(not self._only.isdisjoint(words(text)) for text in texts)
+    def left_of(self, entry: _Entry) -> bytes | None:
+        """What stays of an entry: all of it, what a call cost, or nothing."""
+        gone, value, raw = self._gone, entry.value, entry.raw
+        if not _may_be_of(value, gone.tenant):
+            return raw
+        if isinstance(value, dict) and _COSTS in value:
+            kept = _without_names(raw, value, gone)
+            return None if self._quotes(kept) else kept
+        whole = gone.tenant_too and (entry.path or (isinstance(value, dict) and value.get("tenant") == gone.tenant))
+        if whole or self._is_file(entry.path) or self._names(value) or self._quotes(raw):
+            return None
+        return raw if self._only.isdisjoint(split_names("\n".join(_told(entry)))) else None
 
-    def quotes(self, raw: bytes) -> bool:
-        """Whether bytes hold an id or a fragment of a text that is gone."""
-        return bool(self._needles.found_in(raw.lower()))
-
-    def is_file(self, path: str) -> bool:
+    def _is_file(self, path: str) -> bool:
         """Whether a path, as somebody wrote it, is that of an erased trajectory."""
-        return any(path == each or each.endswith(os.sep + path) for each in self._files)
+        return bool(path) and any(path == each or each.endswith(os.sep + path) for each in self._files)
 
     def _names(self, value: Any) -> bool:
         """Whether steps, trajectories or files that are gone are named."""
         if isinstance(value, list):
             return any(map(self._names, value))
         if not isinstance(value, dict):
-            return isinstance(value, str) and value in self.gone.trajectories
-        trajectory, steps, source, reason = map(value.get, ("trajectory", "steps", "source", "reason"))
-        ids = steps if isinstance(steps, list) else [value.get("step")]
-        if any((trajectory, step) in self.gone.steps for step in ids if isinstance(step, str)):
+            return isinstance(value, str) and value in self._gone.trajectories
+        ids = value["steps"] if isinstance(value.get("steps"), list) else [value.get("step")]
+        if any((value.get("trajectory"), step) in self._gone.steps for step in ids if isinstance(step, str)):
             return True
-        if isinstance(source, str) and self.is_file(source):
+        source, reason = (each if isinstance(each := value.get(name), str) else "" for name in ("source", "reason"))
+        if self._is_file(source) or (reason and any(_names_step(reason, *each) for each in self._gone.steps)):
             return True
-        if isinstance(reason, str) and any(starmap(partial(_names_step, reason), self.gone.steps)):
-            return True
-        return not self.gone.trajectories.isdisjoint(value) or any(map(self._names, value.values()))
+        return not self._gone.trajectories.isdisjoint(value) or any(map(self._names, value.values()))
 
 
 def _names_step(reason: str, trajectory: str, step: str) -> bool:
     """Whether a reason speaks of a step, as errors write it."""
     return repr(step) in reason and ("trajectory" not in reason or repr(trajectory) in reason)
-
-
-class _Lines:
-    """A file of JSON lines."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._lines = path.read_bytes().splitlines(keepends=True)
-        except OSError as error:  # such as a folder or a socket of that name: what it holds cannot be told
-            reason = (error.strerror or str(error)).lower()
-            raise JournalError(
-                f"{str(path)!r} cannot be read: {reason}", hint="move it out of the folder of the memory"
-            ) from error
-        self._values = list(map(_parsed, self._lines))
-
-    def words_of(self, tenant: str) -> set[str]:
-        """All that the lines of a tenant say."""
-        own = (value for value in self._values if _may_be_of(value, tenant))
-        return {word for value in own for text in _told(value) for word in words(text)}
-
-    def clean(self, judge: _Judge) -> int:
-        """Remove or change the lines that speak of what is gone; return how many."""
-        kept = [self._kept(line, value, judge) for line, value in zip(self._lines, self._values, strict=True)]
-        changed = sum(line != before for line, before in zip(kept, self._lines, strict=True))
-        if changed:
-            rewrite(self._path, [line for line in kept if line])
-        return changed
-
-    def _kept(self, line: bytes, value: Any, judge: _Judge) -> bytes:
-        gone = judge.gone
-        if not _may_be_of(value, gone.tenant):
-            return line
-        if isinstance(value, dict) and _COSTS in value:
-            kept = _without_names(line, value, gone)
-            return b"" if judge.quotes(kept) else kept
-        if gone.tenant_too and isinstance(value, dict) and value.get("tenant") == gone.tenant:
-            return b""
-        return b"" if judge.tells(value, raw=line, texts=_told(value)) else line
-
-
-class _Positions:
-    """A file of positions: of each tenant by the path of the source."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        found = _parsed(path.read_bytes())
-        self._all: dict[str, dict[str, Any]] = found if isinstance(found, dict) else {}
-
-    def words_of(self, tenant: str) -> set[str]:
-        """All that the positions of a tenant say."""
-        own = self._all.get(tenant) or {}
-        return {word for position in own.values() for text in strings(position) for word in words(text)}
-
-    def clean(self, judge: _Judge) -> int:
-        """Remove the positions that speak of what is gone; return how many."""
-        own = self._all.get(judge.gone.tenant) or {}
-        fallen = [
-            path
-            for path, position in own.items()
-            if judge.gone.tenant_too
-            or judge.is_file(path)
-            or judge.tells(position, raw=orjson.dumps(position), texts=strings(position))
-        ]
-        for path in fallen:
-            del own[path]
-        if fallen and not own:
-            del self._all[judge.gone.tenant]
-        if fallen:
-            rewrite(self._path, [orjson.dumps(self._all)])
-        return len(fallen)
-
-
-def _files(folder: Path) -> list[_Lines | _Positions]:
-    lines = [_Lines(path) for path in sorted(folder.glob("*.jsonl"))]
-    return [
-        *lines,
-        *(_Positions(path) for path in (folder / FOLLOWED_FILE, folder / UNFINISHED_FILE) if path.is_file()),
-    ]
-
-
-def _words_told(
-    files: list[_Lines | _Positions], gone: Gone, said_by_others: Callable[[set[str]], set[str]]
-) -> frozenset[str]:
-    told = set[str]().union(*(each.words_of(gone.tenant) for each in files)) & gone.words
-    return frozenset(told - said_by_others(told) if told else ())
 
 
 def _without_names(line: bytes, charge: dict[str, Any], gone: Gone) -> bytes:
@@ -217,8 +182,9 @@ def _without_names(line: bytes, charge: dict[str, Any], gone: Gone) -> bytes:
     return json.dumps(kept, separators=(",", ":")).encode() + b"\n"
 
 
-def _files_of(path: Path, gone: Gone) -> frozenset[str]:
+def _paths_of(folder: Path, gone: Gone) -> frozenset[str]:
     """The paths of the files whose steps went to trajectories of which nothing is left."""
+    path = folder / FILES_FILE
     lines = map(_parsed, path.read_bytes().splitlines() if path.is_file() else ())
     return frozenset(
         str(line["file"])
@@ -242,23 +208,77 @@ def _may_be_of(value: Any, tenant: str) -> bool:
     return not isinstance(value, dict) or value.get("tenant", tenant) == tenant
 
 
-def _told(value: Any) -> Iterator[str]:
-    """The strings of a value, but for those of our own making."""
+def _told(entry: _Entry) -> list[str]:
+    """The strings of an entry, but for those of our own making."""
+    return strings(entry.value) if entry.path else list(_said(entry.value))
+
+
+def _said(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
             if name not in _OF_OURS:
-                yield from _told(inner)
+                yield from _said(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _told(inner)
+            yield from _said(inner)
     elif isinstance(value, str):
         yield value
 
 
-def strings(value: Any) -> list[str]:
-    """All strings of a value of JSON, the names of its fields too."""
-    if isinstance(value, dict):
-        return [text for name, inner in value.items() for text in (name, *strings(inner))]
-    if isinstance(value, list):
-        return [text for inner in value for text in strings(inner)]
-    return [value] if isinstance(value, str) else []
+# Files of JSON written anew in place, whole or not at all
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """Let a file hold this and nothing else.
+
+    It stays the same file, for whoever has it open and appends to it, and so its old bytes are overwritten. What it is
+    to hold stands complete beside it before that; if it is interrupted, `finish_rewriting` goes on.
+
+    Raises:
+        JournalError: It cannot be written; it is as it was, or `finish_rewriting` goes on.
+    """
+    fresh, kept = (path.with_name(path.name + ending) for ending in (_NEW, _KEPT))
+    try:
+        with open(fresh, "wb", opener=private) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(kept)
+        _overwrite(path, kept)
+    except OSError as error:
+        raise _unwritten(path, error) from error
+
+
+def finish_rewriting(folder: Path, *, drafts: bool = False) -> None:
+    """Finish what an interrupted `rewrite` has left in a folder, before anybody appends to its files.
+
+    Whoever opens the folder also removes `drafts`, which never took the place of a file.
+
+    Raises:
+        JournalError: A file cannot be written.
+    """
+    for fresh in folder.glob(f"*.json*{_NEW}") if drafts else ():
+        fresh.unlink(missing_ok=True)
+    for kept in sorted(folder.glob(f"*.json*{_KEPT}")):
+        path = kept.with_name(kept.name.removesuffix(_KEPT))
+        try:
+            if path.exists():
+                _overwrite(path, kept)
+            else:  # somebody has moved it away
+                kept.replace(path)
+        except OSError as error:
+            raise _unwritten(path, error) from error
+
+
+def _overwrite(path: Path, kept: Path) -> None:
+    data = kept.read_bytes()
+    with open(path, "r+b", opener=private) as file:
+        file.write(data)
+        file.flush()
+        os.ftruncate(file.fileno(), len(data))
+        os.fsync(file.fileno())
+    kept.unlink()
+
+
+def _unwritten(path: Path, error: OSError) -> JournalError:
+    return JournalError(f"{str(path)!r} cannot be rewritten: {(error.strerror or str(error)).lower()}")

@@ -1,46 +1,68 @@
-"""What would betray an erased step, and whether any file of a memory still holds it."""
+"""Traces of erased steps: texts, names and ids by which they could be known, searched for in every file."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import orjson
+import numpy as np
 
-from stitch.core import StepLabels, snippet_id
-from stitch.core.summaries import is_canonical
+from stitch.core import snippet_id
 from stitch.ingest.ingestor import Ingestor
-from stitch.journal import Journal, KeptStep
 from stitch.journal.entries import Entry
-from stitch.lifecycle.cleaning import NO_SCOPE, given_by_hand, split_names
+from stitch.lifecycle.erased_words import split_names, strings
 from stitch.lifecycle.folder import LM_CACHE_FILE
-from stitch.lifecycle.multi_search import LEAST_BYTES, Needles
-from stitch.lifecycle.own_words import OWN_WORDS
-from stitch.lifecycle.side_files import strings
-from stitch.lifecycle.unsaid import Unsaid, fold
-from stitch.text.languages import signs_in
-from stitch.text.words import is_verb, stem, words
 
+LEAST_BYTES = 8
+"""The shortest trace that is searched for among bytes, where a shorter one could stand by chance."""
 LEAST_LETTERS = 3
 """The shortest word that what files say is looked through for."""
+ENGINE_FOLDER = "shard"
+
 _FRAGMENT_BYTES = 24
+_TELLING_BYTES = 20
+"""The engine compresses payloads: shorter texts may stand in its files by chance."""
 _PIECE_BYTES = 1 << 22
+_HASH_BITS = 20
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _ELSEWHERE = (
     "backups, exports, traces and compiled prompts outside this folder",
     "what a provider of a model keeps of its calls",
 )
 
-ENGINE_FOLDER = "shard"
-_TELLING_BYTES = 20
-"""The engine compresses payloads: shorter texts may stand in its files by chance."""
-
 # What JSON writes otherwise than it is said ends a fragment, so that fragments look alike in every file.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]+')
 _NAMES = re.compile(r"[A-Z0-9]\w*(?:[ .,:/-]{1,2}[A-Z0-9]\w*)*")
+
+OWN_WORDS = """
+accepted addressed antecedent arguments asked_by at_length autoincrement begin_bytes block_size_bytes checkpoints
+checksum checksums chunkedmmap chunk_size_bytes chunk_size_vectors collection compression conversations corrected
+correction cost_usd decided_by decision default_segment_number deleted_threshold dimension distance edge_config embedder
+entities entity_type entity_types event_type event_types exchange field_schema
+followed hardware_counter history_of immutable
+in_context indexed_fields indexing_threshold inexact initial_version inputrejected intent_filter interruptions inventory
+labeled_by labelsmerged last_answered_tool last_called last_closed last_role listed_at looked_at made_by mappings
+max_segment_size memory_threshold mentions metadata milliseconds min_trust mutable_id_tracker nearness next_row next_seq
+numbers on_disk_payload optimizers page_size_bytes payload_index payload_memory payload_storage payload_storage_type
+position prevent_unoptimized primary_key projections prompt_tokens quantity quantization_config reasons reclaimed
+recognized recorded records_of redactions redactions_of references referents region_size_blocks rejection replacement
+reply_tokens request_digest resolved retired_at schema_version scopes_by_hand searched segments session_of similarity
+sketches snippets sparse_vectors speakers sqlite_autoindex sqlite_sequence stepsaccepted stepsfailed stepsstored
+stitchsn language datatype standing after_setup openings personcreate stepcorrected texts_act storage_type summary
+switches tablechanges tablecheckpoints tablecuts tablehistory tablelabels tableprojections tablerecords tableredactions
+tablereplies tablestates tablesteps tabletrajectories timestamp together tool_calls tool_name topic_at tracker_journal
+trajectories trajectory unfinished vacuum_min_vector_number vector_data vector_storage verbatim versions vocabulary
+wal_enabled integer primary key not null create table without rowid unique
+"""
+"""Words that the files of every memory hold, whatever was said: names of tables, columns, fields, events and states.
+
+To find one of them, or a part of one, among bytes shows nothing.
+"""
 
 
 @runtime_checkable
@@ -59,15 +81,15 @@ class PurgeableStore(Protocol):
 
 
 class Proof(NamedTuple):
-    """What traces of erased steps were searched for in all files of the memory, and what was found.
+    """Traces of erased steps that were searched for in all files of the memory, and those that were found.
 
     How many files these are, and how large, is not told: they hold other tenants' steps too.
     """
 
     traces: int
-    """How many fragments of texts, names and ids were searched for, in any case of letters."""
+    """Number of fragments of texts, names and ids that were searched for, in any case of letters."""
     said_elsewhere: int
-    """How many of them other steps of the tenant say too: finding these would show nothing."""
+    """Number of those that other steps of the tenant say too: finding these would show nothing."""
     found: tuple[str, ...]
     """The files in which others were found, each with how many; none if the erasure is complete."""
     not_searched: tuple[str, ...] = ()
@@ -75,157 +97,99 @@ class Proof(NamedTuple):
 
 
 def traces_of(entries: Iterable[Entry], *, tenant: str, names: Iterable[str] = ()) -> set[bytes]:
-    """The ids, fragments of texts and names by which erased steps could be known, folded to lower case.
+    """The ids, fragments of texts and names of erased steps, folded to lower case.
 
-    Of each line of text up to three fragments of 24 bytes; nothing shorter than 8 bytes, which could stand anywhere
-    among bytes: what files say is looked through for shorter words (`words_of`), too. `names` are those of trajectories
-    of which nothing is left.
+    `names` are those of trajectories of which nothing is left.
     """
-    traces = {name.encode().lower() for name in names}
-    for entry in entries:
-        traces.add(snippet_id(tenant, entry.trajectory, entry.id).encode())
-        traces |= _fragments(_texts(entry))
-    return _telling(traces)
-
-
-def traces_of_labels(entries: Iterable[Entry]) -> set[bytes]:
-    """The sentences by which a model's labels tell of erased steps in its own words: canonical summaries and asks."""
-    made = [(entry.step.role, entry.labels) for entry in entries if entry.labels is not None]
-    sentences = [labels.summary for role, labels in made if is_canonical(labels.summary, role=role)]
-    sentences += [each for _, labels in made for each in labels.asks]
-    return {each for each in traces_in(sentences) if len(each) == _FRAGMENT_BYTES}
-
-
-def said_in_labels(journal: Journal, traces: set[bytes], *, tenant: str) -> set[bytes]:
-    """Which of some traces the labels of a tenant's steps say."""
-    if not traces:
-        return set()
-    sought = Needles(traces)
-    told = (journal.encoded(tenant, each) for each in journal.trajectories(tenant))
-    return _among((each.labels.lower() for steps in told for each in steps if each.labels is not None), sought)
+    given = list(entries)
+    ids = {snippet_id(tenant, entry.trajectory, entry.id).encode() for entry in given}
+    return traces_in(text for entry in given for text in texts_of_step(entry)) | ids | _telling(names)
 
 
 def traces_in(texts: Iterable[str]) -> set[bytes]:
-    """The same of texts, such as those of an erased tree."""
-    return _telling(_fragments(texts))
-
-
-def _fragments(texts: Iterable[str]) -> set[bytes]:
-    found = set[bytes]()
+    """Fragments of texts: of each line up to three of 24 bytes, and its names; nothing shorter than 8 bytes."""
+    found = set[str | bytes]()
     for text in texts:
-        for name in _NAMES.findall(text):
-            found.add(name.encode().lower())
+        found.update(_NAMES.findall(text))
         for line in _PLAIN.findall(text):
-            data = line.strip().encode().lower()
+            data = line.strip().encode()
             starts = (0, (len(data) - _FRAGMENT_BYTES) // 2, len(data) - _FRAGMENT_BYTES)
             found.update(data[max(start, 0) :][:_FRAGMENT_BYTES] for start in starts)
-    return found
+    return _telling(found)
 
 
-def _telling(traces: set[bytes]) -> set[bytes]:
+def _telling(traces: Iterable[str | bytes]) -> set[bytes]:
     own = OWN_WORDS.encode()
-    return {trace for trace in traces if len(trace) >= LEAST_BYTES and trace not in own}
+    folded = {(trace.encode() if isinstance(trace, str) else trace).lower() for trace in traces}
+    return {trace for trace in folded if len(trace) >= LEAST_BYTES and trace not in own}
 
 
-def words_of(entries: Iterable[Entry]) -> set[str]:
-    """All words of three letters or more that erased steps say, in any field."""
-    return words_in(text for entry in entries for text in (entry.id, *_texts(entry)))
+def whole_sentences(texts: Iterable[str]) -> set[bytes]:
+    """Fragments of texts that are long enough to be nobody else's."""
+    return {each for each in traces_in(texts) if len(each) == _FRAGMENT_BYTES}
 
 
 def words_in(texts: Iterable[str]) -> set[str]:
-    """The same of texts."""
-    return {word for text in texts for word in words(text) if len(word) >= LEAST_LETTERS}
+    """All words of texts but the shortest."""
+    return {word for word in split_names("\n".join(texts)) if len(word) >= LEAST_LETTERS or not word.isascii()}
 
 
-def words_in_labels(journal: Journal, gone: Iterable[Entry], *, tenant: str) -> set[str]:
-    """The words of erased steps that labels of their trajectories still have, and no other step there says.
+def texts_of_step(entry: Entry) -> Iterator[str]:
+    """All that a step says, in any field but its id."""
+    step = entry.step
+    yield from filter(None, (step.content, step.role, step.tool_name, step.session, step.parent))
+    for call in step.tool_calls:
+        yield from filter(None, (call.name, call.id, *strings(dict(call.arguments))))
+    if isinstance(step.timestamp, str):
+        yield step.timestamp
+    yield from strings(dict(step.metadata))
 
-    Plain verbs name what is done: a label may have one, whoever says it. So may labels that a person gave, and kinds
-    such as `file` may be called as an id, a session or metadata are: no labeler makes kinds of these.
+
+class Needles:
+    """Texts of at least `LEAST_BYTES` bytes, in small letters, searched for in bytes in any case of ASCII letters.
+
+    Of each the eight bytes that the fewest of the others have are looked for at every place at once.
     """
-    groups: dict[str, list[Entry]] = {}
-    for entry in gone:
-        groups.setdefault(entry.trajectory, []).append(entry)
-    found = set[str]()
-    for trajectory, entries in groups.items():
-        steps = journal.encoded(tenant, trajectory)
-        signs = {sign for entry in entries for text in _texts(entry) for sign in signs_in(text)}
-        left = _unsaid(words_of(entries) | signs, (each.step for each in steps), cut=_words_in_any_form)
-        # To decode all labels would take most of the time of an erasure.
-        told = (each.labels for each in (*steps, *journal.encoded_revisions(tenant, trajectory)))
-        if left.words and _may_say(left, told):
-            unsaid = {word for word in left.words if stem(word) in left.stems}
-            labeled = _labeled(left, journal.kept(tenant, trajectory))
-            read = {word for entry in entries for text in _read(entry) for word in (*words(text), *signs_in(text))}
-            found |= unsaid & (labeled.said | (labeled.kinds & read))
-    return found
+
+    def __init__(self, texts: Iterable[bytes]) -> None:
+        given = set(texts)
+        self.longest = max(map(len, given), default=0)
+        often = Counter(text[at : at + 8] for text in given for at in range(len(text) - 7))
+        self._by_key: dict[int, list[tuple[int, bytes]]] = {}
+        for text in given:
+            at = min(range(len(text) - 7), key=lambda at: often[text[at : at + 8]])
+            self._by_key.setdefault(int.from_bytes(text[at : at + 8], "little"), []).append((at, text))
+        self._keys = np.array(sorted(self._by_key), dtype=np.uint64)
+        self._table = np.zeros(1 << _HASH_BITS, dtype=bool)
+        self._table[_hash(self._keys)] = True
+
+    def found_in(self, data: bytes | bytearray | memoryview) -> set[bytes]:
+        """The texts that stand in the data."""
+        found = set[bytes]()
+        for start in range(0, len(data) if self._by_key else 0, _PIECE_BYTES):
+            piece = bytes(data[start : start + _PIECE_BYTES + self.longest]).lower()
+            windows: Any = np.ndarray((max(0, len(piece) - 7),), "<u8", piece, strides=(1,))
+            places = np.flatnonzero(self._table[_hash(windows)])
+            places = places[np.isin(windows[places], self._keys)]
+            for place, key in zip(places.tolist(), windows[places].tolist(), strict=True):
+                found.update(
+                    text for at, text in self._by_key[key] if place >= at and piece.startswith(text, place - at)
+                )
+        return found
+
+    def found_among(self, texts: Iterable[bytes]) -> set[bytes]:
+        """Those that stand in any of some texts."""
+        found, piece = set[bytes](), bytearray()
+        for text in texts:
+            piece += text + b"\n"
+            if len(piece) >= _PIECE_BYTES:
+                found |= self.found_in(piece)
+                piece.clear()
+        return found | self.found_in(piece)
 
 
-class _Labeled(NamedTuple):
-    """Words of labels."""
-
-    said: set[str]
-    """Of what was said, and of names of scopes and targets."""
-    kinds: set[str]
-    """Of event types and entity types."""
-
-
-def _labeled(unsaid: Unsaid, steps: Iterable[KeptStep]) -> _Labeled:
-    """The words of those labels that may say one that no step says, but for what persons called their steps."""
-    said, kinds, by_hand = set[str](), set[str](), set[str]()
-    for kept in steps:
-        encoded = (*(revision[3] for revision in kept.revisions), kept.labels)
-        if _may_say(unsaid, encoded):
-            made = [None if each is None else StepLabels.model_validate_json(each) for each in encoded]
-            by_hand.update(words("\n".join(given_by_hand(made))))
-            for each in (each for each in made if each is not None):
-                said.update(_said_words(each))
-                kinds.update(_named_words((*each.intent.event_types, *each.intent.entity_types)))
-    return _Labeled(said - by_hand, kinds - by_hand)
-
-
-def _may_say(unsaid: Unsaid, encoded: Iterable[bytes | None]) -> bool:
-    return any(unsaid.may_be_in(fold(each.decode())) for each in encoded if each is not None)
-
-
-def not_said(these: set[str], steps: Iterable[KeptStep]) -> set[str]:
-    """Which of some words steps do not say."""
-    return _unsaid(these, (kept.step for kept in steps), cut=_words_in).words
-
-
-def _unsaid(these: set[str], steps: Iterable[bytes], *, cut: Callable[[str], Iterable[str]]) -> Unsaid:
-    unsaid = Unsaid(these, cut=cut)
-    for step in steps:
-        if not unsaid.words:
-            break
-        unsaid.read(step.decode())
-    return unsaid
-
-
-def _words_in(step: str) -> list[str]:
-    """The words of a step, given as JSON."""
-    return words("\n".join(strings(orjson.loads(step))))
-
-
-def _words_in_any_form(step: str) -> Iterator[str]:
-    """The words of a step, given as JSON, with the parts of names."""
-    yield from _words_in(step)
-    yield from split_names("\n".join(strings(orjson.loads(step))))
-
-
-def _said_words(labels: StepLabels) -> set[str]:
-    """Words of labels but for kinds: all of what was said, of scopes and targets those that are no plain verbs."""
-    replaced = (reference.replacement for reference in labels.references)
-    mentioned = (mention.value for mention in labels.mentions)
-    scope = labels.intent.scope if labels.intent.scope != NO_SCOPE else None
-    said = words("\n".join((labels.context, labels.summary, *replaced, *mentioned, *labels.asks)))
-    return {*said, *_named_words((scope or "", *labels.intent.targets))}
-
-
-def _named_words(names: Iterable[str]) -> Iterator[str]:
-    """The words of names that are no plain verbs."""
-    text = " ".join(names)
-    return (word for word in (*words(text), *signs_in(text)) if not is_verb(word))
+def _hash(keys: Any) -> Any:
+    return ((keys * _FACTOR) >> np.uint64(64 - _HASH_BITS)).astype(np.int64)
 
 
 def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant: str) -> Proof:
@@ -234,18 +198,18 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
     What other tenants say is not searched for either, and not told: not even how much it is.
     """
     sought = Needles(traces)
-    innocent = _among(ingestor.journal.said(tenant), sought)
+    innocent = sought.found_among(ingestor.journal.said(tenant))
     inventory = ingestor.inventory(tenant)
     # Labels were cleaned: what they are called is made of words that others say, and of those that name what is done.
     labels = "\n".join((*(scope.name for scope in inventory.scopes), *inventory.event_types, *inventory.entity_types))
-    by_others = _among(ingestor.journal.said_by_others(tenant), sought)
-    left = traces - innocent - sought.found_in(labels.encode()) - by_others
+    left = traces - innocent - sought.found_in(labels.encode())
+    left -= Needles(left).found_among(ingestor.journal.said_by_others(tenant))
     needles, telling = Needles(left), Needles(each for each in left if len(each) >= _TELLING_BYTES)
     found: list[str] = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
             there = _search(path, telling if ENGINE_FOLDER in path.parts else needles)
-        except FileNotFoundError:  # the engine makes and moves files of its log when it likes
+        except FileNotFoundError:  # the engine makes and moves files when it likes
             continue
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
@@ -256,62 +220,31 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
 
 
 def _search(path: Path, needles: Needles) -> set[bytes]:
-    """Which of the needles stand in a file; where nothing was ever written, none do."""
-    found: set[bytes] = set()
-    buffer = bytearray(_PIECE_BYTES + needles.longest)
+    """The needles that stand in a file; what was never written of it is left out."""
+    found, kept = set[bytes](), b""
     with path.open("rb", buffering=0) as file:
-        length, at, kept = os.fstat(file.fileno()).st_size, 0, 0
+        at, length = 0, os.fstat(file.fileno()).st_size
         while at < length:
-            if hasattr(os, "SEEK_DATA"):  # files are made larger than what is in them
-                try:
-                    begin = os.lseek(file.fileno(), at, os.SEEK_DATA)
-                except OSError as error:
-                    if error.errno == errno.ENXIO:  # nothing more
-                        break
-                    raise
-                if begin > at:
-                    at, kept = begin, 0
-            file.seek(at)
-            read = file.readinto(memoryview(buffer)[kept:])
+            begin = _data_from(file.fileno(), at)
+            if begin is None:
+                break
+            file.seek(begin)
+            read = file.read(_PIECE_BYTES)
             if not read:
                 break
-            found |= needles.found_in(memoryview(buffer)[: kept + read])
-            at, last = at + read, min(kept + read, needles.longest)
-            buffer[:last] = buffer[kept + read - last : kept + read]
-            kept = last
+            piece = kept + read if begin == at else read
+            found |= needles.found_in(piece)
+            at, kept = begin + len(read), piece[-needles.longest :] if needles.longest else b""
     return found
 
 
-def _among(texts: Iterable[bytes], needles: Needles) -> set[bytes]:
-    return set[bytes]().union(*map(needles.found_in, texts))
-
-
-def _texts(entry: Entry) -> Iterator[str]:
-    step = entry.step
-    yield from _read(entry)
-    yield from filter(None, (step.session, step.parent))
-    yield from (call.id for call in step.tool_calls if call.id)
-    if isinstance(step.timestamp, str):
-        yield step.timestamp
-    yield from _strings(dict(step.metadata))
-
-
-def _read(entry: Entry) -> Iterator[str]:
-    """What labelers read of a step to say of what kinds it is."""
-    step = entry.step
-    yield step.content
-    yield from filter(None, (step.role, step.tool_name))
-    yield from (call.name for call in step.tool_calls)
-    yield from _strings([dict(call.arguments) for call in step.tool_calls])
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield name
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
+def _data_from(file: int, at: int) -> int | None:
+    """The next place where a file holds anything: the engine makes files larger than what is in them."""
+    if not hasattr(os, "SEEK_DATA"):
+        return at
+    try:
+        return os.lseek(file, at, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # nothing more
+            return None
+        raise

@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
-from stitch.lifecycle.erase import purge, said_by_others, search
-from stitch.lifecycle.side_files import Gone, remove_mentions, words_left
+from stitch.lifecycle.erase import prove, purge, said_by_others
+from stitch.lifecycle.side_files import Gone, remove_mentions
 from stitch.lifecycle.traces import Proof, traces_in, words_in
 from stitch.trees.core.commits import TREES, keys_of, log_key, texts_of
 from stitch.trees.core.log import TreeLog
@@ -71,13 +70,8 @@ def erase_from_tree(
 def _proof(ingestor: Ingestor, texts: Sequence[str], *, tenant: str, folder: Path) -> Proof:
     """Remove mentions of what was erased from the journal, overwrite its bytes, and search all files."""
     journal = ingestor.journal
-    traces, words = traces_in(texts), words_in(texts)
-    told = Gone(tenant, frozenset(), frozenset(traces), frozenset(words), frozenset(), tenant_too=False)
-    others = partial(said_by_others, journal, tenant=tenant, but=frozenset(), names=set(journal.trajectories(tenant)))
-    remove_mentions(folder, told, said_by_others=others)
+    gone = Gone(tenant, traces=frozenset(traces_in(texts)), words=frozenset(words_in(texts)))
+    others = partial(said_by_others, journal, tenant=tenant, names=set(journal.trajectories(tenant)))
+    remove_mentions(folder, gone, said_by_others=others)
     purge(ingestor, folder=folder)
-    proof = search(
-        ingestor, folder, told, {"files beside the journal": words_left(folder, told, said_by_others=others)}
-    )
-    clear_text_caches()
-    return proof
+    return prove(ingestor, folder, gone, said_by_others=others)

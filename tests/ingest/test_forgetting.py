@@ -17,9 +17,9 @@ from stitch import Memory, Step, open_memory
 from stitch.core import LabelKind, Receipt, StepState
 from stitch.label.local import LocalLabeler
 from stitch.lifecycle.erase import erase
+from stitch.lifecycle.erased_words import strings
 from stitch.lifecycle.repair import verify
 from stitch.lifecycle.selection import Selector, select
-from stitch.lifecycle.side_files import strings
 from stitch.maintenance import restore_memory
 from stitch.text.words import stems
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall
-from stitch.journal.entries import Entry, encode_labels
-from stitch.lifecycle.cleaning import NO_SCOPE, Cleaner, ErasedWords
-from stitch.lifecycle.rewriting import finish_rewriting, remove_drafts, rewrite
+from stitch.journal.entries import Encoded, encode_labels
+from stitch.lifecycle.erased_words import NO_SCOPE, ErasedWords, cleaned, spoken
+from stitch.lifecycle.side_files import finish_rewriting, rewrite
 
 GONE = Step(
     id="gone", role="user", content="Zorblatt hums a lovely tune at johnKarwick 7pm",
@@ -22,16 +22,12 @@ LEFT: list[dict[str, Any]] = [
 ]
 
 
-def gone(step: Step = GONE) -> Entry:
-    return Entry(1, "a", "t", 0, step, 1.0)
-
-
 def test_words_are_erased_that_no_remaining_step_says_in_any_form() -> None:
     words = ErasedWords(
-        "Zorblatt hums a lovely tune at johnKarwick. Grumbling", ["he hummed lovely", "john, a tune at"]
+        ["Zorblatt hums a lovely tune at johnKarwick. Grumbling"], ["he hummed lovely", "john, a tune at"]
     )
     said = {
-        text: (words.said_in(text), words.quoted_in(text), words.named_in(text), words.without(text))
+        text: (words.said_in(text), words.quoted_in(text), words.named_in(text), words.renamed(text))
         for text in (
             "zorblatt's day", "my Zorblatts", "hums", "hum", "Karwick", "johnKarwick", "a lovely tune",
             "john at a tune", "Lovely Tune", "grumble", "7",
@@ -40,18 +36,17 @@ def test_words_are_erased_that_no_remaining_step_says_in_any_form() -> None:
     assert said == {
         "zorblatt's day": (True, True, True, "day"),
         "my Zorblatts": (True, True, True, "my"),
-        "hums": (True, True, True, ""),
+        "hums": (True, True, True, NO_SCOPE),
         "hum": (False, False, False, "hum"),
-        "Karwick": (True, True, True, ""),
-        "johnKarwick": (True, True, True, ""),
+        "Karwick": (True, True, True, NO_SCOPE),
+        "johnKarwick": (True, True, True, NO_SCOPE),
         "a lovely tune": (False, True, False, "a lovely tune"),
         "john at a tune": (False, False, False, "john at a tune"),
         "Lovely Tune": (False, False, False, "Lovely Tune"),
-        "grumble": (True, True, True, ""),
+        "grumble": (True, True, True, NO_SCOPE),
         "7": (False, False, False, "7"),
     }
-    assert ErasedWords("x y", []).without("x - z") == "- z"
-    assert ErasedWords("x y", []).without("x -") == ""
+    assert [ErasedWords(["x y"], []).renamed(name) for name in ("x - z", "x -")] == ["- z", NO_SCOPE]
 
 
 def refer(replacement: str, antecedent: str | None = None) -> ReferenceRewrite:
@@ -97,15 +92,17 @@ def labels(**fields: Any) -> StepLabels:
 def test_labels_of_a_remaining_step_lose_what_they_have_from_erased_ones(
     had: dict[str, Any], has: dict[str, Any] | None
 ) -> None:
-    made = Cleaner(LEFT, [gone()]).clean(encode_labels(labels(**had), step="left"))
-    assert made == (None if has is None else encode_labels(labels(**{**had, **has}), step="left"))
+    erased = ErasedWords([spoken(GONE.model_dump(exclude_defaults=True))], map(spoken, LEFT))
+    told = [Encoded(7, b"", encode_labels(labels(**had), step="left")), Encoded(8, b"", None)]
+    made = [] if has is None else [(7, encode_labels(labels(**{**had, **has}), step="left"))]
+    assert cleaned(told, erased=erased, ids={"gone"}) == made
 
 
 def test_a_file_is_rewritten_in_place_and_an_interruption_is_finished(tmp_path: Path) -> None:
     path = tmp_path / "recalls.jsonl"
     path.write_bytes(b"one\ntwo\nthree\n")
     with path.open("ab") as appending:
-        rewrite(path, [b"two\n", b"3\n"])
+        rewrite(path, b"two\n3\n")
         appending.write(b"four\n")
     assert path.read_bytes() == b"two\n3\nfour\n"
     assert list(tmp_path.iterdir()) == [path]
@@ -114,8 +111,7 @@ def test_a_file_is_rewritten_in_place_and_an_interruption_is_finished(tmp_path: 
     moved.write_bytes(b"costs\n")
     (tmp_path / "ledger.jsonl.new").write_bytes(b"half")
     (tmp_path / "other.new").write_bytes(b"of others")
-    finish_rewriting(tmp_path)
-    remove_drafts(tmp_path)
+    finish_rewriting(tmp_path, drafts=True)
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
         "recalls.jsonl": b"right\n", "ledger.jsonl": b"costs\n", "other.new": b"of others",
     }  # fmt: skip

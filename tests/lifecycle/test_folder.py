@@ -16,7 +16,7 @@ from stitch.core.snippets import Moment
 from stitch.errors import InputError, JournalError, StoreLockedError
 from stitch.lifecycle.as_of import moment_of
 from stitch.lifecycle.folder import folder_of, is_url, made_folder, owner_note, restoring_in, store_folder
-from stitch.lifecycle.multi_search import LEAST_BYTES, Needles
+from stitch.lifecycle.traces import LEAST_BYTES, Needles
 from stitch.lifecycle.transfer import export_lines
 
 URL = "http://localhost:6333"

@@ -13,7 +13,7 @@ from stitch import IntentFilter, Memory, Step, open_memory
 from stitch.core import DensityQuery, Label, LabelKind
 from stitch.embed.lexical import LexicalEncoder
 from stitch.ingest.records import make_records
-from stitch.lifecycle.overlay import in_order, rank_beside
+from stitch.lifecycle.as_of import ranked_beside
 from stitch.lifecycle.selection import Selector
 from stitch.observe.recalls import RecallLog
 from stitch.store import EdgeStore
@@ -170,7 +170,8 @@ def test_ranked_beside_a_store_snippets_score_as_in_it(twice: Memory, tmp_path: 
         lexical_share=share,
         trajectory="trip",
     )
-    within, beside = store.rank(query), in_order(rank_beside(query, records, store=store))
+    within, hits = store.rank(query), ranked_beside(query, records, store=store)
+    beside = sorted(hits, key=lambda hit: (-hit.density, -hit.similarity, hit.snippet.position))
     assert [hit.snippet.id for hit in beside] == [hit.snippet.id for hit in within]
     assert [hit.density for hit in beside] == [hit.density for hit in within]
     assert [hit.similarity for hit in beside] == pytest.approx([hit.similarity for hit in within], abs=1e-5)
