@@ -64,16 +64,7 @@ def erase(
     trajectories = by_trajectory(selected)
     lengths = journal.lengths_at(Moment(math.inf), tenant=tenant)
     whole = {name for name, group in trajectories if lengths.get(name, (0, 0))[0] == len(group)}
-    trees = list(texts_of(journal, tenant)) if tenant_too else []
-    said = [text for entry in entries for text in (entry.id, *texts_of_step(entry))]
-    gone = Gone(
-        tenant,
-        steps=frozenset((each.trajectory, each.step) for each in selected),
-        traces=frozenset(traces_of(entries, tenant=tenant, names=whole) | traces_in(trees)),
-        words=frozenset(words_in([*said, *trees])),
-        trajectories=frozenset(whole),
-        tenant_too=tenant_too,
-    )
+    gone = _gone(journal, selected, entries, tenant=tenant, whole=whole, tenant_too=tenant_too)
     others = partial(
         said_by_others, journal, tenant=tenant, but={each.seq for each in selected}, names=set(lengths) - whole
     )
@@ -99,6 +90,27 @@ def erase(
     if selected:
         ingestor.notice(StepsErased(tenant=tenant, steps=len(selected), trajectories=len(trajectories)))
     return Erased(len(selected), len(trajectories), proof)
+
+
+def _gone(
+    journal: Journal,
+    selected: Sequence[Selected],
+    entries: Sequence[Entry],
+    *,
+    tenant: str,
+    whole: Collection[str],
+    tenant_too: bool,
+) -> Gone:
+    trees = list(texts_of(journal, tenant)) if tenant_too else []
+    said = [text for entry in entries for text in (entry.id, *texts_of_step(entry))]
+    return Gone(
+        tenant,
+        steps=frozenset((each.trajectory, each.step) for each in selected),
+        traces=frozenset(traces_of(entries, tenant=tenant, names=whole) | traces_in(trees)),
+        words=frozenset(words_in([*said, *trees])),
+        trajectories=frozenset(whole),
+        tenant_too=tenant_too,
+    )
 
 
 def prove(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,14 +79,17 @@ def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[s
     )
     for path, entries in files.items():
         kept = [(entry, left) for entry in entries if (left := judge.left_of(entry)) is not None]
-        if [left for _, left in kept] == [entry.raw for entry in entries]:
-            continue
-        if path.suffix == ".jsonl":
-            rewrite(path, b"".join(left for _, left in kept))
-        else:
-            positions = orjson.loads(path.read_bytes())
-            positions[gone.tenant] = {entry.path: entry.value for entry, _ in kept}
-            rewrite(path, orjson.dumps({name: own for name, own in positions.items() if own}))
+        if [left for _, left in kept] != [entry.raw for entry in entries]:
+            _keep(path, kept, tenant=gone.tenant)
+
+
+def _keep(path: Path, kept: Sequence[tuple[_Entry, bytes]], *, tenant: str) -> None:
+    if path.suffix == ".jsonl":
+        rewrite(path, b"".join(left for _, left in kept))
+        return
+    positions = orjson.loads(path.read_bytes())
+    positions[tenant] = {entry.path: entry.value for entry, _ in kept}
+    rewrite(path, orjson.dumps({name: own for name, own in positions.items() if own}))
 
 
 def words_left(folder: Path, gone: Gone, *, said_by_others: Callable[[set[str]], set[str]]) -> frozenset[str]:
