@@ -62,10 +62,6 @@ class Where(NamedTuple):
     ids: Collection[Id] | None = None
     places: Sequence[tuple[str, int, int]] | None = None
     """In one of these trajectories, from the first to the last position."""
-    labels: Sequence[tuple[str, Sequence[str]]] = ()
-    """Fields of the payload with values of which one has to be there."""
-    least_labels: int = 1
-    """How many of these have to hold."""
 
 
 class Search(NamedTuple):
@@ -156,10 +152,6 @@ def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: 
             for name, first, last in where.places
         ]
         must.append(models.Filter(should=either))
-    if where.labels:
-        labels = [models.FieldCondition(key=key, match=models.MatchAny(any=list(own))) for key, own in where.labels]
-        combined = models.MinShould(conditions=labels, min_count=where.least_labels)
-        must.append(models.Filter(min_should=combined))
     without = []
     if where.not_after is not None:
         name, position = where.not_after

@@ -1,8 +1,8 @@
 """The ranking of a store, exactly as it is defined: label density first, then similarity, then the order of events.
 
 One request asks for three lists of ids and scores: the points with most labels, the nearest vectors, the best words.
-Payloads are read of what can be among the first alone. A list is long enough if nothing behind its end can be; else a
-longer one is asked for.
+Payloads are read of what can be among the first alone. Lists are long enough if nothing behind their ends can be; else
+longer ones are asked for, and in the end all points.
 
 The score of the vector `labels` is an upper bound of density: two names of one label count twice there, and two labels
 may share a place. What is returned has its density from its payload.
@@ -10,49 +10,43 @@ may share a place. What is returned has its density from its payload.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stitch.core.protocols import DensityQuery, StoreHit
+from stitch.core.protocols import DensityQuery, SparseVector, StoreHit
 from stitch.core.ranking import DensityCount
 from stitch.core.snippets import MemorySnippet
 from stitch.store.payload import LABEL_FIELDS, label_index
-from stitch.store.points import DENSE, LABELS, WORDS, Id, Points, Scores, Search, Where
+from stitch.store.points import DENSE, LABELS, WORDS, Id, Points, Search, Where
 from stitch.store.similarity import Similarity, lexical_similarity
 from stitch.store.vectors import as_kept
 
-LONGER = (1_024, 8_192)
-"""How long the lists of a second and third request are; those of a fourth have everything."""
-_MOST_COMBINED = 12
-"""Of more labels the engine takes long to find those that have several of them."""
+_LONGER = (1_024, 8_192)
+"""How long the lists of a second and third request are."""
+_PART = 64
+"""So many payloads are read at a time behind the first `k`."""
 _DECIMALS = 8
 """The engine counts in single precision: what differs less is equal."""
 _PLACE = ("trajectory", "position", "step")
 
-
-def first_length(need: int, *, exact: bool) -> int:
-    """How long the lists of a first request are."""
-    return max(128, 2 * need) if exact else max(64, need)
-
-
-class _Near(NamedTuple):
-    """What is nearest."""
-
-    ids: list[Id]
-    beyond: float
-    """No other point is more similar."""
-    are_all: bool
-    """Whether there is no other point."""
-    are_last: bool
-    """Whether longer lists have no more; what is left has a similarity of 0."""
-
-
 Read = Callable[[Sequence[Id]], Mapping[Id, MemorySnippet]]
 """The snippets of ids, as far as they are there."""
+
+
+class _Reached(NamedTuple):
+    """Points that may be among the first."""
+
+    ids: Sequence[Id]
+    bounds: NDArray[np.float64]
+    """What their densities are at most."""
+    similarities: NDArray[np.float64]
+    beyond: tuple[float, float] | None
+    """What density and similarity of all other points are at most; None if there are no others."""
+    in_order: bool = False
+    """Whether they stand in the order of events, so that equal ones need not be read to be told apart."""
 
 
 class Ranking:
@@ -70,190 +64,132 @@ class Ranking:
         self, points: Points, query: DensityQuery, *, similarity: Similarity, where: Where, read: Read
     ) -> None:
         self._points, self._query, self._similarity, self._where, self._read = points, query, similarity, where, read
-        asked = similarity.vector
-        self._vector = None if asked is None else as_kept(np.array(asked, dtype=np.float32)).tolist()
         self._values = {(label.kind, value): label for label, values in query.labels.items() for value in values}
-        self._pool: list[Id] | None = None
-        self._snippets: dict[Id, MemorySnippet] = {}
-        self._cosines: dict[Id, float] = {}
-        self._lexicals: dict[Id, float] = {}
+        counted = {label.kind for label in query.labels} if query.count is DensityCount.KINDS else query.labels
+        self._most = float(len(counted))
+        self._asked: dict[str, Sequence[float] | SparseVector] = {}
+        if self._values:
+            self._asked[LABELS] = {label_index(kind, value): 1.0 for kind, value in self._values}
+        if similarity.vector is not None:
+            self._asked[DENSE] = as_kept(np.array(similarity.vector, dtype=np.float32)).tolist()
+        if similarity.words is not None:
+            self._asked[WORDS] = similarity.words
+        self._known: dict[str, dict[Id, float]] = {using: {} for using in self._asked}
 
     def hits(self) -> list[StoreHit]:
         """The first `k` snippets, best first."""
-        bounds, known_to = self._labeled()
-        placed: list[StoreHit] = []
-        levels = sorted({*map(int, bounds.values()), *range(known_to), 0} if self._values else {0}, reverse=True)
-        for level in range(levels[0], -1, -1):
-            need = self._query.k - len(placed)
-            if need <= 0:
+        k, exact = self._query.k, self._query.exact
+        for limit in (max(128, 2 * k) if exact else max(64, k), *_LONGER):
+            ends = self._search(self._where, limit)
+            reached = self._reach(ends)
+            hits = self._first(reached)
+            if reached.beyond is None or (len(hits) == k and (not exact or _key(hits[-1]) > reached.beyond)):
+                return hits
+            if not ends:
                 break
-            of_level = self._of_level(level, bounds, known_to=known_to, need=need)
-            placed += [StoreHit(snippet, float(level), score) for snippet, score in of_level]
-        return placed
+        return self._first(self._everything(search=bool(ends)))
 
-    def _labeled(self) -> tuple[dict[Id, float], int]:
-        """Upper bounds of density by id, and from which level on these are all that there are."""
+    def _reach(self, ends: Mapping[str, float]) -> _Reached:
+        """The points of the three lists, whose last scores are given where they may go on."""
+        ids = list(dict.fromkeys(name for known in self._known.values() for name in known))
         if not self._values:
-            return {}, 0
-        vector = {label_index(kind, value): 1.0 for kind, value in self._values}
-        limit = first_length(self._query.k, exact=True)
-        [found] = self._points.search([Search(LABELS, vector, self._where, limit)])
-        complete = len(found.ids) < limit
-        known_to = 1 if complete else int(found.values[-1]) + 1
-        return dict(zip(found.ids, np.rint(found.values).tolist(), strict=True)), known_to
+            ids = self._hopeful(ids, ends)
+        self._complete(ids)
+        bounds, similarities = self._bounds(ids, beyond=ends.get(LABELS, 0.0)), self._similarities(ids)
+        if DENSE in self._asked and DENSE not in ends:
+            return _Reached(ids, bounds, similarities, None)
+        nearest = self._similarity.combine(ends.get(DENSE, 0.0), ends.get(WORDS, 0.0))
+        return _Reached(ids, bounds, similarities, (min(ends.get(LABELS, 0.0), self._most), round(nearest, _DECIMALS)))
 
-    def _of_level(
-        self, level: int, bounds: Mapping[Id, float], *, known_to: int, need: int
-    ) -> list[tuple[MemorySnippet, float]]:
-        """The first so many snippets of one density, with their similarity."""
-        ids = [name for name, bound in bounds.items() if bound >= level and self._may_have(name, level)]
-        if level and level >= known_to:
-            return self._first(self._sorted(ids), level, need=need)
-        if not self._query.exact and self._values:
-            near = [name for name in self._near_ids() if name not in bounds and self._may_have(name, level)]
-            return self._first(self._sorted([*ids, *near]), level, need=need)
-        return self._searched(level, need=need)
+    def _search(self, where: Where, limit: int) -> dict[str, float]:
+        """Take in the best of each list; return the last score of those that may go on."""
+        searches = [Search(using, vector, where, limit) for using, vector in self._asked.items()]
+        ends = {}
+        for using, found in zip(self._asked, self._points.search(searches), strict=True):
+            self._known[using].update(zip(found.ids, found.values.tolist(), strict=True))
+            if len(found.ids) >= limit:
+                ends[using] = float(found.values[-1])
+        return ends
 
-    def _near_ids(self) -> list[Id]:
-        """The points of the first lists by similarity."""
-        if self._pool is None:
-            k = self._query.k
-            self._pool = self._nearest(self._where, limit=first_length(k, exact=False), need=k).ids
-        return self._pool
-
-    def _may_have(self, name: Id, level: int) -> bool:
-        """Whether a point may have this density, as far as it was read."""
-        snippet = self._snippets.get(name)
-        return snippet is None or self._density(snippet) == level
-
-    def _sorted(self, ids: Sequence[Id]) -> list[tuple[Id, float]]:
-        """Ids with their similarity, the most similar first."""
-        self._score(ids)
-        scores = self._scores_of(ids)
-        return [(ids[place], float(scores[place])) for place in np.argsort(-scores, kind="stable").tolist()]
-
-    def _first(self, ranked: Sequence[tuple[Id, float]], level: int, *, need: int) -> list[tuple[MemorySnippet, float]]:
-        """Of what is sorted by similarity the first of one density; those that are equal in both by their order."""
-        found: list[tuple[MemorySnippet, float]] = []
-        for start in range(0, len(ranked), step := max(64, need)):
-            part = ranked[start : start + step]
-            if len(found) >= need and part[0][1] < found[-1][1]:
-                break
-            snippets = self._read_all([name for name, _ in part])
-            for name, score in part:
-                if len(found) >= need and score < found[-1][1]:
-                    break
-                snippet = snippets.get(name)
-                if snippet is not None and self._density(snippet) == level and self._query.sees(snippet):
-                    found.append((snippet, score))
-        found.sort(key=lambda each: (-each[1], each[0].trajectory, each[0].position, each[0].step))
-        return found[:need]
-
-    def _searched(self, level: int, *, need: int) -> list[tuple[MemorySnippet, float]]:
-        """The most similar snippets of one density, where it is not known which they are."""
-        where = self._where
-        if level:
-            groups = self._groups()
-            least = level if len(groups) <= _MOST_COMBINED else 1
-            where = where._replace(labels=groups, least_labels=least)
-        exact = self._query.exact or level > 0
-        limits = [first_length(need, exact=exact), *LONGER]
-        while True:
-            limit = limits.pop(0) if limits else max(1, self._points.count(where))
-            near = self._nearest(where, limit=limit, need=need)
-            ranked = [each for each in self._sorted(near.ids) if near.are_all or not exact or each[1] > near.beyond]
-            found = self._first(ranked, level, need=need)
-            if len(found) == need or near.are_all:
-                return found
-            if near.are_last:
-                known = {name for name, _ in ranked}
-                return [*found, *self._without_similarity(where, level, need=need - len(found), but=known)]
-            if not exact:
-                return found
-
-    def _groups(self) -> list[tuple[str, Sequence[str]]]:
-        """What density counts: each label with its names; of kinds, all names of a kind."""
-        if self._query.count is DensityCount.VALUES:
-            return [(LABEL_FIELDS[label.kind], sorted(names)) for label, names in self._query.labels.items()]
-        of_kind: dict[str, list[str]] = {}
-        for kind, value in self._values:
-            of_kind.setdefault(LABEL_FIELDS[kind], []).append(value)
-        return list(of_kind.items())
-
-    def _without_similarity(
-        self, where: Where, level: int, *, need: int, but: Collection[Id]
-    ) -> list[tuple[MemorySnippet, float]]:
-        """What has nothing of what was asked for, in its order."""
-        left = (each for each in self._points.scroll(where, fields=_PLACE) if each.id not in but)
-        ids = [each.id for each in sorted(left, key=lambda each: tuple(map(each.payload.__getitem__, _PLACE)))]
-        found: list[tuple[MemorySnippet, float]] = []
-        for start in range(0, len(ids), step := max(64, need)):
-            snippets = self._read_all(part := ids[start : start + step])
-            seen = [own for name in part if (own := snippets.get(name)) is not None and self._query.sees(own)]
-            found += [(own, 0.0) for own in seen if self._density(own) == level]
-            if len(found) >= need:
-                break
-        return found[:need]
-
-    def _nearest(self, where: Where, *, limit: int, need: int) -> _Near:
-        """The nearest points by vector and by words."""
-        similarity, searches = self._similarity, []
-        if self._vector is not None:
-            searches.append(Search(DENSE, self._vector, where, limit))
-        if similarity.words is not None:
-            searches.append(Search(WORDS, dict(similarity.words), where, limit))
-        found = dict(zip((each.using for each in searches), self._points.search(searches), strict=True))
-        least = {using: float(each.values[-1]) for using, each in found.items() if len(each.ids) >= limit}
-        self._take(found)
-        ids = list(dict.fromkeys(chain.from_iterable(each.ids for each in found.values())))
-        if not self._values:
-            ids = self._hopeful(ids, least, need=need)
-        beyond = similarity.combine(least.get(DENSE, 0.0), least.get(WORDS, 0.0))
-        return _Near(ids, round(beyond, _DECIMALS), are_all=DENSE in found and DENSE not in least, are_last=not least)
-
-    def _hopeful(self, ids: Sequence[Id], least: Mapping[str, float], *, need: int) -> list[Id]:
-        """Those that can be among the first so many, as far as is known of them."""
-        if len(ids) <= need:
+    def _hopeful(self, ids: Sequence[Id], ends: Mapping[str, float]) -> list[Id]:
+        """Those that can be among the first `k` by similarity, as far as is known of them."""
+        if len(ids) <= (k := self._query.k):
             return list(ids)
-        lowest = self._scores_of(ids, cosine=-1.0)
-        highest = self._scores_of(ids, cosine=least.get(DENSE, 0.0), lexical=least.get(WORDS, 0.0))
-        nth = np.partition(lowest, len(ids) - need)[len(ids) - need]
+        lowest = self._similarities(ids, cosine=-1.0)
+        highest = self._similarities(ids, cosine=ends.get(DENSE, 0.0), lexical=ends.get(WORDS, 0.0))
+        nth = np.partition(lowest, len(ids) - k)[len(ids) - k]
         return [ids[place] for place in np.flatnonzero(highest >= nth).tolist()]
 
-    def _take(self, found: Mapping[str, Scores]) -> None:
-        for using, into in ((DENSE, self._cosines), (WORDS, self._lexicals)):
-            if (own := found.get(using)) is not None:
-                into.update(zip(own.ids, own.values.tolist(), strict=True))
-
-    def _score(self, ids: Sequence[Id]) -> None:
+    def _complete(self, ids: Sequence[Id]) -> None:
         """Ask for what is not known yet of the similarity of some points."""
-        similarity, searches = self._similarity, []
-        if self._vector is not None and (lacking := [name for name in ids if name not in self._cosines]):
-            searches.append(Search(DENSE, self._vector, Where(ids=lacking), len(lacking)))
-        if similarity.words is not None and (lacking := [name for name in ids if name not in self._lexicals]):
-            searches.append(Search(WORDS, dict(similarity.words), Where(ids=lacking), len(lacking)))
-            self._lexicals.update(dict.fromkeys(lacking, 0.0))
+        searches = []
+        for using in (DENSE, WORDS):
+            if using in self._asked and (lacking := [name for name in ids if name not in self._known[using]]):
+                searches.append(Search(using, self._asked[using], Where(ids=lacking), len(lacking)))
+                self._known[using].update(dict.fromkeys(lacking, 0.0))
         if searches:
-            self._take(dict(zip((each.using for each in searches), self._points.search(searches), strict=True)))
+            for search, found in zip(searches, self._points.search(searches), strict=True):
+                self._known[search.using].update(zip(found.ids, found.values.tolist(), strict=True))
 
-    def _scores_of(self, ids: Sequence[Id], *, cosine: float = 0.0, lexical: float = 0.0) -> NDArray[np.float64]:
+    def _everything(self, *, search: bool) -> _Reached:
+        """All points, in the order of events; they are searched unless the lists have all that is similar."""
+        places = {
+            each.id: tuple(map(each.payload.__getitem__, _PLACE))
+            for each in self._points.scroll(self._where, fields=_PLACE)
+        }
+        ids = sorted(places, key=places.__getitem__)
+        if search and ids:
+            self._search(self._where, len(ids))
+        return _Reached(ids, self._bounds(ids, beyond=0.0), self._similarities(ids), None, in_order=True)
+
+    def _bounds(self, ids: Sequence[Id], *, beyond: float) -> NDArray[np.float64]:
+        known = self._known.get(LABELS, {})
+        return np.minimum(np.rint([known.get(name, beyond) for name in ids]), self._most)
+
+    def _similarities(self, ids: Sequence[Id], *, cosine: float = 0.0, lexical: float = 0.0) -> NDArray[np.float64]:
         """The similarities of points; where a part is not known, with this one."""
-        known, similarity = self._cosines.get, self._similarity
-        cosines = np.array([known(name, cosine) for name in ids] if self._vector is not None else 0.0)
-        known = self._lexicals.get
-        lexicals = np.array([known(name, lexical) for name in ids] if similarity.words is not None else 0.0)
-        scores = similarity.dense_share * cosines + similarity.lexical_share * lexical_similarity(lexicals)
-        found: NDArray[np.float64] = np.broadcast_to(scores, len(ids)).astype(np.float64).round(_DECIMALS)
-        return found
+        cosines, lexicals = (
+            np.array([known.get(name, unknown) for name in ids])
+            if (known := self._known.get(using)) is not None
+            else np.zeros(len(ids))
+            for using, unknown in ((DENSE, cosine), (WORDS, lexical))
+        )
+        dense_share, lexical_share = self._similarity.dense_share, self._similarity.lexical_share
+        found: NDArray[np.float64] = dense_share * cosines + lexical_share * lexical_similarity(lexicals)
+        return np.round(found, _DECIMALS)
 
-    def _read_all(self, ids: Sequence[Id]) -> Mapping[Id, MemorySnippet]:
-        if lacking := [name for name in ids if name not in self._snippets]:
-            self._snippets.update(self._read(lacking))
-        return self._snippets
+    def _first(self, reached: _Reached) -> list[StoreHit]:
+        """The first `k` of some points: they are read until no other can be among these."""
+        k, (ids, bounds, similarities, _, in_order) = self._query.k, reached
+        order = np.lexsort((-similarities, -bounds)).tolist()
+        placed: list[StoreHit] = []
+        start, end = 0, k
+        while part := order[start:end]:
+            snippets = self._read([ids[n] for n in part])
+            for n in part:
+                snippet = snippets.get(ids[n])
+                if snippet is not None and self._query.sees(snippet):
+                    placed.append(StoreHit(snippet, self._density(snippet), float(similarities[n])))
+            placed.sort(key=_place)
+            if len(placed) >= k and end < len(order):
+                last, following = _key(placed[k - 1]), (bounds[order[end]], similarities[order[end]])
+                if last > following or (in_order and last == following):
+                    break
+            start, end = end, end + _PART
+        return placed[:k]
 
-    def _density(self, snippet: MemorySnippet) -> int:
+    def _density(self, snippet: MemorySnippet) -> float:
         if not self._values:
-            return 0
+            return 0.0
         carried = ((kind, value) for kind in LABEL_FIELDS for value in snippet.intent.of(kind))
         matched = {label for each in carried if (label := self._values.get(each)) is not None}
-        return len({label.kind for label in matched} if self._query.count is DensityCount.KINDS else matched)
+        return float(len({label.kind for label in matched} if self._query.count is DensityCount.KINDS else matched))
+
+
+def _key(hit: StoreHit) -> tuple[float, float]:
+    return hit.density, hit.similarity
+
+
+def _place(hit: StoreHit) -> tuple[float, float, str, int, str]:
+    snippet = hit.snippet
+    return -hit.density, -hit.similarity, snippet.trajectory, snippet.position, snippet.step
