@@ -124,7 +124,7 @@ def language_model_of(
         SettingsError: They name none, or two, or one that is not on this machine while the network is off.
     """
     from stitch.lm import LanguageModel, Limits
-    from stitch.lm.providers import chosen_lm
+    from stitch.lm.endpoints import chosen_lm
 
     bounds = ("timeout_s", "retries", "concurrency", "budget_tokens", "budget_usd")
     limits = Limits(**{name: getattr(settings, f"model_{name}") for name in bounds})
@@ -135,7 +135,7 @@ def language_model_of(
             hint="give them to the model: lm=dspy.LM(..., api_base=...)",
         )
     if (lm := chosen_lm(settings.lm, named=settings.model, cache=settings.lm_cache)) is not None:
-        return LanguageModel.of_dspy(lm, cache=settings.lm_cache, offline=settings.offline, **given)
+        return LanguageModel(lm, cache=settings.lm_cache, offline=settings.offline, **given)
     if settings.model is None:
         raise SettingsError(
             "no model is named",

@@ -144,7 +144,7 @@ def check_there(location: str, folder: Path) -> None:
 def note_cache(folder: Path, *, used: bool) -> None:
     """Write down where replies of models are cached outside of a folder, for whoever erases something later."""
     if used:
-        from stitch.lm.providers import cache_folder
+        from stitch.lm.endpoints import cache_folder
 
         (folder / LM_CACHE_FILE).write_text(cache_folder())
 

@@ -1,5 +1,6 @@
 """Language models: how they are called, within which limits, and what the calls cost."""
 
+from stitch.lm.endpoints import Completion
 from stitch.lm.ledger import (
     LABELING_STAGES,
     Charge,
@@ -15,7 +16,6 @@ from stitch.lm.ledger import (
 )
 from stitch.lm.limits import Limits
 from stitch.lm.model import CHARS_PER_TOKEN, LanguageModel
-from stitch.lm.providers import Completion
 from stitch.lm.replies import ReplyKeeper, asking_again, keeping_replies
 
 __all__ = [

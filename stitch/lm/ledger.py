@@ -1,4 +1,4 @@
-"""What calls of a model cost: who asked for what, and what it came to."""
+"""Costs of calls of a model: who asked for what, and what it came to."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -27,7 +28,7 @@ LABELING_STAGES = frozenset((
 
 
 class Purpose(NamedTuple):
-    """The use of a call: a stage such as `window` or `filter`, and how many steps it covers, from which position on."""
+    """The use of a call: a stage such as `window` or `filter`, and the steps that it covers, from a position on."""
 
     stage: str
     trajectory: str = ""
@@ -36,15 +37,7 @@ class Purpose(NamedTuple):
 
 
 class Charge(BaseModel):
-    """One call, as the ledger keeps it.
-
-    Attributes:
-        cost_usd: None if the model's price is not known.
-        used: Whether the reply could be used; one that was cut is paid for all the same.
-        calls: 0 for what was found out of a call when its reply was read: that it covers more `steps`, or fewer.
-        rejected: Of the references that a reply gave, how many were left out, by reason.
-        key: The id of the key of a server that led to it; empty if none did.
-    """
+    """One call, as a line of the ledger."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -57,26 +50,27 @@ class Charge(BaseModel):
     prompt_tokens: int
     reply_tokens: int
     cost_usd: float | None = None
+    """None if the model's price is not known."""
     used: bool = True
+    """Whether the reply could be used; one that was cut is paid for all the same."""
     calls: int = 1
+    """0 for what was found out of a call when its reply was read: that it covers more `steps`, or fewer."""
     rejected: dict[str, int] = {}
+    """References of the reply that were left out, by reason."""
     key: str = ""
+    """The id of the key of a server that led to it; empty if none did."""
 
 
 class Totals(BaseModel):
-    """What calls came to.
-
-    Attributes:
-        cost_usd: None if the price of any of the calls is not known.
-        unusable: How many of the replies were cut, or could not be used.
-        rejected: How many references of replies were left out, by reason.
-    """
+    """Sums over calls."""
 
     calls: int = 0
     prompt_tokens: int = 0
     reply_tokens: int = 0
     cost_usd: float | None = None
+    """None if the price of any of the calls is not known."""
     unusable: int = 0
+    """Replies that were cut, or could not be used."""
     rejected: dict[str, int] = Field(default_factory=dict)
 
     @property
@@ -106,8 +100,7 @@ class Ledger:
     def __init__(self, file: Path | None = None) -> None:
         self.file = file
         self._lock = threading.RLock()
-        self._stages: dict[str, Totals] = {}
-        self._keys: dict[str, Totals] = {}
+        self._sums: dict[str, dict[str, Totals]] = {"stage": {}, "key": {}}
         self._recalled = Totals()
         self._tenants: dict[str, Ledger] = {}
 
@@ -119,9 +112,8 @@ class Ledger:
     def charge(self, charge: Charge) -> None:
         """Count a call. A file that cannot be written is reported in the log; the call has happened all the same."""
         with self._lock:
-            self._stages.setdefault(charge.stage, Totals()).add(charge)
-            if charge.key:
-                self._keys.setdefault(charge.key, Totals()).add(charge)
+            for field, sums in self._sums.items():
+                sums.setdefault(getattr(charge, field), Totals()).add(charge)
             if charge.tenant in self._tenants:
                 self._tenants[charge.tenant].charge(charge)
             if self.file is not None:
@@ -137,7 +129,7 @@ class Ledger:
             self._recalled.add(charge)
 
     def recalled(self) -> Totals:
-        """What the replies had cost that were used again: other processes paid for them."""
+        """Costs of the replies that were used again: other processes paid for them."""
         return self._recalled.model_copy()
 
     def total(self) -> Totals:
@@ -150,13 +142,15 @@ class Ledger:
 
     def keys(self) -> dict[str, Totals]:
         """By the keys of a server that led to them."""
-        with self._lock:
-            return {key: totals.model_copy() for key, totals in self._keys.items()}
+        return {key: totals for key, totals in self._by("key").items() if key}
 
     def stages(self) -> dict[str, Totals]:
         """By stage."""
+        return self._by("stage")
+
+    def _by(self, field: str) -> dict[str, Totals]:
         with self._lock:
-            return {stage: totals.model_copy() for stage, totals in self._stages.items()}
+            return {value: totals.model_copy() for value, totals in self._sums[field].items()}
 
 
 def read_ledger(file: Path) -> Iterator[Charge]:
@@ -177,7 +171,7 @@ def read_ledger(file: Path) -> Iterator[Charge]:
 
 
 def sum_up(charges: Iterable[Charge | Totals]) -> Totals:
-    """What charges come to."""
+    """The sum of charges."""
     totals = Totals()
     for charge in charges:
         totals.add(charge)
@@ -185,13 +179,13 @@ def sum_up(charges: Iterable[Charge | Totals]) -> Totals:
 
 
 class Price(NamedTuple):
-    """What a model costs, in US dollars for a million tokens."""
+    """Prices of a model, in US dollars for a million tokens."""
 
     prompt_usd: float
     reply_usd: float
 
     def of(self, prompt_tokens: int, reply_tokens: int) -> float:
-        """What a call costs."""
+        """The price of a call, in US dollars."""
         return (prompt_tokens * self.prompt_usd + reply_tokens * self.reply_usd) / 1e6
 
 
@@ -210,11 +204,7 @@ def bound(variable: ContextVar[T], value: T) -> Iterator[None]:
         variable.reset(token)
 
 
-def charged_to(tenant: str) -> AbstractContextManager[None]:
-    """Say for whom a model is called inside this context, for the ledger."""
-    return bound(charged_tenant, tenant)
-
-
-def led_by(key: str) -> AbstractContextManager[None]:
-    """Say which key of a server leads to the calls of a model inside this context, for the ledger."""
-    return bound(charged_key, key)
+charged_to = partial(bound, charged_tenant)
+"""Say for whom a model is called inside this context, for the ledger."""
+led_by = partial(bound, charged_key)
+"""Say which key of a server leads to the calls of a model inside this context, for the ledger."""

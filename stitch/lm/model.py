@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from ipaddress import ip_address
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -28,10 +28,10 @@ from stitch.errors import (
     SettingsError,
     StitchError,
 )
+from stitch.lm.endpoints import Completion, endpoint_of, lm_like
 from stitch.lm.forms import FORMS, as_model_error, ended_well, first_line, in_form, refuses_form, trouble_of
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, bound, charged_key, charged_tenant, current_purpose
 from stitch.lm.limits import Calls, Limits
-from stitch.lm.providers import Completion, DspyModel, named_lm
 from stitch.lm.reading import json_in
 from stitch.lm.replies import ReplyKeeper, chars_of, decode_reply, digest_of, encode_reply, reply_keeper, text_of
 from stitch.text.markers import harmless
@@ -49,10 +49,11 @@ class LanguageModel:
     """A language model that runs DSPy predictors. Safe to use from several threads; nothing happens before `run`.
 
     Args:
-        name: With its provider, such as `openai/gpt-5-mini`, `anthropic/...`, `ollama_chat/...`; with `base_url` the
-            name that the server knows, `openai/` before it is dropped.
+        model: A `dspy.BaseLM`; or a name with its provider, such as `openai/gpt-5-mini`, `anthropic/...`,
+            `ollama_chat/...`; with `base_url` the name that the server knows, `openai/` before it is dropped.
         base_url: Of a server that speaks OpenAI's chat completions, such as `http://localhost:8000/v1`.
         api_key: Of the provider; its own environment variable is read if None. A server of one's own needs none.
+        cache: Whether DSPy's response cache is used, which keeps prompts outside of the memory.
         limits: How far it may go.
         price: What it costs; costs are not counted if None.
         offline: Refuse to leave this machine.
@@ -64,10 +65,11 @@ class LanguageModel:
 
     def __init__(
         self,
-        name: str,
+        model: Any,
         *,
         base_url: str | None = None,
         api_key: str | None = None,
+        cache: bool = False,
         limits: Limits | None = None,
         price: Price | None = None,
         offline: bool = False,
@@ -76,28 +78,27 @@ class LanguageModel:
         pause: Callable[[float], None] | None = None,
         sampling: Callable[[lm15.Config], lm15.Config] | None = None,
     ) -> None:
-        self.name, self.price = name, price
-        self.limits, self.ledger, self.sampling = limits or Limits(), ledger or Ledger(), sampling
+        named = isinstance(model, str)
+        self.name: str = model if named else model.model
+        self.price, self.ledger, self.sampling = price, ledger or Ledger(), sampling
+        self.limits = limits or Limits()
         if self.limits.budget_usd is not None and price is None:
             raise SettingsError(
-                f"a budget in dollars needs the price of {name!r}", hint="set price_prompt, price_reply"
+                f"a budget in dollars needs the price of {self.name!r}", hint="set price_prompt, price_reply"
             )
-        if offline and completion is None and not _is_on_this_machine(base_url):
-            raise ModelUnavailableError(
-                f"model {name!r} is on the network, and the network is off",
-                hint="name a server on this machine with --base-url, or set offline: false",
+        url = base_url if named else model.kwargs.get("api_base") or model.kwargs.get("base_url")
+        if offline and completion is None and not _is_on_this_machine(url):
+            raise (ModelUnavailableError if named else SettingsError)(
+                f"model {self.name!r} is on the network, and the network is off",
+                hint="name a server on this machine, with --base-url or as api_base of lm, or set offline: false",
             )
-
-        def opened() -> Completion:
-            lm = named_lm(name, base_url=base_url, api_key=api_key)
-            return DspyModel(lm, cache=False, timeout_s=self.limits.timeout_s)
-
-        self._completion, self._opened = completion, opened
-        self._form = getattr(completion, "form", 0)
+        self._lm_like = partial(lm_like, model, cache=cache)
+        self._opened = partial(endpoint_of, model, base_url=base_url, api_key=api_key, timeout_s=self.limits.timeout_s)
+        self._completion = completion
+        self._form = 0
         """Which of `FORMS` the model takes, as far as it has said."""
-        self._calls = Calls(name, most=self.limits.concurrency)
+        self._calls = Calls(self.name, most=self.limits.concurrency)
         self._pause = pause or self._calls.pause
-        self._bound: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._held = False
         """Whether no call is made after one that ended in a failure."""
@@ -105,24 +106,6 @@ class LanguageModel:
         self._replies: ReplyKeeper | None = None
         self._asked: Counter[bytes] = Counter()
         """How often the same request was made, where its replies are kept."""
-
-    @classmethod
-    def of_dspy(
-        cls, lm: Any, *, cache: bool = False, offline: bool = False, limits: Limits | None = None, **options: Any
-    ) -> LanguageModel:
-        """A model that is a `dspy.BaseLM`; with `cache` DSPy's response cache is used. `options` are as for the class.
-
-        Raises:
-            SettingsError: The network is off, and it may be there.
-        """
-        if offline and not _is_on_this_machine(lm.kwargs.get("api_base") or lm.kwargs.get("base_url")):
-            raise SettingsError(
-                f"the model {lm.model!r} may be on the network, and the network is off",
-                hint="give it the api_base of a server on this machine, or set offline: false",
-            )
-        limits = limits or Limits()
-        made = DspyModel(lm, cache=cache, timeout_s=limits.timeout_s)
-        return cls(lm.model, limits=limits, completion=made, **options)
 
     def run(self, predictor: Any, *, purpose: Purpose, **inputs: Any) -> Any:
         """Return the prediction of a DSPy predictor for `inputs`, none of which can begin or end what stands around it.
@@ -139,7 +122,7 @@ class LanguageModel:
         with bound(current_purpose, purpose):
             try:
                 # While it is held, the optimizer around has bound it, with a trace, and perhaps another temperature.
-                with context() if self._held else context(**self._binding()):
+                with context() if self._held else context(**self._binding):
                     return predictor(**{name: harmless(given) for name, given in inputs.items()})
             except AdapterParseError as error:
                 self.note_use(purpose, steps=-purpose.steps, used=False)
@@ -190,7 +173,7 @@ class LanguageModel:
         """
         from dspy import context
 
-        binding = {**self._binding(), "trace": [], "max_trace_size": 10_000}
+        binding = {**self._binding, "trace": [], "max_trace_size": 10_000}
         self._held, self._failure = True, None
         try:
             with bound(current_purpose, purpose), context(**binding):
@@ -218,29 +201,18 @@ class LanguageModel:
         if close is not None:
             close()
 
+    @cached_property
     def _binding(self) -> dict[str, Any]:
-        with self._lock:
-            if not self._bound:
-                os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
-                import dspy
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
+        from stitch.lm.adapter import ReplyAdapter
 
-                from stitch.lm.adapter import ReplyAdapter
+        async def answer_async(request: lm15.Request) -> lm15.Response:
+            return await asyncio.to_thread(self._answer, request)
 
-                async def answer_async(request: lm15.Request) -> lm15.Response:
-                    return await asyncio.to_thread(self._answer, request)
-
-                takes = {"supported_params": frozenset({"response_format"}), "supports_response_schema": True}
-                engine = SimpleNamespace(complete=self._answer, **takes)
-                async_engine = SimpleNamespace(complete=answer_async, **takes)
-                name, options = f"stitch/{self.name}", {"cache": False, "num_retries": 0}
-                self._bound = {
-                    "lm": dspy.LM(name, engine=engine, async_engine=async_engine, **options),
-                    "adapter": ReplyAdapter(),
-                    "disable_history": True,
-                    "trace": None,
-                    "max_trace_size": 0,
-                }
-            return self._bound
+        takes = {"supported_params": frozenset({"response_format"}), "supports_response_schema": True}
+        engine, async_engine = (SimpleNamespace(complete=own, **takes) for own in (self._answer, answer_async))
+        lm = self._lm_like(engine=engine, async_engine=async_engine)
+        return {"lm": lm, "adapter": ReplyAdapter(), "disable_history": True, "trace": None, "max_trace_size": 0}
 
     def _answer(self, request: lm15.Request) -> lm15.Response:
         """The reply to a request of DSPy, if it is whole; counted, and not asked for again where it is kept."""
@@ -281,9 +253,9 @@ class LanguageModel:
             try:
                 self.limits.check(self.ledger.total(), prompt_tokens=prompt_tokens, price=self.price)
                 with self._lock:
-                    self._completion = completion = self._completion or self._opened()
-                form = self._form
-                asked = partial(completion.complete, in_form(request, FORMS[form]))
+                    self._completion = self._completion or self._opened()
+                form = max(self._form, getattr(self._completion, "form", 0))
+                asked = partial(self._completion.complete, in_form(request, FORMS[form]))
                 return self._calls.run(asked, position=current_purpose.get().position)
             except BudgetSpentError as error:
                 self._failure = error

@@ -90,7 +90,7 @@ def test_its_key_address_settings_and_callbacks_hold() -> None:
         lm = at(
             provider, temperature=0.4, max_tokens=77, top_k=5, extra_body={"thinking": False}, callbacks=[Listening()]
         )
-        model = LanguageModel.of_dspy(lm, offline=True)
+        model = LanguageModel(lm, offline=True)
         assert model.run(PREDICT, purpose=PURPOSE, question="q").answer == "yes"
         lm.close()
     [request] = provider.requests
@@ -104,13 +104,13 @@ def test_its_key_address_settings_and_callbacks_hold() -> None:
 def test_limits_retries_price_and_ledger_are_ours() -> None:
     pauses: list[float] = []
     with LoopbackProvider(answered, faults=[failure(429, retry_after_s=7), failure(503)]) as provider:
-        model = LanguageModel.of_dspy(at(provider), pause=pauses.append, price=Price(1.0, 1.0))
+        model = LanguageModel(at(provider), pause=pauses.append, price=Price(1.0, 1.0))
         assert model.run(PREDICT, purpose=PURPOSE, question="q").answer == "yes"
         assert pauses == [7.0, 2.0]
         total = model.ledger.total()
         assert total.calls == 1
         assert total.cost_usd == pytest.approx(total.tokens / 1e6)
-        spent = LanguageModel.of_dspy(at(provider), limits=Limits(budget_calls=1))
+        spent = LanguageModel(at(provider), limits=Limits(budget_calls=1))
         spent.run(PREDICT, purpose=PURPOSE, question="q")
         with pytest.raises(BudgetSpentError):
             spent.run(PREDICT, purpose=PURPOSE, question="q")
@@ -119,12 +119,12 @@ def test_limits_retries_price_and_ledger_are_ours() -> None:
 def test_what_fails_is_an_error_of_the_model_whatever_raises_it() -> None:
     lm, engine = scripted(answered)
     engine.fail_next(lm15.AuthError("no such key"), KeyError("oops"))
-    model = LanguageModel.of_dspy(lm)
+    model = LanguageModel(lm)
     for words in ("no such key", "oops"):
         with pytest.raises(ModelUnavailableError, match=words):
             model.run(PREDICT, purpose=PURPOSE, question="q")
     with pytest.raises(ModelUnavailableError, match=r"API_KEY|credential|key"):
-        LanguageModel.of_dspy(dspy.LM("groq/none", api_key=None)).run(PREDICT, purpose=PURPOSE, question="q")
+        LanguageModel(dspy.LM("groq/none", api_key=None)).run(PREDICT, purpose=PURPOSE, question="q")
 
 
 SAID = '{"answer": "old"}'
@@ -186,7 +186,7 @@ class Modern(dspy.LM):  # type: ignore[misc]
     ],
 )
 def test_what_a_legacy_model_gives_is_taken_as_dspy_takes_it(lm: Any, tokens: int | None) -> None:
-    model = LanguageModel.of_dspy(lm)
+    model = LanguageModel(lm)
     assert model.run(PREDICT, purpose=PURPOSE, question="q").answer == "old"
     spent = model.ledger.total()
     assert spent.calls == 1
@@ -202,7 +202,7 @@ def test_a_legacy_reply_that_was_cut_or_is_empty_is_of_no_use() -> None:
     cut = {**BODY, "choices": [{"finish_reason": "length", "message": {"content": SAID}}]}
     for gives, reason in ((spaces(cut), "was cut"), ({**BODY, "choices": []}, "is empty"), ([], "is empty")):
         with pytest.raises(ReplyError, match=reason):
-            LanguageModel.of_dspy(Legacy(gives)).run(PREDICT, purpose=PURPOSE, question="q")
+            LanguageModel(Legacy(gives)).run(PREDICT, purpose=PURPOSE, question="q")
 
 
 @pytest.mark.usefixtures("_cache_in_memory")

@@ -144,7 +144,7 @@ def test_lines_that_keep_a_connection_alive_and_pieces_cost_nothing(body: str, t
     with LoopbackServer(lambda request: Reply(body.encode())) as server:
         url = f"{server.url}/v1"
         lm = dspy.LM("openrouter/m", api_base=url, api_key="k")
-        model = LanguageModel.of_dspy(lm) if of_dspy else LanguageModel("m", base_url=url)
+        model = LanguageModel(lm) if of_dspy else LanguageModel("m", base_url=url)
         assert model.run(dspy.Predict(LabelWindow), purpose=Purpose("test"), steps="s").readings[0].scope == "trip"
         model.close()
     assert model.ledger.total().tokens == tokens
@@ -164,7 +164,7 @@ def test_an_error_says_the_name_of_the_model_and_the_words_of_the_server_and_no_
         lm = dspy.LM("openai/small", api_base=provider.base_url, api_key="k")
         limits = Limits(retries=0)
         named = LanguageModel("acme/small", base_url=provider.base_url, limits=limits)
-        for model in (named, LanguageModel.of_dspy(lm, limits=limits)):
+        for model in (named, LanguageModel(lm, limits=limits)):
             with pytest.raises(ModelUnavailableError) as caught:
                 model.run(dspy.Predict(LabelWindow), purpose=Purpose("test"), steps="s")
             does = "refuses" if status == 401 else "does not answer"

@@ -163,7 +163,7 @@ def test_nothing_is_kept_between_calls() -> None:
     before = len(dspy.settings.trace or ())  # noqa: TID251 - read, not changed; other programs may have left something
     model = scripted()
     ask(model)
-    lm = model._binding()["lm"]
+    lm = model._binding["lm"]
     assert lm.history == []
     assert len(dspy.settings.trace or ()) == before  # noqa: TID251 - read, not changed
 
