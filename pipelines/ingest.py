@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -24,9 +25,8 @@ from stitch.core.files import private
 from stitch.core.progress import Progress
 from stitch.errors import InputError
 from stitch.ingest.redact import redact_path
-from stitch.pipelines.estimating import estimate, print_estimate
 from stitch.pipelines.follow import read_input
-from stitch.pipelines.intake import IngestReport, Intake
+from stitch.pipelines.intake import IngestReport, Intake, LabelingEstimate, estimate
 from stitch.sources import FileSource, StandardInput, expand_paths, left_out
 from stitch.text.secrets import redact_text
 
@@ -107,7 +107,7 @@ def command(
         )
     if dry_run:
         sources = (StandardInput() if path == "-" else FileSource(path, trajectory=trajectory) for path in paths)
-        print_estimate(estimate(chain.from_iterable(sources), **settings), as_json=as_json)
+        _print_estimate(estimate(chain.from_iterable(sources), **settings), as_json=as_json)
         return
     with opened_memory(must_exist=False, **settings) as memory:
         rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
@@ -115,7 +115,7 @@ def command(
             _rejects_file(rejects_path, tenant=memory.tenant) as reject,
             progress_drawn(),
         ):
-            reading = _Reading(_lines_to_read([] if follow else paths))
+            reading = _Reading([] if follow else paths)
             report = IngestReport()
             try:
                 report = ingest(
@@ -166,6 +166,20 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
     for said, note in notes:
         if said:
             click.echo(f"stitch: {note}", err=True)
+
+
+def _print_estimate(cost: LabelingEstimate, *, as_json: bool) -> None:
+    """Print an estimate to standard output."""
+    if as_json:
+        print_json(cost.model_dump())
+        return
+    money = "" if cost.model_cost_usd is None else f", ${cost.model_cost_usd:.4f}"
+    click.echo(
+        f"{cost.steps} steps of {cost.trajectories} trajectories: about {cost.model_calls} calls of the model"
+        f" and {cost.model_tokens} tokens{money}"
+    )
+    if cost.statement_calls:
+        click.echo(f"beside these, at most {cost.statement_calls} calls that read what the steps assert")
 
 
 def _tell_vectors(steps: int) -> None:
@@ -283,8 +297,9 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
 class _Reading:
     """Progress in steps, and in lines of all where these can be counted."""
 
-    def __init__(self, lines: Mapping[str, int]) -> None:
-        self._lines, self._progress = lines, Progress("0 steps", of=sum(lines.values()) or None)
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._lines = count_lines(paths) if sys.stderr.isatty() else {}  # nothing if nobody looks on
+        self._progress = Progress("0 steps", of=sum(self._lines.values()) or None)
         self._steps = self._before = 0
         self._source = ""
 
@@ -305,20 +320,12 @@ class _Reading:
             yield item
 
 
-def _lines_to_read(paths: Iterable[str]) -> dict[str, int]:
-    """As `count_lines`; nothing if nobody looks on."""
-    return count_lines(paths) if sys.stderr.isatty() else {}
-
-
-def count_lines(paths: Iterable[str]) -> dict[str, int]:
+def count_lines(paths: Sequence[str]) -> dict[str, int]:
     """Number of lines of each file; nothing if one of them is not read line by line: then no time can be told."""
+    if not all(path.endswith((".jsonl", ".ndjson")) and os.path.isfile(path) for path in paths):
+        return {}
     found = dict[str, int]()
     for path in paths:
-        if Path(path).suffix not in (".jsonl", ".ndjson"):
-            return {}
-        try:
-            with open(path, "rb") as file:
-                found[path] = sum(block.count(b"\n") for block in iter(partial(file.read, _BLOCK_BYTES), b""))
-        except OSError:  # whoever reads it tells why
-            return {}
+        with open(path, "rb") as file:
+            found[path] = sum(block.count(b"\n") for block in iter(partial(file.read, _BLOCK_BYTES), b""))
     return found

@@ -1,14 +1,15 @@
-"""Storing of an input, and the report on it."""
+"""Storing of an input, the report on it, and what labeling it with a model would cost."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from stitch.core import Receipt, Rejection, SourcedStep, StepState
+from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import ModelError, StepRejectedError, StitchError, StoreError
 from stitch.sources import lists_not_read
 
@@ -219,3 +220,48 @@ def _count_labels(memory: Memory, trajectories: Iterable[str]) -> dict[str, int]
         events.update(inventory.event_types)
         entities.update(inventory.entity_types)
     return {"scope": scopes, "event_type": len(events), "entity_type": len(entities)}
+
+
+class LabelingEstimate(BaseModel):
+    """Estimated costs of labeling some input with a model."""
+
+    trajectories: int
+    steps: int
+    model_calls: int
+    model_tokens: int
+    model_cost_usd: float | None = None
+    """None if the price of the model is not known."""
+    statement_calls: int = 0
+    """So many calls at most read what steps assert, beside those; none of them for steps that assert nothing."""
+
+
+def estimate(
+    items: Iterable[SourcedStep | Rejection], *, config: str | None = None, **settings: Any
+) -> LabelingEstimate:
+    """Say what labeling will cost by the settings; nothing is stored and no model is called."""
+    from stitch.config import load_settings
+    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.parts import labeler_for
+    from stitch.themes.asking import WINDOW_STEPS
+
+    labeler = labeler_for(config=config, **settings)
+    trajectories: dict[str, list[Step]] = {}
+    for item in items:
+        if not isinstance(item, Rejection):
+            trajectories.setdefault(item.trajectory, []).append(item.step)
+    calls = asked = told = 0
+    price = None
+    if isinstance(labeler, StepwiseLabeler | WindowedLabeler):
+        price = labeler.model.price
+        for steps in trajectories.values():
+            cost = labeler.estimate(steps)
+            calls, asked, told = calls + cost.calls, asked + cost.prompt_tokens, told + cost.reply_tokens
+    reads = load_settings(config=config, **settings).settings.statements == "model"
+    return LabelingEstimate(
+        trajectories=len(trajectories),
+        steps=sum(map(len, trajectories.values())),
+        model_calls=calls,
+        model_tokens=asked + told,
+        model_cost_usd=None if price is None else round(price.of(asked, told), 6),
+        statement_calls=sum(ceil(len(steps) / WINDOW_STEPS) for steps in trajectories.values()) if reads else 0,
+    )

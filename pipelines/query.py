@@ -15,6 +15,10 @@ from stitch.errors import ModelError
 
 SHOWN = 10
 """Number of steps that are listed where nobody says how many; a context holds more than a person reads."""
+_OF_A_SEARCH = (
+    "trajectory", "asked_at", "min_trust", "min_relevance", "min_share", "as_of", "include_setup", "diverse",
+)  # fmt: skip
+"""Options that no setting says."""
 
 
 @click.command()
@@ -65,11 +69,7 @@ SHOWN = 10
 )
 @json_option
 @click.pass_context
-def command(
-    context: click.Context, /, *, text: str, as_json: bool, as_context: bool, trajectory: str | None,
-    asked_at: str | None, min_trust: str | None, min_relevance: float | None, min_share: float | None,
-    as_of: str | None, include_setup: bool, diverse: bool, **settings: Any,
-) -> None:  # fmt: skip
+def command(context: click.Context, /, *, text: str, as_json: bool, as_context: bool, **settings: Any) -> None:
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
 
     If the model that chooses does not answer, local rules choose the labels, and the exit status is 6.
@@ -78,19 +78,10 @@ def command(
     Example:
       stitch query "What did the hotel for day 1 cost?" --memory trip.memory -k 5
     """
+    asked = {name: settings.pop(name) for name in _OF_A_SEARCH}
     with opened_memory(**settings) as memory:
-        known_trajectory(memory, trajectory)
-        result = memory.search(
-            text,
-            trajectory=trajectory,
-            asked_at=asked_at,
-            min_trust=min_trust,
-            min_relevance=min_relevance,
-            min_share=min_share,
-            as_of=as_of,
-            include_setup=include_setup,
-            diverse=diverse,
-        )
+        known_trajectory(memory, asked["trajectory"])
+        result = memory.search(text, **asked)
         if not settings.get("tenant") and not memory.trajectories():
             click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)
     if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +16,8 @@ from stitch.errors import StitchError, require_extra
 from stitch.label.model.compiled import CompiledProgram, Provenance, Scores, put_into, state_of
 from stitch.lm import LanguageModel, Purpose, Totals
 from stitch.lm.replies import KeptReplies
-from stitch.pipelines.optimize.deciding import Decision, decide
 from stitch.pipelines.optimize.optimizers import OPTIMIZERS, Setting, silenced
-from stitch.pipelines.optimize.students import Metric, Student, judge, prompt_tokens
+from stitch.pipelines.optimize.students import Decision, Metric, Student, decide, judge, prompt_tokens
 from stitch.pipelines.optimize.tasks import Lesson, Task
 
 OPTIMIZING = "optimize"
@@ -131,7 +130,7 @@ def compile_program(
     )
     compiled = CompiledProgram(target=task.target, predictors=predictors, provenance=provenance)
     if log is not None:
-        _write_marks(log, held_back, each_before, each_after)
+        _write_marks(log, zip(held_back, each_before, each_after, strict=True))
     unpaid = after.score + metric.cost_of(after.prompt_tokens)
     return Compilation(
         compiled,
@@ -154,10 +153,14 @@ def _keep_replies(models: Sequence[LanguageModel], log: Path | None) -> None:
             each.keep_replies(kept)
 
 
-def _write_marks(log: Path, held_back: Sequence[Lesson], before: Sequence[float], after: Sequence[float]) -> None:
-    """Write how each example held back was marked."""
-    marks = [{"key": own.key, "before": a, "after": b} for own, a, b in zip(held_back, before, after, strict=True)]
-    (log / "held_back.json").write_text(json.dumps(marks, indent=1), encoding="utf-8")
+def _write_marks(log: Path, marks: Iterable[tuple[Lesson, float, float]]) -> None:
+    """Write how each example held back was marked, before and after."""
+    rows = [{"key": own.key, "before": before, "after": after} for own, before, after in marks]
+    (log / "held_back.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+def _digest(lessons: Sequence[Lesson]) -> str:
+    return hashlib.sha256("\0".join(lesson.key for lesson in lessons).encode()).hexdigest()
 
 
 def _spent(models: Sequence[LanguageModel]) -> Totals:
@@ -171,7 +174,3 @@ def _spent(models: Sequence[LanguageModel]) -> Totals:
         known = known and (own.cost_usd is not None or not own.calls)
         totals.cost_usd = (totals.cost_usd or 0.0) + (own.cost_usd or 0.0)
     return totals if known and totals.calls else totals.model_copy(update={"cost_usd": None})
-
-
-def _digest(lessons: Sequence[Lesson]) -> str:
-    return hashlib.sha256("\0".join(lesson.key for lesson in lessons).encode()).hexdigest()

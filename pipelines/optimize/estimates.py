@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from statistics import fmean
 
 from pydantic import BaseModel
 
 from stitch.pipelines.optimize import optimizers as own
-from stitch.pipelines.optimize.tasks import Lesson, Task
+from stitch.pipelines.optimize.tasks import Cost, Lesson, Task
 
 _PROPOSAL_TOKENS = 600
 """What a call that proposes takes beside the lessons that it shows."""
@@ -42,10 +43,11 @@ def estimate(
         optimizer: Its name.
     """
     runs, proposals = _work(optimizer, len(lessons), demos=task.demos, predictors=len(task.trained))
-    costs, judged = [task.cost(each) for each in lessons], [task.cost(each) for each in held_back]
-    calls = runs * _mean(cost.calls for cost in costs) + 2 * sum(cost.calls for cost in judged)
-    tokens = runs * _mean(cost.tokens for cost in costs) + 2 * sum(cost.tokens for cost in judged)
-    shown = _mean(cost.shown for cost in costs)
+    costs = [task.cost(each) for each in lessons] or [Cost(0, 0, 0)]
+    judged = [task.cost(each) for each in held_back]
+    calls = runs * fmean(cost.calls for cost in costs) + 2 * sum(cost.calls for cost in judged)
+    tokens = runs * fmean(cost.tokens for cost in costs) + 2 * sum(cost.tokens for cost in judged)
+    shown = fmean(cost.shown for cost in costs)
     calls_a_run = calls / max(1, runs + 2 * len(held_back))
     examples = _WITH_EXAMPLES[optimizer] * runs * 0.8 * (task.demos + 1) / 2
     tokens += examples * calls_a_run * shown
@@ -74,8 +76,3 @@ def _work(optimizer: str, lessons: int, *, demos: int, predictors: int) -> tuple
     return own.STEPS * batch * (2 * own.CANDIDATES + 1) + lessons * (own.STEPS + 1), own.STEPS * (
         own.CANDIDATES + 1
     ) // 2
-
-
-def _mean(values: Iterable[float]) -> float:
-    known = list(values)
-    return sum(known) / max(1, len(known))

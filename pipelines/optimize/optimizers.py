@@ -35,23 +35,20 @@ MINIBATCH = 3
 
 @dataclass(frozen=True)
 class Setting:
-    """What an optimizer works with.
-
-    Attributes:
-        metric: Marks what students do.
-        demos: How many examples a prompt may get.
-        seed: Of whatever is drawn.
-        threads: How many lessons are run at once.
-        lm: The model that answers, as DSPy takes it.
-        proposer: The model that proposes instructions.
-    """
+    """What an optimizer works with."""
 
     metric: Metric
+    """Marks what students do."""
     demos: int
+    """How many examples a prompt may get."""
     seed: int
+    """Of whatever is drawn."""
     threads: int
+    """How many lessons are run at once."""
     lm: Any
+    """The model that answers, as DSPy takes it."""
     proposer: Any
+    """The model that proposes instructions."""
 
 
 Optimizer = Callable[[Student, Sequence[Lesson], Setting], Any]

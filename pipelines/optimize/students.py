@@ -1,10 +1,16 @@
-"""A program as DSPy's optimizers see it: a module whose predictors they change, and a metric with feedback."""
+"""A program as DSPy's optimizers see it: a module whose predictors they change, and a metric with feedback.
+
+How it did on what was held back is judged here, too, and whether that tells it from the one it replaces.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from itertools import product
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import dspy
@@ -16,6 +22,11 @@ from stitch.pipelines.optimize.tasks import Lesson, Marks, Task
 
 COST_OF_1000_TOKENS = 0.01
 """What a prompt that is longer by a thousand tokens costs, in points of score: it is paid for with every call."""
+
+CHANCE = 0.05
+"""A difference that chance makes more often than this tells nothing."""
+_MOST_EXACT = 14
+_DRAWN = 20_000
 
 Run = Callable[[Any, Lesson], Any]
 """Runs a full program on a lesson."""
@@ -76,11 +87,10 @@ class Metric:
     def marks(self, lesson: Lesson, prediction: Any) -> Marks:
         """The marks of one run."""
         marks = self._task.mark(lesson, prediction.outcome)
-        longer = max(0, prediction.prompt_tokens - self._plain_tokens)
-        feedback = marks.feedback
+        longer, feedback = prediction.prompt_tokens - self._plain_tokens, marks.feedback
         if longer > 250:
             feedback += f" The prompt is {longer} tokens longer than it was, which each call pays for: say it shorter."
-        score = max(0.0, marks.score - longer / 1000 * COST_OF_1000_TOKENS)
+        score = max(0.0, marks.score - self.cost_of(prediction.prompt_tokens))
         return Marks(score, marks.parts, feedback.strip() or "All right.")
 
     def cost_of(self, prompt_tokens: int) -> float:
@@ -122,10 +132,41 @@ def judge(student: Student, lessons: Sequence[Lesson], *, metric: Metric, thread
     finally:
         pool.shutdown(cancel_futures=True)
     names = dict.fromkeys(name for marks in all_marks for name in marks.parts)
-    parts = {name: _mean([marks.parts[name] for marks in all_marks if name in marks.parts]) for name in names}
+    parts = {name: round(fmean(own.parts[name] for own in all_marks if name in own.parts), 6) for name in names}
     each = [marks.score for marks in all_marks]
-    return Judged(Scores(score=_mean(each), parts=parts, prompt_tokens=prompt_tokens(student.program())), each)
+    score = round(fmean(each), 6)
+    return Judged(Scores(score=score, parts=parts, prompt_tokens=prompt_tokens(student.program())), each)
 
 
-def _mean(values: Sequence[float]) -> float:
-    return round(sum(values) / len(values), 6)
+class Decision(NamedTuple):
+    """What paired scores tell."""
+
+    p: float
+    """How often chance alone makes a difference of the mean as large, either way; exact for up to 14 that differ."""
+    least_p: float
+    """The smallest that so many differing examples could give."""
+
+    @property
+    def too_few(self) -> bool:
+        """Whether no outcome of so few examples could tell the two apart."""
+        return self.least_p > CHANCE
+
+    @property
+    def told(self) -> bool:
+        """Whether the two can be told apart."""
+        return self.p <= CHANCE
+
+
+def decide(before: Sequence[float], after: Sequence[float]) -> Decision:
+    """Compare paired scores: chance draws the signs of their differences, all ways of it where that is possible."""
+    differences = [b - a for a, b in zip(before, after, strict=True) if a != b]
+    if not differences:
+        return Decision(1.0, 2.0 ** (1 - len(before)) if before else 1.0)
+    seen = abs(sum(differences)) - 1e-12
+    if len(differences) <= _MOST_EXACT:
+        signs = product((1, -1), repeat=len(differences))
+        hits = [abs(sum(s * d for s, d in zip(own, differences, strict=True))) >= seen for own in signs]
+        return Decision(sum(hits) / len(hits), 2.0 ** (1 - len(before)))
+    draw = random.Random(0)
+    hits = [abs(sum(d if draw.random() < 0.5 else -d for d in differences)) >= seen for _ in range(_DRAWN)]
+    return Decision((sum(hits) + 1) / (_DRAWN + 1), 2.0 ** (1 - len(before)))

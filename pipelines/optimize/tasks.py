@@ -11,23 +11,20 @@ from stitch.lm import LanguageModel
 
 @dataclass(frozen=True, repr=False)
 class Lesson:
-    """One example.
-
-    Attributes:
-        key: A digest of what it asks; two lessons with one key are the same.
-        group: What must not be on both sides of the split, such as a trajectory.
-        given: What the task needs to run it.
-        gold: What the task needs to mark it.
-        shown: What it asks, for a reader.
-        wanted: What would be right, for a reader.
-    """
+    """One example."""
 
     key: str
+    """A digest of what it asks; two lessons with one key are the same."""
     group: str
+    """What must not be on both sides of the split, such as a trajectory."""
     given: Any
+    """What the task needs to run it."""
     gold: Any
+    """What the task needs to mark it."""
     shown: str
+    """What it asks, for a reader."""
     wanted: str
+    """What would be right, for a reader."""
 
     def __repr__(self) -> str:
         return f"Lesson(given={self.shown!r}, wanted={self.wanted!r})"  # optimizers show it to the model

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import operator
 import re
 import threading
 import time
@@ -224,7 +226,7 @@ class MemoryStore(BaseStore):
         if index is False:
             return None
         paths = self._fields if index is None or index is True else index
-        texts = [text for path in paths for text in _texts_at(value, path)]
+        texts = [text for path in paths for text in (_said(value) if path == "$" else get_text_at_path(value, path))]
         said = without_recalled("\n".join(dict.fromkeys(text for text in texts if text.strip())))
         return said or None
 
@@ -235,7 +237,9 @@ class MemoryStore(BaseStore):
     def _items(self, namespace: tuple[str, ...]) -> Iterator[_Held]:
         for entry in self.memory.steps(self._trajectory(namespace)):
             if _is_item(entry):
-                yield _Held(namespace, _key_of(entry.id), entry)
+                yield _Held(
+                    namespace, unquote(entry.id.removeprefix("%")) if entry.id.startswith("%") else entry.id, entry
+                )
 
     def _namespaces(self) -> list[tuple[str, ...]]:
         """All namespaces, the oldest first."""
@@ -284,17 +288,6 @@ def _id_of(key: str) -> str:
     return key if plain else f"%{quote(key, safe='')}"
 
 
-def _key_of(step: str) -> str:
-    return unquote(step[1:]) if step.startswith("%") else step
-
-
-def _texts_at(value: Mapping[str, Any], path: str) -> list[str]:
-    """The texts at a path of a value; of all of a value, its texts and numbers one below the other."""
-    if path != "$":
-        return list(get_text_at_path(value, path))
-    return list(_said(value))
-
-
 def _said(value: Any, name: str = "") -> Iterator[str]:
     """The lines of a value: `name: text`, or the text alone where its name says nothing."""
     if isinstance(value, Mapping):
@@ -308,23 +301,17 @@ def _said(value: Any, name: str = "") -> Iterator[str]:
 
 
 def _fits(condition: MatchCondition, name: tuple[str, ...]) -> bool:
-    path = tuple(condition.path)
-    if len(path) > len(name):
-        return False
     if condition.match_type not in ("prefix", "suffix"):
         raise ValueError(f"unknown match type {condition.match_type!r}")
-    part = name[: len(path)] if condition.match_type == "prefix" else name[len(name) - len(path) :]
-    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+    path, begins = tuple(condition.path), condition.match_type == "prefix"
+    pairs = zip(path, name, strict=False) if begins else zip(reversed(path), reversed(name), strict=False)
+    return len(path) <= len(name) and all(wanted in ("*", label) for wanted, label in pairs)
 
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "$eq": lambda value, wanted: value == wanted,
-    "$ne": lambda value, wanted: value != wanted,
-    "$gt": lambda value, wanted: float(value) > float(wanted),
-    "$gte": lambda value, wanted: float(value) >= float(wanted),
-    "$lt": lambda value, wanted: float(value) < float(wanted),
-    "$lte": lambda value, wanted: float(value) <= float(wanted),
-}
+    "$eq": operator.eq, "$ne": operator.ne, "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt,
+    "$lte": operator.le,
+}  # fmt: skip
 
 
 def _matches(value: Any, wanted: Any) -> bool:
@@ -334,20 +321,24 @@ def _matches(value: Any, wanted: Any) -> bool:
         ValueError: The filter has an operator that is not known.
     """
     if isinstance(wanted, Mapping) and any(str(key).startswith("$") for key in wanted):
-        unknown = [key for key in wanted if key not in _COMPARISONS]
-        if unknown:
+        if unknown := [key for key in wanted if key not in _COMPARISONS]:
             raise ValueError(f"unsupported operator {unknown[0]!r}; there are {', '.join(_COMPARISONS)}")
-        return all(_compares(_COMPARISONS[key], value, bound) for key, bound in wanted.items())
+        return all(_compares(key, value, bound) for key, bound in wanted.items())
     if isinstance(wanted, Mapping):
         return isinstance(value, Mapping) and all(_matches(value.get(key), inner) for key, inner in wanted.items())
     if isinstance(wanted, list | tuple):
         alike = isinstance(value, list) and len(value) == len(wanted)
-        return alike and all(_matches(one, other) for one, other in zip(value, wanted, strict=True))
+        return alike and all(map(_matches, value, wanted))
     return bool(value == wanted)
 
 
-def _compares(comparison: Callable[[Any, Any], bool], value: Any, bound: Any) -> bool:
+def _compares(name: str, value: Any, bound: Any) -> bool:
+    numbers = (value, bound) if name in ("$eq", "$ne") else (_number(value), _number(bound))
+    return _COMPARISONS[name](*numbers)
+
+
+def _number(value: Any) -> float:
     try:
-        return comparison(value, bound)
-    except (TypeError, ValueError):  # what is no number is in no bounds
-        return False
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan  # what is no number is in no bounds

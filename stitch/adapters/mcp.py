@@ -20,18 +20,22 @@ from anyio import to_thread
 from stitch.errors import missing_extra
 
 try:
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
     from mcp.server.mcpserver.tools import Tool
     from mcp.server.transport_security import TransportSecuritySettings
     from mcp_types import CallToolResult, ListToolsResult, TextContent, ToolAnnotations
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+    from starlette.datastructures import Headers
+    from starlette.responses import JSONResponse
 except ImportError as error:
     raise missing_extra("mcp", needed_by=__name__) from error
 
 from pydantic import BaseModel
 
 from stitch import __version__
-from stitch.adapters.mcp_sessions import IDLE_S, Sessions
 from stitch.adapters.mcp_tools import TREE_TOOLS, Answers
 from stitch.api.operations import Action
 from stitch.core.cancellation import cancelable
@@ -46,6 +50,8 @@ if TYPE_CHECKING:
 
 NOTES = "notes"
 """The trajectory of steps for which none is named."""
+MOST_SESSIONS = 100
+"""Sessions of one caller that may be open: each keeps some 40 KB, and all callers share those of the server."""
 
 INSTRUCTIONS = (
     "A lasting memory. Search it before you answer from memory; remember what may matter later. "
@@ -188,11 +194,13 @@ def make_server(memory_for: MemoryFor, *, trajectory: str = NOTES) -> MCPServer[
 class McpOverHttp:
     """The protocol over streamable HTTP, as an application that answers at one path; requests need `running`.
 
+    A session is there for its own caller alone, of whom at most `MOST_SESSIONS` are open.
+
     Args:
         memory_for: Gives the memory that a call may use.
         trajectory: Where a step goes for which no other is named.
         guarded: Whether whoever stands before it checks `Host` and `Origin`; if nobody does, this does.
-        caller_of: Tells who asks, whose session no other caller may use; all are one if it is not given.
+        caller_of: Tells who asks; all are one if it is not given.
     """
 
     def __init__(
@@ -205,9 +213,8 @@ class McpOverHttp:
     ) -> None:
         server = make_server(memory_for, trajectory=trajectory)
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False) if guarded else None
-        server.streamable_http_app(transport_security=security, session_idle_timeout=IDLE_S)
-        self._manager = server.session_manager
-        self._sessions = Sessions(self._manager.handle_request, caller_of=caller_of)
+        server.streamable_http_app(transport_security=security)
+        self._manager, self._caller_of = server.session_manager, caller_of
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -217,7 +224,19 @@ class McpOverHttp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        await self._sessions(scope, receive, send)
+        caller, headers = repr(self._caller_of(scope)), Headers(scope=scope)
+        # By its user the library knows whose a session is; requests of later versions have none.
+        scope = {**scope, "user": AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))}
+        has_sessions = headers.get("mcp-protocol-version") not in MODERN_PROTOCOL_VERSIONS
+        if has_sessions and "mcp-session-id" not in headers and self._open_sessions(caller) >= MOST_SESSIONS:
+            message = f"{MOST_SESSIONS} sessions are open: end one, or wait until one is idle for long"
+            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
+            await JSONResponse(error, status_code=429)(scope, receive, send)
+            return
+        await self._manager.handle_request(scope, receive, send)
+
+    def _open_sessions(self, caller: str) -> int:
+        return sum(owner["client_id"] == caller for owner in self._manager._session_owners.values())
 
 
 def serve_stdio(memory: Memory, *, trajectory: str = NOTES) -> None:

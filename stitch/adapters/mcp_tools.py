@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from stitch.adapters.recalled import recalled_steps
-from stitch.api.maintenance_models import CorrectRequest
+from stitch.api.maintenance_models import CorrectRequest, CorrectResponse
 from stitch.api.models import ForgetRequest, PageRequest, QueryRequest, WhyRequest
 from stitch.api.operations import Action, ask, made
 from stitch.api.theme_models import StatementRow, ThemeRequest, ThemesRequest
@@ -73,14 +73,6 @@ class Told(BaseModel):
     context: str
     next: int | None
     """The `after` of the next page."""
-
-
-class Corrected(BaseModel):
-    """That a step was corrected."""
-
-    trajectory: str
-    step: str
-    revisions: int
 
 
 class Forgotten(BaseModel):
@@ -204,15 +196,15 @@ class Answers:
         event_types: Names = None,
         entity_types: Names = None,
         asks: Names = None,
-    ) -> Corrected:
+    ) -> CorrectResponse:
         """Put right the text, labels or asks (questions it answers) of a step; what it was is kept in its history."""
         given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
         labels = {name: value for name, value in given.items() if value is not None}
         request = made(
             CorrectRequest, step=step, trajectory=trajectory, text=text, labels=labels, asks=asks, by="agent"
         )
-        answer = ask(self._memory("write"), "correct", request)
-        return Corrected(trajectory=answer.trajectory, step=answer.step, revisions=answer.revisions)
+        corrected: CorrectResponse = ask(self._memory("write"), "correct", request)
+        return corrected
 
     def forget(
         self,

@@ -18,6 +18,8 @@ try:
 except ImportError as error:
     raise missing_extra("pydantic-ai", needed_by=__name__) from error
 
+from stitch.adapters.recalled import recall_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -53,16 +55,9 @@ class MemoryCapability(AbstractCapability[Any]):
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """The tool that recalls."""
-
-        async def recall(query: str) -> str:
-            """Find what was said or done before that answers a query."""
-            where = self.trajectory if self.only_this else None
-            if where is not None and where not in self.memory.trajectories():
-                return "nothing is known about that"
-            result = await self.memory.asearch(query, trajectory=where, k=self.k, budget_tokens=self.budget_tokens)
-            return result.context() or "nothing is known about that"
-
-        return FunctionToolset([recall])
+        where = self.trajectory if self.only_this else None
+        options = {"trajectory": where, "k": self.k, "budget_tokens": self.budget_tokens}
+        return FunctionToolset([recall_of(self.memory, **options)])
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext

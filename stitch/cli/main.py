@@ -36,7 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "retry": ("stitch.cli.keeping:retry", "Try again what failed."),
     "verify": ("stitch.cli.keeping:verify", "Compare journal, store and labels; repair what does not agree."),
     "reindex": ("stitch.cli.keeping:reindex", "Build the store anew, also with another embedder."),
-    "relabel": ("stitch.pipelines.relabel:command", "Label anew in place, as with a model what has local labels."),
+    "relabel": ("stitch.pipelines.labeling:relabel", "Label anew in place, as with a model what has local labels."),
     "label": ("stitch.pipelines.labeling:group", "Have windows labeled elsewhere: by a batch API, or by hand."),
     "correct": ("stitch.cli.changing:correct", "Put right the labels or the text of a step."),
     "history": ("stitch.cli.reading:history", "List what a step was before its corrections."),

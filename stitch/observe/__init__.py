@@ -1,7 +1,5 @@
-"""Observers of a memory: log records, a trace, and the fan-out that keeps them apart from the work."""
+"""Observers of a memory, and the recall log."""
 
-from stitch.observe.log import LogObserver
-from stitch.observe.observers import Observers
-from stitch.observe.trace import TraceObserver
+from stitch.observe.observers import LogObserver, Observers, TraceObserver
 
 __all__ = ["LogObserver", "Observers", "TraceObserver"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import orjson
@@ -134,24 +136,19 @@ class RecallLog:
             return []
         recalls = []
         for line in self.path.read_bytes().splitlines():
-            try:
+            with suppress(ValidationError):
                 recalls.append(Recall.model_validate_json(line))
-            except ValidationError:
-                continue
         return recalls
 
     def _shorten(self) -> None:
-        left = Counter[str]()
-        kept = []
-        for recall in reversed(self._read()):
-            left[recall.tenant] += 1
-            if left[recall.tenant] <= self._most:
-                kept.append(_line(recall))
+        kept = defaultdict[str, deque[bytes]](lambda: deque(maxlen=self._most))
+        for recall in self._read():
+            kept[recall.tenant].append(_line(recall))
         fresh = self.path.with_name(f"{self.path.name}.new")
         with open(fresh, "wb", opener=private) as file:
-            file.write(b"".join(reversed(kept)))
+            file.writelines(chain.from_iterable(kept.values()))
         fresh.replace(self.path)
-        self._counts = Counter({tenant: min(count, self._most) for tenant, count in left.items()})
+        self._counts = Counter({tenant: len(own) for tenant, own in kept.items()})
 
 
 def _line(recall: Recall) -> bytes:

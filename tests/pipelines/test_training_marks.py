@@ -16,8 +16,8 @@ from stitch.bench.training.labels import LabelTask, Made, Right, lessons_of
 from stitch.bench.training.questions import AnswerTask, FilterTask, Posed, asked_memory, filter_lessons, question_keys
 from stitch.core import Selection
 from stitch.errors import InputError
-from stitch.pipelines.optimize.deciding import decide
 from stitch.pipelines.optimize.splitting import hold_back, take
+from stitch.pipelines.optimize.students import decide
 from stitch.pipelines.optimize.tasks import Lesson
 
 NO_MEMORY: Any = None

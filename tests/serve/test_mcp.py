@@ -39,10 +39,10 @@ def test_a_session_is_there_for_the_key_alone_that_opened_it(keyed):
 
 
 def test_one_key_cannot_fill_the_server_with_sessions(keyed):
-    from stitch.adapters.mcp_sessions import MOST_OF_ONE
+    from stitch.adapters.mcp import MOST_SESSIONS
 
     ann, bea = keyed(ann=ACTIONS, bea=ACTIONS)
-    sessions = [session_of(ann) for _ in range(MOST_OF_ONE)]
+    sessions = [session_of(ann) for _ in range(MOST_SESSIONS)]
     assert ann.post("/mcp", HELLO, **ACCEPT).status == 429
     session_of(bea)
     assert ann.ask("DELETE", "/mcp", **sessions[0]).status == 200
