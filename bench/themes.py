@@ -89,7 +89,7 @@ def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = Non
                 break
         figures = figures_of(themes)
         again = ThemeProjection(journal=journal, tenant="bench", embedder=themes.embedder)
-        load_cpu_s = _cpu_s(again.load)
+        load_cpu_s = _cpu_s(again.bring_up)
         journal.close()
     costs = {"cpu_ms_a_step": 1e3 * spent_s / max(1, steps), "load_cpu_s": load_cpu_s}
     return {"steps": steps, **figures, **costs, "statements_a_step": figures["statements"] / max(1, steps)}

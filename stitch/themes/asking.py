@@ -116,7 +116,7 @@ class StatementModel:
             trajectory=entries[0].trajectory,
             read={entry.id: digest_of(entry) for entry in entries},
             shown=tuple((each.trajectory, step) for each in earlier for step in each.steps),
-            trust=min(map(trust_of, entries)).value,
+            trust=min(map(trust_of, entries)),
             said=tuple(_bounded(said)),
             model=self.name,
         )

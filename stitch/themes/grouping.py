@@ -6,11 +6,12 @@ same events give the same grouping, whatever was near what when they happened; t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final, Literal, NamedTuple
 
 import orjson
 from pydantic import BaseModel, Field, ValidationError
+from typing_extensions import TypedDict
 
 from stitch.errors import InputError
 from stitch.journal import DamagedRecordError
@@ -18,20 +19,25 @@ from stitch.journal import DamagedRecordError
 KIND = "themes"
 """The kind of the records."""
 
-ATTACHED, LEFT, SPLIT, MERGED = "attached", "left", "split", "merged"
+ATTACHED: Final = "attached"
+LEFT: Final = "left"
+SPLIT: Final = "split"
+MERGED: Final = "merged"
+
+Number = Annotated[int, Field(ge=0, le=2**53)]
 
 
 class Event(NamedTuple):
     """Something that happened to themes."""
 
-    at: float
+    at: Annotated[float, Field(allow_inf_nan=False)]
     """Time at which the memory accepted, corrected or retired the step that brought it about, in Unix seconds."""
-    kind: str
-    theme: int
+    kind: Literal["attached", "left", "split", "merged"]
+    theme: Number
     """The theme to which it happened; of a statement that left, 0."""
     statements: tuple[str, ...] = ()
     """Those that came, left, or went to `into`; of a merge none: all did."""
-    into: int = 0
+    into: Number = 0
     """Of a split the new theme, of a merge the one that stays."""
 
 
@@ -48,23 +54,14 @@ class Grouping:
 
     def take(self, event: Event) -> None:
         """Let an event happen; what concerns a statement that is not there is passed over."""
-        if event.kind == ATTACHED:
-            for name in event.statements:
-                self._leave(name)
-                self._enter(name, event.theme)
-        elif event.kind == LEFT:
-            for name in event.statements:
-                self._leave(name)
-        elif event.kind == SPLIT:
-            for name in event.statements:
-                if self.theme_of.get(name) == event.theme:
-                    self._leave(name)
-                    self._enter(name, event.into)
-        else:
-            for name in list(self.members.get(event.theme, ())):
-                self._leave(name)
-                self._enter(name, event.into)
+        if event.kind == MERGED:
             self.merged_into[event.theme] = event.into
+        for name in list(self.members.get(event.theme, ())) if event.kind == MERGED else event.statements:
+            if event.kind == SPLIT and self.theme_of.get(name) != event.theme:
+                continue
+            self._leave(name)
+            if event.kind != LEFT:
+                self._enter(name, event.theme if event.kind == ATTACHED else event.into)
         self.next = max(self.next, event.theme + 1, event.into + 1)
 
     def _enter(self, name: str, theme: int) -> None:
@@ -87,31 +84,27 @@ class Grouping:
         return theme if theme in self.members else None
 
 
-def encode(events: Sequence[Event], *, next_theme: int, measures: Any) -> bytes:
+Counts = dict[Annotated[str, Field(pattern=r"^[0-9]{1,4}$")], Number]
+
+
+class Measures(TypedDict):
+    """The similarities that were counted (`upkeep.Percentiles`)."""
+
+    to_theme: Counts
+    to_neighbor: Counts
+
+
+def encode(events: Sequence[Event], *, next_theme: int, measures: Measures) -> bytes:
     """Events as one record."""
-    plain = [[each.at, each.kind, each.theme, each.statements, each.into] for each in events]
-    return orjson.dumps({"next": next_theme, "measures": measures, "events": plain})
+    return orjson.dumps({"next": next_theme, "measures": measures, "events": list(map(tuple, events))})
 
 
-class Kept(NamedTuple):
-    """One record."""
+class Kept(BaseModel, strict=True):
+    """One record; its form is checked, for a backup may be anybody's."""
 
-    next_theme: int
-    measures: Mapping[str, Mapping[str, int]]
+    next: Number
+    measures: Measures
     events: list[Event]
-
-
-_Number = Annotated[int, Field(ge=0, le=2**53)]
-_Time = Annotated[float, Field(allow_inf_nan=False)]
-_Count = Annotated[str, Field(pattern=r"^[0-9]{1,4}$")]
-
-
-class _Written(BaseModel, strict=True):
-    """The form of a record: a backup may be anybody's."""
-
-    next: _Number
-    measures: dict[Literal["to_theme", "to_neighbor"], dict[_Count, _Number]] = Field(min_length=2)
-    events: list[tuple[_Time, Literal["attached", "left", "split", "merged"], _Number, list[str], _Number]]
 
 
 def decode(payload: bytes) -> Kept:
@@ -121,22 +114,19 @@ def decode(payload: bytes) -> Kept:
         DamagedRecordError: It never was.
     """
     try:
-        read = _Written.model_validate_json(payload)
+        return Kept.model_validate_json(payload)
     except ValidationError as error:
         raise DamagedRecordError(
             "a record of themes is none", hint="`stitch verify --repair` makes them anew"
         ) from error
-    events = [Event(at, kind, theme, tuple(names), into) for at, kind, theme, names, into in read.events]
-    return Kept(read.next, cast(Mapping[str, Mapping[str, int]], read.measures), events)
 
 
 def without(events: Iterable[Event], gone: frozenset[str]) -> list[Event]:
     """Events as they would have been without some statements; those of which nothing is left are left out."""
     left = [
-        (event, event._replace(statements=tuple(name for name in event.statements if name not in gone)))
-        for event in events
+        (each, each._replace(statements=tuple(name for name in each.statements if name not in gone))) for each in events
     ]
-    return [kept for event, kept in left if kept.statements or not event.statements]
+    return [kept for each, kept in left if kept.statements or not each.statements]
 
 
 def name_of(theme: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,8 +41,8 @@ class Themes:
     def __init__(self, projection: ThemeProjection, *, lock: ProcessLock) -> None:
         self._projection, self._lock = projection, lock
         self._version = -1
-        self._now: _View | None = None
-        self._then: tuple[int, Moment, _View] | None = None
+        self._views: dict[Moment | None, _View] = {}
+        """Of now, and of the moment that was asked for last."""
 
     @property
     def embedder(self) -> str:
@@ -57,60 +59,59 @@ class Themes:
         as_of: Moment | None = None,
     ) -> list[NearStatement]:
         """The statements most similar to a vector, exactly, the best first; of equals the older first."""
-        with self._lock:
-            return self._view(as_of).nearest(vector, limit=limit, trajectory=trajectory, min_trust=min_trust)
+        with self._held(as_of) as view:
+            return view.nearest(vector, limit=limit, trajectory=trajectory, min_trust=min_trust)
 
     def statement(self, id: str) -> Statement | None:  # noqa: A002 - the word of the domain
         """A statement by its id; None if it is not there."""
-        with self._lock:
-            return self._view().statement(id)
+        with self._held() as view:
+            return view.statement(id)
 
     def count(self) -> int:
         """The number of statements."""
-        with self._lock:
-            return len(self._view().holding.statements)
+        with self._held() as view:
+            return len(view.holding.statements)
 
     def statements(self) -> list[Statement]:
         """All statements, by trajectory and place."""
-        with self._lock:
-            view = self._view()
-            return [found for name in view.in_order() if (found := view.statement(name)) is not None]
+        with self._held() as view:
+            ordered = sorted(view.holding.statements.values(), key=attrgetter("trajectory", "position", "id"))
+            return list(map(view.holding.with_episode, ordered))
 
     def episode(self, id: str) -> Episode | None:  # noqa: A002 - the word of the domain
         """An episode by its id; None if it is not there."""
-        with self._lock:
-            return self._view().episode(id)
+        with self._held() as view:
+            lines = view.holding.lines.values()
+            return next((each for line in lines for each in line.episodes() if each.id == id), None)
 
     def episodes(self, trajectory: str) -> Sequence[Episode]:
         """The episodes of a trajectory, in order; together they have all its steps that can be found."""
-        with self._lock:
-            return list(self._view().holding.episodes(trajectory))
+        with self._held() as view:
+            line = view.holding.lines.get(trajectory)
+            return list(line.episodes()) if line else []
 
     def theme(self, id: str) -> Theme | None:  # noqa: A002 - the word of the domain
         """A theme by its id, or the one that took its place when it was merged; None if there is none."""
         number = number_of(id)
-        with self._lock:
-            view = self._view()
+        with self._held() as view:
             now = None if number is None else view.upkeep.grouping.now(number)
             return None if now is None else view.theme(now)
 
     def theme_of(self, statement_id: str) -> Theme | None:
         """The theme of a statement; None if there is no such statement."""
-        with self._lock:
-            view = self._view()
+        with self._held() as view:
             number = view.upkeep.grouping.theme_of.get(statement_id)
             return None if number is None else view.theme(number)
 
     def theme_ids(self, statement_ids: Sequence[str]) -> list[str | None]:
         """The ids of the themes of statements, without their names; None of one that is not there."""
-        with self._lock:
-            theme_of = self._view().upkeep.grouping.theme_of
+        with self._held() as view:
+            theme_of = view.upkeep.grouping.theme_of
             return [None if (number := theme_of.get(each)) is None else name_of(number) for each in statement_ids]
 
     def themes(self, *, as_of: Moment | None = None) -> Sequence[Theme]:
         """All themes, or those of a moment; the oldest first."""
-        with self._lock:
-            view = self._view(as_of)
+        with self._held(as_of) as view:
             return [view.theme(number) for number in sorted(view.upkeep.grouping.members)]
 
     def largest(self, limit: int | None, *, after: str | None = None, as_of: Moment | None = None) -> list[Theme]:
@@ -122,41 +123,36 @@ class Themes:
             InputError: `after` is none of them, or `limit` is no number from 1.
         """
         check_limit(limit)
-        with self._lock:
-            view = self._view(as_of)
+        with self._held(as_of) as view:
             members = view.upkeep.grouping.members
             ordered = sorted(members, key=lambda number: (-len(members[number]), number))
-            start = 0
-            if after is not None:
-                last = number_of(after)
-                if last not in members:
-                    raise InputError(f"there is no theme {after!r} any more", hint="begin again without `after`")
-                start = ordered.index(last) + 1
+            last = None if after is None else number_of(after)
+            if after is not None and last not in members:
+                raise InputError(f"there is no theme {after!r} any more", hint="begin again without `after`")
+            start = 0 if last is None else ordered.index(last) + 1
             return [view.theme(number) for number in ordered[start:][:limit]]
 
     def reassigned(self) -> float:
         """The share of statements that are in another theme than the one to which they came; 0 without statements."""
-        with self._lock:
-            now, came = self._view().upkeep.grouping.theme_of, self._projection.came_to()
+        with self._held() as view:
+            now, came = view.upkeep.grouping.theme_of, self._projection.came_to()
             return sum(came.get(name, theme) != theme for name, theme in now.items()) / max(1, len(now))
 
     def statements_of_step(self, trajectory: str, step: str) -> list[Statement]:
         """The statements that a step went into, in order."""
-        with self._lock:
-            view = self._view()
-            found = map(view.statement, view.holding.of_step(trajectory, step))
-            return [each for each in found if each is not None]
+        with self._held() as view:
+            holding = view.holding
+            return [holding.with_episode(holding.statements[name]) for name in holding.of_step(trajectory, step)]
 
     def said_in(self, steps: Sequence[tuple[str, str]]) -> list[list[Statement]]:
         """Of each step, by its trajectory and id, the statements that it says; of these no episode is told."""
-        with self._lock:
-            holding = self._view().holding
-            return [holding.said_by(trajectory, step) for trajectory, step in steps]
+        with self._held() as view:
+            return [view.holding.said_by(trajectory, step) for trajectory, step in steps]
 
     def neighbors(self, statement_id: str) -> list[Near]:
         """The statements most like one, the best first."""
-        with self._lock:
-            rows = self._view().upkeep.vectors
+        with self._held() as view:
+            rows = view.upkeep.vectors
             if statement_id not in rows:
                 return []
             near = rows.nearest(rows[statement_id], limit=STATEMENT_LINKS, but=statement_id)
@@ -165,8 +161,8 @@ class Themes:
     def theme_neighbors(self, theme_id: str) -> list[Near]:
         """The themes most like one, the best first. Whoever is a neighbor of another has it as a neighbor too."""
         number = number_of(theme_id)
-        with self._lock:
-            upkeep = self._view().upkeep
+        with self._held() as view:
+            upkeep = view.upkeep
             near = upkeep.neighbors(number, limit=LINKS) if number in upkeep.grouping.members else []
             return [
                 Near(name_of(other), similarity)
@@ -176,41 +172,46 @@ class Themes:
 
     def statement_vectors(self) -> tuple[Sequence[str], Vectors]:
         """The ids of all statements, and their unit vectors; a copy."""
-        with self._lock:
-            rows = self._view().upkeep.vectors
+        with self._held() as view:
+            rows = view.upkeep.vectors
             return list(rows.names), rows.matrix.copy()
 
     def vectors_of(self, statement_ids: Sequence[str]) -> Vectors:
         """The unit vectors of some statements; zeros of what is not there."""
-        with self._lock:
-            rows = self._view().upkeep.vectors
-            found = np.zeros((len(statement_ids), self._projection.embedder.dimension), np.float32)
-            there = [place for place, name in enumerate(statement_ids) if name in rows]
-            if there:
-                found[there] = rows.take([statement_ids[place] for place in there])
-            return found
+        found = np.zeros((len(statement_ids), self._projection.embedder.dimension), np.float32)
+        with self._held() as view:
+            rows = view.upkeep.vectors
+            for place, name in enumerate(statement_ids):
+                if name in rows:
+                    found[place] = rows[name]
+        return found
 
     def theme_vectors(self) -> tuple[Sequence[str], Vectors]:
         """The ids of all themes, and the unit vectors of their centroids; a copy."""
-        with self._lock:
-            return self._view().theme_vectors()
+        with self._held() as view:
+            numbers = sorted(view.upkeep.grouping.members)
+            return list(map(name_of, numbers)), view.upkeep.centroids.take(numbers)
 
     def let_go(self) -> None:
         """Forget what was made for reading, such as names of themes: they may have words of what is erased."""
         with self._lock:
-            self._now = self._then = None
+            self._views = {}
 
-    def _view(self, moment: Moment | None = None) -> _View:
+    @contextmanager
+    def _held(self, moment: Moment | None = None) -> Iterator[_View]:
+        """The hierarchy now or at a moment, which does not change meanwhile."""
         projection = self._projection
-        projection.load()
-        if moment is not None:
-            if self._then is None or self._then[:2] != (projection.version, moment):
-                self._then = projection.version, moment, _View(*projection.at(moment))
-            return self._then[2]
-        if self._now is None or self._version != projection.version:
-            self._now = _View(projection.holding, projection.upkeep, names=projection.names)
-            self._version = projection.version
-        return self._now
+        with self._lock:
+            if self._version != projection.version:
+                self._version, self._views = projection.version, {}
+            if moment not in self._views:
+                self._views = {None: self._views[None]} if None in self._views else {}
+                self._views[moment] = (
+                    _View(projection.holding, projection.upkeep, names=projection.names)
+                    if moment is None
+                    else _View(*projection.at(moment))
+                )
+            yield self._views[moment]
 
 
 class _View:
@@ -219,39 +220,27 @@ class _View:
     def __init__(self, holding: Holding, upkeep: Upkeep, *, names: ThemeNames | None = None) -> None:
         self.holding, self.upkeep, self._names = holding, upkeep, names
         self._themes: dict[int, Theme] = {}
-        self._statements: dict[str, Statement] = {}
-        self._episodes: dict[str, Episode] | None = None
 
     def statement(self, name: str) -> Statement | None:
-        made = self._statements.get(name)
-        if made is None and (found := self.holding.statements.get(name)) is not None:
-            made = self._statements[name] = self.holding.with_episode(found)
-        return made
-
-    def in_order(self) -> list[str]:
-        statements = self.holding.statements
-        return sorted(statements, key=lambda name: (statements[name].trajectory, statements[name].position, name))
-
-    def episode(self, name: str) -> Episode | None:
-        if self._episodes is None:
-            self._episodes = {each.id: each for one in self.holding.lines for each in self.holding.episodes(one)}
-        return self._episodes.get(name)
+        found = self.holding.statements.get(name)
+        return None if found is None else self.holding.with_episode(found)
 
     def nearest(
         self, vector: Vectors, *, limit: int, trajectory: str | None, min_trust: Trust | None
     ) -> list[NearStatement]:
         rows = self.upkeep.vectors
-        if trajectory is not None:
-            names: Sequence[str] = list(self.holding.of_trajectory.get(trajectory, ()))
-            similarities = rows.take(names) @ vector if names else np.zeros(0, np.float32)
-        else:
-            names, similarities = rows.names, rows.similarities(vector)
-        if min_trust is not None:
-            kept = [place for place, name in enumerate(names) if self.holding.statements[name].trust >= min_trust]
+        names, similarities = rows.names, rows.similarities(vector)
+        statements = self.holding.statements
+        if trajectory is not None or min_trust is not None:
+            kept = [
+                place
+                for place, each in enumerate(map(statements.__getitem__, names))
+                if trajectory in (None, each.trajectory) and (min_trust is None or each.trust >= min_trust)
+            ]
             names, similarities = [names[place] for place in kept], similarities[kept]
         places = best_places(similarities, limit)  # equals of the last one, too: the older are first
-        found = [(float(similarities[place]), self.holding.statements[names[place]]) for place in places]
-        found.sort(key=lambda each: (-each[0], _age(each[1])))
+        found = [(float(similarities[place]), statements[names[place]]) for place in places]
+        found.sort(key=lambda each: (-each[0], *_age(each[1])))
         return [NearStatement(self.holding.with_episode(each), near) for near, each in found[:limit]]
 
     def theme(self, number: int) -> Theme:
@@ -260,22 +249,14 @@ class _View:
         return self._themes[number]
 
     def _theme(self, number: int) -> Theme:
-        statements = self.holding.statements
-        names = sorted(self.upkeep.grouping.members[number], key=lambda name: _age(statements[name]))
-        texts = [statements[name].text for name in names]
-        terms = terms_of(texts, usual=self.holding.usual, count=len(statements))
+        held = self.holding.statements
+        statements = sorted((held[name] for name in self.upkeep.grouping.members[number]), key=_age)
+        names = [each.id for each in statements]
+        terms = terms_of([each.text for each in statements], usual=self.holding.usual, count=len(held))
         medoid = medoid_of(names, self.upkeep.vectors.take(names))
         called = self._names.of(number, names) if self._names is not None else ""
-        name = called or name_of_terms(terms, medoid=statements[medoid].text)
+        name = called or name_of_terms(terms, medoid=held[medoid].text)
         return Theme(name_of(number), name, terms, medoid, tuple(names))
 
-    def theme_vectors(self) -> tuple[list[str], Vectors]:
-        numbers = sorted(self.upkeep.grouping.members)
-        centroids = np.zeros((len(numbers), self.upkeep.vectors.matrix.shape[1]), np.float32)
-        for place, number in enumerate(numbers):
-            centroids[place] = self.upkeep.group(number).centroid
-        return [name_of(number) for number in numbers], centroids
 
-
-def _age(statement: Statement) -> tuple[float, str, int, str]:
-    return statement.recorded, statement.trajectory, statement.position, statement.id
+_age = attrgetter("recorded", "trajectory", "position", "id")

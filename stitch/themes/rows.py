@@ -58,7 +58,7 @@ class Rows(Generic[Name]):
 
     def take(self, names: Iterable[Name]) -> Vectors:
         """The vectors of names, shape `(len(names), dimension)`."""
-        taken: Vectors = self._matrix.take([self._places[name] for name in names], axis=0)
+        taken: Vectors = self._matrix.take(np.fromiter((self._places[name] for name in names), np.intp), axis=0)
         return taken
 
     @property

@@ -74,8 +74,7 @@ def statements_of(entry: Entry, *, before: Entry | None) -> list[Statement]:
     read = list(sentences_of(entry))
     question = "" if before is None else asked(entry, before=before)
     told = [each for each in read if each.asserts or (question and each is read[0] and _answers(each))]
-    own, said = trust_of(entry), entry.step.timestamp
-    statements = []
+    own, statements = trust_of(entry), []
     for group in _together(told):
         text, trust = " ".join(each.text for each in group), own
         steps: tuple[str, ...] = (entry.id,)
@@ -83,22 +82,30 @@ def statements_of(entry: Entry, *, before: Entry | None) -> list[Statement]:
             assert before is not None
             text, steps = f"{question} {text}", (before.id, entry.id)
             trust = min(trust, trust_of(before))
-        statements.append(
-            Statement(
-                id=statement_id(entry.tenant, entry.trajectory, entry.id, number=group[0].number),
-                trajectory=entry.trajectory,
-                text=text,
-                speaker=entry.step.role,
-                said_at=said,
-                happened_at=day_meant(text, said=said),
-                steps=steps,
-                episode="",
-                trust=trust,
-                recorded=entry.recorded,
-                position=entry.position,
-            )
-        )
+        name = statement_id(entry.tenant, entry.trajectory, entry.id, number=group[0].number)
+        statements.append(made_of(entry, name, text, steps=steps, trust=trust))
     return statements
+
+
+def made_of(
+    entry: Entry, name: str, text: str, *, steps: tuple[str, ...], trust: Trust, day: str | None = None,
+    corrects: tuple[str, ...] = (),
+) -> Statement:  # fmt: skip
+    """A statement that a step says, without its episode; the day that its text names, unless one is given."""
+    return Statement(
+        id=name,
+        trajectory=entry.trajectory,
+        text=text,
+        speaker=entry.step.role,
+        said_at=entry.step.timestamp,
+        happened_at=day or day_meant(text, said=entry.step.timestamp),
+        steps=steps,
+        episode="",
+        trust=trust,
+        supersedes=corrects,
+        recorded=entry.recorded,
+        position=entry.position,
+    )
 
 
 def is_instruction(entry: Entry) -> bool:

@@ -70,7 +70,7 @@ class TenantThemes:
         """Remove all that was made from steps."""
         projection, themes, lock = self._of(tenant)
         with lock:
-            projection.erase(tenant, trajectory=trajectory, steps=steps)
+            projection.erase(trajectory, steps)
             themes.let_go()
 
     def checkpoint(self) -> None:

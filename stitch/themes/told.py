@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from stitch.core import Statement, Trust
 from stitch.journal import DamagedRecordError, Entry, Journal, NewRecord
-from stitch.text.dates import day_meant
-from stitch.themes.statements import statement_id, trust_of
+from stitch.themes.statements import made_of, statement_id, trust_of
 
 KIND = "statements"
 """The kind of the records of windows."""
@@ -33,30 +33,29 @@ Place = tuple[str, str]
 
 
 class ModelRecords(Generic[T]):
-    """The records of one kind of a tenant; if one is damaged there are none, for a model can be asked again.
+    """The records of one kind of a tenant; if one is damaged there are none, for a model can be asked again."""
 
-    `plain` makes types of JSON of what is kept, and `read` makes it of these.
-    """
-
-    def __init__(
-        self, journal: Journal, *, tenant: str, kind: str, plain: Callable[[T], Any], read: Callable[[Any], T]
-    ) -> None:
-        self._journal, self._tenant, self._kind = journal, tenant, kind
-        self._plain, self._read = plain, read
+    def __init__(self, journal: Journal, *, tenant: str, kind: str, form: TypeAdapter[T]) -> None:
+        self._journal, self._tenant, self._kind, self._form = journal, tenant, kind, form
         self._held: dict[str, T] | None = None
 
-    def all(self) -> Mapping[str, T]:
+    def all(self) -> dict[str, T]:
         """All that is kept, by key, as it came."""
-        return self._all()
+        if self._held is None:
+            try:
+                records = self._journal.records(self._tenant, kind=self._kind)
+                self._held = {record.key: self._form.validate_json(record.payload) for record in records}
+            except (DamagedRecordError, ValidationError) as error:
+                _log.warning("%s; what a model said is asked of again", error)
+                self._journal.erase_records(self._tenant, kind=self._kind)
+                self._held = {}
+        return self._held
 
     def put(self, key: str, kept: T) -> None:
         """Keep something, in the place of what its key had."""
-        held = self._all()
-        self._journal.append_records(
-            self._tenant,
-            [NewRecord(self._kind, key, orjson.dumps(self._plain(kept)))],
-            instead_of=[key] if key in held else (),
-        )
+        held = self.all()
+        record = NewRecord(self._kind, key, self._form.dump_json(kept))
+        self._journal.append_records(self._tenant, [record], instead_of=[key] if key in held else ())
         held.pop(key, None)  # what is kept stands in the order of the records, as whoever reads them has it
         held[key] = kept
 
@@ -64,22 +63,11 @@ class ModelRecords(Generic[T]):
         """Erase what keys have, and return it."""
         if keys:
             self._journal.erase_records(self._tenant, kind=self._kind, key=list(keys))
-        return [self._all().pop(key) for key in keys]
-
-    def _all(self) -> dict[str, T]:
-        if self._held is None:
-            self._held = {}
-            try:
-                for record in list(self._journal.records(self._tenant, kind=self._kind)):
-                    self._held[record.key] = self._read(orjson.loads(record.payload))
-            except DamagedRecordError as error:
-                _log.warning("%s; what a model said is asked of again", error.message)
-                self._journal.erase_records(self._tenant, kind=self._kind)
-                self._held = {}
-        return self._held
+        return [self.all().pop(key) for key in keys]
 
 
-class Said(NamedTuple):
+@dataclass(frozen=True)
+class Said:
     """A statement of a model."""
 
     text: str
@@ -91,7 +79,8 @@ class Said(NamedTuple):
     """The ids of the statements that are not right any more."""
 
 
-class Reading(NamedTuple):
+@dataclass(frozen=True)
+class Reading:
     """A model's reading of a window of steps."""
 
     trajectory: str
@@ -99,7 +88,7 @@ class Reading(NamedTuple):
     """The digest of each step that was read, by its id."""
     shown: tuple[Place, ...]
     """Other steps of which it was shown something."""
-    trust: str
+    trust: Trust
     """That of all it was shown."""
     said: tuple[Said, ...]
     model: str
@@ -111,7 +100,7 @@ class Told:
 
     def __init__(self, journal: Journal, *, tenant: str) -> None:
         self._tenant = tenant
-        self._kept = ModelRecords(journal, tenant=tenant, kind=KIND, plain=_plain_reading, read=_read_reading)
+        self._kept = ModelRecords(journal, tenant=tenant, kind=KIND, form=TypeAdapter(Reading))
         self._of: dict[Place, str] | None = None
 
     def covers(self, entry: Entry) -> bool:
@@ -123,9 +112,20 @@ class Told:
         reading = self._reading(entry)
         if reading is None or not reading.model:
             return None
-        trust = min(trust_of(entry), Trust(reading.trust))
+        trust = min(trust_of(entry), reading.trust)
         said = [each for each in reading.said if each.steps[-1] == entry.id]
-        return [self._statement(entry, each, number=number, trust=trust) for number, each in enumerate(said)]
+        return [
+            made_of(
+                entry,
+                told_id(self._tenant, entry.trajectory, entry.id, number=number),
+                each.text,
+                steps=each.steps,
+                trust=trust,
+                day=each.date,
+                corrects=each.corrects,
+            )
+            for number, each in enumerate(said)
+        ]
 
     def take(self, reading: Reading) -> None:
         """Keep what was said, in the place of what was said of the same window before."""
@@ -158,22 +158,6 @@ class Told:
         reading = self._at(entry.trajectory, entry.id)
         return reading if reading is not None and reading.read[entry.id] == digest_of(entry) else None
 
-    def _statement(self, entry: Entry, said: Said, *, number: int, trust: Trust) -> Statement:
-        return Statement(
-            id=told_id(self._tenant, entry.trajectory, entry.id, number=number),
-            trajectory=entry.trajectory,
-            text=said.text,
-            speaker=entry.step.role,
-            said_at=entry.step.timestamp,
-            happened_at=said.date or day_meant(said.text, said=entry.step.timestamp),
-            steps=said.steps,
-            episode="",
-            trust=trust,
-            supersedes=said.corrects,
-            recorded=entry.recorded,
-            position=entry.position,
-        )
-
     def _places(self) -> dict[Place, str]:
         """The key of the last record in which each step was read."""
         if self._of is None:
@@ -203,24 +187,14 @@ def _key(reading: Reading) -> str:
     return hashlib.blake2b(named.encode(), digest_size=12).hexdigest()
 
 
-def _plain_reading(reading: Reading) -> dict[str, Any]:
-    return {**reading._asdict(), "said": [each._asdict() for each in reading.said]}
-
-
-def _read_reading(plain: Any) -> Reading:
-    said = tuple(
-        Said(each["text"], tuple(each["steps"]), each["date"], tuple(each["corrects"])) for each in plain["said"]
-    )
-    return Reading(**{**plain, "said": said, "shown": tuple((one, step) for one, step in plain["shown"])})
-
-
 def read_without_a_model(entries: Sequence[Entry]) -> Reading:
     """The record of steps of which no reply could be used: they speak for themselves, and are not asked of again."""
     read = {entry.id: digest_of(entry) for entry in entries}
-    return Reading(entries[0].trajectory, read, (), Trust.LOW.value, (), "")
+    return Reading(entries[0].trajectory, read, (), Trust.LOW, (), "")
 
 
-class Named(NamedTuple):
+@dataclass(frozen=True)
+class Named:
     """A name, and what it was given for."""
 
     name: str
@@ -231,7 +205,7 @@ class ThemeNames:
     """The names that a model gave to the themes of a tenant."""
 
     def __init__(self, journal: Journal, *, tenant: str) -> None:
-        self._kept = ModelRecords(journal, tenant=tenant, kind=NAMES_KIND, plain=_plain_name, read=_read_name)
+        self._kept = ModelRecords(journal, tenant=tenant, kind=NAMES_KIND, form=TypeAdapter(Named))
 
     def of(self, theme: int, statements: Collection[str]) -> str:
         """The name of a theme; empty if it has none, or has become another one."""
@@ -249,11 +223,3 @@ class ThemeNames:
     def drop(self, statements: Collection[str]) -> None:
         """Erase the names that were given for one of these statements: they may have its words."""
         self._kept.drop([key for key, named in self._kept.all().items() if not named.statements.isdisjoint(statements)])
-
-
-def _plain_name(named: Named) -> dict[str, Any]:
-    return {"name": named.name, "statements": sorted(named.statements)}
-
-
-def _read_name(plain: Any) -> Named:
-    return Named(plain["name"], frozenset(plain["statements"]))

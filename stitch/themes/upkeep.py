@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stitch.themes.grouping import ATTACHED, LEFT, MERGED, SPLIT, Event, Grouping
+from stitch.themes.grouping import ATTACHED, LEFT, MERGED, SPLIT, Event, Grouping, Measures
 from stitch.themes.objective import Group, group_of, objective
 from stitch.themes.rows import Rows
 from stitch.themes.splits import Parts, candidates
@@ -103,11 +103,11 @@ class Upkeep:
         """Events since they were taken from here."""
         self._groups: dict[int, Group] = {}
 
-    def measures(self) -> dict[str, dict[str, int]]:
+    def measures(self) -> Measures:
         """The similarities counted, as they are kept."""
         return {"to_theme": self.to_theme.counts(), "to_neighbor": self.to_neighbor.counts()}
 
-    def recall(self, measures: Mapping[str, Mapping[str, int]], *, next_theme: int) -> None:
+    def recall(self, measures: Measures, *, next_theme: int) -> None:
         """Go on with measures as they were kept; the next theme has at least this number."""
         self.to_theme.recall(measures["to_theme"])
         self.to_neighbor.recall(measures["to_neighbor"])

@@ -17,6 +17,7 @@ from stitch import Step, open_memory
 from stitch.bench.training.labels import LabelTask
 from stitch.bench.training.sources import open_task
 from stitch.bench.training.windows import WindowLessons
+from stitch.core import Trust
 from stitch.errors import InputError
 from stitch.label.model.compiled import write_compiled
 from stitch.lm import LanguageModel, Limits, Purpose
@@ -121,7 +122,7 @@ def opened(tmp_path):
 
 def saying(lesson: Any, *said: Said) -> Reading:
     entries = lesson.given.entries
-    return Reading(entries[0].trajectory, {}, (), "high", said, "m")
+    return Reading(entries[0].trajectory, {}, (), Trust.HIGH, said, "m")
 
 
 def test_the_prompt_of_statements_is_taught_by_the_recall_of_evidence(opened, tmp_path):

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.hierarchy import HierarchyContract, Read
-from contracts.projection import Derive, ProjectionContract
+from contracts.projection import live_and_erase
 from doubles.journaling import MemoryJournal
 from stitch.core import Moment, Step
-from stitch.journal import Journal
 from stitch.testing.hashing import HashingEmbedder
 from stitch.themes import TenantThemes, ThemeProjection
 from stitch.themes.grouping import decode, encode
@@ -26,26 +25,33 @@ from stitch.themes.upkeep import MOST, Upkeep
 
 def everything(projection: ThemeProjection) -> Any:
     """All that a projection tells: statements, the themes in which they are, episodes."""
-    projection.load()
+    projection.bring_up()
     holding, upkeep = projection.holding, projection.upkeep
     return (
         {name: holding.with_episode(each) for name, each in sorted(holding.statements.items())},
         {theme: sorted(names) for theme, names in sorted(upkeep.grouping.members.items())},
-        {name: list(line.episodes()) for name, line in sorted(holding.lines.items()) if len(line)},
+        {name: list(line.episodes()) for name, line in sorted(holding.lines.items())},
         sorted(holding.usual.items()),
         sorted(upkeep.vectors.names) == sorted(holding.statements),
         sorted(upkeep.centroids.names) == sorted(upkeep.grouping.members),
     )
 
 
-class TestThemeProjection(ProjectionContract):
-    @pytest.fixture
-    def derive(self) -> Derive:
-        def made(journal: Journal) -> Any:
-            projection = ThemeProjection(journal=journal, tenant="a", embedder=HashingEmbedder(32))
-            return projection, lambda: everything(projection)
+def told(themes: Themes) -> Any:
+    """All that can be read of a hierarchy."""
+    trajectories = {each.trajectory for each in themes.statements()}
+    return themes.statements(), themes.themes(), {each: themes.episodes(each) for each in trajectories}
 
-        return made
+
+def test_what_has_followed_a_journal_equals_what_is_read_anew() -> None:
+    for seed in range(6):
+        journal = MemoryJournal()
+        held = TenantThemes(journal=journal, embedder=HashingEmbedder(32))
+        for part in range(3):
+            live_and_erase(journal, held, seed=10 * seed + part)
+            followed = told(held.of("a"))
+            again = TenantThemes(journal=journal, embedder=HashingEmbedder(32))
+            assert told(again.of("a")) == followed, f"seed {seed}, part {part}"
 
 
 class TestThemes(HierarchyContract):
@@ -148,7 +154,7 @@ def test_every_statement_is_in_one_theme_of_bounded_size(seed: int, leaves: list
     check(upkeep, there)
     again = Upkeep(DIMENSION)
     kept = decode(encode(upkeep.events, next_theme=upkeep.grouping.next, measures=upkeep.measures()))
-    again.recall(kept.measures, next_theme=kept.next_theme)
+    again.recall(kept.measures, next_theme=kept.next)
     again.settle(kept.events, {name: upkeep.vectors[name].copy() for name in there})
     check(again, there)
     assert again.grouping.members == upkeep.grouping.members
