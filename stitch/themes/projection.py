@@ -61,7 +61,9 @@ class ThemeProjection:
         if applied is None:
             self._clear()
             trajectories = self._journal.trajectories(self.tenant)
-            self._place((each for name in trajectories for each in self.holding.read(name)), events=self._recall())
+            derived = [each for name in trajectories for each in self.holding.read(name)]
+            self._settle(derived, self._recall())
+            self._place(derived)
         else:
             changes = self._journal.changes(after=applied, tenant=self.tenant)
             self._read_again(self._journal.entries_of(sorted({seq for each in changes for seq in each.steps})))
@@ -112,8 +114,9 @@ class ThemeProjection:
     def at(self, moment: Moment) -> tuple[Holding, Upkeep]:
         """Statements as they were said at a moment, in the themes in which they were; reads everything."""
         past = ThemeProjection(journal=self._journal, tenant=self.tenant, embedder=self.embedder)
-        events = [each for each in self.events() if each.at <= moment.recorded]
-        past._place(self._derived_at(past.holding, moment), events=events)
+        derived = list(self._derived_at(past.holding, moment))
+        past._settle(derived, [each for each in self.events() if each.at <= moment.recorded])
+        past._place(derived)
         return past.holding, past.upkeep
 
     def _derived_at(self, holding: Holding, moment: Moment) -> Iterator[Derived]:
@@ -129,15 +132,17 @@ class ThemeProjection:
                 and not entry.was_retired(moment.recorded)
             )
 
-    def _place(self, derived: Iterable[Derived], *, events: Sequence[Event] = ()) -> None:
-        """Let what is gone leave its themes, and place what is new: as written events tell, or anew."""
+    def _settle(self, derived: Sequence[Derived], events: Sequence[Event]) -> None:
+        """Place statements as written events tell."""
+        came = {name for event in events if event.kind == ATTACHED for name in event.statements}
+        vectors = self._embedded(one for each in derived for one in each.new if one.id in came)
+        self.upkeep.settle(events, {one.id: vector for one, vector in vectors})
+
+    def _place(self, derived: Iterable[Derived]) -> None:
+        """Let what is gone leave its themes, and place what is new and in none."""
         changed = sorted((each for each in derived if each.new or each.gone), key=lambda each: each.entry.seq)
         past = self._journal.revisions([each.entry.seq for each in changed])
         times = {seq: each[-1].replaced for seq, each in past.items()}
-        if events:
-            came = {name for event in events if event.kind == ATTACHED for name in event.statements}
-            vectors = self._embedded(one for each in changed for one in each.new if one.id in came)
-            self.upkeep.settle(events, {one.id: vector for one, vector in vectors})
         new: dict[str, Statement] = {}
         at: dict[str, float] = {}
         for entry, said, gone in changed:
