@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections import Counter
-from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Base64Bytes, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -18,7 +17,7 @@ from stitch.journal import KeptStep
 EXPORT_VERSION = 4
 """Of the lines. Since 2 a retired step says when it was retired in a field; before, its reason did.
 
-Since 3 a trajectory says how long it is and which places in it are empty. Since 4 trees are among them.
+Since 4 trees are among them.
 """
 
 MAX_LENGTH = 10_000_000
@@ -35,13 +34,6 @@ def _finite(value: float) -> float:
     if not _FIRST_SECOND <= value <= _LAST_SECOND:
         raise ValueError("is no moment of the years 1 to 9999")
     return value
-
-
-def _increasing(gaps: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    bounds = [bound for gap in gaps for bound in gap]
-    if any(one >= other for one, other in pairwise(bounds)):
-        raise ValueError("are no gaps in the order of places")
-    return gaps
 
 
 def _digest(value: str) -> str:
@@ -73,9 +65,8 @@ class TrajectoryLine(_Line):
     kind: Literal["trajectory"] = "trajectory"
     trajectory: Name
     length: Count | None = None
-    """The place after its last step; not said before version 3."""
-    gaps: Annotated[tuple[tuple[Position, Position], ...], AfterValidator(_increasing)] = ()
-    """Where steps were erased: the first empty place and the place after the last one, of each gap."""
+    gaps: tuple[tuple[Position, Position], ...] = ()
+    """Said by some of versions 3 and 4, and not needed: each step says where it stands."""
 
 
 class RevisionLine(_Line):

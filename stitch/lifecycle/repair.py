@@ -154,7 +154,7 @@ def _compare(ingestor: Ingestor, *, tenant: str, found: list[Disagreement], dama
             what = "it is in the store, and the journal does not know it"
             found.append(Disagreement(snippet.trajectory, snippet.step, what))
     for trajectory in journal.trajectories(tenant):
-        found.extend(_inventory_disagreements(ingestor, tenant, trajectory))
+        found.extend(inventory_disagreements(ingestor, tenant, trajectory))
     return Verification(steps, snippets, tuple(found))
 
 
@@ -182,7 +182,7 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
         return Repaired(*verify(ingestor, tenant=tenant), choices)
     ingestor.snippets.remove_unknown(tenant)
     for trajectory in journal.trajectories(tenant):
-        if any(_inventory_disagreements(ingestor, tenant, trajectory)):
+        if any(inventory_disagreements(ingestor, tenant, trajectory)):
             drop_checkpoint(ingestor, tenant=tenant, trajectory=trajectory)
     ingestor.flush()
     return Repaired(*verify(ingestor, tenant=tenant), choices)
@@ -263,7 +263,8 @@ def _disagreement(entry: Entry, wanted: MemorySnippet, held: MemorySnippet | Non
     return f"the store has it with another {', '.join(names)}" if names else ""
 
 
-def _inventory_disagreements(ingestor: Ingestor, tenant: str, trajectory: str) -> Iterator[Disagreement]:
+def inventory_disagreements(ingestor: Ingestor, tenant: str, trajectory: str) -> Iterator[Disagreement]:
+    """What of the labels of a trajectory's steps its inventory does not know."""
     inventory = ingestor.inventory(tenant, trajectory)
     vocabulary, steps, used = inventory.vocabulary(), 0, dict[Label, str]()
     for entry in ingestor.journal.entries(tenant, trajectory):
@@ -273,11 +274,11 @@ def _inventory_disagreements(ingestor: Ingestor, tenant: str, trajectory: str) -
     if inventory.steps != steps:
         yield Disagreement(trajectory, "", f"its inventory knows {inventory.steps} labeled steps of {steps}")
     for label, step in used.items():
-        if not lists(inventory, label, vocabulary=vocabulary):
+        if not _lists(inventory, label, vocabulary=vocabulary):
             yield Disagreement(trajectory, step, f"its {label.kind.value} {label.value!r} is not in the inventory")
 
 
-def lists(inventory: LabelInventory, label: Label, *, vocabulary: LabelVocabulary) -> bool:
+def _lists(inventory: LabelInventory, label: Label, *, vocabulary: LabelVocabulary) -> bool:
     """Whether an inventory, which has this vocabulary, knows a label; one of a kind that it does not list counts."""
     canonical = vocabulary.canonical_label(label)
     return label.kind.value == "target" or canonical != label or inventory.count(canonical) > 0

@@ -179,13 +179,15 @@ def test_a_memory_with_erased_steps_anywhere_comes_over(worlds: Make, steps: Mak
         chosen = select(there.ingestor, Selector(trajectory="t", step=step), tenant="a")
         erase(there.ingestor, chosen, tenant="a", folder=tmp_path)
     lines = exported(there)
-    assert json.loads(lines[1])["gaps"] == [[0, 1], [3, 5], [6, 7]]
+    assert [json.loads(line).get("position") for line in lines[2:7]] == [1, 2, 5, 7, 8]
     assert imported(here, lines) == (5, 0, 1, (), 0, 0, 0)
     assert here.truth() == there.truth()
     assert here.snippets() == there.snippets()
     assert exported(here) == lines
-    erased = imported(worlds(tmp_path / "again"), with_position(lines, 5, 4))
-    assert (erased.steps, [each.line for each in erased.rejections]) == (4, [5])
+    taken = imported(worlds(tmp_path / "again"), with_position(lines, 5, 7))
+    assert (taken.steps, [each.line for each in taken.rejections]) == (4, [6]), "one step a place"
+    earlier = json.dumps({**json.loads(lines[1]), "length": 9, "gaps": [[0, 1], [3, 5], [6, 7]]})
+    assert imported(worlds(tmp_path / "earlier"), [lines[0], earlier, *lines[2:]]).rejections == ()
 
 
 @pytest.mark.parametrize("claimed", ["high", "medium", "low"])
