@@ -24,7 +24,7 @@ from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
 from stitch.core.progress import Progress
 from stitch.errors import InputError
-from stitch.ingest.redact import redact_path
+from stitch.ingest.redact import redact_path, redact_value
 from stitch.pipelines.follow import read_input
 from stitch.pipelines.intake import IngestReport, Intake, LabelingEstimate, estimate
 from stitch.sources import FileSource, StandardInput, expand_paths, left_out
@@ -255,6 +255,14 @@ def _interruptible(memory: Memory) -> Iterator[None]:
         raise
 
 
+def _redacted(record: str) -> str:
+    """A record without secrets; one that is JSON stays JSON."""
+    try:
+        return orjson.dumps(redact_value(orjson.loads(record))).decode()
+    except orjson.JSONDecodeError:
+        return redact_text(record)[0]
+
+
 @contextmanager
 def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], None]]:
     """Yield a function that appends a rejection of a tenant to the file; the file is made when there is one."""
@@ -268,6 +276,7 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
             "source": named(rejection.source),
             "reason": redact_text(rejection.reason)[0],
             "text": redact_text(rejection.text)[0],
+            "record": _redacted(rejection.record),
         }
         rejection = rejection.model_copy(update=said)  # what is rejected may hold secrets too
         where = f"{rejection.source}, line {rejection.line}" if rejection.line else rejection.source

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step, StepState
 from stitch.errors import ModelError, StepRejectedError, StitchError, StoreError
-from stitch.sources import lists_not_read
+from stitch.sources import not_read
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -111,7 +111,7 @@ class Intake:
         waiting = self._waiting.setdefault(item.trajectory, [])
         waiting.append(item)
         self.kept += 1
-        for name, count in lists_not_read(item.step).items():
+        for name, count in not_read(item.step).items():
             self._report.not_read[name] = self._report.not_read.get(name, 0) + count
         return len(waiting)
 

@@ -64,6 +64,10 @@ class Rejection(BaseModel, frozen=True):
     reason: str
     text: str = ""
     """The beginning of the rejected input."""
+    record: str = ""
+    """The rejected input whole, as JSON or as it stood; once, where several of its steps are rejected. It can be fed
+    in again.
+    """
 
 
 class _OfSteps(BaseModel, frozen=True):

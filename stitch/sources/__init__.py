@@ -7,10 +7,10 @@ from stitch.sources.naming import FILES_FILE, FileNames
 from stitch.sources.paths import expand_paths, left_out
 from stitch.sources.positions import FOLLOWED_FILE, UNFINISHED_FILE, Positions
 from stitch.sources.recognizing import Format
-from stitch.sources.records import lists_not_read
+from stitch.sources.records import not_read
 
 __all__ = [
     "FILES_FILE", "FOLLOWED_FILE", "FORMATS", "UNFINISHED_FILE", "FileNames", "FileSource", "FolderSource",
     "FollowedFile", "Format", "Positions", "StandardInput", "expand_paths", "left_out",
-    "lists_not_read",
+    "not_read",
 ]  # fmt: skip

@@ -86,6 +86,8 @@ class MessageReader:
 
     def __init__(self) -> None:
         self.tools = ToolCalls()
+        self.repeated: list[Row] = []
+        """Rows that were left out since `repeated_taken`, for the log has shown them already."""
         self._said: OrderedDict[str, bool] = OrderedDict()
 
     def rows(self, message: Any, *, speaker: bool = False) -> Iterator[Row]:
@@ -114,6 +116,11 @@ class MessageReader:
             yield from self._acted(fields)
         else:
             raise StepRejectedError("step has no field 'role'")
+
+    def repeated_taken(self) -> list[Row]:
+        """What was left out as a repetition since the last time."""
+        taken, self.repeated = self.repeated, []
+        return taken
 
     def said_twice(self, text: str, *, item: bool) -> bool:
         """Whether a text that a log holds in two forms, as an `item` and not as one, was just seen in the other."""

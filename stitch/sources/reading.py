@@ -16,6 +16,7 @@ from stitch.core import Rejection, SourcedStep, Step
 from stitch.errors import StepRejectedError
 from stitch.sources import limits
 from stitch.sources.limits import Lines, too_long
+from stitch.sources.paths import stem_of
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import GENERIC_FORM, steps_of
 from stitch.sources.streams import is_piece, is_sent, joined, sent_in
@@ -65,6 +66,8 @@ class StepReader:
         """The last number that a trajectory gave a step itself, and how many steps without one came after it."""
         self._reading = FileReading(trajectory, source=source, nameless=nameless)
         self._explained = False
+        self._told = (0, "")
+        """What was rejected last, whole, by its line."""
 
     def steps(self, number: int, raw: bytes | Any) -> Iterator[SourcedStep | Rejection]:
         """The steps of the record on line `number`, or why there are none."""
@@ -72,6 +75,9 @@ class StepReader:
             yield self._rejection(number, raw.reason, raw.text)
             return
         value = parse(raw) if isinstance(raw, bytes) else raw
+        if is_rejection(value):
+            yield from self._again(value)
+            return
         if value is _NO_JSON:
             yield self._rejection(number, why_unparsable(cast("bytes", raw)), raw)
             return
@@ -93,6 +99,16 @@ class StepReader:
             reason = reason.split(" (")[0] if self._explained else reason
             self._explained = True
             yield self._rejection(number, reason, raw)
+
+    def _again(self, rejected: Mapping[str, Any]) -> Iterator[SourcedStep | Rejection]:
+        """The steps of a line of a rejects file, which was mended meanwhile, or whose format is known now."""
+        reader = StepReader(rejected["source"], trajectory=stem_of(rejected["source"]))
+        number = rejected["line"]
+        for item in reader.steps(number, rejected["record"].encode()) if rejected["record"] else ():
+            if isinstance(item, SourcedStep) and item.step.id is not None and item.step.id.isdecimal():
+                # It was counted from the beginning of a file that begins with it.
+                item = item._replace(step=item.step.model_copy(update={"id": f"line-{number}-{item.step.id}"}))
+            yield item
 
     def _numbered(self, trajectory: str, count: int) -> str:
         """An id for a step without one: its number, or, where others bring theirs, one after the last of these."""
@@ -127,11 +143,27 @@ class StepReader:
         self._reading.restore(saved)
 
     def _rejection(self, line: int, reason: str, raw: bytes | Any) -> Rejection:
-        if isinstance(raw, bytes):
-            text = raw[: 4 * _EXCERPT_CHARS].decode("utf-8", "replace")
-        else:
-            text = str(raw)  # JSON would refuse what is nested too deeply
-        return Rejection(source=self.source, line=line, reason=reason, text=text[:_EXCERPT_CHARS].strip())
+        whole = _whole(raw)
+        told, self._told = self._told == (line, whole), (line, whole)
+        text = whole[:_EXCERPT_CHARS].strip()
+        return Rejection(source=self.source, line=line, reason=reason, text=text, record="" if told else whole)
+
+
+def is_rejection(value: Any) -> bool:
+    """Whether it is a line of a rejects file with what was rejected."""
+    return isinstance(value, Mapping) and {"reason", "record"} <= value.keys() and (
+        isinstance(value["record"], str) and isinstance(value.get("source"), str) and isinstance(value.get("line"), int)
+    )  # fmt: skip
+
+
+def _whole(raw: bytes | Any) -> str:
+    """A record as a text: as it stood, or its JSON."""
+    if isinstance(raw, bytes):
+        return raw.decode("utf-8", "replace")
+    try:
+        return orjson.dumps(raw).decode()
+    except orjson.JSONEncodeError:  # it is nested too deeply
+        return str(raw)
 
 
 def records(lines: Lines) -> Iterator[tuple[int, bytes | Any]]:
@@ -187,7 +219,14 @@ def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> It
     elif value is _NO_JSON:
         yield from _document(first, lines)
     else:
-        yield from chain([first], lines)
+        yield from _each_value(chain([first], lines))
+
+
+def _each_value(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
+    """The lines; of one that holds several values, as two writers leave it behind, each of these."""
+    for number, raw in lines:
+        several = _documents(_text_of(raw)) if raw.lstrip()[:1] == b"{" and parse(raw) is _NO_JSON else []
+        yield from ((number, value) for value in several or [raw])
 
 
 def _texts(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:

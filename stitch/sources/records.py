@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stitch.core import Step
@@ -13,6 +13,7 @@ from stitch.sources.fields import Row
 from stitch.sources.formats import FIRST, FORMATS, HEAD, is_record, unpacked
 from stitch.sources.messages import make_step
 from stitch.sources.recognizing import FileReading, Format, read_safely
+from stitch.sources.unread import UNREAD, Said, unread_in
 
 GENERIC_FORM = (
     "the generic form is one step a line:"
@@ -20,6 +21,7 @@ GENERIC_FORM = (
     '\n    {"role": "assistant", "content": "It is booked", "trajectory": "t1", "timestamp": "2026-01-31T09:30:00"}'
 )
 """What a format that is not known can be turned into."""
+_FIELDS_SHOWN, _NAME_CHARS = 8, 40
 
 
 def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | StepRejectedError]]:
@@ -32,12 +34,19 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     known = _format_of(record, reading)
     reading.recognized = True
     named: dict[str | None, str] = {}
-    kept: dict[str, Any] = {}
+    read: list[tuple[str, Row | StepRejectedError]] = []
     for trajectory, row in read_safely(known, record, reading):
         if trajectory not in named:
             named[trajectory] = reading.name(trajectory, record, whole=known.whole)
+        read.append((named[trajectory], row))
+    rejected = any(isinstance(row, StepRejectedError) for _, row in read)
+    repeated = reading.messages.repeated_taken()
+    kept: dict[str, Any] = {} if rejected else _unread(record, [*(row for _, row in read), *repeated])
+    if kept and not read:
+        raise StepRejectedError("nobody says or does anything in it")
+    for trajectory, row in read:
         if isinstance(row, StepRejectedError):
-            yield named[trajectory], row
+            yield trajectory, row
             continue
         if kept:
             row = {**row, "metadata": {**kept, **row.get("metadata", {})}}
@@ -46,9 +55,18 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
         except StepRejectedError as error:
             # What the record knows of the whole trajectory stands in its first step, also if this is another one.
             kept = _about_trajectory(row)
-            yield named[trajectory], error
+            yield trajectory, error
         else:
-            yield named[trajectory], step
+            yield trajectory, step
+
+
+def _unread(record: Any, rows: Iterable[Any]) -> dict[str, Any]:
+    """What a record says and no row does, as metadata."""
+    said = Said()
+    for row in rows:
+        said.take_in(row)
+    found = unread_in(record, said)
+    return {UNREAD: found} if found else {}
 
 
 def _format_of(record: Any, reading: FileReading) -> Format:
@@ -57,14 +75,22 @@ def _format_of(record: Any, reading: FileReading) -> Format:
         return known
     if reading.recognized and _is_event(record):
         return HEAD  # between records that are known: nothing of a log is dropped
-    names = ", ".join(known.name for known in FORMATS)
-    raise StepRejectedError(f"not a known format ({names})", hint=GENERIC_FORM)
+    raise StepRejectedError(f"no step and no record of a known log ({_described(record)})", hint=GENERIC_FORM)
+
+
+def _described(record: Any) -> str:
+    """What a record is, by its first fields."""
+    if not isinstance(record, Mapping):
+        return f"it is a {type(record).__name__}"
+    names = [str(name)[:_NAME_CHARS] for name in list(record)[:_FIELDS_SHOWN]]
+    more = ", ..." if len(record) > _FIELDS_SHOWN else ""
+    return f"its fields are {', '.join(names)}{more}" if names else "it is empty"
 
 
 def _about_trajectory(row: Row) -> dict[str, Any]:
     """What a row says of its whole trajectory."""
     metadata = row.get("metadata", {})
-    return {key: metadata[key] for key in ("trajectory", "within") if isinstance(metadata.get(key), Mapping)}
+    return {key: metadata[key] for key in ("trajectory", "within", UNREAD) if isinstance(metadata.get(key), Mapping)}
 
 
 def _is_event(record: Any) -> bool:
@@ -73,9 +99,12 @@ def _is_event(record: Any) -> bool:
         isinstance(record.get(name), str) and record[name].strip() for name in ("type", "event", "kind"))  # fmt: skip
 
 
-def lists_not_read(step: Step) -> Counter[str]:
-    """The lists of records of a known format that a step keeps as metadata of its trajectory, with their lengths."""
-    found = Counter[str]()
+def not_read(step: Step) -> Counter[str]:
+    """What a step keeps in its metadata that no step says: lists of records of a known format, by their names, and
+    texts; with their numbers.
+    """
+    unread = step.metadata.get(UNREAD)
+    found = Counter({"texts": len(unread)} if isinstance(unread, Mapping) else {})
     waiting = [step.metadata.get(name) for name in ("trajectory", "within")]
     for about in waiting:
         for name, value in about.items() if isinstance(about, Mapping) else ():

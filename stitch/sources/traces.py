@@ -68,6 +68,7 @@ class TraceReader:
         try:
             for row in self._messages.rows(message):
                 if self._seen(told.trace, row):
+                    self._messages.repeated.append(row)
                     continue
                 at = row.get("timestamp")
                 yield {**about, **row, "timestamp": about["timestamp"] if at is None else at,

@@ -198,7 +198,7 @@ def test_what_a_memory_recalled_is_not_stored_as_if_it_had_been_said(memory):
         ({"role": "user", "content": "hello"}, "a list of messages is expected, not one message"),
         (None, "a list of messages is expected, not NoneType"),
         ([TALK[0], 3], r"messages\[1\] is no message but int"),
-        ([TALK[0], {"foo": 1}], r"messages\[1\]: not a known format"),
+        ([TALK[0], {"foo": 1}], r"messages\[1\]: no step and no record of a known log"),
         ([object()], r"messages\[0\] holds an object of the type object"),
         ([{"role": "user", "content": dict}], r"messages\[0\] holds the class dict"),
         ([{"role": "x" * 600, "content": "hello"}], r"messages\[0\]: step field 'role'"),

@@ -9,7 +9,7 @@ import pytest
 
 from stitch.core import SourcedStep
 from stitch.errors import InputError
-from stitch.sources import FileSource, expand_paths, left_out, lists_not_read
+from stitch.sources import FileSource, expand_paths, left_out, not_read
 
 STEP = {"role": "user", "content": "hi"}
 
@@ -49,5 +49,5 @@ def test_lists_of_records_that_are_not_read_are_named_and_counted(tmp_path):
     read = FileSource(write(tmp_path / "a.jsonl", record, STEP))
     first, *others = (item for item in read if isinstance(item, SourcedStep))
     assert others
-    assert lists_not_read(first.step) == {"subagent_messages": 2}
-    assert [lists_not_read(item.step) for item in others] == [{}]
+    assert not_read(first.step) == {"subagent_messages": 2}
+    assert [not_read(item.step) for item in others] == [{}]

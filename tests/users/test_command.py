@@ -48,6 +48,16 @@ def test_lines_that_cannot_be_read_are_named_counted_and_kept(stitch, trip_file)
     assert stitch("status", *M)[0] == 0
 
 
+def test_what_was_rejected_is_mended_and_fed_in_again(stitch, told, tmp_path):
+    Path("odd.jsonl").write_text('{"nome": "kettle descaler", "said": "twenty minutes"}\n')
+    status, _, err = stitch("ingest", "odd.jsonl", *M, "--rejects", "bad.jsonl")
+    assert (status, "its fields are nome, said" in err) == (3, True)
+    mended = Path("bad.jsonl").read_text().replace("nome", "role").replace("said", "content")
+    Path("bad.jsonl").write_text(mended)
+    assert told("ingest", "bad.jsonl", *M)["stored"] == 1
+    assert "twenty minutes" in stitch("query", "how many minutes", *M)[1]
+
+
 def test_standard_input_is_stored_as_it_comes(stitch, told, monkeypatch):
     lines = b'{"role": "user", "content": "The lamp is green."}\n'
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines))))

@@ -85,6 +85,7 @@ def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         row["role"] = {"user_message": "user", "agent_message": "assistant"}.get(row["role"], row["role"])
         # What is said stands there twice: as an item for the model, and as an event for the screen.
         if row["content"].strip() and reader.said_twice(row["content"].strip(), item=item):
+            reader.repeated.append(row)
             continue
         yield {**row, **moment, "metadata": {**outer, **row["metadata"]}}
 

@@ -38,6 +38,7 @@ def came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     """A turn of CAME-Bench: its trajectory and its time stand in its id and its text."""
     turn = dict(record)
     if stamp := _stamp_of(turn["content"]):
+        reading.messages.repeated.append({"content": turn["content"]})  # the stamp becomes a time
         turn["content"] = turn["content"][: stamp.start()]
         turn["timestamp"] = stamp["stamp"]
     trajectory = _CAME_ID.sub(r"\g<trajectory>", turn["id"])
