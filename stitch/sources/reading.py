@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from stitch.core import Rejection, SourcedStep, Step
 from stitch.errors import StepRejectedError
 from stitch.sources import limits
 from stitch.sources.limits import Lines, too_long
+from stitch.sources.lines import NO_JSON, OPENING, numbered_lines, parse, why_unparsable
 from stitch.sources.paths import stem_of
 from stitch.sources.recognizing import FileReading
 from stitch.sources.records import GENERIC_FORM, steps_of
@@ -25,19 +25,10 @@ from stitch.sources.texts import conversation_in, delimiter_of, rows_of, speaker
 _EXCERPT_CHARS = 200
 _HEAD_LINES = 20
 """In so many lines of a text somebody must speak, or it is no conversation."""
-_PYTHON_BYTES, _PYTHON_DEPTH = 1_000_000, 50
-"""What Python prints is read as far as this; a parser of Python can be made to break by what is nested deeper."""
 
 _SAID_BYTES = 6
-_NO_JSON = object()
 _BETWEEN = " \t\r\n,"
 """What may stand between two values of a list or a file."""
-_OPENING = (b"{", b"[")
-_BINARY = ((b"PAR1", "a Parquet file"), (b"PK\x03\x04", "a zip archive"), (b"SQLite format 3", "an SQLite database"),
-           (b"\x28\xb5\x2f\xfd", "a Zstandard archive"), (b"%PDF", "a PDF"), (b"\x89PNG", "an image"),
-           (b"\xff\xd8\xff", "an image"))  # fmt: skip
-_WIDE = ((b"\xff\xfe\x00\x00", "utf-32"), (b"\x00\x00\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"),
-         (b"\xfe\xff", "utf-16"))  # fmt: skip
 
 
 class Unreadable(NamedTuple):
@@ -78,7 +69,7 @@ class StepReader:
         if is_rejection(value):
             yield from self._again(value)
             return
-        if value is _NO_JSON:
+        if value is NO_JSON:
             yield self._rejection(number, why_unparsable(cast("bytes", raw)), raw)
             return
         try:
@@ -129,7 +120,7 @@ class StepReader:
 
     def line(self, number: int, raw: bytes) -> Iterator[SourcedStep | Rejection]:
         """As `steps`, for a line that stands alone: one that begins with a speaker is what this speaker says."""
-        spoken = speaker_of(raw.decode("utf-8", "replace")) if parse(raw) is _NO_JSON else None
+        spoken = speaker_of(raw.decode("utf-8", "replace")) if parse(raw) is NO_JSON else None
         yield from self.steps(number, spoken if spoken is not None else raw)
 
     def save(self) -> dict[str, Any]:
@@ -174,7 +165,7 @@ def records(lines: Lines) -> Iterator[tuple[int, bytes | Any]]:
     Raises:
         InputError: A packed file expands to more than it may.
     """
-    for record in _records_of(_numbered_lines(lines)):
+    for record in _records_of(numbered_lines(lines)):
         yield from _too_long(lines)
         yield record
     yield from _too_long(lines)
@@ -196,7 +187,7 @@ def _records_of(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes
         first = next(lines, None) or first
     value = parse(first[1])
     if is_piece(value):
-        rest = ((number, raw if (said := parse(raw)) is _NO_JSON else said) for number, raw in lines)
+        rest = ((number, raw if (said := parse(raw)) is NO_JSON else said) for number, raw in lines)
         yield from joined(chain([(first[0], value)], rest))
     else:
         yield from joined(_records(first, lines))
@@ -205,7 +196,7 @@ def _records_of(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes
 def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
     value = parse(first[1])
     opens = first[1].lstrip()[:1] in (b"[", b"{")
-    plain = value is _NO_JSON or not isinstance(value, Mapping | list)
+    plain = value is NO_JSON or not isinstance(value, Mapping | list)
     if isinstance(value, list):
         second = next(lines, None)
         rest = chain([second], lines) if second else lines
@@ -216,7 +207,7 @@ def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> It
             yield from rest
     elif plain and (speaks(first[1]) or not opens):
         yield from _texts(first, lines)
-    elif value is _NO_JSON:
+    elif value is NO_JSON:
         yield from _document(first, lines)
     else:
         yield from _each_value(chain([first], lines))
@@ -225,7 +216,7 @@ def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> It
 def _each_value(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
     """The lines; of one that holds several values, as two writers leave it behind, each of these."""
     for number, raw in lines:
-        several = _documents(_text_of(raw)) if raw.lstrip()[:1] == b"{" and parse(raw) is _NO_JSON else []
+        several = _documents(_text_of(raw)) if raw.lstrip()[:1] == b"{" and parse(raw) is NO_JSON else []
         yield from ((number, value) for value in several or [raw])
 
 
@@ -234,7 +225,7 @@ def _texts(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iter
     # Where the first line says who speaks, no line waits for another.
     head = [first] if speaks(first[1]) else [first, *islice(lines, _HEAD_LINES)]
     rest = chain(head, lines)
-    if any(parse(raw) is not _NO_JSON and raw.lstrip()[:1] in _OPENING for _, raw in head):
+    if any(parse(raw) is not NO_JSON and raw.lstrip()[:1] in OPENING for _, raw in head):
         yield from rest
     elif (delimiter := delimiter_of(first[1].decode("utf-8", "replace"))) is not None:
         yield from rows_of(rest, delimiter=delimiter)
@@ -257,7 +248,7 @@ def _document(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> I
     data = b"".join([first[1], *(line for _, line in remaining)])
     whole = parse(data)
     text = _text_of(data)
-    if whole is not _NO_JSON:
+    if whole is not NO_JSON:
         yield from enumerate(_items(whole), start=1)
     elif documents := _documents(text):
         yield from enumerate(documents, start=1)
@@ -300,7 +291,7 @@ def _prose(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | An
     skipped: tuple[int, bytes] | None = None
     last = 0
     for number, raw in lines:
-        if raw.lstrip()[:1] in _OPENING and parse(raw) is not _NO_JSON:
+        if raw.lstrip()[:1] in OPENING and parse(raw) is not NO_JSON:
             if skipped is not None:
                 yield skipped[0], _no_text(skipped, last)
                 skipped = None
@@ -330,85 +321,6 @@ def _cut_off(data: bytes, text: str, *, last: int) -> Iterator[tuple[int, Any]]:
     yield last, Unreadable(reason, text[at:].lstrip(_BETWEEN).encode() if number else data)
 
 
-def parse(raw: bytes) -> Any:
-    """The JSON value of a line, or a mark that there is none; what Python writes beyond JSON is taken as text."""
-    try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        pass
-    if raw.lstrip()[:2] in (b"{'", b"['") or raw.lstrip()[:3] in (b"[{'", b"{ '"):
-        return _printed(raw)
-    if b"NaN" not in raw and b"Infinity" not in raw and b"\\ud" not in raw and b"\\uD" not in raw:
-        return _NO_JSON
-    try:
-        value = json.loads(raw, parse_constant=str)
-        return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return _NO_JSON
-
-
-def _printed(raw: bytes) -> Any:
-    """The value that Python has printed, if a line is that."""
-    depth = deepest = 0
-    for sign in raw[:_PYTHON_BYTES]:
-        depth += (sign in b"[{(") - (sign in b"]})")
-        deepest = max(deepest, depth)
-    if len(raw) > _PYTHON_BYTES or deepest > _PYTHON_DEPTH:
-        return _NO_JSON
-    try:
-        return orjson.loads(orjson.dumps(ast.literal_eval(raw.decode("utf-8").strip()), option=orjson.OPT_NON_STR_KEYS))
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, orjson.JSONEncodeError):
-        return _NO_JSON
-
-
-def why_unparsable(raw: bytes) -> str:
-    """Why a line is no JSON."""
-    for mark, what in _BINARY:
-        if raw.startswith(mark):
-            return f"not a text but {what}; write it as JSON lines first, {GENERIC_FORM}"
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return f"invalid UTF-8 at byte {error.start}"
-    try:
-        orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        return f"malformed JSON: {error.msg} (column {error.colno})"
-    return "malformed JSON"
-
-
 def _items(value: Any) -> Sequence[Any]:
     """The records of a document: those of a list, or the document itself."""
     return value if isinstance(value, list) else [value]
-
-
-def _numbered_lines(file: Lines) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that are not blank, as UTF-8."""
-    for number, line in enumerate(_lines_of(file), start=1):
-        line = line.lstrip(b"\x1e")  # the mark of a JSON text sequence
-        if line.strip():
-            yield number, line
-
-
-def _lines_of(file: Lines) -> Iterable[bytes]:
-    """The lines of a file as UTF-8, whatever it is written in, and however its lines end."""
-    first = file.readline()
-    wide = _wide_encoding(first)
-    if wide is not None:
-        text = (first + file.rest()).decode(wide, "replace")
-        return (line.encode("utf-8", "replace") for line in text.splitlines(keepends=True))
-    first = first.removeprefix(b"\xef\xbb\xbf")
-    lines = chain([first], file)
-    if b"\r" in first.rstrip(b"\r\n") and first[:1] in _OPENING and parse(first) is _NO_JSON:
-        return (part for line in lines for part in line.split(b"\r"))  # as files of old Macs end their lines
-    return lines
-
-
-def _wide_encoding(first: bytes) -> str | None:
-    """The encoding of a file whose characters have two or four bytes, by its mark or its opening bracket."""
-    marked = next((encoding for mark, encoding in _WIDE if first.startswith(mark)), None)
-    if marked is None and first[1:2] == b"\x00" and first[:1] in _OPENING:
-        return "utf-16-le"
-    if marked is None and first[:1] == b"\x00" and first[1:2] in _OPENING:
-        return "utf-16-be"
-    return marked

@@ -1,0 +1,104 @@
+"""From the bytes of a file to its lines, and from a line to its JSON value."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import orjson
+
+from stitch.sources.limits import Lines
+from stitch.sources.records import GENERIC_FORM
+
+_PYTHON_BYTES, _PYTHON_DEPTH = 1_000_000, 50
+"""What Python prints is read as far as this; a parser of Python can be made to break by what is nested deeper."""
+
+NO_JSON = object()
+OPENING = (b"{", b"[")
+_BINARY = ((b"PAR1", "a Parquet file"), (b"PK\x03\x04", "a zip archive"), (b"SQLite format 3", "an SQLite database"),
+           (b"\x28\xb5\x2f\xfd", "a Zstandard archive"), (b"%PDF", "a PDF"), (b"\x89PNG", "an image"),
+           (b"\xff\xd8\xff", "an image"))  # fmt: skip
+_WIDE = ((b"\xff\xfe\x00\x00", "utf-32"), (b"\x00\x00\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"),
+         (b"\xfe\xff", "utf-16"))  # fmt: skip
+
+
+def parse(raw: bytes) -> Any:
+    """The JSON value of a line, or a mark that there is none; what Python writes beyond JSON is taken as text."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        pass
+    if raw.lstrip()[:2] in (b"{'", b"['") or raw.lstrip()[:3] in (b"[{'", b"{ '"):
+        return _printed(raw)
+    if b"NaN" not in raw and b"Infinity" not in raw and b"\\ud" not in raw and b"\\uD" not in raw:
+        return NO_JSON
+    try:
+        value = json.loads(raw, parse_constant=str)
+        return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return NO_JSON
+
+
+def _printed(raw: bytes) -> Any:
+    """The value that Python has printed, if a line is that."""
+    depth = deepest = 0
+    for sign in raw[:_PYTHON_BYTES]:
+        depth += (sign in b"[{(") - (sign in b"]})")
+        deepest = max(deepest, depth)
+    if len(raw) > _PYTHON_BYTES or deepest > _PYTHON_DEPTH:
+        return NO_JSON
+    try:
+        return orjson.loads(orjson.dumps(ast.literal_eval(raw.decode("utf-8").strip()), option=orjson.OPT_NON_STR_KEYS))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, orjson.JSONEncodeError):
+        return NO_JSON
+
+
+def why_unparsable(raw: bytes) -> str:
+    """Why a line is no JSON."""
+    for mark, what in _BINARY:
+        if raw.startswith(mark):
+            return f"not a text but {what}; write it as JSON lines first, {GENERIC_FORM}"
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return f"invalid UTF-8 at byte {error.start}"
+    try:
+        orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        return f"malformed JSON: {error.msg} (column {error.colno})"
+    return "malformed JSON"
+
+
+def numbered_lines(file: Lines) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that are not blank, as UTF-8."""
+    for number, line in enumerate(_lines_of(file), start=1):
+        line = line.lstrip(b"\x1e")  # the mark of a JSON text sequence
+        if line.strip():
+            yield number, line
+
+
+def _lines_of(file: Lines) -> Iterable[bytes]:
+    """The lines of a file as UTF-8, whatever it is written in, and however its lines end."""
+    first = file.readline()
+    wide = _wide_encoding(first)
+    if wide is not None:
+        text = (first + file.rest()).decode(wide, "replace")
+        return (line.encode("utf-8", "replace") for line in text.splitlines(keepends=True))
+    first = first.removeprefix(b"\xef\xbb\xbf")
+    lines = chain([first], file)
+    if b"\r" in first.rstrip(b"\r\n") and first[:1] in OPENING and parse(first) is NO_JSON:
+        return (part for line in lines for part in line.split(b"\r"))  # as files of old Macs end their lines
+    return lines
+
+
+def _wide_encoding(first: bytes) -> str | None:
+    """The encoding of a file whose characters have two or four bytes, by its mark or its opening bracket."""
+    marked = next((encoding for mark, encoding in _WIDE if first.startswith(mark)), None)
+    if marked is None and first[1:2] == b"\x00" and first[:1] in OPENING:
+        return "utf-16-le"
+    if marked is None and first[:1] == b"\x00" and first[1:2] in OPENING:
+        return "utf-16-be"
+    return marked
