@@ -28,7 +28,6 @@ from stitch.lifecycle.erase import finish_purge
 from stitch.lifecycle.folder import is_served, is_url, owner_note, store_folder
 from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
 from stitch.lifecycle.repair import finish_move
-from stitch.lifecycle.side_files import finish_rewriting
 from stitch.lm import Ledger
 from stitch.memory import Memory, MemoryParts, SearchDefaults, retriever_named
 from stitch.observe import LogObserver, Observers
@@ -274,7 +273,8 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
             announce(folder, share=settings.share)
             resources.callback(remove, folder)
         places.remove_abandoned(folder)
-        finish_rewriting(folder, drafts=True)
+        for draft in folder.glob("*.jsonl.new"):  # left by a process that was killed
+            draft.unlink()
         journal = parts.journal_of(settings, folder)
         resources.callback(journal.close)
         places.check_whole(location, collection=settings.collection, journal=journal, store=store)

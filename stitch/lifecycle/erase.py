@@ -14,8 +14,8 @@ from stitch.core import Moment, StepsErased, snippet_id
 from stitch.core.summaries import is_canonical
 from stitch.core.text_cache import clear_text_caches
 from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal, Selected
-from stitch.journal.entries import Encoded
 from stitch.lifecycle.erased_words import ErasedWords, cleaned, given_by_hand, split_names, spoken, strings
 from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
 from stitch.lifecycle.repair import remove_next
@@ -36,7 +36,6 @@ from stitch.trees.core.commits import texts_of
 
 TRUSTED_CLOCK = "trusted clock"
 """The kind of the records that say up to when the clock is right; with the last step of a tenant they go."""
-_STEPS_AT_ONCE = 2_000
 
 
 class Erased(NamedTuple):
@@ -69,13 +68,10 @@ def erase(
         said_by_others, journal, tenant=tenant, but={each.seq for each in selected}, names=set(lengths) - whole
     )
     remove_mentions(folder, gone, said_by_others=others)
-    still = 0
     for trajectory, group in trajectories:
         own = [entry for entry in entries if entry.trajectory == trajectory]
-        take_out = _TakingOut(ingestor, group, own, tenant=tenant, trajectory=trajectory)
-        ingestor.rework(tenant, trajectory, take_out)
+        ingestor.rework(tenant, trajectory, partial(_take_out_everywhere, ingestor, group, own, tenant, trajectory))
         ingestor.learn(tenant, trajectory)
-        still += take_out.left()
     if tenant_too:
         journal.forget_tenant(tenant)
     elif whole and not journal.trajectories(tenant):  # it would name the tenant
@@ -85,7 +81,7 @@ def erase(
     written = _sentences_of_labels(entries)  # what other steps are asked in the same words shows nothing
     proof = prove(
         ingestor, folder, gone._replace(traces=gone.traces | (written - _said_in_labels(journal, written, tenant))),
-        said_by_others=others, labels=still, points=_points_left(ingestor, selected, tenant=tenant),
+        said_by_others=others, points=_points_left(ingestor, selected, tenant=tenant),
     )  # fmt: skip
     if selected:
         ingestor.notice(StepsErased(tenant=tenant, steps=len(selected), trajectories=len(trajectories)))
@@ -119,21 +115,16 @@ def prove(
     gone: Gone,
     *,
     said_by_others: Callable[[set[str]], set[str]],
-    labels: int = 0,
     points: int = 0,
 ) -> Proof:
-    """Search all files for what is erased; `labels` and `points` are the numbers of those that are known to be left."""
+    """Search all files for what is erased; `points` is the number of those that are known to be left."""
     journal, traces = ingestor.journal, set(gone.traces)
     told = len(words_left(folder, gone, said_by_others=said_by_others))
     proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
     if any(found.startswith(journal.path.name) for found in proof.found):
         journal.compact()
         proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
-    left = {
-        "files beside the journal: {} words": told,
-        "labels of other steps: {}": labels,
-        "the store: {} points": points,
-    }
+    left = {"files beside the journal: {} words": told, "the store: {} points": points}
     found = (*proof.found, *(where.format(number) for where, number in left.items() if number))
     clear_text_caches()
     return proof._replace(traces=proof.traces + len(gone.words), found=found)
@@ -160,42 +151,21 @@ def finish_purge(ingestor: Ingestor, *, folder: Path) -> None:
         purge(ingestor, folder=folder)
 
 
-class _TakingOut:
-    """Steps of a trajectory erased from all that is derived, from the journal, and from the labels of other steps."""
-
-    def __init__(
-        self, ingestor: Ingestor, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str
-    ) -> None:
-        self._ingestor, self._group, self._gone = ingestor, group, gone
-        self._tenant, self._trajectory = tenant, trajectory
-
-    def __call__(self) -> None:
-        # The journal does not say any more that they are stored, in case they stay for an interruption.
-        there = set(self._ingestor.journal.record_removed([each.seq for each in self._group]))
-        steps = [each.step for each in self._group if each.seq in there]  # a new step may have the id of an erased one
-        for projection in self._ingestor.projections:
-            projection.erase(self._tenant, trajectory=self._trajectory, steps=steps)
-        self._clean = take_out(
-            self._ingestor.journal, self._group, self._gone, tenant=self._tenant, trajectory=self._trajectory
-        )
-
-    def left(self) -> int:
-        """The number of labels in the journal, read again, that still have something from erased steps."""
-        journal = self._ingestor.journal
-        told = [
-            *journal.encoded(self._tenant, self._trajectory),
-            *journal.encoded_revisions(self._tenant, self._trajectory),
-        ]
-        return len(self._clean(told))
-
-
-Cleaning = Callable[[Iterable[Encoded]], list[tuple[int, bytes]]]
-"""Labels without what they have from erased steps; see `cleaned`."""
+def _take_out_everywhere(
+    ingestor: Ingestor, group: Sequence[Selected], gone: Sequence[Entry], tenant: str, trajectory: str
+) -> None:
+    """Erase steps of a trajectory from all that is derived, from the journal, and from the labels of other steps."""
+    # The journal does not say any more that they are stored, in case they stay for an interruption.
+    there = set(ingestor.journal.record_removed([each.seq for each in group]))
+    steps = [each.step for each in group if each.seq in there]  # a new step may have the id of an erased one
+    for projection in ingestor.projections:
+        projection.erase(tenant, trajectory=trajectory, steps=steps)
+    take_out(ingestor.journal, group, gone, tenant=tenant, trajectory=trajectory)
 
 
 def take_out(
     journal: Journal, group: Sequence[Selected], gone: Sequence[Entry], *, tenant: str, trajectory: str
-) -> Cleaning:
+) -> None:
     """Erase steps of a trajectory from the journal, with what the labels of its other steps have from `gone` ones."""
     erased = {each.seq for each in group}
     # Read as they stand there: to make steps of all that remains would take most of the time of an erasure.
@@ -214,7 +184,6 @@ def take_out(
     )
     clean = partial(cleaned, erased=words, ids={entry.id for entry in gone})
     journal.erase(list(erased), tenant=tenant, trajectory=trajectory, labels=clean(left), revisions=clean(before))
-    return clean
 
 
 def _given_by_hand(journal: Journal, correctors: Collection[tuple[int, str]], *, of: Collection[int]) -> set[str]:
@@ -253,16 +222,10 @@ def said_by_others(
 ) -> set[str]:
     """Those of some words that a tenant says: its steps but for some, its trees, and names of what remains."""
     left = candidates - split_names("\n".join(names))
-    texts: list[str] = []
-    for number, kept in enumerate(journal.kept(tenant)):
+    for some in chunks((each.step for each in journal.kept(tenant) if each.seq not in but), BATCH_STEPS):
         if not left:
             return candidates
-        if kept.seq not in but:
-            texts += strings(orjson.loads(kept.step))
-        if number % _STEPS_AT_ONCE == 0:
-            left -= split_names("\n".join(texts))
-            texts = []
-    left -= split_names("\n".join(texts))
+        left -= split_names("\n".join(text for step in some for text in strings(orjson.loads(step))))
     return candidates - (left and left - words_in(texts_of(journal, tenant)))
 
 

@@ -70,7 +70,7 @@ class ErasedWords:
     def marks_in(self, text: str) -> set[str]:
         """Parts of a text, in small letters, in each of which an erased word or quote is found."""
         found = {word for word in split_names(text) if self.has(word)}
-        found.update(first for first, *_ in self._sequences.intersection(_sequences(text)))
+        found.update(max(words, key=len) for words in self._sequences.intersection(_sequences(text)))
         return found.union(fold(quote.decode(errors="ignore")) for quote in self._quotes)
 
 

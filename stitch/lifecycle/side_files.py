@@ -1,14 +1,14 @@
 """The files beside the journal that tell of steps: what is asked, rejected, spent and read, and how far.
 
 More of them than the memory itself writes may lie there, such as a trace: each is read as lines of JSON, or as one
-object of a tenant's positions, and what tells of erased steps is taken out.
+object of a tenant's positions, and what tells of erased steps is overwritten with blanks.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import orjson
 
 from stitch.core.files import private
 from stitch.errors import JournalError
-from stitch.lifecycle.erased_words import split_names, strings
+from stitch.lifecycle.erased_words import split_names
 from stitch.lifecycle.traces import Needles, words_in
 from stitch.sources.naming import FILES_FILE
 from stitch.sources.positions import FOLLOWED_FILE, UNFINISHED_FILE
@@ -29,7 +29,6 @@ _OF_OURS = word_set(
     "event made_by mode decided_by rule key state model stage reason parts file source tenant trajectory"
 )
 """Fields with words that no step said, and names that are compared whole."""
-_NEW, _KEPT = ".new", ".kept"
 
 
 class Gone(NamedTuple):
@@ -49,12 +48,13 @@ class Gone(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A line of a file, or the position of a source under its path."""
+    """A line of a file, or the position of a source."""
 
-    file: Path
-    path: str
     value: Any
     raw: bytes
+
+    def may_be_of(self, tenant: str) -> bool:
+        return not isinstance(self.value, dict) or self.value.get("tenant", tenant) == tenant
 
 
 def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[str]], set[str]]) -> None:
@@ -67,59 +67,82 @@ def remove_mentions(folder: Path, gone: Gone, *, said_by_others: Callable[[set[s
     Raises:
         JournalError: A file cannot be read or written.
     """
-    finish_rewriting(folder)
-    if not gone.steps and not gone.traces and not gone.tenant_too:
-        return
-    files = {path: list(entries) for path, entries in _read(folder, gone.tenant)}
+    lines, positions = dict(_lines_in(folder)), dict(_positions_in(folder, gone.tenant))
+    entries = list(chain(*lines.values(), *positions.values()))
     judge = _Judge(
         gone,
-        only=_words_told(chain(*files.values()), gone, said_by_others),
-        quoted=Needles(gone.traces).found_in(b"\n".join(each.raw for each in chain(*files.values()))),
-        files=_paths_of(folder, gone),
+        only=_words_told(entries, gone, said_by_others),
+        quoted=Needles(gone.traces).found_in(b"\n".join(each.raw for each in entries)),
+        files=_files_of(lines.get(folder / FILES_FILE, ()), gone),
     )
-    for path, entries in files.items():
-        kept = [(entry, left) for entry in entries if (left := judge.left_of(entry)) is not None]
-        if [left for _, left in kept] != [entry.raw for entry in entries]:
-            _keep(path, kept, tenant=gone.tenant)
-
-
-def _keep(path: Path, kept: Sequence[tuple[_Entry, bytes]], *, tenant: str) -> None:
-    if path.suffix == ".jsonl":
-        rewrite(path, b"".join(left for _, left in kept))
-        return
-    positions = orjson.loads(path.read_bytes())
-    positions[tenant] = {entry.path: entry.value for entry, _ in kept}
-    rewrite(path, orjson.dumps({name: own for name, own in positions.items() if own}))
+    for path, own in lines.items():
+        _overwrite(path, [(each.raw, judge.left_of(each)) for each in own])
+    for path, own in positions.items():
+        kept = {each.value["source"]: each.value["position"] for each in own if judge.left_of(each)}
+        if len(kept) < len(own):
+            raw = path.read_bytes()
+            left = {**orjson.loads(raw), gone.tenant: kept}
+            _overwrite(path, [(raw, orjson.dumps({name: each for name, each in left.items() if each}))])
 
 
 def words_left(folder: Path, gone: Gone, *, said_by_others: Callable[[set[str]], set[str]]) -> frozenset[str]:
     """The words of what is erased that files beside the journal still tell, and no step that remains says."""
-    return _words_told(chain(*(entries for _, entries in _read(folder, gone.tenant))), gone, said_by_others)
+    files = chain(_lines_in(folder), _positions_in(folder, gone.tenant))
+    return _words_told(chain(*(entries for _, entries in files)), gone, said_by_others)
 
 
-def _read(folder: Path, tenant: str) -> Iterator[tuple[Path, Iterator[_Entry]]]:
-    """The lines of each file, and a tenant's positions."""
+def _lines_in(folder: Path) -> Iterator[tuple[Path, list[_Entry]]]:
     for path in sorted(folder.glob("*.jsonl")):
-        try:
+        with _errors(path, "read", hint="move it out of the folder of the memory"):
             lines = path.read_bytes().splitlines(keepends=True)
-        except OSError as error:  # such as a folder or a socket of that name: what it holds cannot be told
-            reason = (error.strerror or str(error)).lower()
-            raise JournalError(
-                f"{str(path)!r} cannot be read: {reason}", hint="move it out of the folder of the memory"
-            ) from error
-        yield path, (_Entry(path, "", _parsed(line), line) for line in lines)
+        yield path, [_Entry(_parsed(line), line) for line in lines]
+
+
+def _positions_in(folder: Path, tenant: str) -> Iterator[tuple[Path, list[_Entry]]]:
     for path in (folder / FOLLOWED_FILE, folder / UNFINISHED_FILE):
         found = _parsed(path.read_bytes()) if path.is_file() else None
-        if isinstance(found, dict):
-            own = found.get(tenant) or {}
-            yield path, (_Entry(path, name, position, orjson.dumps(position)) for name, position in own.items())
+        own = found.get(tenant) if isinstance(found, dict) else None
+        values = [{"tenant": tenant, "source": name, "position": at} for name, at in (own or {}).items()]
+        yield path, [_Entry(value, orjson.dumps(value["position"])) for value in values]
+
+
+def _overwrite(path: Path, lines: list[tuple[bytes, bytes]]) -> None:
+    """Let what is left of lines stand where they stood, behind blanks, which are nothing to who reads JSON.
+
+    It stays the same file, for whoever has it open and appends to it. An interrupted call is to be repeated.
+
+    Raises:
+        JournalError: It cannot be written.
+    """
+    if all(raw == left for raw, left in lines):
+        return
+    with _errors(path, "rewritten"), open(path, "r+b", opener=private) as file:
+        at = end = 0
+        for raw, left in lines:
+            if raw != left:
+                file.seek(at)
+                file.write(left.rjust(len(raw)))
+            at += len(raw)
+            end = at if left else end
+        file.flush()
+        if os.fstat(file.fileno()).st_size == at:  # else somebody has appended meanwhile
+            os.ftruncate(file.fileno(), end)
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _errors(path: Path, done: str, *, hint: str = "") -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # such as a folder or a socket of that name: what it holds cannot be told
+        reason = (error.strerror or str(error)).lower()
+        raise JournalError(f"{str(path)!r} cannot be {done}: {reason}", hint=hint) from error
 
 
 def _words_told(
-    entries: Iterator[_Entry], gone: Gone, said_by_others: Callable[[set[str]], set[str]]
+    entries: Iterable[_Entry], gone: Gone, said_by_others: Callable[[set[str]], set[str]]
 ) -> frozenset[str]:
-    texts = (text for each in entries if _may_be_of(each.value, gone.tenant) for text in _told(each))
-    told = words_in(texts) & gone.words
+    told = words_in(text for each in entries if each.may_be_of(gone.tenant) for text in _said(each.value)) & gone.words
     return frozenset(told - said_by_others(told) if told else ())
 
 
@@ -133,26 +156,22 @@ class _Judge:
     def __init__(self, gone: Gone, *, only: frozenset[str], quoted: set[bytes], files: frozenset[str]) -> None:
         self._gone, self._only, self._quoted, self._files = gone, only, quoted, files
 
-    def _quotes(self, raw: bytes) -> bool:
-        folded = raw.lower() if self._quoted else raw
-        return any(map(folded.__contains__, self._quoted))
-
-    def left_of(self, entry: _Entry) -> bytes | None:
+    def left_of(self, entry: _Entry) -> bytes:
         """What stays of an entry: all of it, what a call cost, or nothing."""
         gone, value, raw = self._gone, entry.value, entry.raw
-        if not _may_be_of(value, gone.tenant):
+        if not entry.may_be_of(gone.tenant):
             return raw
         if isinstance(value, dict) and _COSTS in value:
             kept = _without_names(raw, value, gone)
-            return None if self._quotes(kept) else kept
-        whole = gone.tenant_too and (entry.path or (isinstance(value, dict) and value.get("tenant") == gone.tenant))
-        if whole or self._is_file(entry.path) or self._names(value) or self._quotes(raw):
-            return None
-        return raw if self._only.isdisjoint(split_names("\n".join(_told(entry)))) else None
+            return b"" if self._quotes(kept) else kept
+        whole = gone.tenant_too and isinstance(value, dict) and "tenant" in value
+        if whole or self._names(value) or self._quotes(raw):
+            return b""
+        return raw if self._only.isdisjoint(split_names("\n".join(_said(value)))) else b""
 
-    def _is_file(self, path: str) -> bool:
-        """Whether a path, as somebody wrote it, is that of an erased trajectory."""
-        return bool(path) and any(path == each or each.endswith(os.sep + path) for each in self._files)
+    def _quotes(self, raw: bytes) -> bool:
+        folded = raw.lower() if self._quoted else raw
+        return any(map(folded.__contains__, self._quoted))
 
     def _names(self, value: Any) -> bool:
         """Whether steps, trajectories or files that are gone are named."""
@@ -168,6 +187,10 @@ class _Judge:
             return True
         return not self._gone.trajectories.isdisjoint(value) or any(map(self._names, value.values()))
 
+    def _is_file(self, path: str) -> bool:
+        """Whether a path, as somebody wrote it, is that of an erased trajectory."""
+        return bool(path) and any(path == each or each.endswith(os.sep + path) for each in self._files)
+
 
 def _names_step(reason: str, trajectory: str, step: str) -> bool:
     """Whether a reason speaks of a step, as errors write it."""
@@ -182,20 +205,18 @@ def _without_names(line: bytes, charge: dict[str, Any], gone: Gone) -> bytes:
     elif charge.get("trajectory") not in gone.trajectories:
         return line
     kept = {name: value for name, value in charge.items() if name not in names}
-    return json.dumps(kept, separators=(",", ":")).encode() + b"\n"
+    return orjson.dumps(kept, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _paths_of(folder: Path, gone: Gone) -> frozenset[str]:
+def _files_of(lines: Iterable[_Entry], gone: Gone) -> frozenset[str]:
     """The paths of the files whose steps went to trajectories of which nothing is left."""
-    path = folder / FILES_FILE
-    lines = map(_parsed, path.read_bytes().splitlines() if path.is_file() else ())
     return frozenset(
-        str(line["file"])
-        for line in lines
-        if isinstance(line, dict)
-        and line.get("tenant") == gone.tenant
-        and "file" in line
-        and (gone.tenant_too or line.get("trajectory") in gone.trajectories)
+        str(value["file"])
+        for value, _ in lines
+        if isinstance(value, dict)
+        and value.get("tenant") == gone.tenant
+        and "file" in value
+        and (gone.tenant_too or value.get("trajectory") in gone.trajectories)
     )
 
 
@@ -207,16 +228,8 @@ def _parsed(line: bytes) -> Any:
         return line.decode("utf-8", "replace")
 
 
-def _may_be_of(value: Any, tenant: str) -> bool:
-    return not isinstance(value, dict) or value.get("tenant", tenant) == tenant
-
-
-def _told(entry: _Entry) -> list[str]:
-    """The strings of an entry, but for those of our own making."""
-    return strings(entry.value) if entry.path else list(_said(entry.value))
-
-
 def _said(value: Any) -> Iterator[str]:
+    """The strings of a value, but for those of our own making."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name not in _OF_OURS:
@@ -226,62 +239,3 @@ def _said(value: Any) -> Iterator[str]:
             yield from _said(inner)
     elif isinstance(value, str):
         yield value
-
-
-# Files of JSON written anew in place, whole or not at all
-
-
-def rewrite(path: Path, data: bytes) -> None:
-    """Let a file hold this and nothing else.
-
-    It stays the same file, for whoever has it open and appends to it, and so its old bytes are overwritten. What it is
-    to hold stands complete beside it before that; if it is interrupted, `finish_rewriting` goes on.
-
-    Raises:
-        JournalError: It cannot be written; it is as it was, or `finish_rewriting` goes on.
-    """
-    fresh, kept = (path.with_name(path.name + ending) for ending in (_NEW, _KEPT))
-    try:
-        with open(fresh, "wb", opener=private) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(kept)
-        _overwrite(path, kept)
-    except OSError as error:
-        raise _unwritten(path, error) from error
-
-
-def finish_rewriting(folder: Path, *, drafts: bool = False) -> None:
-    """Finish what an interrupted `rewrite` has left in a folder, before anybody appends to its files.
-
-    Whoever opens the folder also removes `drafts`, which never took the place of a file.
-
-    Raises:
-        JournalError: A file cannot be written.
-    """
-    for fresh in folder.glob(f"*.json*{_NEW}") if drafts else ():
-        fresh.unlink(missing_ok=True)
-    for kept in sorted(folder.glob(f"*.json*{_KEPT}")):
-        path = kept.with_name(kept.name.removesuffix(_KEPT))
-        try:
-            if path.exists():
-                _overwrite(path, kept)
-            else:  # somebody has moved it away
-                kept.replace(path)
-        except OSError as error:
-            raise _unwritten(path, error) from error
-
-
-def _overwrite(path: Path, kept: Path) -> None:
-    data = kept.read_bytes()
-    with open(path, "r+b", opener=private) as file:
-        file.write(data)
-        file.flush()
-        os.ftruncate(file.fileno(), len(data))
-        os.fsync(file.fileno())
-    kept.unlink()
-
-
-def _unwritten(path: Path, error: OSError) -> JournalError:
-    return JournalError(f"{str(path)!r} cannot be rewritten: {(error.strerror or str(error)).lower()}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -220,31 +218,12 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
 
 
 def _search(path: Path, needles: Needles) -> set[bytes]:
-    """The needles that stand in a file; what was never written of it is left out."""
+    """The needles that stand in a file; the engine makes files larger than what is in them, with zeros."""
     found, kept = set[bytes](), b""
     with path.open("rb", buffering=0) as file:
-        at, length = 0, os.fstat(file.fileno()).st_size
-        while at < length:
-            begin = _data_from(file.fileno(), at)
-            if begin is None:
-                break
-            file.seek(begin)
-            read = file.read(_PIECE_BYTES)
-            if not read:
-                break
-            piece = kept + read if begin == at else read
-            found |= needles.found_in(piece)
-            at, kept = begin + len(read), piece[-needles.longest :] if needles.longest else b""
+        while read := file.read(_PIECE_BYTES):
+            piece = kept + read
+            if read.count(0) < len(read):
+                found |= needles.found_in(piece)
+            kept = piece[-needles.longest :] if needles.longest else b""
     return found
-
-
-def _data_from(file: int, at: int) -> int | None:
-    """The next place where a file holds anything: the engine makes files larger than what is in them."""
-    if not hasattr(os, "SEEK_DATA"):
-        return at
-    try:
-        return os.lseek(file, at, os.SEEK_DATA)
-    except OSError as error:
-        if error.errno == errno.ENXIO:  # nothing more
-            return None
-        raise

@@ -36,7 +36,6 @@ from stitch.lifecycle.repair import finish_move, verify
 from stitch.lifecycle.retention import expire
 from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
-from stitch.lifecycle.side_files import finish_rewriting
 from stitch.lifecycle.transfer import export_lines, import_lines
 from stitch.maintenance import reindex_memory, restore_memory
 from stitch.observe import Observers, TraceObserver
@@ -169,7 +168,6 @@ def open_ingestor(folder: Path, plan: Plan, *, labeler: str) -> Ingestor:
     embedder = HashingEmbedder(16)
     finish_move(folder)
     store = EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
-    finish_rewriting(folder, drafts=True)
     ingestor = Ingestor(
         journal=Journal(folder / "journal.sqlite"), store=store, embedder=embedder,
         labeler=ScriptedLabeler(merges=MERGES, name=labeler), clock=lambda: 1000.0, checkpoint_steps=10, flush_steps=30,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from stitch.core import ContextualIntent, EntityMention, ReferenceRewrite, Step, StepLabels, ToolCall
 from stitch.journal.entries import Encoded, encode_labels
 from stitch.lifecycle.erased_words import NO_SCOPE, ErasedWords, cleaned, spoken
-from stitch.lifecycle.side_files import finish_rewriting, rewrite
+from stitch.lifecycle.side_files import Gone, remove_mentions
 
 GONE = Step(
     id="gone", role="user", content="Zorblatt hums a lovely tune at johnKarwick 7pm",
@@ -98,20 +99,18 @@ def test_labels_of_a_remaining_step_lose_what_they_have_from_erased_ones(
     assert cleaned(told, erased=erased, ids={"gone"}) == made
 
 
-def test_a_file_is_rewritten_in_place_and_an_interruption_is_finished(tmp_path: Path) -> None:
-    path = tmp_path / "recalls.jsonl"
-    path.write_bytes(b"one\ntwo\nthree\n")
+def test_what_is_taken_out_of_a_file_is_overwritten_for_whoever_has_it_open(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    gone = Gone("a", steps=frozenset({("t", "s1")}), traces=frozenset({b"zorblatt hums"}))
+
+    def line(step: str, text: str, tenant: str = "a") -> bytes:
+        return orjson.dumps({"tenant": tenant, "trajectory": "t", "step": step, "text": text}) + b"\n"
+
+    kept, theirs = line("s2", "It hums"), line("s1", "Zorblatt hums", "b")
+    path.write_bytes(b"Zorblatt hums\n" + kept + line("s1", "It hums") + theirs + line("s3", "Zorblatt Hums"))
     with path.open("ab") as appending:
-        rewrite(path, b"two\n3\n")
-        appending.write(b"four\n")
-    assert path.read_bytes() == b"two\n3\nfour\n"
+        remove_mentions(tmp_path, gone, said_by_others=set)
+        appending.write(b"{}\n")
+    assert [orjson.loads(each) for each in path.read_bytes().splitlines()] == [*map(orjson.loads, (kept, theirs)), {}]
     assert list(tmp_path.iterdir()) == [path]
-    kept, moved = tmp_path / "recalls.jsonl.kept", tmp_path / "ledger.jsonl.kept"
-    kept.write_bytes(b"right\n")
-    moved.write_bytes(b"costs\n")
-    (tmp_path / "ledger.jsonl.new").write_bytes(b"half")
-    (tmp_path / "other.new").write_bytes(b"of others")
-    finish_rewriting(tmp_path, drafts=True)
-    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
-        "recalls.jsonl": b"right\n", "ledger.jsonl": b"costs\n", "other.new": b"of others",
-    }  # fmt: skip
+    assert path.read_bytes().replace(b" " * len(line("s1", "It hums")), b"").endswith(kept + theirs + b"{}\n")

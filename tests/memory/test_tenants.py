@@ -214,7 +214,7 @@ def rows_of_others(folder: Path, tenant: str) -> dict[str, list[Any]]:
 def lines_of_others(folder: Path, tenant: str) -> dict[str, list[bytes]]:
     """The lines of others in the recall log, the trace and the ledger, byte for byte."""
     return {
-        path.name: [line for line in path.read_bytes().splitlines() if json.loads(line).get("tenant") != tenant]
+        path.name: [line.strip() for line in path.read_bytes().splitlines() if json.loads(line).get("tenant") != tenant]
         for path in folder.glob("*.jsonl")
     }
 
