@@ -247,11 +247,11 @@ def opener(
         from stitch.observe import Observers
         from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
         from stitch.retrieve.themes import ThemesRetriever
-        from stitch.store import EdgeStore
+        from stitch.store import QdrantStore
         from stitch.themes import TenantThemes
 
         embedder, lexical, counter = StaticEmbedder(), LexicalEncoder(), PieceCounter()
-        store = EdgeStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
+        store = QdrantStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
         journal = Journal(folder / "journal.sqlite")
         themes = TenantThemes(journal=journal, embedder=embedder)
         shared: dict[str, Any] = {"store": store, "embedder": embedder}

@@ -79,7 +79,7 @@ def measure_on_server(server: str, *, steps: int, seed: int = 0) -> Figures:
             there = _measure_both(server, steps, seed, options)
         finally:
             loaded = load_settings(memory=server, **options)
-            with closing(server_of(loaded.settings, loaded.location).connect()) as connection:
+            with closing(server_of(loaded.settings, loaded.location)) as connection:
                 drop(connection)
     return figures | {f"server_{name}": value for name, value in there.items()}
 

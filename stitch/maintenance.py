@@ -91,7 +91,7 @@ def reindex_memory(
         stack.callback(journal.close)
         repair.check_source(journal, store_holds=holds_points(path / "store"))
         if is_url(location):
-            with closing(parts.server_of(chosen, location).connect()) as connection:
+            with closing(parts.server_of(chosen, location)) as connection:
                 if make_room(connection, own=places.journal_id(folder), dimension=embedder.dimension, adopt=adopt):
                     repair.remove_next(path)
         made = repair.next_folder(path, embedder_name=embedder.name)
@@ -122,7 +122,7 @@ def adoption(memory: str | Path | None = None, *, config: str | Path | None = No
     if not is_url(location):
         raise InputError("only a collection on a server can be adopted", hint="name one with --memory URL")
     own = places.journal_id(folder) if (folder / JOURNAL_FILE).is_file() else ""
-    with closing(parts.server_of(loaded.settings, location).connect()) as connection:
+    with closing(parts.server_of(loaded.settings, location)) as connection:
         return adopted(connection, journal=own)
 
 

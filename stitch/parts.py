@@ -247,9 +247,9 @@ def store_for(
             dimension=embedder.dimension,
             building=building,
         )
-    from stitch.store import EdgeStore
+    from stitch.store import QdrantStore
 
-    return EdgeStore(path, embedder_name=embedder.name, dimension=embedder.dimension)
+    return QdrantStore(path, embedder_name=embedder.name, dimension=embedder.dimension)
 
 
 def server_of(settings: Settings, location: str) -> Server:

@@ -23,7 +23,7 @@ from stitch.ingest import Ingestor
 from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
 from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
-from stitch.store import EdgeStore
+from stitch.store import QdrantStore
 
 DEPTH = 200
 """Hits asked for, as `stitch bench retrieval` does: what is looked at may depend on it."""
@@ -89,7 +89,7 @@ def held(data: DataSet, *, kept: Path | None = None) -> Iterator[Ingestor]:
         embedder = StaticEmbedder()
         ingestor = Ingestor(
             journal=Journal(folder / "journal.sqlite"),
-            store=EdgeStore(folder / "store", embedder_name=embedder.name, dimension=embedder.dimension),
+            store=QdrantStore(folder / "store", embedder_name=embedder.name, dimension=embedder.dimension),
             embedder=embedder,
             labeler=LocalLabeler(),
             lexical=LexicalEncoder(),

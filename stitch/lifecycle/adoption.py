@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from stitch.errors import StoreMismatchError
 from stitch.store.collection import LAYOUT, count, drop, look
-from stitch.store.connection import Connection
+from stitch.store.connection import Server
 
 
 class Adoption(NamedTuple):
@@ -17,19 +17,19 @@ class Adoption(NamedTuple):
     points: int
 
 
-def adopted(connection: Connection, *, journal: str) -> Adoption | None:
+def adopted(server: Server, *, journal: str) -> Adoption | None:
     """What goes when a journal takes a collection over; None if there is none, or it is that journal's."""
-    found = look(connection)
+    found = look(server)
     if found is None or found.journal == journal:
         return None
-    return Adoption(found.journal, count(connection))
+    return Adoption(found.journal, count(server))
 
 
-def make_room(connection: Connection, *, own: str, dimension: int, adopt: bool) -> bool:
+def make_room(server: Server, *, own: str, dimension: int, adopt: bool) -> bool:
     """Drop a collection in which the store of a journal cannot be built; return whether one was dropped.
 
     Args:
-        connection: The way to it.
+        server: Where it is.
         own: The id of the journal.
         dimension: The length of the vectors.
         adopt: Whether it is dropped though others may have put something there.
@@ -37,18 +37,18 @@ def make_room(connection: Connection, *, own: str, dimension: int, adopt: bool) 
     Raises:
         StoreMismatchError: It is, or may be, of use to others; nothing was dropped.
     """
-    found = look(connection)
+    found = look(server)
     if found is None or (found.journal, found.layout, found.dimension) == (own, LAYOUT, dimension):
         return False
     reason = ""
-    if found.journal is None and (points := count(connection)):
+    if found.journal is None and (points := count(server)):
         reason = f"it holds {points} points, and does not say whose they are"
     elif found.journal not in (None, own):
         reason = f"it belongs to the journal {found.journal}, and this one is {own}"
     if reason and not adopt:
         raise StoreMismatchError(
-            f"{connection.what} is not built anew: {reason}",
+            f"{server.what} is not built anew: {reason}",
             hint="name another with STITCH_COLLECTION, or see with --adopt --dry-run what would be dropped",
         )
-    drop(connection)
+    drop(server)
     return True

@@ -19,8 +19,8 @@ from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import DamagedRecordError, Journal
 from stitch.journal.entries import Entry, differences
 from stitch.lifecycle.tree_transfer import faults_of_trees
-from stitch.store.checks import Damage
 from stitch.store.owner import Ownership
+from stitch.store.points import Damage
 from stitch.themes.grouping import KIND as THEMES
 from stitch.themes.grouping import decode
 

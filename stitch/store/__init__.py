@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stitch.store.embedded import EdgeStore
 from stitch.store.qdrant import QdrantStore
 
 if TYPE_CHECKING:
     from stitch.store.served import ServerStore
 
-__all__ = ["EdgeStore", "QdrantStore", "ServerStore"]
+__all__ = ["QdrantStore", "ServerStore"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import numpy as np
 
 from stitch.core.process import never_free
-from stitch.core.protocols import SparseVector
 from stitch.errors import StoreError, StoreUnavailableError
-from stitch.store.collection import Found
-from stitch.store.connection import Connection
-from stitch.store.limits import Limits
-from stitch.store.points import DENSE, LABELS, WORDS, Id, Point, Scores, Search, StoredPoint, Where, filter_of, name_of
+from stitch.store.collection import Found, limits_of
+from stitch.store.connection import Server
+from stitch.store.points import (
+    Id,
+    Point,
+    Scores,
+    Search,
+    StoredPoint,
+    Where,
+    filter_of,
+    name_of,
+    named_vectors,
+    stored_point,
+    vector_names,
+)
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
@@ -28,47 +37,48 @@ class ClientPoints:
     """The points of a collection; see `Points`. What was written is in the server's log when a call returns.
 
     Args:
-        connection: The way to it.
+        server: Has it.
         found: What is there.
     """
 
     durable = True
 
-    def __init__(self, connection: Connection, found: Found) -> None:
-        self._connection, self._name = connection, connection.collection
-        self._limits = Limits.of(found.info.config, what=connection.what)
-        self._reading, self._writing = connection.options.reading, connection.options.writing
-        self._warn_of_one_replica(found.info.config)
+    def __init__(self, server: Server, found: Found) -> None:
+        self._server, self._name = server, server.collection
+        self._limits = limits_of(found.config, what=server.what)
+        self._reading, self._writing = server.options.reading, server.options.writing
+        if found.config.params.replication_factor == 1 and (nodes := self._nodes()) > 1:
+            _log.warning(
+                "%s has one replica on a cluster of %d nodes: with a lost node its points are lost, until"
+                " `stitch verify --repair` puts them again; see `qdrant.replication_factor`",
+                server.what,
+                nodes,
+            )
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Write points; see `Points.upsert`."""
         from qdrant_client import models
 
-        made = [
-            models.PointStruct(id=name_of(each.id), vector=_vectors(each), payload=dict(each.payload))
-            for each in points
-        ]
-        for part in _parts(len(made), self._limits.batch):
-            self._ask("write to", lambda client, part=part: client.upsert(self._name, made[part], **self._writing))
+        for part in _parts(points, self._limits.batch):
+            made = [
+                models.PointStruct(
+                    id=name_of(each.id), vector=named_vectors(each, models.SparseVector), payload=dict(each.payload)
+                )
+                for each in part
+            ]
+            self._ask("write to", "upsert", made, **self._writing)
 
     def search(self, searches: Sequence[Search]) -> list[Scores]:
         """The results of searches; see `Points.search`."""
-        requests, owners = [], []
-        for number, each in enumerate(searches):
-            for request in self._requests(each):
-                requests.append(request)
-                owners.append(number)
+        requests = [(number, request) for number, each in enumerate(searches) for request in self._requests(each)]
         found: list[list[tuple[Id, float]]] = [[] for _ in searches]
         if requests:
-            answers = self._ask(
-                "search", lambda client: client.query_batch_points(self._name, requests, **self._reading)
-            )
-            for number, answer in zip(owners, answers, strict=True):
+            answers = self._ask("search", "query_batch_points", [each for _, each in requests], **self._reading)
+            for (number, _), answer in zip(requests, answers, strict=True):
                 found[number] += [(UUID(str(point.id)).int, point.score) for point in answer.points]
         scores = []
         for each, own in zip(searches, found, strict=True):
-            own.sort(key=lambda pair: -pair[1])
-            best = own[: each.limit]
+            best = sorted(own, key=lambda pair: -pair[1])[: each.limit]
             # As the server computed them: what stands in JSON has fewer digits than single precision.
             values = np.array([score for _, score in best], dtype=np.float32).astype(np.float64)
             scores.append(Scores([number for number, _ in best], values))
@@ -81,55 +91,41 @@ class ClientPoints:
         page, ids = self._limits.page, search.where.ids
         wheres = [search.where]
         if ids is not None:
-            given = list(ids)
-            wheres = [search.where._replace(ids=given[part]) for part in _parts(len(given), page)]
-        vector: Any = _sparse(search.vector) if isinstance(search.vector, dict) else list(search.vector)
-        exact = None if isinstance(search.vector, dict) else models.SearchParams(exact=self._limits.exact or None)
+            wheres = [search.where._replace(ids=part) for part in _parts(list(ids), page)]
+        vector: Any = search.vector
+        exact = None
+        if isinstance(vector, dict):
+            vector = models.SparseVector(indices=list(vector), values=list(vector.values()))
+        else:
+            exact = models.SearchParams(exact=self._limits.exact or None)
         for where in wheres:
             most = search.limit if where.ids is None else min(search.limit, len(where.ids))
             for start in range(0, most, page):
                 yield models.QueryRequest(
-                    query=vector,
-                    using=search.using,
-                    filter=_filter(where),
-                    limit=min(page, most - start),
-                    offset=start or None,
-                    params=exact,
-                    with_payload=False,
-                    with_vector=False,
-                )
+                    query=vector, using=search.using, filter=_filter(where), limit=min(page, most - start),
+                    offset=start or None, params=exact, with_payload=False, with_vector=False,
+                )  # fmt: skip
 
     def retrieve(
-        self, ids: Sequence[Id], *, payload: bool = True, words: bool = False, dense: bool = False
+        self, ids: Sequence[Id], *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
     ) -> dict[Id, StoredPoint]:
         """Points by id; see `Points.retrieve`."""
-        found: dict[Id, StoredPoint] = {}
-        names: list[Any] = list(map(name_of, ids))
-        wanted = _wanted(words=words, dense=dense)
-        for part in _parts(len(names), self._limits.page):
-            read = partial(
-                lambda client, part: client.retrieve(
-                    self._name, names[part], with_payload=payload, with_vectors=wanted, **self._reading
-                ),
-                part=part,
-            )
-            found.update((made.id, made) for made in map(_stored, self._ask("read", read)))
-        return found
+        options = {"with_payload": fields, "with_vectors": vector_names(words=words, dense=dense), **self._reading}
+        found = []
+        for part in _parts(list(map(name_of, ids)), self._limits.page):
+            found += self._ask("read", "retrieve", part, **options)
+        return {made.id: made for made in map(_stored, found)}
 
     def scroll(
         self, where: Where, *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
     ) -> Iterator[StoredPoint]:
         """All points that pass; see `Points.scroll`."""
-        offset, begun, wanted = None, False, _wanted(words=words, dense=dense)
-        with_payload: Any = fields if isinstance(fields, bool) else list(fields)
+        options = {"with_payload": fields, "with_vectors": vector_names(words=words, dense=dense), **self._reading}
+        offset, begun = None, False
         while offset is not None or not begun:
             points, offset = self._ask(
-                "read",
-                lambda client, offset=offset: client.scroll(
-                    self._name, _filter(where), limit=self._limits.page, offset=offset, with_payload=with_payload,
-                    with_vectors=wanted, **self._reading,
-                ),
-            )  # fmt: skip
+                "read", "scroll", _filter(where), limit=self._limits.page, offset=offset, **options
+            )
             begun = True
             yield from map(_stored, points)
 
@@ -137,15 +133,12 @@ class ClientPoints:
         """Delete points; the server frees their bytes when it likes."""
         from qdrant_client import models
 
-        names: list[Any] = list(map(name_of, ids))
-        for part in _parts(len(names), self._limits.page):
-            doomed = models.PointIdsList(points=names[part])
-            self._ask("delete from", lambda client, doomed=doomed: client.delete(self._name, doomed, **self._writing))
+        for part in _parts(list(map(name_of, ids)), self._limits.page):
+            self._ask("delete from", "delete", models.PointIdsList(points=list(part)), **self._writing)
 
     def count(self, where: Where) -> int:
         """How many points pass."""
-        answer = self._ask("read", lambda client: client.count(self._name, _filter(where), exact=True))
-        return int(answer.count)
+        return int(self._ask("read", "count", _filter(where), exact=True).count)
 
     def flush(self) -> None:
         """Do nothing: what was put is in the server's log already."""
@@ -155,15 +148,14 @@ class ClientPoints:
 
     def close(self) -> None:
         """Let go of the connection; closing twice is harmless."""
-        self._connection.close()
+        self._server.close()
 
     def leave_to_parent(self) -> None:
         """In a fork: the connection is the parent's."""
-        never_free(self._connection)
+        never_free(self._server)
 
     def about(self) -> dict[str, str]:
         """What the server says of itself and of the collection."""
-        there, nodes = self.count(Where()), self._nodes()
 
         def ask(client: QdrantClient) -> dict[str, str]:
             info = client.get_collection(self._name)
@@ -177,24 +169,17 @@ class ClientPoints:
                 "nodes": str(nodes),
             }
 
-        return self._connection.ask("read", ask)
+        there, nodes = self.count(Where()), self._nodes()
+        return self._server.ask("read", ask)
 
-    def _ask(self, doing: str, request: Any) -> Any:
-        return self._connection.ask(doing, request)
-
-    def _warn_of_one_replica(self, config: models.CollectionConfig) -> None:
-        if config.params.replication_factor == 1 and (nodes := self._nodes()) > 1:
-            _log.warning(
-                "%s has one replica on a cluster of %d nodes: with a lost node its points are lost, until"
-                " `stitch verify --repair` puts them again; see `qdrant.replication_factor`",
-                self._connection.what,
-                nodes,
-            )
+    def _ask(self, doing: str, method: str, *arguments: Any, **options: Any) -> Any:
+        """What a method of the client gives of this collection."""
+        return self._server.ask(doing, lambda client: getattr(client, method)(self._name, *arguments, **options))
 
     def _nodes(self) -> int:
         """How many nodes the server's cluster has; 1 if it is none, or does not tell this key."""
         try:
-            status: Any = self._connection.ask("open", lambda client: client.cluster_status())
+            status: Any = self._server.ask("open", lambda client: client.cluster_status())
         except StoreUnavailableError:
             raise
         except StoreError:
@@ -202,40 +187,19 @@ class ClientPoints:
         return len(getattr(status, "peers", None) or {}) or 1
 
 
-def _parts(count: int, size: int) -> Iterator[slice]:
-    """The slices into which so many are cut. Each is a request of its own: one that has to wait repeats no other."""
-    return (slice(start, start + size) for start in range(0, count, size))
-
-
-def _wanted(*, words: bool, dense: bool) -> list[str] | bool:
-    return [name for name, asked in ((WORDS, words), (DENSE, dense)) if asked] or False
+def _parts(every: Sequence[Any], size: int) -> Iterator[Any]:
+    """Parts of so many. Each is a request of its own: one that has to wait repeats no other."""
+    return (every[start : start + size] for start in range(0, len(every), size))
 
 
 def _stored(point: Any) -> StoredPoint:
-    vectors = point.vector if isinstance(point.vector, dict) else {}
-    sparse = vectors.get(WORDS)
-    words = {} if sparse is None else dict(zip(sparse.indices, sparse.values, strict=True))
-    return StoredPoint(UUID(str(point.id)).int, point.payload or {}, words, vectors.get(DENSE) or ())
-
-
-def _vectors(point: Point) -> Any:
-    sparse = {name: _sparse(own) for name, own in ((WORDS, point.words), (LABELS, point.labels)) if own}
-    return {DENSE: list(point.dense), **sparse}
-
-
-def _sparse(weights: SparseVector) -> Any:
-    from qdrant_client import models
-
-    return models.SparseVector(indices=list(weights.keys()), values=list(map(float, weights.values())))
+    return stored_point(point, UUID(str(point.id)).int)
 
 
 def _filter(where: Where) -> Any:
     from qdrant_client import models
 
+    has_id = models.HasIdCondition
     return filter_of(
-        where,
-        models,
-        numbers=models.Range,
-        moments=models.DatetimeRange,
-        has_id=lambda names: models.HasIdCondition(has_id=names),
+        where, models, numbers=models.Range, moments=models.DatetimeRange, has_id=lambda names: has_id(has_id=names)
     )

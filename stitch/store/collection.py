@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.errors import StoreError, StoreMismatchError
-from stitch.store.connection import Connection
+from stitch.store.connection import Server
 from stitch.store.payload import INDEXES
 from stitch.store.points import DENSE, LABELS, WORDS
 
@@ -18,112 +18,101 @@ LAYOUT = 2
 
 _OWN = "stitch"
 """Under which key of a collection's metadata stands whose it is."""
-_EARLIER = "text"
-"""The vector of collections that had vectors alone."""
+_BATCH, _PAGE = 256, 10_000
 
 
 class Found(NamedTuple):
-    """What there is under the name of a collection."""
+    """What there is under the name of a collection; what it does not say is None."""
 
-    info: models.CollectionInfo
-
-    @property
-    def journal(self) -> str | None:
-        """The id of the journal whose it is; None if it does not say."""
-        return self.own.get("journal")
-
-    @property
-    def layout(self) -> int | None:
-        """What its points are like; None if it does not say."""
-        return self.own.get("layout")
-
-    @property
-    def is_earlier(self) -> bool:
-        """Whether an earlier version made it."""
-        return self.layout == 1 or (
-            self.journal is None and {"words", "labels"} <= self._sparse and DENSE not in self._dense
-        )
-
-    @property
-    def dimension(self) -> int | None:
-        """The length of its vectors; None if they are not those of snippets."""
-        return self._dense[DENSE].size if DENSE in self._dense else None
-
-    @property
-    def _dense(self) -> Mapping[str, Any]:
-        vectors = self.info.config.params.vectors
-        return vectors if isinstance(vectors, Mapping) else {}
-
-    @property
-    def _sparse(self) -> set[str]:
-        return set(self.info.config.params.sparse_vectors or {})
-
-    @property
-    def own(self) -> Mapping[str, Any]:
-        """What it says of whose it is."""
-        own = (self.info.config.metadata or {}).get(_OWN)
-        return own if isinstance(own, Mapping) else {}
+    config: models.CollectionConfig
+    journal: str | None
+    """The id of the journal whose it is."""
+    layout: int | None
+    """What its points are like."""
+    dimension: int | None
+    """The length of its vectors."""
+    is_earlier: bool
+    """Whether an earlier version made it, which had one vector of text, without payload."""
 
 
-def look(connection: Connection) -> Found | None:
+class Limits(NamedTuple):
+    """How much a request may ask for."""
+
+    batch: int
+    """How many vectors are written at a time."""
+    page: int
+    """How many scores or ids are asked for, or points deleted, at a time."""
+    exact: bool
+    """Whether it has to be told to be exact, for there is a graph that it would use."""
+
+
+def look(server: Server) -> Found | None:
     """What there is under the name of a collection; None if nothing is."""
 
     def ask(client: QdrantClient) -> Found | None:
-        if not client.collection_exists(connection.collection):
+        if not client.collection_exists(server.collection):
             return None
-        return Found(client.get_collection(connection.collection))
+        config = client.get_collection(server.collection).config
+        said = (config.metadata or {}).get(_OWN)
+        own: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
+        journal, layout = own.get("journal"), own.get("layout")
+        dense = config.params.vectors if isinstance(config.params.vectors, Mapping) else {}
+        sparse = set(config.params.sparse_vectors or {})
+        earlier = layout == 1 or (journal is None and {WORDS, LABELS} <= sparse and DENSE not in dense)
+        return Found(config, journal, layout, dense[DENSE].size if DENSE in dense else None, earlier)
 
-    return connection.ask_first("open", ask)
+    return server.ask_first("open", ask)
 
 
-def make(connection: Connection, *, dimension: int, journal: str) -> Found:
+def make(server: Server, *, dimension: int, journal: str) -> Found:
     """Make a collection that is a journal's, unless somebody makes one at this moment; return what there is then."""
     from qdrant_client import models
 
     def create(client: QdrantClient) -> None:
+        options = server.options
+        dense = models.VectorParams(size=dimension, distance=models.Distance.DOT, on_disk=options.on_disk)
         client.create_collection(
-            connection.collection,
-            vectors_config={
-                DENSE: models.VectorParams(
-                    size=dimension, distance=models.Distance.DOT, on_disk=connection.options.on_disk
-                )
-            },
+            server.collection,
+            vectors_config={DENSE: dense},
             sparse_vectors_config={WORDS: models.SparseVectorParams(), LABELS: models.SparseVectorParams()},
             hnsw_config=models.HnswConfigDiff(m=0),  # no graph, for the ranking is exact
             metadata={_OWN: {"journal": journal, "layout": LAYOUT}},
-            **connection.options.making,
+            **options.making,
         )
         for field, kind in INDEXES.items():
             keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
             schema: Any = keyword if kind == "tenant" else models.PayloadSchemaType(kind)
-            client.create_payload_index(connection.collection, field, schema)
+            client.create_payload_index(server.collection, field, schema)
 
     try:
-        connection.ask("make", create)
+        server.ask("make", create)
     except StoreError:
-        if (found := look(connection)) is None:
+        if (found := look(server)) is None:
             raise
         return found  # another process was quicker
-    found = look(connection)
+    found = look(server)
     if found is None or found.journal != journal:
-        raise StoreError(
-            f"{connection.what} cannot say whose it is: the server is older than version 1.16",
-            hint="install a newer qdrant",
-        )
+        hint = "install a newer qdrant"
+        raise StoreError(f"{server.what} cannot say whose it is: the server is older than version 1.16", hint=hint)
     return found
 
 
-def drop(connection: Connection) -> None:
+def drop(server: Server) -> None:
     """Delete a collection with all that it holds."""
-    connection.ask("delete", lambda client: client.delete_collection(connection.collection))
+    server.ask("delete", lambda client: client.delete_collection(server.collection))
 
 
-def check(found: Found, connection: Connection, *, dimension: int, journal: str, reindex: str) -> None:
+def count(server: Server) -> int:
+    """How many points a collection has."""
+    return server.ask("read", lambda client: client.count(server.collection, exact=True).count)
+
+
+def check(found: Found, server: Server, *, dimension: int, journal: str, reindex: str) -> None:
     """Refuse a collection that is not this journal's, or not of this embedder's vectors.
 
     Args:
         found: The collection.
-        connection: The way to it.
+        server: Where it is.
         dimension: The length of vectors.
         journal: The id of the journal.
         reindex: The command that builds a store anew.
@@ -133,25 +122,40 @@ def check(found: Found, connection: Connection, *, dimension: int, journal: str,
     """
     adopt = f"name another with STITCH_COLLECTION, or see what would be replaced: {reindex} --adopt --dry-run"
     if found.is_earlier:
-        raise StoreMismatchError(
-            f"{connection.what} was written by an earlier version", hint=f"{reindex} makes it anew from the journal"
-        )
-    if found.journal is None:
-        raise StoreMismatchError(f"{connection.what} holds something else than a memory of stitch", hint=adopt)
-    if found.journal != journal:
-        raise StoreMismatchError(
-            f"{connection.what} belongs to the journal {found.journal}, and this one is {journal}", hint=adopt
-        )
-    if found.layout != LAYOUT:
-        raise StoreMismatchError(
-            f"{connection.what} was written by a newer version of stitch", hint="pip install -U stitch"
-        )
-    if found.dimension != dimension:
-        raise StoreMismatchError(
-            f"{connection.what} was made for vectors of dimension {found.dimension}, not {dimension}", hint=reindex
-        )
+        reason, hint = "was written by an earlier version", f"{reindex} makes it anew from the journal"
+    elif found.journal is None:
+        reason, hint = "holds something else than a memory of stitch", adopt
+    elif found.journal != journal:
+        reason, hint = f"belongs to the journal {found.journal}, and this one is {journal}", adopt
+    elif found.layout != LAYOUT:
+        reason, hint = "was written by a newer version of stitch", "pip install -U stitch"
+    elif found.dimension != dimension:
+        reason, hint = f"was made for vectors of dimension {found.dimension}, not {dimension}", reindex
+    else:
+        return
+    raise StoreMismatchError(f"{server.what} {reason}", hint=hint)
 
 
-def count(connection: Connection) -> int:
-    """How many points a collection has."""
-    return connection.ask("read", lambda client: client.count(connection.collection, exact=True).count)
+def limits_of(config: models.CollectionConfig, *, what: str) -> Limits:
+    """The limits of a collection, with those of its strict mode.
+
+    Raises:
+        StoreError: Nothing can be written or read with them.
+    """
+    strict, graph = config.strict_mode_config, config.hnsw_config.m != 0
+    if strict is None or not strict.enabled:
+        return Limits(_BATCH, _PAGE, graph)
+    every = ("upsert_max_batchsize", "write_rate_limit", "read_rate_limit", "max_query_limit", "condition_max_size")
+    allowed = {name: value for name in every if (value := getattr(strict, name)) is not None}
+    for name, value in allowed.items():
+        if value == 0 and name != "condition_max_size":
+            hint = f"raise {name} of the collection"
+            raise StoreError(f"{what} allows nothing: its strict mode has {name} 0", hint=hint)
+    if strict.search_allow_exact is False:
+        raise StoreError(
+            f"{what} cannot be searched exactly: its strict mode has search_allow_exact false",
+            hint="allow exact searches of the collection",
+        )
+    batch = (allowed.get(name, _BATCH) for name in every[:3])
+    page = (allowed.get(name, _PAGE) for name in every[1:])
+    return Limits(min(_BATCH, *batch), max(1, min(_PAGE, *page)), graph)

@@ -7,9 +7,8 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,29 +18,31 @@ from stitch.store.options import QdrantOptions
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
-    from qdrant_client.http.exceptions import UnexpectedResponse
 
 T = TypeVar("T")
 
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
-
 _AGAIN_S = 0.5
 """After how long a server that is starting is asked again."""
-
 _LEAST_PAUSE_S = 0.05
 """For how long at least who asks to come back later is left alone."""
+_GRPC_STATUS = {
+    "UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "INVALID_ARGUMENT": 400, "NOT_FOUND": 404, "ALREADY_EXISTS": 409,
+}  # fmt: skip
+"""The statuses of HTTP that errors of gRPC stand for; others say that the server is away."""
 
 _log = logging.getLogger(__name__)
 
 
-def addresses(location: str) -> tuple[str, ...]:
-    """The URLs that a location names, with commas between them."""
-    return tuple(url for part in location.split(",") if (url := part.strip()))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A collection of a Qdrant server or cluster, and how it is spoken to."""
+    """A collection of a Qdrant server, or of a cluster: of its URLs the next is asked when one is away.
+
+    Safe to use from several threads.
+
+    Raises:
+        StoreError: A URL is none.
+    """
 
     url: str
     """The URL of a server, or several of a cluster with commas between them."""
@@ -50,83 +51,36 @@ class Server:
     api_key: str | None = None
     """The server's key, if it asks for one."""
     timeout_s: float = 30.0
-    """How long one request to one URL may take."""
+    """How long one request to one URL may take, at least a second. So long the server is also waited for while it is
+    starting, and when it asks to come back later."""
     options: QdrantOptions = field(default_factory=QdrantOptions)
     """What the collection is made like, and how it is read and written."""
     minimal: bool = False
     """Whether the server is told numbers, names and labels alone, and no text."""
     client: QdrantClient | None = None
     """A client to use instead of making one; it is not closed."""
+    pause: Callable[[float], None] = time.sleep
+    """Waits for so many seconds."""
+    timer: Callable[[], float] = time.monotonic
+    """Gives seconds that no change of the clock moves."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+    _clients: dict[str, QdrantClient] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _order: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The URLs, the one that answered last first; empty when it is closed."""
 
-    def connect(self) -> Connection:
-        """A way to the collection.
+    def __post_init__(self) -> None:
+        self._order.extend(url for part in self.url.split(",") if (url := part.strip()))
+        for url in self._order:
+            self._check_address(url)
 
-        Raises:
-            StoreError: A URL is none.
-        """
-        return Connection(
-            self.url,
-            collection=self.collection,
-            api_key=self.api_key,
-            timeout_s=self.timeout_s,
-            options=self.options,
-            client=self.client,
-        )
+    def named(self, collection: str) -> Server:
+        """The same server with another collection, and connections of its own."""
+        return replace(self, collection=collection)
 
     @property
     def what(self) -> str:
         """The collection, as messages name it."""
         return f"the collection {self.collection!r} of {self.url!r}"
-
-
-class Connection:
-    """A way to a collection, by one URL or by several of a cluster; of these the next is asked when one is away.
-
-    Safe to use from several threads.
-
-    Args:
-        location: The URL of a server, or several with commas between them.
-        timeout_s: Whole seconds, at least one. So long the server is also waited for while it is starting, and when it
-            asks to come back later.
-        client: A client to use instead of making one; it is not closed.
-        pause: Waits for so many seconds.
-        timer: Gives seconds that no change of the clock moves.
-
-    Raises:
-        StoreError: A URL is none.
-    """
-
-    def __init__(
-        self,
-        location: str,
-        *,
-        collection: str,
-        api_key: str | None = None,
-        timeout_s: float = 30.0,
-        options: QdrantOptions = QdrantOptions(),  # noqa: B008 - it is frozen
-        client: QdrantClient | None = None,
-        pause: Callable[[float], None] = time.sleep,
-        timer: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.location = location
-        self.collection = collection
-        self._urls = addresses(location)
-        self.options = options
-        self._api_key, self._timeout_s = api_key, timeout_s
-        self._pause, self._timer = pause, timer
-        self._lent = client
-        self._lock = threading.Lock()
-        self._clients: dict[str, QdrantClient] = {}
-        self._turn = 0
-        """Which of the URLs answered last."""
-        self._closed = False
-        for url in self._urls:
-            self._check_address(url)
-
-    @property
-    def what(self) -> str:
-        """The collection, as messages name it."""
-        return f"the collection {self.collection!r} of {self.location!r}"
 
     def ask(self, doing: str, request: Callable[[QdrantClient], T]) -> T:
         """Make a request, or several that may be repeated together, of the first URL that answers.
@@ -139,64 +93,63 @@ class Connection:
             StoreUnavailableError: No URL answers, or the server has no room for the request now.
             StoreError: The server refuses the key or the request, or the connection is closed.
         """
-        if self._closed:
-            raise StoreError(f"{self.what} is closed")
-        what, first = f"cannot {doing} {self.what}", self._turn
-        errors = []
-        for turn in range(first, first + len(self._urls)):
-            number = turn % len(self._urls)
-            url = self._urls[number]
+        what, away = f"cannot {doing} {self.what}", None
+        for url in tuple(self._order):
             try:
-                with _own_errors(what, url=url):
-                    result = self._patiently(request, self._client(url))
+                result = self._patiently(request, self._client(url), what=what, url=url)
             except StoreUnavailableError as error:
-                errors.append(error)
+                away = away or error
                 continue
-            self._turn = number
+            with self._lock:
+                self._order[:] = sorted(self._order, key=url.__ne__)
             return result
-        raise errors[0]
+        raise away or StoreError(f"{self.what} is closed")
 
     def ask_first(self, doing: str, request: Callable[[QdrantClient], T]) -> T:
         """As `ask`, of a server that may be starting: it is waited for as long as a request may take."""
-        deadline, told = self._timer() + self._timeout_s, False
+        deadline, told = self.timer() + self.timeout_s, False
         while True:
             try:
                 return self.ask(doing, request)
             except StoreUnavailableError as error:
-                if self._timer() + _AGAIN_S > deadline:
+                if self.timer() + _AGAIN_S > deadline:
                     raise
                 if not told:
-                    _log.warning("waiting for the server for up to %g s: %s", self._timeout_s, error)
+                    _log.warning("waiting for the server for up to %g s: %s", self.timeout_s, error)
                     told = True
-                self._pause(_AGAIN_S)
+                self.pause(_AGAIN_S)
 
     def close(self) -> None:
         """Let go of the server; closing twice is harmless."""
         with self._lock:
-            self._closed = True
+            self._order.clear()
             while self._clients:
                 self._clients.popitem()[1].close()
 
-    def _patiently(self, request: Callable[[QdrantClient], T], client: QdrantClient) -> T:
+    def _patiently(self, request: Callable[[QdrantClient], T], client: QdrantClient, *, what: str, url: str) -> T:
         """Make a request; come back later where the server asks for it and says when."""
-        from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+        from grpc import RpcError
+        from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
+        from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-        patience_s = self._timeout_s
+        patience_s = self.timeout_s
         while True:
             try:
                 return request(client)
-            except ResourceExhaustedResponse as error:
-                again_s = max(_LEAST_PAUSE_S, error.retry_after_s)
-                if again_s > patience_s:
-                    raise
+            except (
+                QdrantException, ResponseHandlingException, UnexpectedResponse, json.JSONDecodeError, RpcError
+            ) as error:  # fmt: skip
+                again_s = max(_LEAST_PAUSE_S, getattr(error, "retry_after_s", 0))
+                if not isinstance(error, ResourceExhaustedResponse) or again_s > patience_s:
+                    raise _own_error(what, error, url=url) from error
                 patience_s -= again_s
-                self._pause(again_s)
+                self.pause(again_s)
 
     def _client(self, url: str) -> QdrantClient:
-        if self._lent is not None:
-            return self._lent
+        if self.client is not None:
+            return self.client
         with self._lock:
-            if self._closed:
+            if not self._order:
                 raise StoreError(f"{self.what} is closed")
             if url not in self._clients:
                 self._clients[url] = self._connect(url)
@@ -209,8 +162,8 @@ class Connection:
         # its own, and warn instead of failing.
         return QdrantClient(
             url=url,
-            headers={"api-key": self._api_key} if self._api_key is not None else None,
-            timeout=max(1, round(self._timeout_s)),
+            headers={"api-key": self.api_key} if self.api_key is not None else None,
+            timeout=max(1, round(self.timeout_s)),
             prefer_grpc=self.options.prefer_grpc,
             grpc_port=(urlsplit(url).port or 6333) + 1,
             check_compatibility=False,
@@ -218,69 +171,43 @@ class Connection:
         )
 
     def _check_address(self, url: str) -> None:
+        reason, parts = "it begins with neither http:// nor https://", None
         try:
             parts = urlsplit(url)
             _ = parts.port
         except ValueError as error:
-            raise _no_address(url, str(error)) from error
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise _no_address(url, "it begins with neither http:// nor https://")
-        if self._api_key is not None and parts.scheme == "http" and not _LOOPBACK.fullmatch(parts.hostname):
+            parts, reason = None, str(error).lower()
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+            hint = "write it like http://localhost:6333"
+            raise StoreError(f"{url!r} is not the address of a qdrant server: {reason}", hint=hint)
+        if self.api_key is not None and parts.scheme == "http" and not _LOOPBACK.fullmatch(parts.hostname):
             _log.warning("the key of %s goes over the network unencrypted; https:// hides it", url)
 
 
-@contextmanager
-def _own_errors(what: str, *, url: str) -> Iterator[None]:
-    import grpc
-    from qdrant_client.common.client_exceptions import QdrantException
+def _own_error(what: str, error: Exception, *, url: str) -> StoreError:
+    status, reason = _told(error)
+    reason = " ".join(reason.split()) or "no answer"
+    if status in (401, 403):
+        return StoreError(f"{what}: the server refuses the key", hint="set STITCH_QDRANT_KEY to a key that may write")
+    if status >= 500:
+        hint = f"see that a qdrant server runs at {url}, then run the command again"
+        return StoreUnavailableError(f"{what}: {reason}", hint=hint)
+    return StoreError(f"{what}: {reason}")
+
+
+def _told(error: Exception) -> tuple[int, str]:
+    """What an error of the client says: a status of HTTP, from 500 on if the server is away, and the reason."""
+    from grpc import Call
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-    try:
-        yield
-    except ResponseHandlingException as error:
-        raise _unavailable(what, str(error.source), url=url) from error
-    except QdrantException as error:
-        raise _unavailable(what, str(error), url=url) from error
-    except json.JSONDecodeError as error:
-        raise _unavailable(what, "what answers is no qdrant server", url=url) from error
-    except UnexpectedResponse as error:
-        if error.status_code in (401, 403):
-            raise _refused(what) from error
-        if (error.status_code or 500) >= 500:
-            raise _unavailable(what, str(error), url=url) from error
-        raise StoreError(f"{what}: {_answer(error)}") from error
-    except grpc.RpcError as error:
-        code = error.code() if isinstance(error, grpc.Call) else None
-        reason = error.details() if isinstance(error, grpc.Call) else str(error)
-        if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
-            raise _refused(what) from error
-        if code in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.ALREADY_EXISTS):
-            raise StoreError(f"{what}: {_line(reason or '')}") from error
-        raise _unavailable(what, reason or "", url=url) from error
-
-
-def _no_address(url: str, reason: str) -> StoreError:
-    hint = "write it like http://localhost:6333"
-    return StoreError(f"{url!r} is not the address of a qdrant server: {reason.lower()}", hint=hint)
-
-
-def _unavailable(what: str, reason: str, *, url: str) -> StoreUnavailableError:
-    hint = f"see that a qdrant server runs at {url}, then run the command again"
-    return StoreUnavailableError(f"{what}: {_line(reason) or 'no answer'}", hint=hint)
-
-
-def _refused(what: str) -> StoreError:
-    return StoreError(f"{what}: the server refuses the key", hint="set STITCH_QDRANT_KEY to a key that may write")
-
-
-def _answer(error: UnexpectedResponse) -> str:
-    """What a server answers that refuses a request, in one line."""
-    try:
-        said = str(read_json(error.content)["status"]["error"])
-    except (ValueError, TypeError, LookupError):
-        said = str(error)
-    return _line(f"{error.status_code} {error.reason_phrase}: {said}")
-
-
-def _line(reason: str) -> str:
-    return " ".join(reason.split())
+    if isinstance(error, UnexpectedResponse):
+        try:
+            said = str(read_json(error.content)["status"]["error"])
+        except (ValueError, TypeError, LookupError):
+            said = str(error)
+        return error.status_code or 500, f"{error.status_code} {error.reason_phrase}: {said}"
+    if isinstance(error, Call):
+        return _GRPC_STATUS.get(error.code().name, 503), error.details() or ""
+    if isinstance(error, json.JSONDecodeError):
+        return 503, "what answers is no qdrant server"
+    return 503, str(error.source if isinstance(error, ResponseHandlingException) else error)

@@ -5,18 +5,33 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import qdrant_edge as engine
 
 from stitch.core.files import make_private
 from stitch.core.process import close_files_in, never_free
-from stitch.core.protocols import SparseVector
-from stitch.errors import StoreError, StoreLockedError
+from stitch.errors import StoreError
 from stitch.store.payload import INDEXES
-from stitch.store.points import DENSE, LABELS, WORDS, Id, Point, Scores, Search, StoredPoint, Where, filter_of, name_of
+from stitch.store.points import (
+    DENSE,
+    LABELS,
+    WORDS,
+    Id,
+    Point,
+    Scores,
+    Search,
+    StoredPoint,
+    Where,
+    filter_of,
+    name_of,
+    named_vectors,
+    stored_point,
+    vector_names,
+)
 
 _PAGE = 2_000
 """How many points are read at a time."""
@@ -51,15 +66,16 @@ class EdgePoints:
     durable = False
 
     def __init__(self, folder: Path, *, dimension: int, create: bool, what: str, hint: str) -> None:
-        from qdrant_edge import EdgeShard, UpdateOperation
-
         self._folder, self._what, self._hint = folder, what, hint
         with self._errors("make" if create else "open"):
-            self._check_disk()
-            self._shard = (EdgeShard.create if create else EdgeShard.load)(str(folder), _config(dimension))
+            self._check_disk(_SPARE_BYTES)
+            shard = engine.EdgeShard
+            self._shard: Any = (shard.create if create else shard.load)(str(folder), _config(dimension))
             if create:
                 for field, kind in INDEXES.items():
-                    self._shard.update(UpdateOperation.create_field_index(field, _index(kind)))
+                    index: Any = engine.KeywordIndexParams(is_tenant=True)
+                    index = index if kind == "tenant" else getattr(engine.PayloadSchemaType, kind.capitalize())
+                    self._shard.update(engine.UpdateOperation.create_field_index(field, index))
                 self._shard.flush()
             make_private(folder)
 
@@ -68,82 +84,72 @@ class EdgePoints:
 
         What is replaced is deleted first: a payload that is changed in its place leaves bytes that no `purge` reaches.
         """
-        from qdrant_edge import Point as EdgePoint
-        from qdrant_edge import UpdateOperation
-
-        self._check_disk()
-        made = [EdgePoint(name_of(each.id), _vectors(each), dict(each.payload)) for each in points]
-        known = list(self.retrieve([each.id for each in points], payload=False))
+        made = [
+            engine.Point(name_of(each.id), named_vectors(each, engine.SparseVector), dict(each.payload))
+            for each in points
+        ]
+        if known := list(self.retrieve([each.id for each in points], fields=False)):
+            self.delete(known)
+        self._check_disk(_SPARE_BYTES)
         with self._errors("write to"):
-            if known:
-                self._shard.update(UpdateOperation.delete_points(list(map(name_of, known))))
-            self._shard.update(UpdateOperation.upsert_points(made))
+            self._shard.update(engine.UpdateOperation.upsert_points(made))
 
     def search(self, searches: Sequence[Search]) -> list[Scores]:
         """The results of searches; see `Points.search`."""
-        from qdrant_edge import Query, QueryRequest, SearchParams
-
-        found = []
+        requests = []
         for each in searches:
-            vector = _sparse(each.vector) if isinstance(each.vector, dict) else list(each.vector)
-            request = QueryRequest(
-                limit=each.limit,
-                query=Query.Nearest(vector, using=each.using),
-                filter=_filter(each.where),
-                params=SearchParams(exact=True),
-                with_payload=False,
-                with_vector=False,
+            vector: Any = each.vector
+            if isinstance(vector, dict):
+                vector = engine.SparseVector(list(vector), list(vector.values()))
+            requests.append(
+                engine.QueryRequest(
+                    each.limit,
+                    query=engine.Query.Nearest(vector, using=each.using),
+                    filter=_filter(each.where),
+                    params=engine.SearchParams(exact=True),
+                    with_payload=False,
+                    with_vector=False,
+                )
             )
-            with self._errors("search"):
-                points: list[Any] = self._shard.query(request)
-            scores = np.fromiter((point.score for point in points), np.float64, len(points))
-            found.append(Scores([point.id.int for point in points], scores))
-        return found
+        with self._errors("search"):
+            answers: list[list[Any]] = self._shard.query_batch(engine.QueryBatchRequest(requests)) if requests else []
+        return [
+            Scores([point.id.int for point in own], np.fromiter((point.score for point in own), np.float64, len(own)))
+            for own in answers
+        ]
 
     def retrieve(
-        self, ids: Sequence[Id], *, payload: bool = True, words: bool = False, dense: bool = False
+        self, ids: Sequence[Id], *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
     ) -> dict[Id, StoredPoint]:
         """Points by id; see `Points.retrieve`."""
-        wanted = [name for name, asked in ((WORDS, words), (DENSE, dense)) if asked]
+        wanted = vector_names(words=words, dense=dense)
         with self._errors("read"):
-            points = self._shard.retrieve(list(map(name_of, ids)), payload, wanted or False) if ids else []
-        return {(made := _stored(point)).id: made for point in points}
+            points = self._shard.retrieve(list(map(name_of, ids)), fields, wanted) if ids else []
+        return {(made := stored_point(point, point.id.int)).id: made for point in points}
 
     def scroll(
         self, where: Where, *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
     ) -> Iterator[StoredPoint]:
         """All points that pass; see `Points.scroll`."""
-        from qdrant_edge import ScrollRequest
-
-        wanted = [name for name, asked in ((WORDS, words), (DENSE, dense)) if asked]
+        options: Any = {"with_payload": fields, "with_vector": vector_names(words=words, dense=dense)}
         offset, begun = None, False
         while offset is not None or not begun:
-            request = ScrollRequest(
-                offset=offset,
-                limit=_PAGE,
-                filter=_filter(where),
-                with_payload=fields if isinstance(fields, bool) else list(fields),
-                with_vector=wanted or False,
-            )
+            request = engine.ScrollRequest(offset=offset, limit=_PAGE, filter=_filter(where), **options)
             with self._errors("read"):
                 points, offset = self._shard.scroll(request)
             begun = True
-            yield from map(_stored, points)
+            yield from (stored_point(point, point.id.int) for point in points)
 
     def delete(self, ids: Sequence[Id]) -> None:
         """Delete points; see `Points.delete`."""
-        from qdrant_edge import UpdateOperation
-
-        self._check_disk()
+        self._check_disk(_SPARE_BYTES)
         with self._errors("delete from"):
-            self._shard.update(UpdateOperation.delete_points(list(map(name_of, ids))))
+            self._shard.update(engine.UpdateOperation.delete_points(list(map(name_of, ids))))
 
     def count(self, where: Where) -> int:
         """How many points pass."""
-        from qdrant_edge import CountRequest
-
         with self._errors("read"):
-            return int(self._shard.count(CountRequest(exact=True, filter=_filter(where))))
+            return int(self._shard.count(engine.CountRequest(exact=True, filter=_filter(where))))
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
@@ -156,9 +162,7 @@ class EdgePoints:
         Raises:
             StoreError: There is no room for both.
         """
-        needed = sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
-        if shutil.disk_usage(self._folder).free < needed:
-            raise engine_error(f"cannot purge {self._what}", f"No space left for {needed >> 20} MB", hint=self._hint)
+        self._check_disk(sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file()))
         with self._errors("purge"):
             self._shard.optimize()
             make_private(self._folder)
@@ -175,11 +179,11 @@ class EdgePoints:
         never_free(self._shard)
         close_files_in(self._folder)
 
-    def _check_disk(self) -> None:
+    def _check_disk(self, needed: int) -> None:
         free = shutil.disk_usage(self._folder).free
-        if free < _SPARE_BYTES:
+        if free < needed:
             raise StoreError(
-                f"the disk of {self._what} is full: {free // 2**20} MB are free, {_SPARE_BYTES // 2**20} MB are needed",
+                f"the disk of {self._what} is full: {free // 2**20} MB are free, {needed // 2**20} MB are needed",
                 hint="free some disk space and run the command again",
             )
 
@@ -187,100 +191,43 @@ class EdgePoints:
     def _errors(self, doing: str) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise engine_error(f"cannot {doing} {self._what}", reason, hint=self._hint) from error
         except BaseException as error:
             # The engine raises nothing but bare exceptions; where it panics, not even a subclass of these.
-            if type(error) is not Exception and type(error).__name__ != "PanicException":
+            if not isinstance(error, OSError) and type(error).__name__ not in ("Exception", "PanicException"):
                 raise
-            raise engine_error(f"cannot {doing} {self._what}", str(error), hint=self._hint) from error
+            reason = (isinstance(error, OSError) and error.strerror) or str(error)
+            reason = " ".join(reason.removeprefix("Service runtime error: ").split())
+            hint = next((mended_by for sign, mended_by in _HINTS if sign in reason), self._hint)
+            raise StoreError(f"cannot {doing} {self._what}: {reason}", hint=hint) from error
 
 
 def holds_points(folder: Path) -> bool:
     """Whether the store of a folder holds anything, of an earlier layout too; nobody has it open."""
-    from qdrant_edge import CountRequest, EdgeShard
-
     earlier = folder / "snippets.bin"
     if earlier.is_file():
         return earlier.stat().st_size > 64  # behind its head
     if not (folder / "shard").is_dir():
         return False
-    shard = EdgeShard.load(str(folder / "shard"))
-    try:
-        return bool(shard.count(CountRequest(exact=True)))
-    finally:
-        shard.close()
-
-
-def engine_error(what: str, reason: str, *, hint: str = "") -> StoreError:
-    """The error of a store for what the engine or the system says."""
-    reason = " ".join(reason.removeprefix("Service runtime error: ").split())
-    if "WouldBlock" in reason or "Resource temporarily unavailable" in reason:
-        return StoreLockedError(f"{what}: another process uses it", hint="wait until that process has ended")
-    for sign, mended_by in _HINTS:
-        if sign in reason:
-            return StoreError(f"{what}: {reason}", hint=mended_by)
-    return StoreError(f"{what}: {reason}", hint=hint)
-
-
-def _stored(point: Any) -> StoredPoint:
-    vectors = point.vector if isinstance(point.vector, dict) else {}
-    sparse = vectors.get(WORDS)
-    words = {} if sparse is None else dict(zip(sparse.indices, sparse.values, strict=True))
-    return StoredPoint(point.id.int, point.payload or {}, words, vectors.get(DENSE) or ())
-
-
-def _vectors(point: Point) -> Any:
-    sparse = {name: _sparse(own) for name, own in ((WORDS, point.words), (LABELS, point.labels)) if own}
-    return {DENSE: list(point.dense), **sparse}
-
-
-def _sparse(weights: SparseVector) -> Any:
-    from qdrant_edge import SparseVector as EdgeSparseVector
-
-    return EdgeSparseVector(indices=list(weights.keys()), values=list(map(float, weights.values())))
+    with closing(engine.EdgeShard.load(str(folder / "shard"))) as shard:
+        return bool(shard.count(engine.CountRequest(exact=True)))
 
 
 def _filter(where: Where) -> Any:
-    import qdrant_edge as edge
-
-    return filter_of(
-        where,
-        edge,
-        numbers=edge.RangeFloat,
-        moments=edge.RangeDateTime,
-        has_id=lambda names: edge.HasIdCondition(set(names)),
-    )
+    numbers, moments, has_id = engine.RangeFloat, engine.RangeDateTime, engine.HasIdCondition
+    return filter_of(where, engine, numbers=numbers, moments=moments, has_id=lambda names: has_id(set(names)))
 
 
-def _index(kind: str) -> Any:
-    from qdrant_edge import KeywordIndexParams, PayloadSchemaType
-
-    return KeywordIndexParams(is_tenant=True) if kind == "tenant" else getattr(PayloadSchemaType, kind.capitalize())
-
-
-def _config(dimension: int) -> Any:
-    from qdrant_edge import (
-        Distance,
-        EdgeConfig,
-        EdgeOptimizersConfig,
-        EdgeSparseVectorParams,
-        EdgeVectorParams,
-        Memory,
-        VectorStorageDatatype,
-    )
-
+def _config(dimension: int) -> engine.EdgeConfig:
     half = dimension >= 32 and platform.machine().lower() in _HALF_ON
-    dense = EdgeVectorParams(
+    dense = engine.EdgeVectorParams(
         size=dimension,
-        distance=Distance.Dot,  # vectors are of length one already
-        memory=Memory.Cold,  # or both maps of the engine are read into memory when it opens
-        datatype=VectorStorageDatatype.Float16 if half else VectorStorageDatatype.Float32,
+        distance=engine.Distance.Dot,  # vectors are of length one already
+        memory=engine.Memory.Cold,  # or both maps of the engine are read into memory when it opens
+        datatype=engine.VectorStorageDatatype.Float16 if half else engine.VectorStorageDatatype.Float32,
     )
     # No graph, for the ranking is exact; and segments with anything deleted are written anew when it is asked for.
-    optimizers = EdgeOptimizersConfig(
+    optimizers = engine.EdgeOptimizersConfig(
         deleted_threshold=1e-9, vacuum_min_vector_number=1, indexing_threshold=0, default_segment_number=1
     )
-    sparse = {WORDS: EdgeSparseVectorParams(), LABELS: EdgeSparseVectorParams()}
-    return EdgeConfig(vectors={DENSE: dense}, sparse_vectors=sparse, optimizers=optimizers, wal_enabled=False)
+    sparse = {WORDS: engine.EdgeSparseVectorParams(), LABELS: engine.EdgeSparseVectorParams()}
+    return engine.EdgeConfig(vectors={DENSE: dense}, sparse_vectors=sparse, optimizers=optimizers, wal_enabled=False)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from stitch.store.payload import clock
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stitch.core.protocols import SparseVector
+    from stitch.core.protocols import DensityQuery, SparseVector
 
 DENSE, WORDS, LABELS = "dense", "words", "labels"
 """The named vectors of a point: of what it says; BM25 weights of its words; 1.0 for each of its labels."""
 
+
+_NAME = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Id = int
 """The 128 bits of a UUID, which compare quicker than its text."""
@@ -22,6 +27,11 @@ Id = int
 def id_of(name: str) -> Id:
     """The id of a snippet as points have it."""
     return int(name.replace("-", ""), 16)
+
+
+def ids_of(names: Iterable[str]) -> list[Id]:
+    """The ids of snippets; what is no id of one is passed over."""
+    return [id_of(name) for name in names if len(name) == 36 and _NAME.fullmatch(name)]
 
 
 def name_of(number: Id) -> str:
@@ -49,6 +59,15 @@ class StoredPoint(NamedTuple):
     dense: Sequence[float]
 
 
+class Damage(NamedTuple):
+    """A snippet that is not in a store as it was written."""
+
+    trajectory: str
+    step: str
+    what: str
+    point: Id
+
+
 class Where(NamedTuple):
     """A filter; what is None lets everything pass."""
 
@@ -62,6 +81,18 @@ class Where(NamedTuple):
     ids: Collection[Id] | None = None
     places: Sequence[tuple[str, int, int]] | None = None
     """In one of these trajectories, from the first to the last position."""
+
+    @classmethod
+    def of(cls, query: DensityQuery) -> Where:
+        """What a query sees."""
+        moment = query.as_of
+        return cls(
+            tenant=query.tenant,
+            trajectory=query.trajectory,
+            least_trust=query.min_trust.level if query.min_trust is not None else None,
+            recorded_to=clock(moment.recorded) if moment is not None else None,
+            not_after=(moment.trajectory, moment.position) if moment and moment.trajectory is not None else None,
+        )
 
 
 class Search(NamedTuple):
@@ -93,9 +124,9 @@ class Points(Protocol):
         """The results of searches, in their order, as one request."""
 
     def retrieve(
-        self, ids: Sequence[Id], *, payload: bool = True, words: bool = False, dense: bool = False
+        self, ids: Sequence[Id], *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
     ) -> dict[Id, StoredPoint]:
-        """Points by id; those that are not there are left out."""
+        """Points by id, with all or some fields of their payload; those that are not there are left out."""
 
     def scroll(
         self, where: Where, *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False
@@ -119,6 +150,30 @@ class Points(Protocol):
 
     def leave_to_parent(self) -> None:
         """In a fork: do nothing to it any more, whatever becomes of this process."""
+
+
+def named_vectors(point: Point, sparse: Callable[..., Any]) -> Any:
+    """The vectors of a point in the words of the engine or of its client, whose sparse vectors are of this class."""
+    own = {WORDS: point.words, LABELS: point.labels}
+    made = {
+        name: sparse(indices=list(weights), values=list(map(float, weights.values())))
+        for name, weights in own.items()
+        if weights
+    }
+    return {DENSE: list(point.dense), **made}
+
+
+def vector_names(*, words: bool, dense: bool) -> list[str] | bool:
+    """Which vectors are asked for."""
+    return [name for name, asked in ((WORDS, words), (DENSE, dense)) if asked] or False
+
+
+def stored_point(point: Any, number: Id) -> StoredPoint:
+    """A point that the engine or its client gave."""
+    vectors = point.vector if isinstance(point.vector, dict) else {}
+    sparse = vectors.get(WORDS)
+    words = {} if sparse is None else dict(zip(sparse.indices, sparse.values, strict=True))
+    return StoredPoint(number, point.payload or {}, words, vectors.get(DENSE) or ())
 
 
 def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: Any) -> Any:
@@ -152,8 +207,8 @@ def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: 
             for name, first, last in where.places
         ]
         must.append(models.Filter(should=either))
-    without = []
+    without = None
     if where.not_after is not None:
         name, position = where.not_after
-        without.append(models.Filter(must=[equals("trajectory", name), within("position", gt=position)]))
-    return models.Filter(must=must or None, must_not=without or None) if must or without else None
+        without = [models.Filter(must=[equals("trajectory", name), within("position", gt=position)])]
+    return models.Filter(must=must or None, must_not=without) if must or without else None

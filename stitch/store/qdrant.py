@@ -1,54 +1,42 @@
-"""The store: snippets as points of Qdrant, with payload and three named vectors.
-
-More than 400 lines because opening, writing, searching and purging share one lock.
-"""
+"""The store: snippets as points of Qdrant, with payload and three named vectors."""
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 import shutil
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stitch.core.files import make_private, make_private_folder
+import numpy as np
+
+from stitch.core.files import make_private_folder
 from stitch.core.process import ProcessLock, in_each_fork
 from stitch.core.protocols import DensityQuery, SnippetRecord, StoreHit, WordCounts
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet
 from stitch.errors import StoreError
-from stitch.store.checks import Damage, check_records
 from stitch.store.counts import WordCounter, counted
-from stitch.store.made_with import Facts, compare_facts, facts_in, write_facts
+from stitch.store.folder import StoreFolder
 from stitch.store.owner import Ownership
-from stitch.store.payload import clock, from_payload, intent_labels, label_index, to_payload
-from stitch.store.points import WORDS, Id, Point, Points, Search, Where, id_of, name_of
+from stitch.store.payload import from_payload, intent_labels, label_index, to_payload
+from stitch.store.points import WORDS, Damage, Id, Point, Points, Search, StoredPoint, Where, id_of, ids_of, name_of
 from stitch.store.ranking import Ranking
 from stitch.store.similarity import Similarity
-from stitch.store.vectors import as_kept, words_as_kept
+from stitch.store.vectors import as_kept, check_vectors, words_as_kept
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-_log = logging.getLogger(__name__)
-
-OWNER_NOTE = "owner.json"
-LAYOUT = 7
-"""The version of the files; those of another are made anew from the journal."""
 
 _CACHED = 4_096
 """So many snippets are kept as they were read."""
 _BATCH = 512
 _PLACE = ("trajectory", "position", "step")
-_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class QdrantStore(ABC):
-    """Snippets as points: in a folder, or in a collection of a server; see `SnippetStore`.
+class QdrantStore:
+    """Snippets as points of a folder, searched by Qdrant's engine in this process; see `SnippetStore`.
 
     Its folder says what it was made with, and who has it open. Calls from several threads are served one after the
     other.
@@ -69,30 +57,62 @@ class QdrantStore(ABC):
         self, path: str | os.PathLike[str], *, embedder_name: str, dimension: int, create: bool = True
     ) -> None:
         self.path = Path(path)
-        self._folder = self.path / "store"
         self._embedder_name, self._dimension = embedder_name, dimension
-        self._facts: Facts = {
-            "schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension, "layout": LAYOUT,
-        }  # fmt: skip
         self._calls, self._writes = ProcessLock(self._what), ProcessLock(self._what)
         self._cache: OrderedDict[Id, MemorySnippet] = OrderedDict()
         self._closed = self._failed = False
-        self._open(create=create)
+        facts: dict[str, str | int] = {
+            "schema_version": SCHEMA_VERSION,
+            "embedder": embedder_name,
+            "dimension": dimension,
+        }
+        folder = self.path / "store"
+        self._folder = StoreFolder(folder, facts=facts, what=self._what, location=self._location, create=create)
+        try:
+            self._load()
+        except BaseException:
+            self._folder.owner.release()
+            raise
         in_each_fork(self._leave_to_parent)
 
-    @abstractmethod
-    def _open_points(self, create: bool) -> Points:
-        """The points; made anew, whatever was begun there, if `create`."""
+    # What a store on a server does otherwise
 
     @property
-    @abstractmethod
     def _what(self) -> str:
         """The store, for messages."""
+        return f"the memory {str(self.path)!r}"
 
     @property
-    @abstractmethod
     def _location(self) -> str:
         """The memory, as a command names it."""
+        return str(self.path)
+
+    def _open_points(self, create: bool) -> Points:
+        """The points; made anew, whatever was begun there, if `create`."""
+        from stitch.store.edge import EdgePoints
+
+        folder = self._folder.path / "shard"
+        if create:
+            shutil.rmtree(folder, ignore_errors=True)
+            make_private_folder(folder)
+        return EdgePoints(folder, dimension=self._dimension, create=create, what=self._what, hint=self._folder.reindex)
+
+    def sibling(self, path: Path) -> Self:
+        """A store like this one in another folder, made if it is not there."""
+        return type(self)(path, embedder_name=self._embedder_name, dimension=self._dimension)
+
+    def _kept(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What of a payload is kept."""
+        return payload
+
+    def _made(self, payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet | None:
+        """The snippet of a payload; None if its step is gone."""
+        return from_payload(payload, validate=validate)
+
+    @property
+    def not_searched(self) -> Sequence[str]:
+        """Where beside its files something of what was deleted may be left."""
+        return ()
 
     # Reading and writing
 
@@ -100,8 +120,7 @@ class QdrantStore(ABC):
         """Write snippets; see `SnippetStore.put`."""
         unique = {id_of(record.snippet.id): record for record in records}
         with self._writes:
-            units = as_kept(check_records(list(unique.values()), dimension=self._dimension)).tolist()
-            made = [self._point(name, each, unit) for (name, each), unit in zip(unique.items(), units, strict=True)]
+            made = [self._point(name, record) for name, record in unique.items()]
             with self._calls:
                 points = self._points
                 before = self._words_before(unique)
@@ -115,22 +134,17 @@ class QdrantStore(ABC):
                         self._counts.change(tenant, before.get(each.id, ()), by=-1)
                         self._counts.change(tenant, each.words.keys(), by=1)
 
-    def _point(self, name: Id, record: SnippetRecord, dense: Sequence[float]) -> Point:
-        labels = {label_index(each.kind, each.value): 1.0 for each in intent_labels(record.snippet.intent)}
-        return Point(name, dense, words_as_kept(record.words), labels, self._kept(to_payload(record.snippet)))
-
-    def _kept(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What of a payload is kept."""
-        return payload
-
-    def _made(self, payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet | None:
-        """The snippet of a payload; None if its step is gone."""
-        return from_payload(payload, validate=validate)
+    def _point(self, name: Id, record: SnippetRecord) -> Point:
+        snippet, vector, words = record
+        check_vectors(vector, words, dimension=self._dimension, what=f"step {snippet.step!r}")
+        labels = {label_index(each.kind, each.value): 1.0 for each in intent_labels(snippet.intent)}
+        dense = as_kept(np.asarray(vector, np.float32)).tolist()
+        return Point(name, dense, words_as_kept(words), labels, self._kept(to_payload(snippet)))
 
     def _words_before(self, records: Mapping[Id, SnippetRecord]) -> dict[Id, Collection[int]]:
         """The words of those snippets that are there, of tenants whose words are counted."""
         of_counted = [name for name, record in records.items() if self._counts.holds(record.snippet.tenant)]
-        found = self._points.retrieve(of_counted, payload=False, words=True)
+        found = self._points.retrieve(of_counted, fields=False, words=True)
         return {name: point.words.keys() for name, point in found.items()}
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
@@ -142,7 +156,7 @@ class QdrantStore(ABC):
                 return []
             if similarity.words is not None:
                 similarity = similarity.weighed(self._counts.rarity(query.tenant, similarity.words))
-            where = _where(query)
+            where = Where.of(query)
             if query.required_words and not (ids := self._carrying(query, where)):
                 return []
             if query.required_words:
@@ -156,13 +170,13 @@ class QdrantStore(ABC):
         if not (count := counts.get(rarest, 0)):
             return []
         [found] = self._points.search([Search(WORDS, {rarest: 1.0}, where, count)])
-        words = self._points.retrieve(found.ids, payload=False, words=True)
+        words = self._points.retrieve(found.ids, fields=False, words=True)
         return [name for name in found.ids if query.required_words <= words[name].words.keys()]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return a tenant's snippets by id; see `SnippetStore.get`."""
         with self._calls:
-            found = self._read(numbers := [id_of(name) for name in ids if _is_id(name)])
+            found = self._read(numbers := ids_of(ids))
             return [own for number in numbers if (own := found.get(number)) is not None and own.tenant == tenant]
 
     def near(self, query: DensityQuery, snippets: Sequence[MemorySnippet], *, reach: int) -> list[MemorySnippet]:
@@ -170,12 +184,10 @@ class QdrantStore(ABC):
         places = [(each.trajectory, each.position - reach, each.position + reach) for each in snippets]
         known = {id_of(each.id) for each in snippets}
         with self._calls:
-            points = self._points
             if not places:
                 return []
-            where = _where(query)._replace(places=places)
-            beside = [each.id for each in points.scroll(where, fields=False) if each.id not in known]
-            found = self._read(beside)
+            beside = self._points.scroll(Where.of(query)._replace(places=places), fields=False)
+            found = self._read([each.id for each in beside if each.id not in known])
             return sorted((each for each in found.values() if query.sees(each)), key=_place)
 
     def word_counts(
@@ -185,7 +197,7 @@ class QdrantStore(ABC):
         with self._calls:
             points, where = self._points, Where(tenant=tenant, trajectory=trajectory)
             counts = self._counts.of(tenant) if trajectory is None else counted(points, where)
-            found = points.retrieve([id_of(name) for name in ids if _is_id(name)], words=True)
+            found = points.retrieve(ids_of(ids), fields=("tenant",), words=True)
             wanted = frozenset(words)
             carried = {
                 name_of(name): wanted & point.words.keys()
@@ -209,7 +221,7 @@ class QdrantStore(ABC):
     def delete(self, tenant: str, ids: Sequence[str]) -> int:
         """Delete a tenant's snippets; see `SnippetStore.delete`."""
         with self._writes, self._calls:
-            found = self._points.retrieve([id_of(name) for name in dict.fromkeys(ids) if _is_id(name)], words=True)
+            found = self._points.retrieve(ids_of(dict.fromkeys(ids)), fields=("tenant",), words=True)
             doomed = {name: point for name, point in found.items() if point.payload.get("tenant") == tenant}
             if doomed:
                 with self._writing():
@@ -233,11 +245,6 @@ class QdrantStore(ABC):
             self._points.flush()
             self._points.purge()
 
-    @property
-    def not_searched(self) -> Sequence[str]:
-        """Where beside its files something of what was deleted may be left."""
-        return ()
-
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
         with self._calls:
@@ -256,42 +263,35 @@ class QdrantStore(ABC):
 
     def check(self, tenant: str) -> list[Damage]:
         """Read everything of a tenant, and name each snippet that is not as one is written."""
-        return [damage for _, damage in self._damaged(tenant)]
+        with self._calls:
+            points = self._points.scroll(Where(tenant=tenant), fields=True, dense=True)
+            return [
+                Damage(str(point.payload.get("trajectory", "")), str(point.payload.get("step", "")), what, point.id)
+                for point in points
+                if (what := self._damage(point))
+            ]
 
     def mend(self, tenant: str) -> int:
         """Delete what `check` names, so that it can be put again; return how many."""
         with self._writes, self._calls:
-            damaged = [name for name, _ in self._damaged(tenant)]
-            if damaged:
+            if damaged := [each.point for each in self.check(tenant)]:
                 self._points.delete(damaged)
-                self._cache.clear()
-                self._counts.clear()
+                self._use(self._opened)
             return len(damaged)
 
-    def _damaged(self, tenant: str) -> list[tuple[Id, Damage]]:
-        damaged = []
-        with self._calls:
-            for point in self._points.scroll(Where(tenant=tenant), fields=True, dense=True):
-                what = ""
-                try:
-                    made = self._made(point.payload, validate=True)
-                    if made is not None and id_of(made.id) != point.id:
-                        what = "its id is not that of its step"
-                except StoreError as error:
-                    what = error.message
-                length = sum(value * value for value in point.dense)
-                if not what and (len(point.dense) != self._dimension or not (length == 0.0 or 0.9 < length < 1.1)):
-                    what = "its vector is not as it was written"
-                if what:
-                    trajectory, step = (str(point.payload.get(name, "")) for name in ("trajectory", "step"))
-                    damaged.append((point.id, Damage(trajectory, step, what)))
-        return damaged
+    def _damage(self, point: StoredPoint) -> str:
+        """What of a point is not as it was written; empty if all is."""
+        try:
+            made = self._made(point.payload, validate=True)
+        except StoreError as error:
+            return error.message
+        if made is not None and id_of(made.id) != point.id:
+            return "its id is not that of its step"
+        length = sum(value * value for value in point.dense)
+        whole = len(point.dense) == self._dimension and (length == 0.0 or 0.9 < length < 1.1)
+        return "" if whole else "its vector is not as it was written"
 
     # A store built anew, while this one serves
-
-    @abstractmethod
-    def sibling(self, path: Path) -> Self:
-        """A store like this one in another folder, made if it is not there."""
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
@@ -312,57 +312,21 @@ class QdrantStore(ABC):
             self._points.flush()
             self._let_go()
             move()
-            self._owner = owner
+            self._folder.owner = owner
             self._load()
 
     # Opening and closing
 
-    def _open(self, *, create: bool) -> None:
-        made_with = self._folder / "store.json"
-        if made_with.exists():
-            self._compare(made_with)
-        elif not create:
-            raise StoreError(
-                f"there is no memory at {self._location!r}", hint=f"stitch ingest FILE --memory {self._location}"
-            )
-        try:
-            make_private_folder(self._folder, parents=True)
-        except OSError as error:
-            raise StoreError(f"{self._what} cannot be made: {(error.strerror or str(error)).lower()}") from error
-        self._owner = Ownership(self._folder / OWNER_NOTE, what=self._what)
-        try:
-            self._load()
-        except BaseException:
-            self._owner.release()
-            raise
-
     def _load(self) -> None:
-        made_with = self._folder / "store.json"
-        if made_with.exists() and self._compare(made_with):
-            _log.warning("%s is of an earlier layout: its store is made anew from the journal", self._what)
-            made_with.unlink()  # first: whatever interrupts it, what is left is no store
-            for path in self._folder.iterdir():
-                if path.name != OWNER_NOTE:
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
-        new = not made_with.exists()
+        new = self._folder.is_new()
         self._use(self._open_points(new))
         try:
             if new:
-                make_private(self._folder)
-                write_facts(made_with, self._facts)
+                self._folder.is_made()
         except BaseException:
             self._opened.close()
             raise
         self._closed = False
-
-    def _compare(self, made_with: Path) -> bool:
-        """Refuse a store that was made with something else; whether it is of an earlier layout and is made anew."""
-        found = facts_in(made_with, what=self._what, hint=self._reindex)
-        layout = found.get("layout")
-        earlier = isinstance(layout, int) and layout < LAYOUT
-        facts = {**self._facts, "layout": layout} if isinstance(layout, int) and earlier else self._facts
-        compare_facts(found, facts, what=self._what, hint=self._reindex)
-        return earlier
 
     def _let_go(self, *, release: bool = True) -> Ownership:
         """Let go of the points, and of the folder unless its owner goes on."""
@@ -371,8 +335,8 @@ class QdrantStore(ABC):
             self._opened.close()
         finally:
             if release:
-                self._owner.release()
-        return self._owner
+                self._folder.owner.release()
+        return self._folder.owner
 
     def _leave_to_parent(self) -> None:
         """In a fork: the engine must not tidy up the parent's files when this process ends."""
@@ -403,10 +367,6 @@ class QdrantStore(ABC):
             self._cache.clear()
             raise
 
-    @property
-    def _reindex(self) -> str:
-        return f"stitch reindex --memory {self._location}"
-
     def _read(self, ids: Sequence[Id]) -> Mapping[Id, MemorySnippet]:
         """Snippets by id; those that were read lately are kept."""
         points, cache = self._points, self._cache
@@ -419,7 +379,7 @@ class QdrantStore(ABC):
                 cache.move_to_end(name)
                 found[name] = held
         try:
-            for name, point in points.retrieve(lacking).items():
+            for name, point in points.retrieve(lacking, fields=True).items():
                 if (snippet := self._made(point.payload)) is None:
                     continue
                 found[name] = cache[name] = snippet
@@ -435,20 +395,5 @@ class QdrantStore(ABC):
         return found
 
 
-def _where(query: DensityQuery) -> Where:
-    moment = query.as_of
-    return Where(
-        tenant=query.tenant,
-        trajectory=query.trajectory,
-        least_trust=query.min_trust.level if query.min_trust is not None else None,
-        recorded_to=clock(moment.recorded) if moment is not None else None,
-        not_after=(moment.trajectory, moment.position) if moment and moment.trajectory is not None else None,
-    )
-
-
 def _place(snippet: MemorySnippet) -> tuple[str, int, str]:
     return snippet.trajectory, snippet.position, snippet.step
-
-
-def _is_id(name: str) -> bool:
-    return len(name) == 36 and _ID.fullmatch(name) is not None

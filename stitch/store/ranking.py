@@ -21,7 +21,7 @@ from stitch.core.ranking import DensityCount
 from stitch.core.snippets import MemorySnippet
 from stitch.store.payload import LABEL_FIELDS, label_index
 from stitch.store.points import DENSE, LABELS, WORDS, Id, Points, Search, Where
-from stitch.store.similarity import Similarity, lexical_similarity
+from stitch.store.similarity import Similarity
 from stitch.store.vectors import as_kept
 
 _LONGER = (1_024, 8_192)
@@ -79,14 +79,14 @@ class Ranking:
     def hits(self) -> list[StoreHit]:
         """The first `k` snippets, best first."""
         k, exact = self._query.k, self._query.exact
-        for limit in (max(128, 2 * k) if exact else max(64, k), *_LONGER):
-            ends = self._search(self._where, limit)
+        limits = [max(128, 2 * k) if exact else max(64, k), *_LONGER]
+        ends = None
+        while limits and ends != {}:
+            ends = self._search(self._where, limits.pop(0))
             reached = self._reach(ends)
             hits = self._first(reached)
             if reached.beyond is None or (len(hits) == k and (not exact or _key(hits[-1]) > reached.beyond)):
                 return hits
-            if not ends:
-                break
         return self._first(self._everything(search=bool(ends)))
 
     def _reach(self, ends: Mapping[str, float]) -> _Reached:
@@ -154,9 +154,8 @@ class Ranking:
             else np.zeros(len(ids))
             for using, unknown in ((DENSE, cosine), (WORDS, lexical))
         )
-        dense_share, lexical_share = self._similarity.dense_share, self._similarity.lexical_share
-        found: NDArray[np.float64] = dense_share * cosines + lexical_share * lexical_similarity(lexicals)
-        return np.round(found, _DECIMALS)
+        rounded: NDArray[np.float64] = self._similarity.combine(cosines, lexicals).round(_DECIMALS)
+        return rounded
 
     def _first(self, reached: _Reached) -> list[StoreHit]:
         """The first `k` of some points: they are read until no other can be among these."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from stitch.core.files import private
-from stitch.core.json_text import read_json
 from stitch.core.snippets import MemorySnippet
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.client import ClientPoints
 from stitch.store.collection import check, drop, look, make
 from stitch.store.connection import Server
+from stitch.store.folder import read_note
 from stitch.store.qdrant import QdrantStore
 
 NOTE = "collection.json"
@@ -111,42 +108,43 @@ class ServerStore(QdrantStore):
 
     def _open_points(self, create: bool) -> ClientPoints:
         self._collection = self._chosen(create)
-        connection = replace(self._server, collection=self._collection).connect()
+        server = self._server.named(self._collection)
         try:
-            found = look(connection)
+            found = look(server)
             if found is not None and create and found.journal == self._journal:
-                drop(connection)  # of a store that is not there any more
+                drop(server)  # of a store that is not there any more
                 found = None
-            found = found or make(connection, dimension=self._dimension, journal=self._journal)
-            reindex = f"stitch reindex --memory {self._location}"
-            check(found, connection, dimension=self._dimension, journal=self._journal, reindex=reindex)
-            opened = ClientPoints(connection, found)
+            found = found or make(server, dimension=self._dimension, journal=self._journal)
+            check(found, server, dimension=self._dimension, journal=self._journal, reindex=self._folder.reindex)
+            opened = ClientPoints(server, found)
             if create:
-                _write(self._folder / NOTE, self._collection)
+                self._folder.write_note(NOTE, self._collection)
             elif not self._building:
                 self._drop_left_over()
         except BaseException:
-            connection.close()
+            server.close()
             raise
         return opened
 
     def _chosen(self, create: bool) -> str:
+        def said(folder: Path) -> str:
+            return str(read_note(folder / NOTE, str, what=self._what, hint=self._folder.reindex))
+
         if not create:
-            return _read(self._folder / NOTE, what=self._server.what, hint=self._reindex)
-        serving = self.path.parent / "store" / NOTE
-        taken = _read(serving, what=self._server.what, hint="") if self._building and serving.exists() else None
+            return said(self._folder.path)
+        serving = self.path.parent / "store"
+        taken = said(serving) if self._building and (serving / NOTE).exists() else None
         return _other(self._server.collection) if taken == self._server.collection else self._server.collection
 
     def _drop_left_over(self) -> None:
         """Drop the collection that served before this one was built, unless the next one is built there."""
         base = self._server.collection
-        other = base if self._collection != base else _other(base)
         if (self.path / _NEXT / "store" / NOTE).exists():
             return
-        with closing(replace(self._server, collection=other).connect()) as connection:
-            found = look(connection)
+        with closing(self._server.named(base if self._collection != base else _other(base))) as other:
+            found = look(other)
             if found is not None and found.journal == self._journal:
-                drop(connection)
+                drop(other)
 
     def _kept(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         if not self._server.minimal:
@@ -171,17 +169,3 @@ class ServerStore(QdrantStore):
 
 def _other(collection: str) -> str:
     return f"{collection}-2"
-
-
-def _write(note: Path, collection: str) -> None:
-    with open(note, "w", opener=private) as file:
-        json.dump(collection, file)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _read(note: Path, *, what: str, hint: str) -> str:
-    try:
-        return str(read_json(note.read_text()))
-    except (OSError, ValueError, TypeError) as error:
-        raise StoreError(f"{what} is damaged here: {str(note)!r} cannot be read", hint=hint) from error

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stitch.core.protocols import DensityQuery, SparseVector
 from stitch.errors import StoreError
-from stitch.store.checks import check_vector, check_words
-from stitch.store.vectors import words_as_kept
+from stitch.store.vectors import check_vectors, words_as_kept
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +19,8 @@ LEXICAL_HALF = 10.0
 
 RARITY = 1.3
 """The power of the inverse document frequency: steps are short, and who has the rare word of a question is meant."""
+
+Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 
 @dataclass(frozen=True)
@@ -42,43 +43,28 @@ class Similarity:
             StoreError: The vector has another dimension or is not finite, the share is not in [0, 1], or a label has a
                 negative weight.
         """
-        _check(query, dimension=dimension)
+        if not 0.0 <= query.lexical_share <= 1.0:
+            raise StoreError(f"the lexical share must be from 0 to 1, not {query.lexical_share!r}")
+        check_vectors(query.vector, query.words or {}, dimension=dimension, what="the query")
         dense, lexical = query.vector is not None, query.words is not None
         share = query.lexical_share if dense and lexical else float(lexical)
-        words = {index: weight for index, weight in query.words.items() if weight} if query.words else None
-        vector = [float(x) for x in query.vector] if query.vector is not None else None
+        words = {index: weight for index, weight in (query.words or {}).items() if weight}
+        vector = [] if query.vector is None else list(map(float, query.vector))
         return cls(
-            vector=vector if vector is not None and any(vector) and share < 1.0 else None,
+            vector=vector if any(vector) and share < 1.0 else None,
             words=words if words and share > 0.0 else None,
             dense_share=1.0 - share,
             lexical_share=share,
         )
 
-    def weighed(self, informativeness: SparseVector) -> Similarity:
+    def weighed(self, rarity: SparseVector) -> Similarity:
         """The same, with each word that is asked for multiplied by how much it tells."""
-        words = words_as_kept({word: weight * informativeness[word] for word, weight in (self.words or {}).items()})
+        words = words_as_kept({word: weight * rarity[word] for word, weight in (self.words or {}).items()})
         return replace(self, words=words or None)
 
-    def combine(self, cosine: float, lexical: float) -> float:
-        """The similarity of a snippet with this cosine and this BM25 score."""
-        return self.dense_share * cosine + self.lexical_share * lexical_similarity(lexical)
-
-
-def _check(query: DensityQuery, *, dimension: int) -> None:
-    if not 0.0 <= query.lexical_share <= 1.0:
-        raise StoreError(f"the lexical share must be from 0 to 1, not {query.lexical_share!r}")
-    if query.vector is not None:
-        check_vector(query.vector, dimension=dimension, what="the query")
-    if query.words is not None:
-        check_words(query.words, what="the query")
-
-
-Number = TypeVar("Number", float, "NDArray[np.float64]")
-
-
-def lexical_similarity(lexical: Number) -> Number:
-    """How similar a lexical score says that a snippet is, from 0 to 1."""
-    return lexical / (lexical + LEXICAL_HALF)
+    def combine(self, cosine: Number, lexical: Number) -> Number:
+        """The similarity of snippets with these cosines and BM25 scores."""
+        return self.dense_share * cosine + self.lexical_share * (lexical / (lexical + LEXICAL_HALF))
 
 
 def informativeness(carrying: int, *, snippets: int) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stitch import Step, open_memory
-from stitch.store import EdgeStore
+from stitch.store import QdrantStore
 
 STEPS = [
     Step(role="user", content="Let's plan day 1. One idea for breakfast is the Olympus Summit Dining Hall."),
@@ -31,7 +31,7 @@ def lose_a_snippet(memory):
     embedder = open_memory(memory)
     name = embedder.status().embedder
     embedder.close()
-    store = EdgeStore(memory, embedder_name=name, dimension=256)
+    store = QdrantStore(memory, embedder_name=name, dimension=256)
     store.delete("default", [next(iter(store.scroll("default"))).id])
     store.close()
 

@@ -12,7 +12,7 @@ import pytest
 from stitch import Step, open_memory
 from stitch.errors import StoreUnavailableError
 from stitch.ingest import outage
-from stitch.store import EdgeStore
+from stitch.store import QdrantStore
 from stitch.testing.model import LoopbackProvider, label_by_rules
 
 Run = Callable[..., tuple[int, str, str]]
@@ -74,10 +74,10 @@ def test_a_question_whose_model_does_not_answer_is_answered_and_says_so(run, tri
 
 @pytest.fixture
 def away(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: EdgeStore, records: Any) -> None:
+    def refuse(self: QdrantStore, records: Any) -> None:
         raise StoreUnavailableError("cannot write to the collection: connection refused")
 
-    monkeypatch.setattr(EdgeStore, "put", refuse)
+    monkeypatch.setattr(QdrantStore, "put", refuse)
     monkeypatch.setattr(outage, "FIRST_PAUSE_S", 3600.0)
 
 
@@ -91,7 +91,7 @@ def test_ingest_says_how_many_steps_wait_and_ends_with_a_status_of_its_own(run: 
 
 def test_the_next_command_puts_what_waits(run: Run, trip: str) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(EdgeStore, "put", lambda *_: (_ for _ in ()).throw(StoreUnavailableError("gone")))
+        patched.setattr(QdrantStore, "put", lambda *_: (_ for _ in ()).throw(StoreUnavailableError("gone")))
         assert json.loads(run("ingest", trip, "--memory", "m", "--json")[1])["waiting"] == 3
     assert json.loads(run("status", "--memory", "m", "--json")[1])["stored"] == 3
 

@@ -21,10 +21,9 @@ from stitch.core import (
     rank_by_label_density,
 )
 from stitch.errors import StoreError, StoreUnavailableError
-from stitch.store.checks import check_records
 from stitch.store.payload import to_payload
 from stitch.store.similarity import Similarity, informativeness
-from stitch.store.vectors import as_kept, words_as_kept
+from stitch.store.vectors import as_kept, check_vectors, words_as_kept
 
 _T = TypeVar("_T")
 
@@ -66,8 +65,8 @@ class ListStore:
             self._fail()
             if records and self._dimension is None:
                 self._dimension = len(records[0].vector)
-            check_records(records, dimension=self._dimension or 0)
             for record in records:
+                check_vectors(record.vector, record.words, dimension=self._dimension or 0, what=record.snippet.step)
                 to_payload(record.snippet)  # raises for what no store can hold
             self.records.update({record.snippet.id: record for record in records})
 

@@ -39,7 +39,7 @@ from stitch.lifecycle.selection import Selector, select
 from stitch.lifecycle.transfer import export_lines, import_lines
 from stitch.maintenance import reindex_memory, restore_memory
 from stitch.observe import Observers, TraceObserver
-from stitch.store import EdgeStore
+from stitch.store import QdrantStore
 from stitch.testing.hashing import HashingEmbedder
 
 TENANTS = ("a", "b")
@@ -145,7 +145,7 @@ def watch(target: Any, plan: Plan, *methods: str) -> None:
 
 def watch_everything(plan: Plan) -> None:
     """Put boundaries around what writes, in whichever journal, store or folder."""
-    watch(EdgeStore, plan, *STORE_METHODS)
+    watch(QdrantStore, plan, *STORE_METHODS)
     watch(Journal, plan, *JOURNAL_METHODS)
     watch(Path, plan, "rename")
     watch(shutil, plan, "copyfileobj")
@@ -167,7 +167,7 @@ def watch_everything(plan: Plan) -> None:
 def open_ingestor(folder: Path, plan: Plan, *, labeler: str) -> Ingestor:
     embedder = HashingEmbedder(16)
     finish_move(folder)
-    store = EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
+    store = QdrantStore(folder, embedder_name=embedder.name, dimension=embedder.dimension)
     ingestor = Ingestor(
         journal=Journal(folder / "journal.sqlite"), store=store, embedder=embedder,
         labeler=ScriptedLabeler(merges=MERGES, name=labeler), clock=lambda: 1000.0, checkpoint_steps=10, flush_steps=30,
@@ -253,7 +253,7 @@ def wrong_in(folder: Path) -> Iterator[str]:
     about = json.loads((folder / "store" / "store.json").read_text())
     embedder = HashingEmbedder(about["dimension"])
     with (
-        closing(EdgeStore(folder, embedder_name=embedder.name, dimension=embedder.dimension, create=False)) as store,
+        closing(QdrantStore(folder, embedder_name=embedder.name, dimension=embedder.dimension, create=False)) as store,
         closing(Journal(folder / "journal.sqlite")) as journal,
     ):
         ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=ScriptedLabeler(name="none"))

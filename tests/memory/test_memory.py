@@ -57,10 +57,10 @@ def test_observers_hear_what_happens(tmp_path):
 
 def test_a_memory_of_another_embedder_is_refused_with_the_way_out(tmp_path, monkeypatch):
     from stitch.embed import HashingEmbedder
-    from stitch.store import EdgeStore
+    from stitch.store import QdrantStore
 
     embedder = HashingEmbedder()
-    EdgeStore(tmp_path / "m", embedder_name=embedder.name, dimension=embedder.dimension).close()
+    QdrantStore(tmp_path / "m", embedder_name=embedder.name, dimension=embedder.dimension).close()
     with pytest.raises(StoreMismatchError, match=embedder.name) as error:
         open_memory(tmp_path / "m")
     assert "stitch" in error.value.hint

@@ -16,7 +16,7 @@ from stitch.ingest.records import make_records
 from stitch.lifecycle.as_of import ranked_beside
 from stitch.lifecycle.selection import Selector
 from stitch.observe.recalls import RecallLog
-from stitch.store import EdgeStore
+from stitch.store import QdrantStore
 from stitch.testing.hashing import HashingEmbedder
 
 TRIP = [
@@ -159,7 +159,7 @@ def test_ranked_beside_a_store_snippets_score_as_in_it(twice: Memory, tmp_path: 
     embedder, lexical = HashingEmbedder(16), LexicalEncoder()
     snippets = [entry.snippet() for name in twice.trajectories() for entry in twice.steps(name)]
     records = make_records(snippets, embedder=embedder, lexical=lexical)
-    store = ListStore() if kind == "list" else EdgeStore(tmp_path / "s", embedder_name=embedder.name, dimension=16)
+    store = ListStore() if kind == "list" else QdrantStore(tmp_path / "s", embedder_name=embedder.name, dimension=16)
     store.put(records)
     labels = [Label(LabelKind.SCOPE, scope.name) for scope in twice.inventory().scopes]
     query = DensityQuery(

@@ -13,14 +13,14 @@ from qdrant_edge import EdgeShard, PointVectors, UpdateOperation
 from contracts.worlds import DIMENSION, EMBEDDER, make_record
 from stitch.core import ContextualIntent, DensityQuery
 from stitch.errors import StoreError, StoreMismatchError
-from stitch.store import EdgeStore
-from stitch.store.qdrant import LAYOUT
+from stitch.store import QdrantStore
+from stitch.store.folder import LAYOUT
 
 RECORDS = [make_record(str(n), position=n) for n in range(5)]
 
 
-def open_store(path: Path) -> EdgeStore:
-    return EdgeStore(path, embedder_name=EMBEDDER, dimension=DIMENSION)
+def open_store(path: Path) -> QdrantStore:
+    return QdrantStore(path, embedder_name=EMBEDDER, dimension=DIMENSION)
 
 
 def files(path: Path) -> list[Path]:
@@ -94,7 +94,7 @@ def test_no_word_of_what_was_deleted_is_in_any_file_of_a_closed_store(tmp_path: 
         return [path.name for path in files(tmp_path) if text in path.read_bytes()]
 
     for _ in range(2):
-        with closing(EdgeStore(tmp_path, embedder_name=EMBEDDER, dimension=DIMENSION)) as store:
+        with closing(QdrantStore(tmp_path, embedder_name=EMBEDDER, dimension=DIMENSION)) as store:
             store.put([*kept, gone])
             store.flush()
             assert {"page_0.dat"} <= {*holders(b"zorblatt")}, "what is looked for could be found"

@@ -31,8 +31,8 @@ from contracts.worlds import (
 )
 from stitch.core import ContextualIntent, DensityQuery, MemorySnippet, SnippetRecord, Trust
 from stitch.errors import StoreError, StoreLockedError, StoreMismatchError
-from stitch.store import EdgeStore
-from stitch.store.qdrant import LAYOUT
+from stitch.store import QdrantStore
+from stitch.store.folder import LAYOUT
 
 
 @pytest.fixture
@@ -41,14 +41,14 @@ def make_store(tmp_path: Path) -> MakeStore:
     return lambda: open_store(tmp_path / str(next(numbers)))
 
 
-class TestEdgeStore(SnippetStoreContract):
+class TestQdrantStore(SnippetStoreContract):
     questions = 4 * settings().max_examples
     many_snippets = 6500
 
 
-def open_store(path: Path, **options: object) -> EdgeStore:
+def open_store(path: Path, **options: object) -> QdrantStore:
     about = {"embedder_name": EMBEDDER, "dimension": DIMENSION, **options}
-    return EdgeStore(path, **about)  # type: ignore[arg-type]  # options of any type
+    return QdrantStore(path, **about)  # type: ignore[arg-type]  # options of any type
 
 
 def run_python(code: str, *arguments: object, **options: object) -> subprocess.Popen[str]:
@@ -76,9 +76,9 @@ def test_a_reopened_store_ranks_as_before(tmp_path: Path) -> None:
 
 WRITER = """
     import sys
-    from stitch.store import EdgeStore
+    from stitch.store import QdrantStore
     from contracts.worlds import DIMENSION, EMBEDDER, make_record
-    store = EdgeStore(sys.argv[1], embedder_name=EMBEDDER, dimension=DIMENSION)
+    store = QdrantStore(sys.argv[1], embedder_name=EMBEDDER, dimension=DIMENSION)
     number = 0
     while True:
         store.put([make_record(str(number + i), position=number + i, words={i: 1.0}) for i in range(7)])
@@ -246,7 +246,7 @@ def _files_with(folder: Path, text: bytes) -> list[str]:
 
 
 def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path, embedder_name="test", dimension=4)
+    store = QdrantStore(tmp_path, embedder_name="test", dimension=4)
     vector = np.array([1, 0, 0, 0], dtype=np.float32)
 
     def record(step: str, text: str) -> SnippetRecord:
@@ -270,7 +270,7 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
     store.put([record("later", "one more")])
     store.purge()
     store.close()
-    reopened = EdgeStore(tmp_path, embedder_name="test", dimension=4)
+    reopened = QdrantStore(tmp_path, embedder_name="test", dimension=4)
     assert reopened.count("a") == 32
     assert {hit.snippet.step for hit in reopened.rank(query)} == {*(hit.snippet.step for hit in before), "later"}
     reopened.delete("a", [snippet.id for snippet in reopened.scroll("a")])
@@ -281,7 +281,7 @@ def test_a_purge_leaves_no_byte_of_what_was_deleted_or_replaced(tmp_path: Path) 
     reopened.close()
     with pytest.raises(StoreError, match="closed"):
         reopened.purge()
-    with closing(EdgeStore(tmp_path, embedder_name="test", dimension=4)) as store:
+    with closing(QdrantStore(tmp_path, embedder_name="test", dimension=4)) as store:
         assert [snippet.text for snippet in store.scroll("a")] == ["after everything"]
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from contracts.store import MakeStore, SnippetStoreContract
 from contracts.worlds import DIMENSION, EMBEDDER, random_query, random_records
-from stitch.store import EdgeStore, ServerStore
+from stitch.store import QdrantStore, ServerStore
 from stitch.store.collection import drop
 from stitch.store.connection import Server
 from stitch.store.options import QdrantOptions
@@ -54,8 +54,8 @@ def make_server(request: pytest.FixtureRequest) -> Iterator[MakeServer]:
 
     yield make
     for server in made:
-        with closing(server.connect()) as connection:
-            drop(connection)
+        with closing(server.named(server.collection)) as there:
+            drop(there)
 
 
 def open_store(server: Server, folder: Path) -> ServerStore:
@@ -77,7 +77,7 @@ def test_a_server_and_an_embedded_store_answer_alike_to_the_last_digit(make_serv
     about = {"embedder_name": EMBEDDER, "dimension": DIMENSION}
     with (
         closing(open_store(make_server(), tmp_path / "server")) as served,
-        closing(EdgeStore(tmp_path / "edge", **about)) as embedded,  # type: ignore[arg-type]  # by name
+        closing(QdrantStore(tmp_path / "edge", **about)) as embedded,  # type: ignore[arg-type]  # by name
     ):
         for store in (served, embedded):
             store.put(records[:400])

@@ -8,7 +8,7 @@ import pytest
 from qdrant_client import QdrantClient
 
 from stitch.errors import StoreError
-from stitch.store.connection import Connection
+from stitch.store.connection import Server
 from stitch.testing.servers import LoopbackServer, Reply
 
 AWAY = "http://127.255.255.254:6333"
@@ -30,10 +30,9 @@ class Clock:
         return self.now_s
 
 
-def connect(location: str, clock: Clock | None = None, **options: Any) -> Connection:
+def connect(location: str, clock: Clock | None = None, **options: Any) -> Server:
     clock = clock or Clock()
-    about = {"collection": "stitch", "timeout_s": 5.0, **options}
-    return Connection(location, pause=clock.pause, timer=clock.timer, **about)
+    return Server(url=location, timeout_s=5.0, pause=clock.pause, timer=clock.timer, **options)
 
 
 def exists(client: QdrantClient) -> bool:

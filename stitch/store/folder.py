@@ -1,0 +1,113 @@
+"""The folder of a store: what it was made with, of which layout, and who has it open."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stitch.core.files import make_private, make_private_folder, private
+from stitch.core.json_text import read_json
+from stitch.errors import StoreError, StoreMismatchError
+from stitch.store.owner import Ownership
+
+OWNER_NOTE = "owner.json"
+LAYOUT = 7
+"""The version of the files; those of another are made anew from the journal."""
+
+_log = logging.getLogger(__name__)
+
+
+class StoreFolder:
+    """A folder, claimed for this process until `release`.
+
+    Args:
+        path: Where.
+        facts: What the store is made with.
+        what: The store, for messages.
+        location: The memory, as a command names it.
+        create: Whether a store may be made where there is none.
+
+    Raises:
+        StoreLockedError: Somebody else has it open.
+        StoreMismatchError: It was written with another embedder or schema, or by another version; nothing was touched.
+        StoreError: There is no store, the folder cannot be used, or a file is damaged.
+    """
+
+    def __init__(
+        self, path: Path, *, facts: Mapping[str, str | int], what: str, location: str, create: bool = True
+    ) -> None:
+        self.path, self._facts, self._what = path, facts, what
+        self.reindex = f"stitch reindex --memory {location}"
+        """The command that makes it anew."""
+        self._note = path / "store.json"
+        if self._note.exists():
+            self._is_earlier()
+        elif not create:
+            raise StoreError(f"there is no memory at {location!r}", hint=f"stitch ingest FILE --memory {location}")
+        try:
+            make_private_folder(path, parents=True)
+        except OSError as error:
+            raise StoreError(f"{what} cannot be made: {(error.strerror or str(error)).lower()}") from error
+        self.owner = Ownership(path / OWNER_NOTE, what=what)
+
+    def is_new(self) -> bool:
+        """Whether there is no store yet; one of an earlier layout is removed, and a line says so."""
+        if self._note.exists() and self._is_earlier():
+            _log.warning("%s is of an earlier layout: its store is made anew from the journal", self._what)
+            self._note.unlink()  # first: whatever interrupts it, what is left is no store
+            for path in self.path.iterdir():
+                if path.name != OWNER_NOTE:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return not self._note.exists()
+
+    def is_made(self) -> None:
+        """Say what the store was made with, when all of it is there."""
+        make_private(self.path)
+        self.write_note(self._note.name, {**self._facts, "layout": LAYOUT})
+
+    def write_note(self, name: str, said: Any) -> None:
+        """Write a small file, which after a loss of power is whole or not there."""
+        half_written = self.path / f"{name}.new"
+        with open(half_written, "w", opener=private) as stream:
+            json.dump(said, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        half_written.replace(self.path / name)
+        if sys.platform != "win32":  # there a folder cannot be synced, and need not be
+            folder = os.open(self.path, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
+
+    def _is_earlier(self) -> bool:
+        """Whether it is of an earlier layout and is made anew; one that was made with something else is refused."""
+        found = read_note(self._note, dict, what=self._what, hint=self.reindex)
+        layout = found.get("layout", 0)
+        if layout > LAYOUT:
+            hint = "pip install -U stitch"
+            raise StoreMismatchError(f"{self._what} was written by a newer version of stitch", hint=hint)
+        for name, wanted in self._facts.items():
+            if (made := found.get(name)) != wanted:
+                reason = f"was written with {name.replace('_', ' ')} {made!r}, not {wanted!r}"
+                raise StoreMismatchError(f"{self._what} {reason}", hint=self.reindex)
+        return bool(layout < LAYOUT)
+
+
+def read_note(file: Path, kind: type, *, what: str, hint: str) -> Any:
+    """What `write_note` wrote, of one type.
+
+    Raises:
+        StoreError: It cannot be read, or is of another type.
+    """
+    try:
+        said = read_json(file.read_text())
+    except (OSError, ValueError):
+        said = None
+    if not isinstance(said, kind):
+        raise StoreError(f"{what} does not say what it is: {str(file)!r} is damaged", hint=hint)
+    return said
