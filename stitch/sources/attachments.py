@@ -24,6 +24,8 @@ _MEDIA = ("media_type", "mime_type", "mimeType", "mediaType", "format")
 _KINDS = ("image", "audio", "video", "file", "document", "screenshot")
 _MARKS = frozenset({"inline_data", "inlineData", "file_data", "fileData", "image_url", "input_audio"})
 """Fields of which each says that a part is an attachment, whatever its type."""
+_DONE = re.compile(r"tool|call|chang|edit|search|diff|patch|update")
+"""In the name of a kind of part: something was done, with a file perhaps, and nothing is attached."""
 _DATA_URL = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*?(?P<packed>;base64)?,")
 _LEAST_PACKED = 64
 """Shorter texts are not taken for bytes in base64 where nothing says that they are."""
@@ -83,7 +85,7 @@ def _kind_of(part: Mapping[str, Any]) -> str | None:
 def _may_attach(part: Mapping[str, Any], kind: str) -> bool:
     """Whether the type or the fields of a part say that something is attached, and nothing that it is a message."""
     marked = any(name in kind for name in _KINDS) or not _MARKS.isdisjoint(part)
-    return marked and not ("tool" in kind or "call" in kind or "role" in part)
+    return marked and not (_DONE.search(kind) or "role" in part)
 
 
 def _says_all(part: Mapping[str, Any], held: Sequence[Mapping[str, Any]]) -> bool:
@@ -96,6 +98,12 @@ def _says_all(part: Mapping[str, Any], held: Sequence[Mapping[str, Any]]) -> boo
 def _transcript(held: Sequence[Mapping[str, Any]]) -> str:
     """What is said in a sound, if that stands beside it."""
     return _first(("transcript",), *held)
+
+
+def _written_in(part: Mapping[str, Any]) -> str:
+    """The text of a file, if a program has read it out and put it beside."""
+    held = [*_held(part), part]
+    return _first(("content",), *(inner["data"] for inner in held if isinstance(inner.get("data"), Mapping)), *held)
 
 
 def _held(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -115,19 +123,27 @@ def _first(names: tuple[str, ...], *objects: Mapping[str, Any]) -> str:
     return next((at[name] for name in names for at in objects if isinstance(at.get(name), str) and at[name]), "")
 
 
-def _named(part: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def _fields_of(part: Mapping[str, Any]) -> dict[str, Any]:
+    """What a part and the objects that hold what is attached say of it, without further objects."""
     fields: dict[str, Any] = {}
     for at in [part, *_held(part)]:
         fields |= {key: inner for key, inner in at.items() if inner is not None and not isinstance(inner, Mapping)}
-    media = _first(_MEDIA, fields)
-    payload = next((found for name in _DATA if (found := payload_in(fields.get(name), sure=True)) is not None), None)
+    return fields
+
+
+def _named(part: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    fields = _fields_of(part)
     places = {key: value for key, value in fields.items() if _is_place(value)}
     nested = {key: inner for key, inner in part.items() if isinstance(inner, Mapping) and key not in _HOLDERS}
     about: dict[str, Any] = {"attached": kind, **_beside(fields, places), **named_attachments(nested)}
+    name = _first(_NAMES, fields) or _first(_WHERE, places)
+    if text := _written_in(part):
+        return {"type": "document", "source": {"type": "text", "data": text}, "title": name, **about}
+    media = _first(_MEDIA, fields)
+    payload = next((found for name in _DATA if (found := payload_in(fields.get(name), sure=True)) is not None), None)
     if payload is not None:
         about |= {"bytes": len(payload.data), "sha256": sha256(payload.data).hexdigest()}
         payload = Payload(payload.data, payload.media or media)
-    name = _first(_NAMES, fields) or _first(_WHERE, places)
     text = "\n".join(filter(None, (_transcript([part, *_held(part)]), _said(kind, name, payload, media=media))))
     return {"type": "text", "text": text, **about}
 

@@ -16,7 +16,7 @@ import orjson
 
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import about_trajectory, conversation
-from stitch.sources.families import chats, coding_agents, frameworks, tasks
+from stitch.sources.families import chats, coding_agents, frameworks, items, tasks
 from stitch.sources.fields import is_message, oldest_first, system_of
 from stitch.sources.model_calls import beside, dated, is_exchange, is_system, messages_of
 from stitch.sources.parts import without
@@ -285,7 +285,7 @@ FORMATS: tuple[Format, ...] = (
     record_format("Cline message", chats.is_cline_line, chats.cline_line),
     record_format("editor chat", chats.is_editor_chat, chats.editor_chat, "sessionId", without=("requests",)),
     record_format("mini-SWE-agent", coding_agents.is_mini_run, coding_agents.read_mini_run, "instance_id", whole=True),
-    record_format("item of a stream", with_fields(item=dict, type=str), coding_agents.item_line, "thread_id"),
+    record_format("item of a stream", with_fields(item=dict, type=str), items.item_line, "thread_id"),
     record_format("Cursor bubble", chats.is_bubble, chats.cursor_bubble),
     record_format("LangGraph update", frameworks.is_node_update, frameworks.node_update),
     record_format("numbered thoughts", frameworks.is_numbered, frameworks.numbered_thoughts, "id",
@@ -321,6 +321,8 @@ FORMATS: tuple[Format, ...] = (
     _held("chat messages", "messages"),
     record_format("chat export", chats.is_export, chats.read_export, "id", "conversation_id",
                   without=("mapping", "id", "conversation_id")),
+    record_format("chat history", lambda record: chats.history_of(record) is not None, chats.read_history, "id",
+                  "conversation_id", without=("chat", "history", "messages", "id"), whole=True),
     _held("conversations", "conversations", recognizes=_is_conversations),
     _held("Gemini contents", "contents", messages=_said_to_model),
     _held("message history", "history", recognizes=with_list("history", of="role")),

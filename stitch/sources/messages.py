@@ -35,12 +35,14 @@ from stitch.sources.parts import (
     beyond_call,
     calls_beside,
     calls_in,
+    document_of,
     has_parts,
     identity_of,
     kind_of,
     plain_part,
     several_in,
     text_of,
+    without,
 )
 from stitch.sources.telling import CALLED_BY_NOBODY, Telling
 from stitch.sources.tool_calls import LAST_CALLED, ToolCalls, outcome_told, spoken_calls
@@ -50,6 +52,7 @@ _CONTENTS: tuple[tuple[str, type], ...] = (("parts", list), ("body", str), ("tex
 """Where the words of a content stand that is an object."""
 _OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
 """What of a message with several results none of them has, and under which name it is kept."""
+_ATTACHED = ("files", "extra", "attachments", "documents")
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
@@ -153,6 +156,7 @@ class MessageReader:
         for part in [text_of(content)] if whole else content:
             telling.take_in(part)
         self._name_result(row, observes=said.lower() in ("observation", "function", "tool"))
+        yield from _texts_beside(row)
         yield from telling.rows(written)
         for result in results:
             yield {**moment(row), **self.tools.result(result)}
@@ -275,6 +279,28 @@ def _calls_and_content(row: Row, content: Any, said: str) -> tuple[list[Any], An
     return written, content
 
 
+def _texts_beside(row: Row) -> Iterator[Row]:
+    """The texts of files that are attached to a message, taken out of its metadata: documents that come before it."""
+    for name in _ATTACHED:
+        listed = row["metadata"].get(name)
+        if not isinstance(listed, list):
+            continue
+        kept = []
+        for part in listed:
+            text = _text_of_file(part) if isinstance(part, Mapping) else None
+            if text is None:
+                kept.append(part)
+            else:
+                yield {**moment(row), "role": "document", "content": text, "origin": Origin.DOCUMENT,
+                       "metadata": without(part, "content", "source", "type")}  # fmt: skip
+        row["metadata"] = {**without(row["metadata"], name), **({name: kept} if kept else {})}
+
+
+def _text_of_file(part: Mapping[str, Any]) -> str | None:
+    said = part.get("content")
+    return document_of(part) or (said if isinstance(said, str) and said.strip() and "name" in part else None)
+
+
 def _results_observed(metadata: dict[str, Any]) -> list[Mapping[str, Any]]:
     """Take the results that a message brings with it out of its metadata."""
     observed = metadata.get("observation")
@@ -319,8 +345,11 @@ def _names_in(metadata: Mapping[str, Any]) -> Iterator[str]:
 def _content_in(metadata: dict[str, Any]) -> Any:
     """Take what a message says out of the metadata: its parts, where a text beside them only repeats these."""
     named = [name for name in TEXT_FIELDS if name in metadata]
-    field = next((name for name in named if metadata[name]), named[0] if named else None)
-    if field is None:
+    field = next((name for name in named if metadata[name]), named[0] if named else "output")
+    if not metadata.get(field) and metadata.get("output") and has_parts(metadata["output"]):
+        metadata.pop(field, None)
+        return metadata.pop("output")  # items of a response, of which one may be what is said
+    if field not in named:
         return None
     content, parts = metadata.pop(field), metadata.get("parts")
     if isinstance(content, str) and isinstance(parts, list) and has_parts(parts) and content == _texts_of(parts):

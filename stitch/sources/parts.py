@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -294,9 +295,15 @@ def result_in(answer: Any) -> Mapping[str, Any]:
 
 
 def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
-    """Take a list out of the metadata; none if there is none."""
+    """Take a list, or the JSON of one, out of the metadata; none if there is none."""
     value = metadata.get(name)
-    return list(metadata.pop(name)) if isinstance(value, list | tuple) else []
+    if isinstance(value, str) and value.lstrip()[:1] == "[":
+        with suppress(orjson.JSONDecodeError):
+            value = orjson.loads(value)
+    if not isinstance(value, list | tuple):
+        return []
+    del metadata[name]
+    return list(value)
 
 
 def without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     Raises:
         StepRejectedError: No format recognizes it.
     """
-    record = unpacked(attachments_named_in(record))
+    whole, record = record, unpacked(attachments_named_in(record))
     known = _format_of(record, reading)
     reading.recognized = True
     named: dict[str | None, str] = {}
@@ -41,7 +41,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
         read.append((named[trajectory], row))
     rejected = any(isinstance(row, StepRejectedError) for _, row in read)
     repeated = reading.messages.repeated_taken()
-    kept: dict[str, Any] = {} if rejected else _unread(record, [*(row for _, row in read), *repeated])
+    kept: dict[str, Any] = {} if rejected else _unread(whole, [*(row for _, row in read), *repeated])
     if kept and not read:
         raise StepRejectedError("nobody says or does anything in it")
     for trajectory, row in read:

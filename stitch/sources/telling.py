@@ -12,6 +12,7 @@ from stitch.sources.parts import (
     answer_of,
     beyond_call,
     document_of,
+    has_parts,
     is_call,
     kind_of,
     plain_part,
@@ -56,7 +57,10 @@ class Telling:
             return
         part = plain_part(part)
         kind = kind_of(part)
-        if kind == "call" or (kind is None and self._first["role"] not in CALLED_BY_NOBODY and is_call(part)):
+        if part.get("type") == "message" and has_parts(part.get("content")):
+            for inner in part["content"]:
+                self.take_in(inner)
+        elif kind == "call" or (kind is None and self._first["role"] not in CALLED_BY_NOBODY and is_call(part)):
             self._take_call(part)
         elif kind == "result":
             self._take_result(part)

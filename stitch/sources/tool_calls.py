@@ -21,6 +21,7 @@ from stitch.sources.parts import (
     arguments_of,
     beyond_texts,
     calls_in,
+    has_parts,
     identity_of,
     kind_of,
     text_of,
@@ -90,6 +91,8 @@ class ToolCalls:
         rest = without(fields, "type", "own")
         reference = _first_taken(rest, RESULT_IDS)
         answer = _answer_taken(rest)
+        if isinstance(answer, Mapping) and has_parts(answer.get("content")) and answer["content"]:
+            answer, rest = answer["content"], {**without(answer, "content"), **rest}  # as servers of MCP answer
         metadata = metadata_of({**(beside or {}), **rest})
         if isinstance(answer, list) and (more := beyond_texts(answer)):
             metadata["parts"] = [*metadata.get("parts", ()), *more]

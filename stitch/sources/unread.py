@@ -15,7 +15,7 @@ from stitch.sources.attachments import payload_in
 UNREAD = "unread"
 """Where the metadata of a step keep it: texts by their places in the record."""
 _LEAST_CHARS = 12
-_TELLING_CHARS = 5
+_TELLING_CHARS = 3
 _DEEPEST = 80
 _NO_WORDS = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|[0-9a-fA-F]{12,}"  # UUIDs, digests
@@ -30,7 +30,7 @@ _NAMING = re.compile(
     r"|.*[a-z](?:Ids?|ID|UUID|Uuid|Hash|Signature|Timestamp|Time|Date|At|Cursor|Key|Type|Kind)|[$_]*(?:schema|type|typename|lc)"
 )
 """Fields whose values name, date or sign something, or say of which kind it is."""
-_NOTATION = re.compile(r"[\n\"'`()\[\]{}<>=|/\\]+|^\s*\w+:\s", re.MULTILINE)
+_NOTATION = re.compile(r"\[/?INST\]|</?s>|[\n\"'`()\[\]{}<>=|/\\]+|^\s*\w+:\s", re.MULTILINE)
 """What notations put between words: a text that was taken apart is read if all between these is said."""
 
 _WORD = re.compile(r"\w")

@@ -7,7 +7,7 @@ from typing import Any
 
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading, about_trajectory, with_about
-from stitch.sources.fields import Row
+from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import arguments_of, text_of, without
 from stitch.sources.recognizing import with_fields, with_list
@@ -34,6 +34,26 @@ def read_export(record: Mapping[str, Any], reader: MessageReader) -> Reading:
             parent = {"parent": node["parent"]} if node.get("parent") else {}
             rest = without(node, "id", "parent", "children", "message")
             yield from reader.rows({**rest, **message, **parent})
+        except StepRejectedError as error:
+            yield error
+
+
+def history_of(record: Any) -> Mapping[str, Any] | None:
+    """The messages of a chat by their ids, as Open WebUI keeps them; None if it has none."""
+    chat = record.get("chat", record) if isinstance(record, Mapping) else None
+    history = chat.get("history") if isinstance(chat, Mapping) else None
+    messages = history.get("messages") if isinstance(history, Mapping) else None
+    return messages if isinstance(messages, dict) and messages and all(map(is_message, messages.values())) else None
+
+
+def read_history(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """The messages of a chat from the first one, branches in their order."""
+    messages = history_of(record) or {}
+    nodes = {key: {**said, "parent": said.get("parentId"), "children": said.get("childrenIds")}
+             for key, said in messages.items()}  # fmt: skip
+    for node in _in_order(nodes):
+        try:
+            yield from reader.rows(without(node, "parent", "children", "childrenIds"))
         except StepRejectedError as error:
             yield error
 

@@ -10,11 +10,11 @@ from typing import Any
 from stitch.core import Origin
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading, about_trajectory, call_of, conversation, event
+from stitch.sources.families.items import item_rows
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import arguments_of, text_of, without
 from stitch.sources.recognizing import FileReading, TrajectoryRow, with_fields, with_list
-from stitch.sources.tool_calls import outcome_told
 
 _PATH = 6
 _OF_A_SESSION = ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "session_id", "event_id", "thread_id",
@@ -36,6 +36,7 @@ def is_head(record: Any) -> bool:
     """Whether it is what a coding agent's session file begins with, or a mark in it."""
     return isinstance(record, Mapping) and (
         isinstance(record.get("record_type"), str)
+        or record.get("type") == "session"
         or {"working_dir", "message_count"} <= record.keys()
         or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
             and "role" not in record)
@@ -60,12 +61,14 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
         yield {**moment, **event(record, outer), **({"id": identity} if identity else {})}
         return
     message = {"role": record.get("type"), **record["message"]}
+    if message.get("children") and not message.get("content"):
+        return  # the root of a tree of messages, which nobody said
     inner_id = message.pop("id", None)
     if inner_id not in (None, identity):
         outer["message_id"] = inner_id
     for number, row in enumerate(reader.rows(message)):
         row["metadata"] = {**outer, **row["metadata"]}
-        row |= moment
+        row |= {name: value for name, value in moment.items() if value is not None}
         if row["role"] == "user" and record.get("isSidechain") is True:
             row.setdefault("origin", Origin.AGENT)  # what is asked in a side chain is asked by the agent
         if identity is not None:
@@ -78,16 +81,36 @@ def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     payload, kind = record["payload"], str(record.get("type"))
     outer = without(record, "payload", "timestamp", "type")
     moment = {"timestamp": record.get("timestamp")}
-    item = is_message(payload)
-    rows: list[Row] = list(reader.rows(payload)) if item else [
-        event({"type": kind, **payload}, {"event": kind, **payload})]  # fmt: skip
+    if isinstance(payload.get("item"), Mapping):
+        rows = list(item_rows(payload["item"], beside={"event": kind, **without(payload, "item")}, reader=reader))
+        told_by_item = False
+    elif told_by_item := is_message(payload):
+        rows = list(reader.rows(payload))
+    else:
+        rows = [event({"type": kind, **payload}, {"event": kind, **payload})]
+    # What is said and done stands there twice: as an item for the model, and as an event for the screen.
+    if (probe := _probe(rows)) and reader.said_twice(probe, item=told_by_item):
+        reader.repeated += rows
+        return
     for row in rows:
         row["role"] = {"user_message": "user", "agent_message": "assistant"}.get(row["role"], row["role"])
-        # What is said stands there twice: as an item for the model, and as an event for the screen.
-        if row["content"].strip() and reader.said_twice(row["content"].strip(), item=item):
-            reader.repeated.append(row)
-            continue
         yield {**row, **moment, "metadata": {**outer, **row["metadata"]}}
+
+
+def _probe(rows: list[Row]) -> str:
+    """By which the two forms are known as one: the words, or the longest text that a tool was called with."""
+    if not rows:
+        return ""
+    given = [text for call in rows[0].get("tool_calls") or () for text in _texts_of(dict(call.arguments))]
+    return str(rows[0]["content"]).strip() or max(given, key=len, default="")
+
+
+def _texts_of(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value.strip()
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts_of(inner)
 
 
 def session_event(record: Mapping[str, Any], _: MessageReader) -> Reading:
@@ -112,29 +135,6 @@ def session_trace(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     said = inner.get("text") if isinstance(inner, Mapping) else None
     yield {"role": path[-1] if path else "trace", "content": said if isinstance(said, str) and said else text_of(inner),
            "timestamp": record.get("timestamp") or record.get("eventTime"), "metadata": rest}  # fmt: skip
-
-
-def item_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """An event that brings an item: what was said or done when it is whole, a mark before."""
-    item = record["item"]
-    rest = without(record, "item")
-    kind = str(item.get("type"))
-    if str(record["type"]).endswith((".started", ".updated", ".added", ".in_progress")):
-        yield from session_event({**rest, "item": item}, reader)
-    elif isinstance(item.get("command"), str) and "aggregated_output" in item:
-        taken = ("type", "command", "aggregated_output", "id")
-        call = {"name": kind, "arguments": {"command": item["command"]}, "id": item.get("id"),
-                "output": item["aggregated_output"]}  # fmt: skip
-        for row in reader.rows({**rest, "role": "assistant", "tool_calls": [call], **without(item, *taken)}):
-            if row["role"] == "tool" and (told := outcome_told(item)):
-                row["metadata"]["outcome"] = told
-            yield row
-    elif kind == "agent_message":
-        yield from reader.rows({**rest, **item, "role": "assistant"})
-    elif is_message(item):
-        yield from reader.rows({**rest, **item})
-    else:
-        yield from session_event({**rest, **item}, reader)
 
 
 _SOURCES = {"agent": "assistant", "environment": "tool"}
