@@ -4,7 +4,7 @@ Everything that reads a date reads it here.
 
 - A *timestamp* is what a source says of when a step was: `read_timestamp`, `seconds_of`, `day_of`.
 - A *moment* is a date or a time of day that a text names, in one form, so that "March 1st" and "2019-03-01" are found
-  to be the same: `find_moments`, and for values `date_forms` and `time_forms`.
+  to be the same: `find_moments`.
 - A *span* is when a question says that something was ("two weeks ago", "in March"): `spans_of`.
 
 By hand, because no library was good enough at what people write: see the decisions in ARCHITECTURE.md.
@@ -18,7 +18,7 @@ from datetime import date, datetime, timezone
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
-from stitch.text.numbers import NUMBER_WORDS, in_digits, number
+from stitch.text.numbers import NUMBER_WORDS, number
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 """First letters of the name of each month."""
@@ -139,32 +139,6 @@ def _times(text: str) -> Iterator[str]:
         hour, minute = divmod((60 * hour + minute + _MINUTES.get((match["part"] or "").lower(), 0)) % 1440, 60)
         yield f"{hour:02d}:{minute:02d}"
         yield f"{(hour - 1) % 12 + 1}:{minute:02d} o'clock"
-
-
-_CLOCK_TIME = re.compile(r"(\d{1,2})(?::(\d\d))?(?::\d\d)? ?(?:([ap])\.?m)?\b")
-_ISO_DATE = re.compile(r"\d{4}-(\d\d)-(\d\d)$")
-_MONTH_BEGINS = re.compile(rf"\b({'|'.join(MONTHS)})")
-_DAY_NUMBER = re.compile(r"\b([12]?\d|3[01])(?:st|nd|rd|th)?\b")
-
-
-def time_forms(value: str) -> Iterator[str]:
-    """The form under which a value that is a time of day, in lower case, is compared: "08:30" of "8:30 am"."""
-    match = _CLOCK_TIME.match(value)
-    if match:
-        hour = int(match[1]) % 12 + 12 * (match[3] == "p") if match[3] else int(match[1])
-        yield f"{hour:02d}:{match[2] or '00'}"
-
-
-def date_forms(value: str) -> Iterator[str]:
-    """The forms under which a value that is a date, in lower case, is compared: "03-08" and "8th" of "march 8"."""
-    if iso := _ISO_DATE.match(value):
-        yield from (f"{iso[1]}-{iso[2]}", in_digits(int(iso[2])))
-        return
-    month, day = _MONTH_BEGINS.search(value), _DAY_NUMBER.search(value)
-    if day:
-        if month:
-            yield f"{_month_number(month[1]):02d}-{int(day[1]):02d}"
-        yield in_digits(int(day[1]))
 
 
 _NUMBER = rf"\d{{1,3}}|an?|{'|'.join(NUMBER_WORDS)}|couple of|few|several"

@@ -30,9 +30,3 @@ def ordinal(word: str) -> int | None:
         return -1
     digits = _ORDINAL_DIGITS.fullmatch(word)
     return int(digits.group(1)) if digits else _ORDINAL_NUMBERS.get(word)
-
-
-def in_digits(number: int) -> str:
-    """The ordinal of a number: "1st", "12th"."""
-    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"

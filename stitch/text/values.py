@@ -6,12 +6,13 @@ Classes come from the shape of a value and from the words around it; keys of too
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
-from stitch.text.dates import MONTH, WEEKDAY, date_forms, time_forms
-from stitch.text.value_patterns import DIGIT, VALUE_PATTERNS
+from stitch.text.dates import MONTH, WEEKDAY, find_moments
+from stitch.text.numbers import NUMBER_WORDS
 from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_list, word_set
 
 MAX_MENTIONS = 48
@@ -41,8 +42,42 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“]|\s-)\s*$")
 _CALENDAR = re.compile(rf"(?:{MONTH}|{WEEKDAY}s?)$", re.I)
 
 
-_WITHOUT_DIGITS = tuple(pattern for pattern in VALUE_PATTERNS if pattern.signs != (DIGIT,))
-"""Classes that may be found in a text without a digit."""
+_DIGIT = "a digit"
+"""The sign of a class whose values have one."""
+
+
+class ValuePattern(NamedTuple):
+    """The pattern by which values of a class are found, a line of `table/values.tsv`."""
+
+    kind: str
+    finder: re.Pattern[str]
+    signs: tuple[str, ...]
+    """Only a text that holds one of these, in lower case, has such a value; any text if there is none."""
+
+    def may_be_in(self, lowered: str, *, has_digit: bool) -> bool:
+        """Whether values of this class have to be looked for in a text, given with its case folded."""
+        return not self.signs or (has_digit and self.signs[0] == _DIGIT) or any(map(lowered.__contains__, self.signs))
+
+
+def _value_patterns() -> Iterator[ValuePattern]:
+    """The classes in the order in which they are looked for: where two meet, the earlier one has the value."""
+    parts = {"month": MONTH, "weekday": WEEKDAY, "number": "|".join(NUMBER_WORDS)}
+
+    def whole(pattern: str) -> str:
+        return _PART.sub(lambda name: parts[name[1]], pattern)
+
+    for line in (Path(__file__).parent / "table" / "values.tsv").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        kind, said, pattern = line.split("\t")
+        if kind == "part":
+            parts[said] = whole(pattern)
+        else:
+            yield ValuePattern(kind, re.compile(whole(pattern)), tuple(filter(None, whole(said).split("|"))))
+
+
+_PART = re.compile(r"(?<!\?P)<([a-z]+)>")
+VALUE_PATTERNS = tuple(_value_patterns())
 
 
 class FoundMention(NamedTuple):
@@ -62,8 +97,8 @@ def find_mentions(text: str) -> tuple[FoundMention, ...]:
     found: list[FoundMention] = []
     lowered = fold_case(text)
     has_digit = any(map(lowered.__contains__, "0123456789"))
-    for pattern in VALUE_PATTERNS if has_digit else _WITHOUT_DIGITS:
-        if not pattern.may_be_in(text, lowered=lowered, has_digit=has_digit):
+    for pattern in VALUE_PATTERNS:
+        if not pattern.may_be_in(lowered, has_digit=has_digit):
             continue
         for match in pattern.finder.finditer(text):
             start, end = match.span()
@@ -142,20 +177,16 @@ def _name_class(last: str, before: str) -> str:
 
 
 def value_keys(kind: str, value: str) -> tuple[str, ...]:
-    """The forms under which a value is compared: folded, and written in one way, so that "8:30 am" equals "08:30".
+    """The forms under which a value is compared, the folded one first.
 
-    Times become "08:30", dates "03-08" and "8th", prices their number.
+    Times and dates have those of `find_moments`, so that "8:30 am" equals "08:30"; prices have their number.
     """
     folded = value.lower().strip()
-    if kind in ("time", "date", "price"):
-        return tuple(dict.fromkeys((folded, *_CANONICAL[kind](folded))))
+    if kind in ("time", "date"):
+        return (folded, *find_moments(folded))
+    if kind == "price" and (amount := _AMOUNT.search(folded)):
+        return (folded, amount.group().replace(",", "").removesuffix(".00"))
     return (folded,)
 
 
-def _prices(folded: str) -> Iterator[str]:
-    if number := _AMOUNT.search(folded):
-        yield number.group().replace(",", "").removesuffix(".00")
-
-
-_CANONICAL: Mapping[str, Callable[[str], Iterator[str]]] = {"time": time_forms, "date": date_forms, "price": _prices}
 _AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")

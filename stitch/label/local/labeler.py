@@ -37,7 +37,7 @@ from stitch.label.local.scopes import ScopeTracker
 from stitch.label.local.turns import ASKS, CALLS, RESULT, SAYS, Turn
 from stitch.text.words import MAX_READ_CHARS
 
-NAME = "local-24"
+NAME = "local-25"
 """Changes whenever the same steps would get other labels."""
 
 _MAX_SUMMARY_CHARS = 160
