@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from stitch.core.progress import Progress
 from stitch.errors import InputError, some_of
@@ -77,19 +75,11 @@ def keep_others_from_writing(folder: Path) -> None:
 
 def copy_private(source: Path, to: Path) -> None:
     """Copy the content of a file into one that is the user's alone."""
+    progress = Progress("bytes copied", of=source.stat().st_size)
     with source.open("rb") as read, open(to, "wb", opener=private) as written:
-        shutil.copyfileobj(read, _Counted(written, Progress("bytes copied", of=source.stat().st_size)), _BLOCK_BYTES)
-
-
-class _Counted:
-    """A file that is written; whoever looks on is told how much is."""
-
-    def __init__(self, file: BinaryIO, progress: Progress) -> None:
-        self._file, self._progress = file, progress
-
-    def write(self, block: bytes) -> int:
-        self._progress.advance(len(block))
-        return self._file.write(block)
+        while block := read.read(_BLOCK_BYTES):
+            written.write(block)
+            progress.advance(len(block))
 
 
 def make_private(folder: Path) -> None:

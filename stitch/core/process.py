@@ -6,7 +6,6 @@ What holds such refuses to be used there, and engines are kept from tidying up t
 from __future__ import annotations
 
 import ctypes
-import itertools
 import os
 import sys
 import threading
@@ -16,9 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from stitch.errors import ForkedProcessError, StitchError
-
-_HOOKS = dict[int, weakref.WeakMethod[Callable[[], None]]]()
-_NUMBERS = itertools.count()
 
 
 class OwnProcess:
@@ -82,9 +78,9 @@ def in_each_fork(hook: Callable[[], None]) -> None:
 
     Where processes are not forked, nothing is ever called.
     """
-    # Single steps of a dictionary: several threads may come here at once, and none may lose another's hook.
-    number = next(_NUMBERS)
-    _HOOKS[number] = weakref.WeakMethod(hook, lambda gone: _HOOKS.pop(number, None))
+    if hasattr(os, "register_at_fork"):
+        held = weakref.WeakMethod(hook)
+        os.register_at_fork(after_in_child=lambda: (living := held()) and living())
 
 
 def never_free(native: object) -> None:
@@ -111,20 +107,3 @@ def close_files_in(folder: Path) -> None:
             about = os.fstat(int(name))
             if (about.st_dev, about.st_ino) in there:
                 os.close(int(name))
-
-
-def _in_child() -> None:
-    failures = list[Exception]()
-    for each in list(_HOOKS.values()):
-        hook = each()
-        try:
-            if hook is not None:
-                hook()
-        except Exception as error:  # noqa: BLE001 - raised below: what one cannot do must not keep the others from theirs
-            failures.append(error)
-    if failures:
-        raise failures[0]
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)

@@ -37,12 +37,6 @@ def tell_of_erasures(cache: TrajectoryCache) -> None:
         _OF_TRAJECTORIES.add(cache)
 
 
-def tell_of_clearing(cache: TextCache) -> None:
-    """Register what `clear_text_caches` empties, as long as it lives."""
-    with _LOCK:
-        _OF_TEXTS.add(cache)
-
-
 def forget_trajectory(trajectory: str, *, tenant: str) -> None:
     """Forget what a trajectory says, wherever it is remembered; what is still true is told again when asked for."""
     with _LOCK:
@@ -56,7 +50,8 @@ def text_cache(maxsize: int) -> Callable[[Callable[Given, Found]], Callable[Give
 
     def cached(function: Callable[Given, Found]) -> Callable[Given, Found]:
         made = lru_cache(maxsize=maxsize)(function)
-        tell_of_clearing(made)
+        with _LOCK:
+            _OF_TEXTS.add(made)
         return cast("Callable[Given, Found]", made)
 
     return cached
