@@ -6,7 +6,7 @@ import re
 from enum import Enum
 
 from stitch.core.text_cache import text_cache
-from stitch.text.words import FUNCTION_WORDS, is_verb
+from stitch.text.words import FUNCTION_WORDS, is_verb, table_lines
 
 
 class SentenceForm(str, Enum):
@@ -26,28 +26,8 @@ class SentenceForm(str, Enum):
     __hash__ = str.__hash__  # that of an enumeration is Python code
 
 
-_OPENINGS = {
-    SentenceForm.THANKS: r"(?:(?:ok|okay|great|perfect|awesome|cool|alright|all right|no|yes)[,.! ]+)?(?:many )?"
-    r"(?:thanks|thank you|thx|ty\b|cheers|much appreciated|i appreciate)",
-    SentenceForm.FAREWELL: r"(?:good ?bye|bye|see (?:you|ya)|farewell|take care|good night|later\b"
-    r"|(?:you )?(?:have|enjoy) (?:an?|your|the) (?:\w+ ){0,2}?(?:day|night|evening|weekend|time|trip|one|stay)"
-    r"|have fun)"
-    r"|(?:you'?re|you are) (?:very |most |quite )?welcome|my pleasure|(?:i'm )?glad (?:i could|to) help",
-    SentenceForm.GREETING: r"(?:hello|hi|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|welcome)\b",
-    SentenceForm.APOLOGY: r"(?:(?:i'?m|i am|we'?re|we are|my|so|very)? ?(?:sorry|apologies|apologize|unfortunately"
-    r"|regrettably)"
-    r"|i apologi[sz]e|excuse me|my bad)",
-    SentenceForm.REFUSAL: r"(?:no|nope|nah|not really|never ?mind|i don'?t think so|i'?d rather not|that'?s wrong"
-    r"|nothing (?:else|more)|i'?m (?:all )?(?:good|set|done)"
-    r"|(?:that'?s|that is|that will be|that would be|that'll be) (?:all|it|everything|enough)"
-    r"|not (?:now|yet|today|right now))\b(?! (?:problem|worries|idea|doubt))",
-    SentenceForm.AGREEMENT: r"(?:yes|yeah|yep|yup|yea|sure|ok|okay|okey|alright|all right|right|correct|exactly"
-    r"|absolutely|definitely|certainly|of course|agreed|fine|perfect|great|awesome|cool|no problem|no worries|indeed"
-    r"|sounds? (?:good|great|fine|perfect|like)|that (?:sounds|works|would be|will (?:do|work)|is (?:fine|right"
-    r"|correct|great))|that's (?:right|correct|fine|great|good|perfect)|got it|i see|works for me"
-    r"|makes sense)\b",
-}
-_OPENING = re.compile("|".join(f"(?P<{form.name}>{pattern})" for form, pattern in _OPENINGS.items()), re.IGNORECASE)
+_OPENINGS = (line.split("\t") for line in table_lines("openings.tsv"))
+_OPENING = re.compile("|".join(f"(?P<{form}>{pattern})" for form, pattern in _OPENINGS), re.IGNORECASE)
 _QUESTION_WORDS = (
     r"(?:what|which|who|whom|whose|where|when|why|how)\b|(?:what|who|where|when|how)'s\b"
     r"|(?:do|does|did|is|are|am|was|were|will|would|can|could|should|shall|may|might|have|has|had|isn't|aren't|don't"
@@ -78,7 +58,7 @@ def sentence_form(sentence: str) -> SentenceForm:
     ends_asking = sentence.rstrip("\"')”’ ").endswith("?")
     opening = _OPENING.match(sentence)
     if opening and not (ends_asking and opening.end() < len(sentence) * 0.8):
-        return SentenceForm[opening.lastgroup or "STATEMENT"]
+        return SentenceForm(opening.lastgroup)
     request = _REQUEST.match(sentence)
     verb = request["verb"].lower() if request and request["verb"] else None
     if verb and (verb in FUNCTION_WORDS or not is_verb(verb, base=True)):

@@ -7,46 +7,36 @@ values and marks of a return are read (`foreign`), and nothing of grammar.
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import filterfalse, pairwise
+from pathlib import Path
+from typing import Any
 
 from stitch.core.text_cache import text_cache
 from stitch.text.words import FUNCTION_WORDS, stem, words
 
 ENGLISH = "en"
 
-_BY_WORDS = (
-    "ar", "bg", "cs", "da", "de", "es", "fa", "fi", "fr", "hu", "id", "it", "nl", "no", "pl", "pt", "ro", "ru", "sv",
-    "tr", "uk", "vi",
-)  # fmt: skip
-"""Languages told by their function words (ISO 639-1)."""
-
-_BY_SCRIPT = (
-    ("ja", re.compile(r"[\u3040-\u30ff]")),
-    ("ko", re.compile(r"[\uac00-\ud7af]")),
-    ("zh", re.compile(r"[\u4e00-\u9fff]")),
-    ("th", re.compile(r"[\u0e00-\u0e7f]")),
-    ("el", re.compile(r"[\u0370-\u03ff]")),
-    ("he", re.compile(r"[\u0590-\u05ff]")),
-    ("hi", re.compile(r"[\u0900-\u097f]")),
+_LANGUAGES: Mapping[str, Mapping[str, Any]] = json.loads(
+    (Path(__file__).parent / "table" / "languages.json").read_text(encoding="utf-8")
 )
-"""Languages told by their script, in the order in which it is looked for: Japanese has Chinese signs too."""
 
-_LATIN_LETTERS = {
-    "cs": "áčďéěíňóřšťúůýž", "da": "æøåé", "de": "äöüß", "es": "áéíñóúü", "fi": "äöå", "fr": "àâæçéèêëîïôœùûüÿ",
-    "hu": "áéíóöőúüű", "it": "àèéìíòóùú", "nl": "éëïóöü", "no": "æøåé", "pl": "ąćęłńóśźż", "pt": "áâãàçéêíóôõú",
-    "ro": "ăâîșşțţ", "sv": "åäöé", "tr": "çğıöşüâî",
-    "vi": "ăâđêôơưáàảãạắằẳẵặấầẩẫậéèẻẽẹếềểễệíìỉĩịóòỏõọốồổỗộớờởỡợúùủũụứừửữựýỳỷỹỵ",
-}  # fmt: skip
-_CYRILLIC_LETTERS = {
-    "bg": "абвгдежзийклмнопрстуфхцчшщъьюя", "ru": "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
-    "uk": "абвгґдеєжзиіїйклмнопрстуфхцчшщьюя",
-}  # fmt: skip
-_LETTERS = {**_LATIN_LETTERS, **_CYRILLIC_LETTERS}
+
+def _told_of(what: str) -> dict[str, Any]:
+    """What the table says of each language (ISO 639-1), where it says it."""
+    return {language: own[what] for language, own in _LANGUAGES.items() if what in own}
+
+
+_BY_WORDS = tuple(_told_of("words"))
+"""Languages told by their function words."""
+_BY_SCRIPT = {language: re.compile(f"[{script}]") for language, script in _told_of("script").items()}
+"""Languages told by their script, in the order in which it is looked for: Japanese has Chinese signs too."""
+_LETTERS: Mapping[str, str] = _told_of("letters")
 """The letters of a language's alphabet that are not in ASCII (CLDR's main exemplar characters)."""
 _FIRST = {language: -place for place, language in enumerate(("ru", "es", "fr", "de", "pt", "it", "da"))}
 """Of languages that are told alike, those that more people write: the higher, the more."""
@@ -61,30 +51,17 @@ _ABOVE_OTHERS = 1.5
 """So much more must tell another language than English, or than that of what was said before."""
 _PLAIN = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+")
-_STEMMERS = {
-    "ar": "arabic", "da": "danish", "de": "german", "el": "greek", "es": "spanish", "fi": "finnish", "fr": "french",
-    "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "nl": "dutch", "no": "norwegian",
-    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "tr": "turkish",
-}  # fmt: skip
-_INFLECTED = ("bg", "cs", "pl", "uk")
+_STEMMERS: Mapping[str, str] = _told_of("stemmer")
+_INFLECTED = frozenset(_told_of("cut"))
 _TRUNCATED = 5
 """So many letters stand for a stem where there is no stemmer (McNamee and Mayfield 2004, n = 5)."""
-_ELIDING = ("fr", "it")
+_ELIDING = frozenset(_told_of("elides"))
 """Languages in which an article or a small word may stand before a word with an apostrophe: "l'eau", "dell'acqua"."""
-_KOREAN_PARTICLES = re.compile(
-    "(?<=..)(?:(?:에서|에게|으로|한테|께서|부터|까지)[는도]?|입니다|이에요|예요|이랑|하고|처럼|보다|마다|밖에|[은는이가을를에의로와과도만랑요])$"
-)
+_KOREAN_PARTICLES = re.compile(_LANGUAGES["ko"]["endings"])
 """Particles at the end of Korean nouns, which say what part these have in their sentence."""
-_GRAMMAR_SIGNS = {
-    "ja": re.compile(r"[\u3040-\u309f]+"),
-    "zh": re.compile("[的了吗呢吧啊呀嘛我你他她它您们这那哪跟和或在是就也又很想去把被让帮]+"),
-}
+_GRAMMAR_SIGNS = {language: re.compile(signs) for language, signs in _told_of("grammar").items()}
 """Signs between the words that carry the subject, where words are written without spaces."""
-_CHINESE_CUTS = re.compile(
-    "[一二三四五六七八九十百千万两几半]{1,6}(?:个|家|张|次|月|日|号|岁|天|块|元|人|位|份|件|套|台|辆|条|间|年|周|些)"
-    "|[那这哪][边里个些]|怎么|什么|多少|最近|昨天|今天|明天|开始|总是|因为|所以|但是|如果|时候|知道|觉得|需要|应该|比较|非常|要不要|提前|可以"
-    "|(?<![^\\W])[给订从让买找问帮请对为](?=[^\\W]{2})"
-)
+_CHINESE_CUTS = re.compile(_LANGUAGES["zh"]["phrases"])
 """Common words of Chinese that name no subject by themselves, numbers with their counters among them."""
 _local = threading.local()
 
@@ -146,7 +123,7 @@ def _signs_of(text: str) -> tuple[str | None, int, dict[str, float], str]:
     different = frozenset(said)
     if not text.isascii():
         letters = sum(map(len, said))
-        for language, script in _BY_SCRIPT:
+        for language, script in _BY_SCRIPT.items():
             if 3 * len(script.findall(text)) > letters:
                 return language, len(different), {}, language
     scores = _told_by(different, is_ascii=text.isascii())

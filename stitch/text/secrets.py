@@ -12,23 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
+
+from stitch.text.words import table_lines
 
 REDACTED = "[redacted:{kind}]"
 """Stands in the place of a secret."""
 
-_TABLE = resources.files("stitch.text") / "table"
-
-
-def _rows(file: str) -> Iterator[list[str]]:
-    for line in (_TABLE / file).read_text(encoding="utf-8").splitlines():
-        if not line.startswith("#"):
-            yield line.split("\t")
-
-
 _PARTS: dict[str, list[str]] = {}
-for _list, _pattern in _rows("secret_words.tsv"):
+for _list, _pattern in (line.split("\t") for line in table_lines("secret_words.tsv")):
     _PARTS.setdefault(_list, []).append(_pattern)
 
 
@@ -283,7 +275,7 @@ class _Form(NamedTuple):
 def forms() -> tuple[_Form, ...]:
     """The forms of the table, in its order."""
     found = []
-    for kind, signs, check, pattern in _rows("secrets.tsv"):
+    for kind, signs, check, pattern in (line.split("\t") for line in table_lines("secrets.tsv")):
         alone = rf"(?<![A-Za-z0-9])(?:{pattern[2:]})(?![A-Za-z0-9])" if pattern.startswith("T ") else pattern
         found.append(_Form(kind, tuple(signs.split("|")), _CHECKS[check], re.compile(alone)))
     return tuple(found)

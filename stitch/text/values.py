@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.text.dates import MONTH, WEEKDAY, find_moments
 from stitch.text.numbers import NUMBER_WORDS
-from stitch.text.words import FUNCTION_WORDS, MAX_READ_CHARS, fold_case, is_verb, singular, word_list, word_set
+from stitch.text.words import (
+    FUNCTION_WORDS,
+    MAX_READ_CHARS,
+    fold_case,
+    is_verb,
+    singular,
+    table_lines,
+    word_list,
+    word_set,
+)
 
 MAX_MENTIONS = 48
 """The most values of one step that are kept."""
@@ -66,9 +74,7 @@ def _value_patterns() -> Iterator[ValuePattern]:
     def whole(pattern: str) -> str:
         return _PART.sub(lambda name: parts[name[1]], pattern)
 
-    for line in (Path(__file__).parent / "table" / "values.tsv").read_text(encoding="utf-8").splitlines():
-        if line.startswith("#"):
-            continue
+    for line in table_lines("values.tsv"):
         kind, said, pattern = line.split("\t")
         if kind == "part":
             parts[said] = whole(pattern)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -76,6 +77,13 @@ def _begins_word(folded: str, place: int) -> bool:
 def word_set(text: str) -> frozenset[str]:
     """The words of a closed list that is written as running text."""
     return frozenset(text.split())
+
+
+def table_lines(file: str) -> Iterator[str]:
+    """The lines of a table of this room but those that comment it."""
+    for line in (Path(__file__).parent / "table" / file).read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            yield line
 
 
 @lru_cache(maxsize=1)
