@@ -25,7 +25,7 @@ OPTIMIZING = "optimize"
 
 
 class Compilation(NamedTuple):
-    """What came of it."""
+    """A compiled program, judged beside the one that it is to replace."""
 
     compiled: CompiledProgram
     before: Scores
@@ -164,7 +164,7 @@ def _digest(lessons: Sequence[Lesson]) -> str:
 
 
 def _spent(models: Sequence[LanguageModel]) -> Totals:
-    """What models have cost so far, together, with what earlier processes paid for the same."""
+    """Costs of models so far, together, with what earlier processes paid for the same."""
     totals = Totals()
     known = True
     for own in (made for model in models for made in (model.ledger.total(), model.ledger.recalled())):

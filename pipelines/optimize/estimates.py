@@ -1,4 +1,4 @@
-"""What optimizing will cost, before any call."""
+"""Estimated costs of optimizing, before any call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WITH_EXAMPLES = {"bootstrap": 0.5, "mipro": 0.35, "gepa": 0.0, "simba": 0.35}
 
 
 class OptimizingEstimate(BaseModel):
-    """What optimizing will cost, about."""
+    """Estimated costs of optimizing."""
 
     target: str
     optimizer: str

@@ -35,7 +35,7 @@ MINIBATCH = 3
 
 @dataclass(frozen=True)
 class Setting:
-    """What an optimizer works with."""
+    """Means of an optimizer."""
 
     metric: Metric
     """Marks what students do."""
@@ -121,7 +121,7 @@ def gepa(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
 
 
 def gepa_runs(lessons: int) -> int:
-    """How many runs GEPA may make: each reflection looks at a few lessons twice, and every third is tried on all."""
+    """Number of runs that GEPA may make: each reflection looks at a few lessons twice, and every third is tried on all."""
     return lessons * (1 + REFLECTIONS // 3) + 2 * MINIBATCH * REFLECTIONS
 
 

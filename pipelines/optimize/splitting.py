@@ -1,4 +1,4 @@
-"""Which lessons are held back: whole groups, drawn by seed, the same on every machine."""
+"""Lessons that are held back: whole groups, drawn by seed, the same on every machine."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Student(dspy.Module):
 
 
 def prompt_tokens(program: Any) -> int:
-    """How long the instructions and examples of all predictors are together, in tokens, about."""
+    """Length of the instructions and examples of all predictors together, in tokens, about."""
     chars = 0
     for _, predictor in program.named_predictors():
         chars += len(predictor.signature.instructions)
@@ -94,7 +94,7 @@ class Metric:
         return Marks(score, marks.parts, feedback.strip() or "All right.")
 
     def cost_of(self, prompt_tokens: int) -> float:
-        """What a prompt of so many tokens takes from each score."""
+        """Points that a prompt of so many tokens takes from each score."""
         return max(0, prompt_tokens - self._plain_tokens) / 1000 * COST_OF_1000_TOKENS
 
     def score(self, example: Any, prediction: Any, trace: Any = None) -> float:
@@ -112,7 +112,7 @@ class Metric:
 
 
 class Judged(NamedTuple):
-    """How a student did."""
+    """Marks of a student."""
 
     scores: Scores
     each: list[float]
@@ -139,7 +139,7 @@ def judge(student: Student, lessons: Sequence[Lesson], *, metric: Metric, thread
 
 
 class Decision(NamedTuple):
-    """What paired scores tell."""
+    """Significance of a difference between paired scores."""
 
     p: float
     """How often chance alone makes a difference of the mean as large, either way; exact for up to 14 that differ."""

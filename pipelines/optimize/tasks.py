@@ -1,4 +1,4 @@
-"""What is learned: the protocol between whoever has the gold and the optimizers."""
+"""Tasks and lessons: the protocol between whoever has the gold and the optimizers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Lesson:
 
 
 class Marks(NamedTuple):
-    """How well a lesson was done."""
+    """Marks of one lesson."""
 
     score: float
     """From 0 to 1."""
@@ -42,7 +42,7 @@ class Marks(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What one run of a lesson costs, about."""
+    """Estimated costs of one run of a lesson."""
 
     calls: int
     tokens: int
@@ -65,13 +65,13 @@ class Task(Protocol):
         ...
 
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> Any:
-        """What the program makes of a lesson. Replies that cannot be used are part of it, not raised."""
+        """Run the program on a lesson. Replies that cannot be used are part of it, not raised."""
         ...
 
     def mark(self, lesson: Lesson, outcome: Any) -> Marks:
-        """How good that is."""
+        """Mark what came of it."""
         ...
 
     def cost(self, lesson: Lesson) -> Cost:
-        """What running it costs, about."""
+        """Estimate what running it costs."""
         ...

@@ -28,7 +28,7 @@ _LANGUAGES: Mapping[str, Mapping[str, Any]] = json.loads(
 
 
 def _told_of(what: str) -> dict[str, Any]:
-    """What the table says of each language (ISO 639-1), where it says it."""
+    """A column of the table, by language (ISO 639-1); without those of which it says nothing."""
     return {language: own[what] for language, own in _LANGUAGES.items() if what in own}
 
 

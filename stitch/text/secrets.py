@@ -158,7 +158,7 @@ _GOES_ON = re.compile(r"[-_]?\w|\(")
 
 
 def _value_of(text: str, name: re.Match[str], match: re.Match[str]) -> tuple[int, int] | None:
-    """Where the secret behind a telling name stands; the weaker the name and the place, the odder it must look."""
+    """The span of the secret behind a telling name; the weaker the name and the place, the odder it must look."""
     group = match.lastgroup or ""
     start, end = match.span(group)
     if is_placeholder(text[start:end]):
@@ -217,7 +217,7 @@ _ODD_SIGN = re.compile(r"(?<=\w)(?:[!#$%^*+=~@&]|\?(?=\w))|[!#$%^*+=?~](?=\w)")
 
 
 def _odd_near(text: str, name: re.Match[str]) -> tuple[int, int] | None:
-    """Where the first word stands near a telling name that nobody writes but as a secret."""
+    """The span of the first word near a telling name that nobody writes but as a secret."""
     if name.group().lower() == "pass" or DIGITS.fullmatch(name.group()):
         return None  # a verb, too; of digits only what is assigned
     end = min(len(text), name.end() + _NEAR_CHARS)
