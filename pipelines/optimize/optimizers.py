@@ -121,7 +121,7 @@ def gepa(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
 
 
 def gepa_runs(lessons: int) -> int:
-    """Number of runs that GEPA may make: each reflection looks at a few lessons twice, and every third is tried on all."""
+    """Number of runs of GEPA at most: each reflection looks at a few lessons twice, every third is tried on all."""
     return lessons * (1 + REFLECTIONS // 3) + 2 * MINIBATCH * REFLECTIONS
 
 
