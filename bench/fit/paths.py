@@ -1,10 +1,9 @@
 """The calibration of the scorers of path queries: `python -m stitch.bench.fit paths --data DIR --data DIR [--write]`.
 
 For each condition in words that was judged, every node of its type is an example. A logistic model over the features of
-a scorer is fitted, or over what a model says by itself (`--scorer nli:FOLDER`), each condition with the root of its
-number of nodes as weight. Figures are of conditions that took no part in the fit: eight folds, conditions alike kept
-together, and each domain by a fit on the others. Conditions of our own (`own_sets`) take part in every fit,
-and no figure is told of them.
+a scorer is fitted, each condition with the root of its number of nodes as weight. Figures are of conditions that took
+no part in the fit: eight folds, conditions alike kept together, and each domain by a fit on the others. Conditions of
+our own (`own_sets`) take part in every fit, and no figure is told of them.
 """
 
 from __future__ import annotations
@@ -23,18 +22,15 @@ from stitch.bench.metrics.scores import mean
 from stitch.bench.trees.sets import SemanticGold, TreeSet, leaves, load_tree_set, own_sets
 from stitch.bench.trees.suite import LEFT_OUT
 from stitch.errors import InputError
-from stitch.lm import LanguageModel
 from stitch.retrieve.path.forest import VERSION
 from stitch.retrieve.path.scorers import SimilarityScorer, scorer_named
-from stitch.retrieve.path.scorers.models import PointwiseScorer
 from stitch.retrieve.path.scorers.protocol import Passages
 from stitch.retrieve.path.scorers.reading import asked_words
-from stitch.retrieve.path.scorers.similarity import WEIGHTS, Calibration, fitted_name
+from stitch.retrieve.path.scorers.similarity import WEIGHTS, Calibration
 from stitch.retrieve.path.semantics import passages_of
 from stitch.text.kinds import singular_stem
 
 Column = NDArray[np.float64]
-Scorer = SimilarityScorer | PointwiseScorer
 
 STRENGTH = 0.003
 """The inverse of the ridge; of .1 to .001 the best by folds and over domains."""
@@ -56,7 +52,7 @@ class Example(NamedTuple):
     """Whether a node counts; of some it is unclear."""
 
 
-def examples_of(domain: TreeSet, scorer: Scorer) -> list[Example]:
+def examples_of(domain: TreeSet, scorer: SimilarityScorer) -> list[Example]:
     """The judged conditions of a domain; those on versions are left out, they are but a handful."""
     found = []
     for gold in (gold for gold in domain.judgements if gold.type != VERSION):
@@ -137,7 +133,7 @@ def fits_without(folds: Folds, *, beside: Sequence[Example] = (), strength: floa
     return [(fold, model) for _, fold, model in left_out(folds, fitted) if model is not None]
 
 
-def judged_by(scorer: Scorer, fits: Fits) -> Iterator[Judged]:
+def judged_by(scorer: SimilarityScorer, fits: Fits) -> Iterator[Judged]:
     """Examples as judged by models that did not see them."""
     for fold, model in fits:
         for each in fold:
@@ -165,7 +161,7 @@ def _tell(what: str, judged: Sequence[Judged]) -> None:
     click.echo(f"{what}: F1 {mean([f1 for f1s in domains.values() for f1 in f1s]).value:.3f} ({by_domain})")
 
 
-def _fitted(name: str, scorer: Scorer, domains: Sequence[TreeSet]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _fitted(name: str, scorer: SimilarityScorer, domains: Sequence[TreeSet]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The fit of a scorer, and models by which the sets of the fit are judged, as JSON; figures are printed."""
     by_domain = {domain.name: examples_of(domain, scorer) for domain in domains}
     examples = [example for own in by_domain.values() for example in own]
@@ -199,7 +195,7 @@ def _fitted(name: str, scorer: Scorer, domains: Sequence[TreeSet]) -> tuple[dict
     metavar="NAME[:MODEL]",
     multiple=True,
     default=("static", "lexical"),
-    help="Which to fit; behind a colon the model of one that needs it: nli:FOLDER.  [default: static, lexical]",
+    help="Which to fit; behind a colon its model: sentence-transformers:FOLDER.  [default: static, lexical]",
 )
 @click.option("--write", is_flag=True, help="Write the fit on all conditions.")
 def command(data: Sequence[Path], scorers: Sequence[str], write: bool) -> None:
@@ -208,12 +204,10 @@ def command(data: Sequence[Path], scorers: Sequence[str], write: bool) -> None:
     made, without = (json.loads(file.read_text(encoding="utf-8")) for file in (WEIGHTS, LEFT_OUT))
     for said in scorers:
         kind, _, model_name = said.partition(":")
-        asked = LanguageModel(model_name) if kind == "model" and model_name else None
-        scorer = scorer_named(kind, model=model_name or None, language_model=asked)
-        if not isinstance(scorer, SimilarityScorer | PointwiseScorer):
-            raise InputError(f"the scorer {kind!r} has nothing to fit", hint="name static, lexical, nli or model")
-        name = fitted_name(scorer.name)
-        made["scorers"][name], without[name] = _fitted(name, scorer, domains)
+        scorer = scorer_named(kind, model=model_name or None)
+        if not isinstance(scorer, SimilarityScorer):
+            raise InputError(f"the scorer {kind!r} has nothing to fit", hint="name static, lexical or minilm")
+        made["scorers"][scorer.name], without[scorer.name] = _fitted(scorer.name, scorer, domains)
     if write:
         WEIGHTS.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
         LEFT_OUT.write_text(json.dumps(without) + "\n", encoding="utf-8")

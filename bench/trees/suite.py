@@ -63,10 +63,10 @@ def unseen(scorer: Scorer, *, domain: str, without: str) -> Scorer:
     kept = json.loads(LEFT_OUT.read_text(encoding="utf-8")).get(scorer.name, {}) if without != "nothing" else {}
     if not isinstance(scorer, SimilarityScorer) or domain not in kept.get("conditions", {}):
         return scorer
-    name, space = scorer.name, scorer.space
+    name, embedder = scorer.name, scorer.embedder
 
     def fitted(model: dict[str, Any]) -> Scorer:
-        return SimilarityScorer(name, space, calibration=Calibration(**model))
+        return SimilarityScorer(name, embedder, calibration=Calibration(**model))
 
     otherwise = fitted(kept["domains"][domain])
     if without == "domain":

@@ -40,13 +40,12 @@ class ScorerSemantics:
         for tree, offset, positions in forest.by_tree(places):
             types = tuple(sorted({tree.nodes[position].type for position in positions}))
             if self.scorer.relative:
-                places_of, passages = _of_types(_Same(tree), types, target)
+                scored, passages = _of_types(tree, types, target)
             else:
-                passages = passages_of(tree, positions, target=target)
-                places_of = {position: place for place, position in enumerate(positions)}
+                scored, passages = positions, passages_of(tree, positions, target=target)
             judgement = self.scorer.judge(condition.words, passages)
-            for position in positions:
-                scores[position + offset] = judgement.scores[places_of[position]]
+            said = dict(zip(scored, judgement.scores, strict=True))
+            scores |= {position + offset: said[position] for position in positions}
             cuts.append((len(positions), judgement.cut))
         total = sum(count for count, _ in cuts)
         return Scored(scores, sum(count * cut for count, cut in cuts) / total if total else 0.5)
@@ -66,22 +65,10 @@ class ScorerSemantics:
 
 
 @text_cache(maxsize=64)
-def _of_types(tree: _Same, types: tuple[str, ...], target: str) -> tuple[dict[int, int], Passages]:
-    """The passages of some types, and the number of each position among them."""
-    found = sorted(position for type_ in types for position in tree.tree.of_type.get(type_, ()))
-    return {position: place for place, position in enumerate(found)}, passages_of(tree.tree, found, target=target)
-
-
-class _Same(NamedTuple):
-    """A tree as a key: equal if it is the same object."""
-
-    tree: Tree
-
-    def __hash__(self) -> int:
-        return id(self.tree)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.tree is self.tree
+def _of_types(tree: Tree, types: tuple[str, ...], target: str) -> tuple[list[int], Passages]:
+    """The positions of all nodes of some types, and their passages."""
+    found = sorted(position for type_ in types for position in tree.of_type.get(type_, ()))
+    return found, passages_of(tree, found, target=target)
 
 
 def passages_of(tree: Tree, positions: Sequence[int], *, target: str) -> Passages:

@@ -78,7 +78,7 @@ def test_a_category_finds_what_is_of_its_kind_and_says_another_word():
         scores = dict(
             zip([each.own[0] for each in DISHES], static_scorer().judge(condition, DISHES).scores, strict=True)
         )
-        assert scores.pop(dish) > 0.7, condition
+        assert scores.pop(dish) > 0.6, condition
         assert max(scores.values()) < 0.5, condition
 
 

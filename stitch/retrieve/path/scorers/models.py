@@ -1,12 +1,10 @@
 """The scorers that judge each text by itself: `exact`, `nli` (a cross-encoder) and `model` (a language model).
 
-What a model says of a text is kept, so that a commit has only its changes scored. It is a probability of the model's
-own making: calibrated over its log odds if it was fitted (`python -m stitch.bench.fit paths`), else taken as said.
+What a model says of a text is kept, so that a commit has only its changes scored.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,16 +13,11 @@ from stitch.errors import ReplyError, SettingsError, require_extra
 from stitch.label.model.quoting import quote
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage
 from stitch.retrieve.path.scorers.reading import words_of
-from stitch.retrieve.path.scorers.similarity import Calibration, calibration_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from stitch.lm import LanguageModel
 
 _MOST_TEXTS = 50_000
-_SURE = 1e-4
 _MOST_PREMISE_CHARS, _MOST_PASSAGE_CHARS = 2_000, 600
 Rate = Callable[[str, Sequence[str]], Sequence[float]]
 """One call: how likely it is that each text fulfils the condition, in their order."""
@@ -50,7 +43,7 @@ class PointwiseScorer:
     """A scorer by what a model says of each text, as a probability.
 
     Args:
-        name: The scorer with its model; under the last part of a path it was fitted.
+        name: The scorer with its model.
         rate: Asks the model, of different texts that have words.
         joint: What stands between the texts of a node.
         chars: The most that is shown of a node.
@@ -59,8 +52,7 @@ class PointwiseScorer:
     relative = False
 
     def __init__(self, name: str, rate: Rate, *, joint: str, chars: int) -> None:
-        self.name, self._calibration = name, calibration_of(name)
-        self._rate, self._joint, self._chars = rate, joint, chars
+        self.name, self._rate, self._joint, self._chars = name, rate, joint, chars
 
     def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
         """Score passages; what is not known yet is scored in one batch, each different text once.
@@ -68,26 +60,6 @@ class PointwiseScorer:
         Raises:
             ReplyError: The reply does not have one probability a text.
         """
-        said = self._said(condition, passages)
-        if self._calibration is None:
-            return Judgement(said)
-        found = self._calibration.probabilities(self.columns(condition, passages)).tolist()
-        return Judgement(tuple(score if before > 0 else 0.0 for before, score in zip(said, found, strict=True)))
-
-    def columns(self, condition: str, passages: Sequence[Passage]) -> dict[str, NDArray[np.float64]]:
-        """The log odds of each passage: the one feature on which a calibration is fitted."""
-        import numpy as np
-
-        said = np.clip(np.array(self._said(condition, passages)), _SURE, 1 - _SURE)
-        return {"said": np.log(said / (1 - said))}
-
-    def with_calibration(self, calibration: Calibration | None) -> PointwiseScorer:
-        """The same scorer with another fit, or with none; what is known of texts is known to both."""
-        other = copy.copy(self)
-        other._calibration = calibration
-        return other
-
-    def _said(self, condition: str, passages: Sequence[Passage]) -> tuple[float, ...]:
         known, texts = _known(self._rate, condition), [self._joint.join(each.texts)[: self._chars] for each in passages]
         if len(known) + len(texts) > _MOST_TEXTS:
             known.clear()
@@ -98,7 +70,7 @@ class PointwiseScorer:
                     f"{len(new)} nodes were to be judged for {condition!r}, the reply has {list(scores)[:5]!r}"
                 )
             known.update(zip(new, map(float, scores), strict=True))
-        return tuple(known.get(text, 0.0) for text in texts)
+        return Judgement(tuple(known.get(text, 0.0) for text in texts))
 
 
 @text_cache(maxsize=256)

@@ -9,20 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.core.protocols import Embedder
 from stitch.core.text_cache import text_cache
 from stitch.embed.static import StaticEmbedder
-from stitch.retrieve.path.scorers.population import (
-    EmbeddedSpace,
-    Population,
-    Reading,
-    Space,
-    SummedSpace,
-)
+from stitch.retrieve.path.scorers.population import Population, Reading
 from stitch.retrieve.path.scorers.protocol import Judgement, Passage, Passages
 from stitch.retrieve.path.scorers.reading import alternatives, asked_words, denied, names_one, ruled_out
 from stitch.text.kinds import kinds_of, singular_stem
@@ -66,15 +60,9 @@ class Calibration(NamedTuple):
 
 @text_cache(maxsize=16)
 def calibration_of(scorer: str) -> Calibration | None:
-    """The fitted model of a scorer, if there is one; of a model at a path, the last part of it is its name."""
-    made = json.loads(WEIGHTS.read_text(encoding="utf-8"))["scorers"].get(fitted_name(scorer))
+    """The fitted model of a scorer, if there is one."""
+    made = json.loads(WEIGHTS.read_text(encoding="utf-8"))["scorers"].get(scorer)
     return None if made is None else Calibration(**made)
-
-
-def fitted_name(scorer: str) -> str:
-    """The name under which a scorer is fitted: `nli /models/deberta` is `nli deberta`, wherever the model lies."""
-    kind, _, model = scorer.partition(" ")
-    return f"{kind} {model.replace(chr(92), '/').rstrip('/').rpartition('/')[2]}".strip()
 
 
 class SimilarityScorer:
@@ -82,15 +70,15 @@ class SimilarityScorer:
 
     Args:
         name: Under which the model was fitted.
-        space: Makes a space where the texts of a tree are compared; None for words in common alone.
+        embedder: Compares texts; None for words in common alone.
         calibration: The model; by default the one that comes with the package, else that of the table, for most
             features tell how passages stand beside each other, which is alike for all embedders.
     """
 
     relative = True
 
-    def __init__(self, name: str, space: Callable[[], Space | None], *, calibration: Calibration | None = None) -> None:
-        self.name, self.space = name, space
+    def __init__(self, name: str, embedder: Embedder | None, *, calibration: Calibration | None = None) -> None:
+        self.name, self.embedder = name, embedder
         self._calibration = calibration or calibration_of(name) or calibration_of("static")
 
     def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
@@ -101,7 +89,7 @@ class SimilarityScorer:
 
     def with_calibration(self, calibration: Calibration | None) -> SimilarityScorer:
         """The same scorer with another fit."""
-        return SimilarityScorer(self.name, self.space, calibration=calibration)
+        return SimilarityScorer(self.name, self.embedder, calibration=calibration)
 
     def columns(self, condition: str, passages: Sequence[Passage]) -> dict[str, Column]:
         """The features of each passage by name, on which a model is fitted. Of alternatives, the better one counts."""
@@ -150,37 +138,35 @@ def _judged(scorer: SimilarityScorer, condition: str, passages: Passages) -> Jud
 def _made_ready(scorer: SimilarityScorer, passages: Passages) -> Population:
     kept = _readings(scorer, passages.tree or id(passages))
     if kept[-1].texts > _MOST_TEXTS:
-        kept[:] = [Reading(scorer.space())]
+        kept[:] = [Reading(scorer.embedder)]
     return Population(passages, reading=kept[-1])
 
 
 @text_cache(maxsize=64)
 def _readings(scorer: SimilarityScorer, tree: str | int) -> list[Reading]:
     """What was read of a tree in any version, under the id of its root."""
-    return [Reading(scorer.space())]
+    return [Reading(scorer.embedder)]
 
 
 def _told(condition: str, ready: Population, capitals: frozenset[str]) -> dict[str, Column]:
-    """Nearness of the whole, of own words, of the nearest part and word; and words and kinds of things in common."""
+    """Nearness of the own text and of the nearest part; and words and kinds of things in common."""
     import numpy as np
 
     asked = asked_words(condition)
     common = np.zeros((ready.count, len(asked)))
     for place, word in enumerate(asked):
         stem = singular_stem(word)
-        common[:, place] = ready.best_term(np.array([_named(term, stem) for term in ready.words]))
+        common[:, place] = ready.best_term([_named(term, stem) for term in ready.terms])
         if word in capitals or not kinds_of(word):
             common[ready.with_initials(word), place] = 1.0
     rarity = np.log(1 + (ready.count + 0.5) / ((common > 0).sum(axis=0) + 0.5))  # rare words weigh more, as in BM25
-    shared = {"common": common @ (rarity / rarity.sum()), "all_common": common.min(axis=1)}
-    return ready.nearness(condition) | shared
+    near = ready.nearness(condition) or {"all_common": common.min(axis=1)}  # beside nearness it says nothing more
+    return near | {"common": common @ (rarity / rarity.sum())}
 
 
-def _named(term: tuple[str, ...], stem: str) -> float:
+def _named(term: str, stem: str) -> float:
     """1 if a term is a word, less if it names a thing of the kind of this word ("legumes" and chickpeas)."""
-    if len(term) == 1 and singular_stem(term[0]) == stem:
-        return 1.0
-    return kinds_of(" ".join(term)).get(stem, 0.0)
+    return 1.0 if singular_stem(term) == stem else kinds_of(term).get(stem, 0.0)
 
 
 def best_cut(scores: Sequence[float], *, least: float = 0.2, most: float = 0.5) -> float:
@@ -203,15 +189,14 @@ def best_cut(scores: Sequence[float], *, least: float = 0.2, most: float = 0.5) 
 
 def static_scorer() -> SimilarityScorer:
     """The default: the table of token vectors that comes with the package."""
-    embedder = StaticEmbedder()
-    return SimilarityScorer("static", lambda: SummedSpace(embedder))
+    return SimilarityScorer("static", StaticEmbedder())
 
 
 def lexical_scorer() -> SimilarityScorer:
     """Words and kinds of things in common; no vectors."""
-    return SimilarityScorer("lexical", lambda: None)
+    return SimilarityScorer("lexical", None)
 
 
 def embedder_scorer(embedder: Embedder, *, name: str = "") -> SimilarityScorer:
     """Any embedder, such as a Sentence Transformer, with the fit of its name."""
-    return SimilarityScorer(name or f"sentence-transformers {embedder.name}", lambda: EmbeddedSpace(embedder))
+    return SimilarityScorer(name or f"sentence-transformers {embedder.name}", embedder)
