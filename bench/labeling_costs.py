@@ -146,7 +146,8 @@ def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) 
     from stitch.bench.data.sets import load_questions
     from stitch.embed import StaticEmbedder
     from stitch.label.local import LocalLabeler
-    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.label.model.stepwise import StepwiseLabeler
+    from stitch.label.model.windowed import WindowedLabeler
     from stitch.lm import LanguageModel
 
     labels, found = read_known(known), {}

@@ -103,7 +103,7 @@ def measure_growth(steps: Sequence[Step]) -> float:
     """Megabytes by which the process has grown when the same labeler has labeled many steps more."""
     from stitch.bench.timing import resident_mb
     from stitch.label.local import LocalLabeler
-    from stitch.label.model import WindowedLabeler
+    from stitch.label.model.windowed import WindowedLabeler
 
     labeler, sizes = WindowedLabeler(by_rules(), fallback=LocalLabeler()), []
     for name, count in (("warm", _WARM_STEPS), ("long", LONG_STEPS)):
@@ -290,7 +290,8 @@ def command(
 def _measured(latency_s: float, concurrency: int) -> dict[str, Any]:
     from stitch.embed import StaticEmbedder
     from stitch.label.local import LocalLabeler
-    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.label.model.stepwise import StepwiseLabeler
+    from stitch.label.model.windowed import WindowedLabeler
     from stitch.lm import LanguageModel, Limits
 
     steps, windowed, stepwise = came_steps(), by_rules(), by_rules()

@@ -240,7 +240,8 @@ def estimate(
 ) -> LabelingEstimate:
     """Say what labeling will cost by the settings; nothing is stored and no model is called."""
     from stitch.config import load_settings
-    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.label.model.stepwise import StepwiseLabeler
+    from stitch.label.model.windowed import WindowedLabeler
     from stitch.parts import labeler_for
     from stitch.themes.asking import WINDOW_STEPS
 

@@ -159,7 +159,8 @@ def labeler_of(settings: Settings, model: LanguageModel | None, *, embedder: Emb
 
     if settings.labels == "local" or model is None:
         return LocalLabeler()
-    from stitch.label.model import StepwiseLabeler, WindowedLabeler
+    from stitch.label.model.stepwise import StepwiseLabeler
+    from stitch.label.model.windowed import WindowedLabeler
 
     if not settings.stepwise:
         return WindowedLabeler(model, fallback=LocalLabeler(), **_windows(settings))

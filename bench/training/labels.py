@@ -18,11 +18,11 @@ from stitch.bench.metrics.clusters import bcubed, majority_mapping, switch_f1
 from stitch.bench.metrics.scores import Unscored, harmonic
 from stitch.core import ContextualIntent, Embedder, LabelKind, Step, StepLabels, Trajectory
 from stitch.label.local import LocalLabeler
-from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.label.model.matching import match_name
 from stitch.label.model.quoting import shorten, shown_text
 from stitch.label.model.session import ModelSession
-from stitch.label.model.windowed import WindowedSession
+from stitch.label.model.stepwise import StepwiseLabeler
+from stitch.label.model.windowed import WindowedLabeler, WindowedSession
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel
 from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
 from stitch.signatures.programs import StepProgram, WindowProgram

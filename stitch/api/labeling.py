@@ -75,7 +75,7 @@ def _handover(memory: Memory, request: ElsewhereRequest) -> Handover:
         InputError: Its prompts are of another version.
     """
     from stitch.label.local import LocalLabeler
-    from stitch.label.model.compiled import PredictorState, put_checked
+    from stitch.label.model.compiled import PredictorState, load_program
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import Price
     from stitch.signatures.programs import WindowProgram
@@ -83,7 +83,7 @@ def _handover(memory: Memory, request: ElsewhereRequest) -> Handover:
     program = WindowProgram()
     if request.program is not None:
         states = {name: PredictorState.model_validate(each.model_dump()) for name, each in request.program.items()}
-        put_checked(states, program, source="of the request")
+        load_program(states, program, target="windowed")
     labeler = OfflineLabeler(
         request.model,
         fallback=LocalLabeler(),

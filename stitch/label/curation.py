@@ -96,9 +96,18 @@ class Vocabulary:
         self._looked_at = {label for label in ranked if label in self.counts}
         return made
 
-    def merge(self, alias: str, into: str, *, position: int) -> LabelMerge:
-        """Record that `alias` reads as `into`."""
-        merge = LabelMerge(kind=self.kind, alias=clean_label(alias), into=clean_label(into), position=position)
+    def canonical(self, label: str) -> str:
+        """The label under which a label is read."""
+        return self._labels.canonical(self.kind, label)
+
+    def merge(self, alias: str, into: str, *, position: int, made_by: str = "local") -> LabelMerge:
+        """Record that `alias` reads as `into`.
+
+        Raises:
+            ValueError: It reads as another already, or the merge would close a circle.
+        """
+        told = {"alias": clean_label(alias), "into": clean_label(into), "position": position, "made_by": made_by}
+        merge = LabelMerge(kind=self.kind, **told)
         self._labels.merge(merge)
         return merge
 

@@ -91,28 +91,29 @@ class Handover:
         Run again, or after an interruption, it changes nothing of what is in. Labels that a person corrected stay. A
         line may also be the labels of a step (`stitch.label.model.written`): those of a trajectory count as one window.
         """
-        from stitch.label.model.written import WrittenLines
+        from stitch.label.model.written import added_up, written_in
         from stitch.lm.batch import read_reply
 
         windows = steps = repeated = 0
         rejections: list[Rejection] = []
-        written = WrittenLines()
+        told: list[WrittenStep] = []
         for source, number, content in lines:
             if not content.strip():
                 continue
             try:
-                if (said := written.read(content)) is not None:
+                if (said := written_in(content)) is not None:
                     if self._journal.entry(self._tenant, said.trajectory, said.id) is None:
                         raise ReplyError(f"no step {said.id!r} in trajectory {said.trajectory!r}")
-                    written.take(said)
+                    told.append(said)
                     continue
                 count = self._take_in(read_reply(content))
             except ReplyError as error:
                 rejections.append(Rejection(source=source, line=number, reason=error.message))
                 continue
             windows, steps, repeated = windows + bool(count), steps + count, repeated + (not count)
-        for trajectory, own in written.by_trajectory().items():
-            count = self._take_in_written(trajectory, own)
+        written = added_up(told)
+        for trajectory in dict.fromkeys(name for name, _ in written):
+            count = self._take_in_written(trajectory, written)
             windows, steps, repeated = windows + bool(count), steps + count, repeated + (not count)
         return TakenIn(windows, steps, repeated, tuple(rejections))
 

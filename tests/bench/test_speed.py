@@ -24,7 +24,8 @@ from stitch.bench.labeling_costs import KnownCompletion, RuleCompletion, measure
 from stitch.core import Trajectory
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
-from stitch.label.model import StepwiseLabeler, WindowedLabeler
+from stitch.label.model.stepwise import StepwiseLabeler
+from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel
 
 

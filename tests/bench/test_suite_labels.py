@@ -24,7 +24,7 @@ from stitch.bench.texttiling import texttiling
 from stitch.core import ContextualIntent, LabelKind, LabelMerge, Step, StepLabels, Trajectory
 from stitch.errors import InputError, SettingsError
 from stitch.label.local import LocalLabeler
-from stitch.label.model import WindowedLabeler
+from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel
 from stitch.testing.model import ScriptedCompletion, label_by_rules
 

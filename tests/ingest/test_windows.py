@@ -16,7 +16,8 @@ from stitch.embed import HashingEmbedder
 from stitch.ingest import Ingestor
 from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
-from stitch.label.model import StepwiseLabeler, WindowedLabeler
+from stitch.label.model.stepwise import StepwiseLabeler
+from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel
 from stitch.testing.model import ScriptedCompletion, label_by_rules
 

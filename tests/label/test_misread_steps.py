@@ -19,7 +19,7 @@ from stitch.errors import JournalError
 from stitch.ingest import Ingestor
 from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
-from stitch.label.model import WindowedLabeler
+from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of
 

@@ -18,9 +18,9 @@ from contracts.labeler import LabelerContract
 from stitch.core import ContextualIntent, LabelKind, Step, StepLabels, apply_rewrites
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
-from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.label.model.matching import locate_references
-from stitch.label.model.windowed import WINDOW_STEPS
+from stitch.label.model.stepwise import StepwiseLabeler
+from stitch.label.model.windowed import WINDOW_STEPS, WindowedLabeler
 from stitch.lm import LanguageModel, Limits
 from stitch.testing.model import ScriptedCompletion, fields_of, label_by_rules
 

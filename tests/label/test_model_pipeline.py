@@ -25,7 +25,7 @@ from stitch.errors import ReplyError
 from stitch.ingest import Ingestor
 from stitch.journal import Journal
 from stitch.label.local import LocalLabeler
-from stitch.label.model import WindowedLabeler
+from stitch.label.model.windowed import WindowedLabeler
 from stitch.lifecycle.correct import correct
 from stitch.lifecycle.relabel import relabel
 from stitch.lm import LanguageModel

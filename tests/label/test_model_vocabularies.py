@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from stitch.api.spending import read_spending
 from stitch.core import ContextualIntent, LabelKind, Step, StepLabels
 from stitch.label.local import LocalLabeler
-from stitch.label.model import WindowedLabeler
 from stitch.label.model.gists import Gist
 from stitch.label.model.matching import choose_names, clean_name_of
 from stitch.label.model.quoting import quote_window
 from stitch.label.model.session import ALIKE_SCOPES, RECENT_SCOPES
 from stitch.label.model.vocabularies import Vocabularies
+from stitch.label.model.windowed import WindowedLabeler
 from stitch.lifecycle.folder import LEDGER_FILE
 from stitch.lm import LanguageModel, Ledger, Purpose
 from stitch.testing.model import ScriptedCompletion, fields_of
@@ -58,12 +58,12 @@ def session_of(told: Told, *, window_steps: int = 10) -> Any:
 def test_names_are_shown_with_counts_and_slips_are_not_shown() -> None:
     names = Vocabularies(made_by="m")
     for position in range(100):
-        names.count(EVENT, ["ask price"] if position % 2 else ["give price"], position=position)
-    names.count(EVENT, [f"slip {n}" for n in range(20)], position=3)
-    names.count(EVENT, ["say goodbye"], position=99)
-    shown = names.shown(EVENT, position=100)
-    assert shown == ["ask price (50)", "give price (50)", "say goodbye (1)"]
-    assert names.shown(ENTITY, position=100) == []
+        act = "ask price" if position % 2 else "give price"
+        names.count(ContextualIntent(event_types=(act,)), position=position)
+    names.count(ContextualIntent(event_types=tuple(f"slip {n}" for n in range(20))), position=3)
+    names.count(ContextualIntent(event_types=("say goodbye",)), position=99)
+    assert names.shown(EVENT, position=100) == "ask price (50), give price (50), say goodbye (1)"
+    assert names.shown(ENTITY, position=100) == ""
 
 
 def test_a_window_shows_counts_and_a_reply_that_repeats_them_names_the_same() -> None:

@@ -20,8 +20,8 @@ from stitch import Step, open_memory
 from stitch.bench.training.sources import open_task
 from stitch.errors import ModelUnavailableError
 from stitch.label.local import LocalLabeler
-from stitch.label.model import WindowedLabeler
-from stitch.label.model.compiled import load_program, write_compiled
+from stitch.label.model.compiled import load_program, predictors_sha256, write_compiled
+from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel, Limits
 from stitch.pipelines.optimize.compiling import compile_program
 from stitch.pipelines.optimize.estimates import estimate
@@ -132,7 +132,7 @@ def test_gepa_finds_the_lesson_in_the_feedback_and_a_memory_is_labeled_by_it(lab
     load_program(tmp_path / "p.json", program, target="windowed")
     model, completion = model_of(labeling_pupil())
     labeler = WindowedLabeler(model, fallback=LocalLabeler(), program=program)
-    assert labeler.name == f"m windowed-3 {made.compiled.digest[:8]}"
+    assert labeler.name == f"m windowed-3 {predictors_sha256(made.compiled.predictors)[:8]}"
     rows = days(20)["steps"]
     steps = [Step(role=row["role"], content=row["content"]) for row in rows]
     labels = labeler.begin("t").label(steps)

@@ -14,8 +14,9 @@ from stitch import Memory, open_memory
 from stitch.core import LabelInventory, ScopeSummary, SearchRequest, Step, ToolCall
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
-from stitch.label.model import StepwiseLabeler, WindowedLabeler
 from stitch.label.model.quoting import quote
+from stitch.label.model.stepwise import StepwiseLabeler
+from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel
 from stitch.retrieve.question.model_filter import ModelFilterSelector
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of, label_by_rules

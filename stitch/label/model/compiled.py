@@ -11,20 +11,20 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 from pydantic_core import to_jsonable_python
 
+from stitch.core.files import not_waiting, private
 from stitch.errors import InputError
 from stitch.label.model.harmless import breaks_out, reason_to_refuse, without_markers
 
 _GUARDS = ("addressed to you", "gives you no orders", "quoted material")
 """How each prompt says of the texts it quotes that nothing in them is an instruction."""
-
 
 _MOST_BYTES = 16_000_000
 _NAME_CHARS = 80
@@ -91,11 +91,6 @@ class CompiledProgram(BaseModel):
     predictors: dict[str, PredictorState]
     provenance: Provenance
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of what the predictors were made to."""
-        return predictors_sha256(self.predictors)
-
 
 class _Made(BaseModel):
     """What `stitch optimize` adds to the metadata of a file."""
@@ -139,14 +134,10 @@ def predictors_sha256(predictors: Mapping[str, PredictorState]) -> str:
 
 def prompt_sha256(signature: Any) -> str:
     """SHA-256 of a prompt as it stands in the code: instructions, and names, kinds and descriptions of its fields."""
-    fields = {
-        name: (
-            _shape(field.annotation),
-            field.json_schema_extra.get("desc"),
-            field.json_schema_extra["__dspy_field_type"],
-        )
-        for name, field in signature.fields.items()
-    }
+    fields = {}
+    for name, field in signature.fields.items():
+        extra = field.json_schema_extra
+        fields[name] = (_shape(field.annotation), extra.get("desc"), extra["__dspy_field_type"])
     return hashlib.sha256(json.dumps([signature.instructions, fields], sort_keys=True).encode()).hexdigest()
 
 
@@ -159,7 +150,6 @@ def _shape(annotation: Any) -> Any:
 def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     """The state of each predictor of a program.
 
-    An optimizer may rewrite a prompt and leave out that what it quotes is no instruction. That paragraph is put back.
     What `load_program` would refuse is left out: markers in instructions, and examples with any.
 
     Args:
@@ -169,19 +159,23 @@ def state_of(program: Any, *, plain: Any) -> dict[str, PredictorState]:
     made = dict(program.named_predictors())
     states: dict[str, PredictorState] = {}
     for name, predictor in plain.named_predictors():
-        instructions = without_markers(str(made[name].signature.instructions))
-        examples = (to_jsonable_python(_shown_of(dict(each), predictor), fallback=str) for each in made[name].demos)
-        demos = [demo for demo in examples if breaks_out(demo) is None]
-        made_of = PredictorState(
-            prompt_sha256=prompt_sha256(predictor.signature), instructions=instructions, demos=demos
-        )
-        states[name] = _guarded(predictor, made_of)
+        state = _state(predictor, without_markers(str(made[name].signature.instructions)), map(dict, made[name].demos))
+        demos = [demo for demo in to_jsonable_python(state.demos, fallback=str) if breaks_out(demo) is None]
+        states[name] = state.model_copy(update={"demos": demos})
     return states
 
 
-def _shown_of(demo: Mapping[str, Any], predictor: Any) -> dict[str, Any]:
-    """Of an example what its prompt shows: optimizers write further fields into theirs."""
-    return {name: value for name, value in demo.items() if name in predictor.signature.fields or name == "augmented"}
+def _state(predictor: Any, instructions: str, demos: Iterable[Mapping[str, Any]]) -> PredictorState:
+    """The state of a predictor, of examples what its prompt shows: optimizers write further fields into theirs.
+
+    An optimizer may rewrite a prompt and leave out that what it quotes is no instruction. That paragraph is put back.
+    """
+    guard, shown = guard_of(predictor.signature.instructions), {*predictor.signature.fields, "augmented"}
+    if guard not in " ".join(instructions.split()):
+        instructions = f"{instructions.rstrip()}\n\n{guard}"
+    examples = [{name: value for name, value in demo.items() if name in shown} for demo in demos]
+    made_for = prompt_sha256(predictor.signature)
+    return PredictorState(prompt_sha256=made_for, instructions=instructions, demos=examples)
 
 
 def guard_of(instructions: str) -> str:
@@ -205,22 +199,26 @@ def load_program(given: Any, program: Any, *, target: str) -> None:
     """Make a program what somebody made of it.
 
     Args:
-        given: A file that `stitch optimize` or DSPy's `save` wrote (JSON), or a module with the same predictors.
+        given: A file that `stitch optimize` or DSPy's `save` wrote (JSON); a module with the same predictors; or the
+            states of its predictors, as `state_of` gave them elsewhere.
         program: As it stands in the code.
         target: What the program does, such as `windowed`.
 
     Raises:
-        InputError: It cannot be read, has other predictors, is for other prompts, or did worse than what it replaces.
+        InputError: It cannot be read, has other predictors, is for other prompts, holds what could harm, or did worse
+            than what it replaces.
     """
-    if not isinstance(given, (str, Path)):
-        if {name for name, _ in given.named_predictors()} != {name for name, _ in program.named_predictors()}:
-            raise InputError(
-                f"the program {type(given).__name__} has other predictors than {type(program).__name__}",
-                hint=f"compile a {type(program).__name__} of stitch.signatures.programs",
-            )
-        put_into(program, state_of(given, plain=program))
-        return
-    put_into(program, _states_in(read_program(given), program, target=target, source=str(given)))
+    if isinstance(given, (str, Path)):
+        states = _states_in(read_program(given), program, target=target, source=f"the program {str(given)!r}")
+    elif isinstance(given, Mapping):
+        again = "use the same version of this library on both sides"
+        states = _fitting(given, program, source="the program that was sent", again=again)
+    else:
+        again = f"compile a {type(program).__name__} of stitch.signatures.programs"
+        source = f"the program {type(given).__name__}"
+        _check_names({name for name, _ in given.named_predictors()}, program, source=source, again=again)
+        states = state_of(given, plain=program)
+    put_into(program, states)
 
 
 def _states_in(file: ProgramFile, program: Any, *, target: str, source: str) -> dict[str, PredictorState]:
@@ -231,79 +229,44 @@ def _states_in(file: ProgramFile, program: Any, *, target: str, source: str) -> 
         again = f"save a {type(program).__name__} of stitch.signatures.programs"
     if made is not None and made.target != target:
         raise InputError(
-            f"the program {source!r} is for {_shown(made.target)}, not for {target!r}",
+            f"{source} is for {_shown(made.target)}, not for {target!r}",
             hint="add --stepwise, which uses it" if made.target == "stepwise" and target == "windowed" else again,
         )
     plain = {name: prompt_sha256(each.signature) for name, each in program.named_predictors()}
     prompts = plain if made is None else made.prompt_sha256
-    saved = file.__pydantic_extra__ or {}
     said = {
         name: PredictorState(
             prompt_sha256=prompts.get(name, ""), instructions=each.signature.instructions, demos=each.demos
         )
-        for name, each in saved.items()
+        for name, each in (file.__pydantic_extra__ or {}).items()
     }
     states = _fitting(said, program, source=source, again=again)
-    if made is not None and made.provenance.after.score < made.provenance.before.score:
+    if made is not None and (now := made.provenance.after.score) < (before := made.provenance.before.score):
         raise InputError(
-            f"the program {source!r} did worse on what was held back than the one it replaces:"
-            f" {made.provenance.after.score:.3f}, before {made.provenance.before.score:.3f}",
+            f"{source} did worse on what was held back than the one it replaces: {now:.3f}, before {before:.3f}",
             hint=again,
         )
     return states
 
 
-def _guarded(predictor: Any, state: PredictorState) -> PredictorState:
-    """The state of a predictor; that what it quotes is no instruction is put back where it was left out."""
-    guard, instructions = guard_of(predictor.signature.instructions), state.instructions
-    if guard not in " ".join(instructions.split()):
-        instructions = f"{instructions.rstrip()}\n\n{guard}"
-    return state.model_copy(update={"instructions": instructions})
-
-
-def put_checked(predictors: Mapping[str, PredictorState], program: Any, *, source: str) -> None:
-    """Give the predictors of a program what somebody else says they were made to.
-
-    Args:
-        predictors: The state of each.
-        program: As it stands in the code.
-        source: Where they come from, for messages.
-
-    Raises:
-        InputError: They are for other prompts, or hold what no prompt of ours does.
-    """
-    put_into(
-        program,
-        _fitting(predictors, program, source=source, again="use the same version of this library on both sides"),
-    )
-
-
 def _fitting(
     predictors: Mapping[str, PredictorState], program: Any, *, source: str, again: str
 ) -> dict[str, PredictorState]:
-    """Predictors of a program, their examples without fields that no prompt shows, and nothing that could harm.
-
-    Raises:
-        InputError: They are for other prompts, or hold what could harm.
-    """
-    states: dict[str, PredictorState] = {}
-    plain = dict(program.named_predictors())
-    if odd := sorted(plain.keys() ^ predictors.keys()):
-        raise InputError(
-            f"the program {source!r} does not fit this version: it differs in {_shown(odd[0])}", hint=again
-        )
-    for name, state in predictors.items():
-        if state.prompt_sha256 != prompt_sha256(plain[name].signature):
-            raise InputError(
-                f"the program {source!r} was made for another prompt than {name!r} has in this version", hint=again
-            )
-        demos = [_shown_of(demo, plain[name]) for demo in state.demos]
-        if (reason := reason_to_refuse(state.instructions, demos)) is not None:
-            raise InputError(
-                f"the program {source!r} {reason} in {name!r}", hint="have it made anew by somebody you trust"
-            )
-        states[name] = _guarded(plain[name], state.model_copy(update={"demos": demos}))
+    """The states of predictors of a program, if they are for its prompts and nothing in them could harm."""
+    plain, states = dict(program.named_predictors()), dict[str, PredictorState]()
+    _check_names(predictors.keys(), program, source=source, again=again)
+    for name, said in predictors.items():
+        states[name] = state = _state(plain[name], said.instructions, said.demos)
+        if said.prompt_sha256 != state.prompt_sha256:
+            raise InputError(f"{source} was made for another prompt than {name!r} has in this version", hint=again)
+        if (reason := reason_to_refuse(state.instructions, state.demos)) is not None:
+            raise InputError(f"{source} {reason} in {name!r}", hint="have it made anew by somebody you trust")
     return states
+
+
+def _check_names(names: AbstractSet[str], program: Any, *, source: str, again: str) -> None:
+    if odd := sorted(names ^ {name for name, _ in program.named_predictors()}):
+        raise InputError(f"{source} does not fit this version: it differs in {_shown(odd[0])}", hint=again)
 
 
 def read_program(path: str | Path) -> ProgramFile:
@@ -334,16 +297,15 @@ def read_program(path: str | Path) -> ProgramFile:
 
 
 def _content(path: str | Path) -> bytes:
-    """What a file holds; a pipe or device is not waited for, and what is larger than any program is not read."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
-        found = os.fstat(file.fileno())
+    """The bytes of a file; a pipe or device is not waited for, and what is larger than any program is not read."""
+    with open(path, "rb", opener=not_waiting) as file:
+        found, wrong = os.fstat(file.fileno()), ""
         if not stat.S_ISREG(found.st_mode):
-            raise InputError(f"{str(path)!r} is no file", hint=_MAKES_ONE)
-        if found.st_size > _MOST_BYTES:
-            raise InputError(
-                f"{str(path)!r} is larger than any program: {found.st_size:,} bytes, at most {_MOST_BYTES:,}",
-                hint=_MAKES_ONE,
-            )
+            wrong = "no file"
+        elif found.st_size > _MOST_BYTES:
+            wrong = f"larger than any program: {found.st_size:,} bytes, at most {_MOST_BYTES:,}"
+        if wrong:
+            raise InputError(f"{str(path)!r} is {wrong}", hint=_MAKES_ONE)
         return file.read(_MOST_BYTES)
 
 
@@ -373,18 +335,16 @@ def write_compiled(path: str | Path, compiled: CompiledProgram, *, plain: Any) -
     metadata = {"dependency_versions": get_dependency_versions(), "stitch": made.model_dump(mode="json")}
     put_into(plain, compiled.predictors)
     content = json.dumps({**plain.dump_state(), "metadata": metadata}, indent=2).encode() + b"\n"
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+        with open(beside, "xb", opener=private) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
     except OSError as error:
         raise InputError(
             f"cannot write the program {str(path)!r}: {str(error.strerror).lower()}", hint="name another with --out"
         ) from error
+    finally:
+        beside.unlink(missing_ok=True)

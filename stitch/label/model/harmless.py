@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from stitch.text.markers import escape_unseen
+
 _MOST_INSTRUCTION_CHARS = 200_000
 _MOST_EXAMPLES = 1_000
 _MARKER = re.compile(
@@ -14,12 +16,11 @@ _MARKER = re.compile(
     r"|\[/?(?:SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|\[\[ ## \w{1,60} ## \]\]"
 )
 """By which chat templates, and DSPy, tell apart who speaks."""
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\U000e0000-\U000e0fff]")
 
 
 def without_markers(instructions: str) -> str:
     """Instructions without what would be refused."""
-    return _UNSEEN.sub("", _MARKER.sub("", instructions))
+    return escape_unseen(_MARKER.sub("", instructions), escape=lambda signs: "")
 
 
 def reason_to_refuse(instructions: str, demos: Sequence[object]) -> str | None:
@@ -38,7 +39,7 @@ def breaks_out(value: Any) -> str | None:
             return "has no finite number"
         if isinstance(each, str) and _MARKER.search(each):
             return "has the marker of a chat template"
-        if isinstance(each, str) and _UNSEEN.search(each):
+        if isinstance(each, str) and escape_unseen(each, escape=lambda signs: "") != each:
             return "has a sign that nobody sees"
     return None
 

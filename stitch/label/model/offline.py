@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from typing_extensions import override
 
 from stitch.core import Labeler, LabelSession, Step, StepLabels
 from stitch.label.model.session import ModelSession
-from stitch.label.model.windowed import WINDOW_STEPS, WindowedLabeler, WindowedSession
+from stitch.label.model.windowed import WindowedLabeler, WindowedSession
 from stitch.label.model.written import WrittenLabeler, WrittenSteps
 from stitch.lm import LanguageModel, Ledger, Price, keeping_replies
 from stitch.lm.batch import AwaitedError, BatchRequest, DeferredCompletion
-from stitch.signatures.programs import WindowProgram
 
 
 class OfflineLabeler(WindowedLabeler):
@@ -25,27 +25,15 @@ class OfflineLabeler(WindowedLabeler):
 
     Args:
         model: Its name; when a person labels, any name.
-        fallback: Keeps the inventory.
-        program: The prompt, if it was compiled.
-        window_steps: How many steps a request has at most.
         price: What the model costs.
-        asks: Whether replies also say what a step is found by in other words.
+        options: As for `WindowedLabeler`.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        fallback: Labeler,
-        program: WindowProgram | None = None,
-        window_steps: int = WINDOW_STEPS,
-        price: Price | None = None,
-        asks: bool = True,
-    ) -> None:
+    def __init__(self, model: str, *, fallback: Labeler, price: Price | None = None, **options: Any) -> None:
         self._lock = threading.Lock()
         self.price = price
-        engine = LanguageModel(model, completion=DeferredCompletion(self._take_down), ledger=Ledger(), price=price)
-        super().__init__(engine, fallback=fallback, program=program, window_steps=window_steps, asks=asks)
+        engine = LanguageModel(model, completion=DeferredCompletion(self._take_down), price=price)
+        super().__init__(engine, fallback=fallback, **options)
 
     @override
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:

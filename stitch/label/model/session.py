@@ -149,8 +149,7 @@ class ModelSession:
             return False
         had, (step, labels) = before[1].intent, after
         has, scope = labels.intent, labels.intent.scope or self._scope
-        self._names.recount(LabelKind.EVENT_TYPE, old=had.event_types, new=has.event_types)
-        self._names.recount(LabelKind.ENTITY_TYPE, old=had.entity_types, new=has.entity_types)
+        self._names.recount(old=had, new=has)
         self._keep(labels)
         self._gists.setdefault(scope, Gist())
         for place, past in enumerate(self._past):
@@ -248,23 +247,20 @@ class ModelSession:
     def _named_scope(self, value: str) -> str:
         """The scope that a model names; empty if it gives none, or a sentence."""
         name = clean_name_of(value)
-        names = [*self._gists, *self._names.former_scopes()]
+        scopes = self._names.of[LabelKind.SCOPE]
+        names = [*self._gists, *(merge.alias for merge in scopes.merges)]
         bare = _NEW.sub("", name)
         for said in (name, clean_name_of(value.partition(":")[0]), _NUMBERING.sub("", name), bare):
             if known := match_name(said, names):
-                return self._names.canonical(LabelKind.SCOPE, known)
+                return scopes.canonical(known)
         if is_no_name(name):
             return ""
         return bare if len(bare.split()) <= MAX_SCOPE_WORDS else ""
 
     def _canonical(self, kind: LabelKind, values: Iterable[str], most: int, most_a_step: int) -> list[str]:
-        used = self._names.counts[kind]
-        chosen = choose_names(values, list(used), most=most_a_step, room=len(used) < most)
-        return list(dict.fromkeys(self._names.canonical(kind, name) for name in chosen))
-
-    def _known(self, kind: LabelKind) -> list[str]:
-        """The names of a kind, canonical, those used most first."""
-        return list(self._names.known(kind))
+        used = self._names.of[kind]
+        chosen = choose_names(values, list(used.counts), most=most_a_step, room=len(used.counts) < most)
+        return list(dict.fromkeys(map(used.canonical, chosen)))
 
     def rename(self, old: str, new: str) -> bool:
         """Read a scope under another name from now on, as a recorded merge; False if it cannot be."""
@@ -324,8 +320,7 @@ class ModelSession:
         scope = self._scope = intent.scope or self._scope
         if scope:
             self._gists.setdefault(scope, Gist()).note(labels.summary, intent.event_types, position=self._position)
-        self._names.count(LabelKind.EVENT_TYPE, intent.event_types, position=self._position)
-        self._names.count(LabelKind.ENTITY_TYPE, intent.entity_types, position=self._position)
+        self._names.count(intent, position=self._position)
         self._keep(labels)
         self._past.append(self._remembered(step, labels, scope=scope))
         del self._past[:-_REMEMBERED_STEPS]
@@ -334,8 +329,7 @@ class ModelSession:
     def _keep(self, labels: StepLabels) -> None:
         """What a person gave, or another model, is neither merged nor renamed here."""
         if labels.made_by not in self._ours:
-            intent = labels.intent
-            self._names.keep([*([intent.scope] if intent.scope else ()), *intent.event_types, *intent.entity_types])
+            self._names.keep(labels.intent)
 
     def _remembered(self, step: Step, labels: StepLabels, *, scope: str) -> Past:
         resolved = step.model_copy(update={"content": annotate_rewrites(step.content, labels.references)})

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from stitch.core import Embedder, Labeler, LabelKind, ReferenceRewrite, Step, StepLabels, annotate_rewrites
 from stitch.errors import ModelError, ReplyError
 from stitch.label.curation import MERGE_EVERY_STEPS
-from stitch.label.model.matching import choose_names, clean_name_of, match_name
+from stitch.label.model.matching import choose_names
 from stitch.label.model.quoting import quote_step
 from stitch.label.model.session import (
     EVENTS_A_STEP,
@@ -197,6 +197,9 @@ class _StepwiseSession(ModelSession):
     def _run(self, predictor: Any, stage: str, **inputs: Any) -> Any:
         return self._model.run(predictor, purpose=Purpose(stage, self._trajectory, self._position, 1), **inputs)
 
+    def _known(self, kind: LabelKind) -> list[str]:
+        return list(self._names.of[kind].canonical_counts())
+
     def _candidates(self, step: Step) -> list[str]:
         """The event types closest in meaning to the step."""
         names = self._known(LabelKind.EVENT_TYPE)
@@ -273,26 +276,24 @@ class _StepwiseSession(ModelSession):
             seed = self._run(
                 labeler.program.seed_entities, "entity vocabulary", steps=block, known_entity_types=entities
             ).entity_types
-            self._grow(self._names.counts[LabelKind.ENTITY_TYPE], seed, MAX_ENTITY_NAMES)
-        self._grow(self._names.counts[LabelKind.EVENT_TYPE], new, MAX_EVENT_NAMES)
+            self._grow(LabelKind.ENTITY_TYPE, seed, MAX_ENTITY_NAMES)
+        self._grow(LabelKind.EVENT_TYPE, new, MAX_EVENT_NAMES)
         self._seeded = True
         self._merge(LabelKind.EVENT_TYPE, labeler.program.merge_events, "event_types")
         self._merge(LabelKind.ENTITY_TYPE, labeler.program.merge_entities, "entity_types")
 
-    def _grow(self, used: dict[str, int], names: Sequence[str], most: int) -> None:
+    def _grow(self, kind: LabelKind, names: Sequence[str], most: int) -> None:
+        used = self._names.of[kind].counts
         for name in choose_names(names, list(used), most=most, room=True)[: max(0, most - len(used))]:
             used.setdefault(name, 0)
 
     def _merge(self, kind: LabelKind, predictor: Any, field: str) -> None:
-        known = self._names.known(kind)
+        known = self._names.of[kind].canonical_counts()
         if len(known) < 2:
             return
         counted = "\n".join(f"{name} ({steps})" for name, steps in known.items())
         for synonym in self._run(predictor, "consolidation", **{field: counted}).synonyms:
-            alias = match_name(clean_name_of(synonym.name), known)
-            into = match_name(clean_name_of(synonym.read_as), known)
-            if alias is not None and into is not None:
-                self._names.merge(kind, alias, into, position=self._position)
+            self._names.merge_known(kind, synonym.name, synonym.read_as, position=self._position)
 
 
 @contextmanager

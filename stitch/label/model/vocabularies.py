@@ -6,10 +6,11 @@ never merged or renamed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
-from stitch.core import LabelInventory, LabelKind, LabelMerge, LabelVocabulary, ScopeSummary
+from stitch.core import ContextualIntent, EntityTypeSummary, LabelInventory, LabelKind, LabelMerge, ScopeSummary
+from stitch.label.curation import Vocabulary
 from stitch.label.model.matching import MAX_SCOPE_WORDS, clean_name_of, match_name
 
 SHOWN_NAMES = 30
@@ -18,66 +19,40 @@ _FEW_NAMES = 12
 """Of more names than these, those that occurred once, and not lately, are not shown: most are slips."""
 _LATELY_STEPS = 48
 
+T = TypeVar("T")
+
 
 class Vocabularies:
-    """Event and entity types with their counts, and the merges of a trajectory, scopes included."""
+    """The vocabulary of each kind of labels in a trajectory, and the names in it that are not to be merged."""
 
     def __init__(self, *, made_by: str) -> None:
         self._made_by = made_by
-        self.counts: dict[LabelKind, dict[str, int]] = {LabelKind.EVENT_TYPE: {}, LabelKind.ENTITY_TYPE: {}}
+        self.of = {kind: Vocabulary(kind) for kind in LabelKind}
         self._used_at: dict[str, int] = {}
         self._given: set[str] = set()
-        self._merges: list[LabelMerge] = []
-        self._vocabulary = LabelVocabulary()
 
-    @property
-    def merges(self) -> tuple[LabelMerge, ...]:
-        """All merges in force, oldest first."""
-        return tuple(self._merges)
+    def count(self, intent: ContextualIntent, *, position: int) -> None:
+        """Take in that a step carries labels."""
+        self.of[LabelKind.EVENT_TYPE].count(intent.event_types)
+        self.of[LabelKind.ENTITY_TYPE].count(intent.entity_types)
+        self._used_at.update(dict.fromkeys((*intent.event_types, *intent.entity_types), position))
 
-    def count(self, kind: LabelKind, names: Iterable[str], *, position: int) -> None:
-        """Take in that a step carries names."""
-        for name in names:
-            self.counts[kind][name] = self.counts[kind].get(name, 0) + 1
-            self._used_at[name] = position
+    def recount(self, *, old: ContextualIntent, new: ContextualIntent) -> None:
+        """Take in that an earlier step carries other labels than was said; what no step carries is forgotten."""
+        self.of[LabelKind.EVENT_TYPE].recount(old.event_types, new.event_types)
+        self.of[LabelKind.ENTITY_TYPE].recount(old.entity_types, new.entity_types)
 
-    def recount(self, kind: LabelKind, *, old: Iterable[str], new: Iterable[str]) -> None:
-        """Take in that an earlier step carries other names than was said; what no step carries is forgotten."""
-        counts = self.counts[kind]
-        for name in new:
-            counts[name] = counts.get(name, 0) + 1
-        for name in old:
-            counts[name] = counts.get(name, 0) - 1
-            if counts[name] <= 0:
-                del counts[name]
-
-    def keep(self, names: Iterable[str]) -> None:
+    def keep(self, intent: ContextualIntent) -> None:
         """Never merge or rename these: somebody gave them who does not rank below."""
-        self._given.update(names)
+        self._given.update(filter(None, (intent.scope, *intent.event_types, *intent.entity_types)))
 
-    def canonical(self, kind: LabelKind, name: str) -> str:
-        """The name under which a name is read."""
-        return self._vocabulary.canonical(kind, name)
-
-    def known(self, kind: LabelKind) -> dict[str, int]:
-        """The names of a kind, canonical, with how many steps carry each; those used most first."""
-        counts: dict[str, int] = {}
-        for name, count in self.counts[kind].items():
-            name = self.canonical(kind, name)
-            counts[name] = counts.get(name, 0) + count
-        return dict(sorted(counts.items(), key=lambda own: (-own[1], own[0])))
-
-    def shown(self, kind: LabelKind, *, position: int) -> list[str]:
+    def shown(self, kind: LabelKind, *, position: int) -> str:
         """The names of a kind as a prompt shows them, with counts; of many without what was a slip once."""
-        known = self.known(kind)
+        known = self.of[kind].canonical_counts()
         if len(known) > _FEW_NAMES:
             lately = position - _LATELY_STEPS
             known = {name: n for name, n in known.items() if n > 1 or self._used_at.get(name, 0) >= lately}
-        return [f"{name} ({steps})" for name, steps in known.items()][:SHOWN_NAMES]
-
-    def former_scopes(self) -> list[str]:
-        """The scopes that are read under other names."""
-        return [merge.alias for merge in self._merges if merge.kind is LabelKind.SCOPE]
+        return ", ".join([f"{name} ({steps})" for name, steps in known.items()][:SHOWN_NAMES])
 
     def rename_scope(self, old: str, new: str, *, known: Iterable[str], position: int) -> tuple[str, str] | None:
         """Read a known scope under another name from now on.
@@ -90,81 +65,87 @@ class Vocabularies:
         into = match_name(clean_name_of(new), known) or clean_name_of(new)
         if alias is None or not into or len(into.split()) > MAX_SCOPE_WORDS:
             return None
-        return (alias, into) if self.merge(LabelKind.SCOPE, alias, into, position=position) else None
+        return (alias, into) if self._merge(LabelKind.SCOPE, alias, into, position=position) else None
 
-    def merge(self, kind: LabelKind, alias: str, into: str, *, position: int) -> bool:
+    def merge_known(self, kind: LabelKind, old: str, new: str, *, position: int) -> None:
+        """Read a name in use as another that is, if both are."""
+        known = self.of[kind].canonical_counts()
+        alias, into = (match_name(clean_name_of(name), known) for name in (old, new))
+        if alias is not None and into is not None:
+            self._merge(kind, alias, into, position=position)
+
+    def _merge(self, kind: LabelKind, alias: str, into: str, *, position: int) -> bool:
         """Record that `alias` is read as `into`; False if it may not be."""
         if alias == into or alias in self._given:
             return False
-        merge = LabelMerge(kind=kind, alias=alias, into=into, position=position, made_by=self._made_by)
         try:
-            self._vocabulary.merge(merge)
+            self.of[kind].merge(alias, into, position=position, made_by=self._made_by)
         except ValueError:  # merged already, or the other way round
             return False
-        self._merges.append(merge)
         return True
 
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
         return {
-            "counts": {kind.value: counts for kind, counts in self.counts.items()},
+            "counts": {kind.value: own.counts for kind, own in self.of.items()},
             "used_at": self._used_at,
             "given": sorted(self._given),
-            "merges": [merge.model_dump(mode="json") for merge in self._merges],
+            "merges": [merge.model_dump(mode="json") for own in self.of.values() for merge in own.merges],
         }
 
     def restore(self, data: Mapping[str, Any]) -> None:
         """Continue from what `save` returned."""
-        self.counts = {LabelKind(kind): dict(counts) for kind, counts in data["counts"].items()}
+        for kind, counts in data["counts"].items():
+            self.of[LabelKind(kind)].counts = dict(counts)
+        for told in data["merges"]:
+            merge = LabelMerge(**told)
+            self.of[merge.kind].merge(merge.alias, merge.into, position=merge.position, made_by=merge.made_by)
         self._used_at, self._given = dict(data["used_at"]), set(data["given"])
-        self._merges = [LabelMerge(**merge) for merge in data["merges"]]
-        self._vocabulary = LabelVocabulary(self._merges)
 
     def apply(self, inventory: LabelInventory) -> LabelInventory:
         """An inventory with these merges applied and told."""
-        if not self._merges:
+        merges = [merge for own in self.of.values() for merge in own.merges]
+        if not merges:
             return inventory
         vocabulary = inventory.vocabulary()
-        for merge in self._merges:
+        for merge in merges:
             try:
                 vocabulary.merge(merge)
             except ValueError:  # the words alone had told already
                 continue
-        events: dict[str, int] = {}
-        for name, steps in inventory.event_types.items():
-            name = vocabulary.canonical(LabelKind.EVENT_TYPE, name)
-            events[name] = events.get(name, 0) + steps
-        entities = dict(inventory.entity_types)
-        for alias in list(entities):
-            name = vocabulary.canonical(LabelKind.ENTITY_TYPE, alias)
-            if name != alias:
-                ours, theirs = entities.get(name), entities.pop(alias)
-                steps = theirs.steps + (ours.steps if ours else 0)
-                values = tuple(dict.fromkeys((*(ours.values if ours else ()), *theirs.values)))
-                entities[name] = theirs.model_copy(update={"steps": steps, "values": values})
-        scopes: dict[str, ScopeSummary] = {}
-        for scope in inventory.scopes:
-            name = vocabulary.canonical(LabelKind.SCOPE, scope.name)
-            scopes[name] = _joined(scopes.get(name), scope.model_copy(update={"name": name}))
+
+        def read(kind: LabelKind, told: Iterable[tuple[str, T]], joined: Callable[[T, T], T]) -> dict[str, T]:
+            found: dict[str, T] = {}
+            for name, own in told:
+                name = vocabulary.canonical(kind, name)
+                found[name] = joined(found[name], own) if name in found else own
+            return found
+
+        scopes = read(LabelKind.SCOPE, ((scope.name, scope) for scope in inventory.scopes), _joined_scope)
         update = {
-            "scopes": tuple(scopes.values()),
-            "event_types": events,
-            "entity_types": entities,
+            "scopes": tuple(scope.model_copy(update={"name": name}) for name, scope in scopes.items()),
+            "event_types": read(LabelKind.EVENT_TYPE, inventory.event_types.items(), int.__add__),
+            "entity_types": read(LabelKind.ENTITY_TYPE, inventory.entity_types.items(), _joined_type),
             "merges": vocabulary.merges,
         }
         return inventory.model_copy(update=update)
 
 
-def _joined(one: ScopeSummary | None, other: ScopeSummary) -> ScopeSummary:
-    """One scope of two that are read under one name."""
-    if one is None:
-        return other
-    return other.model_copy(
-        update={
-            "spans": tuple(sorted((*one.spans, *other.spans))),
-            "steps": one.steps + other.steps,
-            "summary": other.summary or one.summary,
-            "terms": {term: one.terms.get(term, 0) + other.terms.get(term, 0) for term in {**one.terms, **other.terms}},
-            "values": {v: one.values.get(v, 0) + other.values.get(v, 0) for v in {**one.values, **other.values}},
-        }
-    )
+def _joined_type(one: EntityTypeSummary, other: EntityTypeSummary) -> EntityTypeSummary:
+    values = tuple(dict.fromkeys((*one.values, *other.values)))
+    return EntityTypeSummary(steps=one.steps + other.steps, values=values)
+
+
+def _joined_scope(one: ScopeSummary, other: ScopeSummary) -> ScopeSummary:
+    update = {
+        "spans": tuple(sorted((*one.spans, *other.spans))),
+        "steps": one.steps + other.steps,
+        "summary": other.summary or one.summary,
+        "terms": _added(one.terms, other.terms),
+        "values": _added(one.values, other.values),
+    }
+    return other.model_copy(update=update)
+
+
+def _added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}

@@ -245,8 +245,8 @@ class WindowedSession(ModelSession):
         number = {name: n for n, name in enumerate(self._gists, start=1)}
         return {
             "known_scopes": "\n".join(self._known_scopes(window)),
-            "known_events": ", ".join(self._names.shown(LabelKind.EVENT_TYPE, position=self._position)),
-            "known_entities": ", ".join(self._names.shown(LabelKind.ENTITY_TYPE, position=self._position)),
+            "known_events": self._names.shown(LabelKind.EVENT_TYPE, position=self._position),
+            "known_entities": self._names.shown(LabelKind.ENTITY_TYPE, position=self._position),
             "earlier_steps": "\n".join(
                 quote_past(past, chars=_PAST_CHARS, scope=number.get(past.scope, ""), n=n)
                 for n, past in enumerate(earlier, start=-len(earlier))
@@ -273,10 +273,7 @@ class WindowedSession(ModelSession):
         if self.rename(old, new):
             return
         for kind in (LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE):
-            known = self._known(kind)
-            alias, into = (match_name(clean_name_of(name), known) for name in (old, new))
-            if alias is not None and into is not None:
-                self._names.merge(kind, alias, into, position=self._position)
+            self._names.merge_known(kind, old, new, position=self._position)
 
     def _problem(self, readings: dict[int, StepReading], window: Sequence[Step], *, whole: bool) -> str:
         """Why readings cannot be used; a first one without a scope is left out of them where no scope was before."""

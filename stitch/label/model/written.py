@@ -45,42 +45,33 @@ WrittenSteps = Mapping[tuple[str, str], WrittenStep]
 """By trajectory and step."""
 
 
-class WrittenLines:
-    """Written labels as they are read line by line; of a field that several lines of a step give, the last counts."""
+def written_in(line: bytes) -> WrittenStep | None:
+    """What a line tells of a step of a trajectory; None if it is another line.
 
-    def __init__(self) -> None:
-        self.steps: dict[tuple[str, str], WrittenStep] = {}
+    Raises:
+        ReplyError: It tells of one, in another format; the message says how.
+    """
+    try:
+        given = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(given, dict) or "trajectory" not in given or "messages" in given or "reply" in given:
+        return None
+    try:
+        return WrittenStep.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ReplyError(f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
 
-    def read(self, line: bytes) -> WrittenStep | None:
-        """What a line tells of a step of a trajectory; None if it is another line.
 
-        Raises:
-            ReplyError: It tells of one, in another format; the message says how.
-        """
-        try:
-            given = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            return None
-        if not isinstance(given, dict) or "trajectory" not in given or "messages" in given or "reply" in given:
-            return None
-        try:
-            return WrittenStep.model_validate(given)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            raise ReplyError(f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
-
-    def take(self, said: WrittenStep) -> None:
-        """Take in what a line tells of a step."""
-        key = said.trajectory, said.id
-        before = self.steps.get(key, said)
-        self.steps[key] = before.model_copy(update={name: getattr(said, name) for name in said.model_fields_set})
-
-    def by_trajectory(self) -> dict[str, WrittenSteps]:
-        """The steps of each trajectory, in the order in which trajectories were named."""
-        found: dict[str, dict[tuple[str, str], WrittenStep]] = {}
-        for key, said in self.steps.items():
-            found.setdefault(said.trajectory, {})[key] = said
-        return dict(found)
+def added_up(told: Iterable[WrittenStep]) -> dict[tuple[str, str], WrittenStep]:
+    """Written labels by step; of a field that several lines of a step give, the last counts."""
+    steps: dict[tuple[str, str], WrittenStep] = {}
+    for said in told:
+        before = steps.get((said.trajectory, said.id), said)
+        given = {name: getattr(said, name) for name in said.model_fields_set}
+        steps[said.trajectory, said.id] = before.model_copy(update=given)
+    return steps
 
 
 def read_written(lines: Iterable[bytes]) -> dict[tuple[str, str], WrittenStep]:
@@ -89,16 +80,15 @@ def read_written(lines: Iterable[bytes]) -> dict[tuple[str, str], WrittenStep]:
     Raises:
         ReplyError: A line is not in the format; the message says which and why.
     """
-    read = WrittenLines()
+    told: list[WrittenStep] = []
     for number, line in enumerate(lines, start=1):
         try:
-            if line.strip():
-                if (said := read.read(line)) is None:
-                    raise ReplyError("it tells of no step")
-                read.take(said)
+            if line.strip() and (said := written_in(line)) is None:
+                raise ReplyError("it tells of no step")
         except ReplyError as error:
             raise ReplyError(f"line {number}: {error.message}") from None
-    return read.steps
+        told += [said] if line.strip() and said else []
+    return added_up(told)
 
 
 class WrittenLabeler:
@@ -120,14 +110,8 @@ class WrittenLabeler:
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> ModelSession:
         """Start labeling a trajectory, or continue from a saved session."""
-        return _WrittenSession(
-            self._written,
-            name=self.name,
-            model=self._model,
-            fallback=self._fallback,
-            trajectory=trajectory,
-            saved=saved,
-        )
+        told = {"name": self.name, "model": self._model, "fallback": self._fallback}
+        return _WrittenSession(self._written, **told, trajectory=trajectory, saved=saved)
 
 
 class _WrittenSession(ModelSession):
