@@ -27,7 +27,7 @@ from stitch.lifecycle import folder as places
 from stitch.lifecycle.erase import finish_purge
 from stitch.lifecycle.folder import is_served, is_url, owner_note, store_folder
 from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
-from stitch.lifecycle.repair import finish_move
+from stitch.lifecycle.rebuild import finish_move
 from stitch.lm import Ledger
 from stitch.memory import Memory, MemoryParts, SearchDefaults, retriever_named
 from stitch.observe import LogObserver, Observers

@@ -26,7 +26,7 @@ from stitch.journal.sqlite import Journal, check_version, copy_running
 from stitch.label.local import LocalLabeler
 from stitch.lifecycle import backup as backups
 from stitch.lifecycle import folder as places
-from stitch.lifecycle import repair
+from stitch.lifecycle import rebuild, repair
 from stitch.lifecycle.adoption import Adoption, adopted, make_room
 from stitch.lifecycle.backup import BackedUp
 from stitch.lifecycle.folder import JOURNAL_FILE, UNFINISHED_FILE, is_url, owner_note, restoring_in, store_folder
@@ -83,19 +83,18 @@ def reindex_memory(
     with ExitStack() as stack:
         stack.enter_context(places.made_folder(folder))
         check_writable(folder)
-        repair.finish_move(path)
+        rebuild.finish_move(path)
         make_private_folder(path / "store", parents=True)
         for note in dict.fromkeys((path / "store" / places.OWNER_FILE, owner_note(location, folder))):
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         journal = parts.journal_of(chosen, folder)
         stack.callback(journal.close)
-        repair.check_source(journal, store_holds=holds_points(path / "store"))
+        rebuild.check_source(journal, store_holds=holds_points(path / "store"))
         if is_url(location):
             with closing(parts.server_of(chosen, location)) as connection:
                 if make_room(connection, own=places.journal_id(folder), dimension=embedder.dimension, adopt=adopt):
-                    repair.remove_next(path)
-        made = repair.next_folder(path, embedder_name=embedder.name)
-        stack.callback(repair.claim_next(path).release)
+                    rebuild.remove_next(path)
+        made = stack.enter_context(rebuild.next_store(path, embedder_name=embedder.name))
         store = parts.store_for(chosen, location, folder=folder, path=made, embedder=embedder, building=True)
         stack.callback(store.close)
         places.give_texts(store, journal)
@@ -103,7 +102,7 @@ def reindex_memory(
         reached, written = journal.last_change(), ingestor.snippets.rebuild()
         result = Reindexed(store.count(), written, embedder.name)
         store.close()
-        repair.put_in_place(path)
+        rebuild.put_in_place(path)
         journal.record_projected(ingestor.snippets.name, reached)
         (folder / UNFINISHED_FILE).unlink(missing_ok=True)
     if is_url(location):  # what the server had of the old one goes when the new one is opened
@@ -294,7 +293,7 @@ def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
         found: Journal | Path
         try:
             # Or a store would be begun where the next one is about to be put.
-            repair.finish_move(store_folder(location, folder, collection=settings.collection))
+            rebuild.finish_move(store_folder(location, folder, collection=settings.collection))
             make_private_folder(note.parent)
             stack.callback(Ownership(note, what=f"the memory {location!r}").release)
         except StoreLockedError as error:

@@ -18,7 +18,7 @@ from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal, Selected
 from stitch.lifecycle.erased_words import ErasedWords, cleaned, given_by_hand, split_names, spoken, strings
 from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
-from stitch.lifecycle.repair import remove_next
+from stitch.lifecycle.rebuild import remove_next
 from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.side_files import Gone, remove_mentions, words_left
 from stitch.lifecycle.traces import (

@@ -1,36 +1,23 @@
-"""What keeps a memory whole: does the store agree with the journal, and a store built anew."""
+"""Does the store agree with the journal, and what does not agree mended."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from stitch.core import Label, LabelInventory, LabelVocabulary, MemorySnippet, Step, StepState, snippet_id
 from stitch.core.cancellation import check_canceled
-from stitch.core.files import make_private_folder, private
 from stitch.core.progress import counted
-from stitch.errors import JournalError, StoreError
+from stitch.errors import JournalError
 from stitch.ingest.ingestor import Ingestor
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import DamagedRecordError, Journal
 from stitch.journal.entries import Entry, differences
 from stitch.lifecycle.tree_transfer import faults_of_trees
-from stitch.store.owner import Ownership
 from stitch.store.points import Damage
 from stitch.themes.grouping import KIND as THEMES
 from stitch.themes.grouping import decode
-
-NEXT_FOLDER = "reindex"
-"""Where in the folder of a memory its next store is built."""
-
-_MOST_NAMED = 3
-_COMPLETE = "complete"
-_NOTE = "embedder"
-_OLD = "old"
 
 
 class Disagreement(NamedTuple):
@@ -80,21 +67,19 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     of a step that is not retired must be in the inventory of its trajectory. Every step must stand in the journal as it
     was written. Every version of a tree must be what the operations since its first one give.
     """
-    found = [Disagreement("", "", f"journal: {message}") for message in ingestor.journal.damage()]
-    found += [Disagreement("", "", fault) for fault in _faults_of_trees(ingestor.journal, tenant=tenant)]
-    found += [Disagreement("", "", fault) for fault in _faults_of_themes(ingestor.journal, tenant=tenant)]
-    store = ingestor.store
+    journal, store = ingestor.journal, ingestor.store
+    faults = [f"journal: {message}" for message in journal.damage()]
+    faults += [*_faults_of_trees(journal, tenant=tenant), *_faults_of_themes(journal, tenant=tenant)]
+    found = [Disagreement("", "", fault) for fault in faults]
     unlike = store.check(tenant) if isinstance(store, CheckableStore) else ()
-    found += [Disagreement(each.trajectory, each.step, f"store: {each.what}") for each in unlike]
     if unlike:
+        found += [Disagreement(each.trajectory, each.step, f"store: {each.what}") for each in unlike]
         return Verification(0, store.count(tenant), tuple(found))
     try:
-        damaged = ingestor.journal.damaged(tenant)
-        found += _damages(ingestor, damaged, tenant=tenant)
-        return _compare(ingestor, tenant=tenant, found=found, damaged=_in_doubt(damaged))
+        return _compare(ingestor, journal.damaged(tenant), tenant=tenant, found=found)
     except JournalError as error:  # what of it cannot be read cannot be compared
         found.append(Disagreement("", "", f"{error.message}: not all could be compared"))
-        return Verification(0, ingestor.store.count(tenant), tuple(found))
+        return Verification(0, store.count(tenant), tuple(found))
 
 
 def _faults_of_trees(journal: Journal, *, tenant: str) -> list[str]:
@@ -113,14 +98,7 @@ def _faults_of_themes(journal: Journal, *, tenant: str) -> list[str]:
     return []
 
 
-def _damages(ingestor: Ingestor, damaged: Mapping[int, str], *, tenant: str) -> Iterator[Disagreement]:
-    for each in ingestor.journal.select(tenant) if damaged else ():
-        if each.seq in damaged:
-            what = f"its {damaged[each.seq]} in the journal is not as it was written"
-            yield Disagreement(each.trajectory, each.step, what)
-
-
-def _in_doubt(damaged: Mapping[int, str]) -> set[int]:
+def in_doubt(damaged: Mapping[int, str]) -> set[int]:
     """The steps that cannot be believed as they are now."""
     return {seq for seq, what in damaged.items() if what != "history"}
 
@@ -131,12 +109,19 @@ def _sound(journal: Journal, damaged: Collection[int], *, tenant: str) -> Iterat
     return journal.entries_of([each.seq for each in journal.select(tenant) if each.seq not in damaged])
 
 
-def _compare(ingestor: Ingestor, *, tenant: str, found: list[Disagreement], damaged: Collection[int]) -> Verification:
-    journal, store = ingestor.journal, ingestor.store
-    known = {snippet_id(tenant, each.trajectory, each.step) for each in journal.select(tenant) if each.seq in damaged}
-    steps = len(damaged)
+def _compare(ingestor: Ingestor, damaged: Mapping[int, str], *, tenant: str, found: list[Disagreement]) -> Verification:
+    """What the journal has of each step beside what the store has; what is known already comes first."""
+    journal, store, known = ingestor.journal, ingestor.store, set[str]()
+    doubtful = in_doubt(damaged)
+    for each in journal.select(tenant) if damaged else ():
+        if each.seq in damaged:
+            what = f"its {damaged[each.seq]} in the journal is not as it was written"
+            found.append(Disagreement(each.trajectory, each.step, what))
+        if each.seq in doubtful:
+            known.add(snippet_id(tenant, each.trajectory, each.step))
+    steps = len(doubtful)
     sound = counted(
-        _sound(journal, damaged, tenant=tenant), "steps compared", of=lambda: journal.counts(tenant).accepted
+        _sound(journal, doubtful, tenant=tenant), "steps compared", of=lambda: journal.counts(tenant).accepted
     )
     for chunk in chunks(sound, BATCH_STEPS):
         check_canceled()
@@ -175,7 +160,7 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
     if _faults_of_themes(journal, tenant=tenant):
         journal.erase_records(tenant, kind=THEMES)
         choices += ("themes were damaged in the journal, and are made anew when they are next asked for",)
-    damaged = _in_doubt(journal.damaged(tenant))
+    damaged = in_doubt(journal.damaged(tenant))
     sound = counted(_sound(journal, damaged, tenant=tenant), "steps mended", of=lambda: journal.counts(tenant).accepted)
     ingestor.snippets.put_missing(sound)
     if damaged:
@@ -183,7 +168,7 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
     ingestor.snippets.remove_unknown(tenant)
     for trajectory in journal.trajectories(tenant):
         if any(inventory_disagreements(ingestor, tenant, trajectory)):
-            drop_checkpoint(ingestor, tenant=tenant, trajectory=trajectory)
+            ingestor.rework(tenant, trajectory, partial(journal.forget_checkpoint, tenant, trajectory))
     ingestor.flush()
     return Repaired(*verify(ingestor, tenant=tenant), choices)
 
@@ -204,39 +189,6 @@ def _mend(ingestor: Ingestor, *, tenant: str) -> Iterator[str]:
             yield f"{name} is damaged in the journal, and no copy is known to be right: the store was left as it is"
 
 
-def check_source(journal: Journal, *, store_holds: bool) -> None:
-    """See that a store may be built anew from a journal: that it is not emptied, and each step as it was written.
-
-    Raises:
-        StoreError: The journal holds nothing, and the store does.
-        JournalError: Steps are damaged; the store may hold their only sound copies.
-    """
-    if store_holds and not journal.tenants():
-        raise StoreError(
-            "the journal holds nothing, and the store does: it is not built anew from that",
-            hint="`stitch restore` makes a memory of a backup",
-        )
-    doubtful = list(_doubtful(journal))
-    if doubtful:
-        more = f" and {len(doubtful) - _MOST_NAMED} more" if len(doubtful) > _MOST_NAMED else ""
-        raise JournalError(
-            f"the store is not built anew from a damaged journal: {', '.join(doubtful[:_MOST_NAMED])}{more}",
-            hint="`stitch verify --repair` takes the copy in the store if it is right; else restore a backup, or give"
-            " the steps up with `stitch forget erase`",
-        )
-
-
-def _doubtful(journal: Journal) -> Iterator[str]:
-    """The damaged steps of all tenants, by name."""
-    for tenant in journal.tenants():
-        damaged = journal.damaged(tenant)
-        in_doubt = _in_doubt(damaged)
-        for each in journal.select(tenant) if in_doubt else ():
-            if each.seq in in_doubt:
-                what = "step" if damaged[each.seq] == "step" else "labels of step"
-                yield f"{what} {each.step!r} of trajectory {each.trajectory!r} of {tenant!r}"
-
-
 def _step_of(snippet: MemorySnippet) -> Step:
     """The step of a snippet, if it said nothing that snippets do not keep."""
     return Step(
@@ -247,11 +199,6 @@ def _step_of(snippet: MemorySnippet) -> Step:
         session=snippet.session,
         metadata=snippet.metadata,
     )
-
-
-def drop_checkpoint(ingestor: Ingestor, *, tenant: str, trajectory: str) -> None:
-    """Forget what the labeling of a trajectory remembers; it is taken from steps and labels again when needed."""
-    ingestor.rework(tenant, trajectory, lambda: ingestor.journal.forget_checkpoint(tenant, trajectory))
 
 
 def _disagreement(entry: Entry, wanted: MemorySnippet, held: MemorySnippet | None) -> str:
@@ -282,97 +229,3 @@ def _lists(inventory: LabelInventory, label: Label, *, vocabulary: LabelVocabula
     """Whether an inventory, which has this vocabulary, knows a label; one of a kind that it does not list counts."""
     canonical = vocabulary.canonical_label(label)
     return label.kind.value == "target" or canonical != label or inventory.count(canonical) > 0
-
-
-# A store built anew, next to the one that serves
-
-
-def next_folder(folder: Path, *, embedder_name: str) -> Path:
-    """The folder in which the next store of a memory is built; what an earlier run with this embedder did is kept."""
-    made, note = folder / NEXT_FOLDER, folder / NEXT_FOLDER / _NOTE
-    with _written(made):
-        if made.exists() and (not note.exists() or note.read_text() != embedder_name):
-            remove_next(folder)
-        if (made / _OLD).exists():  # an earlier run was killed when it had put its store in place
-            shutil.rmtree(made / _OLD)
-        make_private_folder(made)
-        with open(note, "w", opener=private) as file:
-            file.write(embedder_name)
-    return made
-
-
-def put_in_place(folder: Path) -> None:
-    """Put the store that was built in `next_folder`, and is closed, in place of the one that served.
-
-    It is decided by one file; whatever interrupts the moves after that, `finish_move` goes on with them.
-    """
-    made = folder / NEXT_FOLDER
-    with _written(made):
-        with open(made / _COMPLETE, "w", opener=private) as file:
-            os.fsync(file.fileno())
-        _sync(made)
-        _move(folder)
-
-
-def remove_next(folder: Path) -> None:
-    """Remove what is there of a next store; whatever interrupts it, what is left of it is not taken for one."""
-    made = folder / NEXT_FOLDER
-    (made / _NOTE).unlink(missing_ok=True)  # first: without it, the folder is a left-over
-    shutil.rmtree(made, ignore_errors=True)  # where an open file cannot be removed, the claim's note stays
-
-
-def finish_move(folder: Path) -> None:
-    """Finish what `put_in_place` began, if it was interrupted; else do nothing. To be called before a store is opened.
-
-    Raises:
-        StoreLockedError: Another process is at it.
-    """
-    made = folder / NEXT_FOLDER
-    if (made / _COMPLETE).exists():
-        claim = claim_next(folder)
-        try:
-            _move(folder)
-        finally:
-            claim.release()
-
-
-def claim_next(folder: Path) -> Ownership:
-    """The claim on the next store of a memory, to be held while it is built or moved.
-
-    Raises:
-        StoreLockedError: Another process has it.
-    """
-    return Ownership(folder / NEXT_FOLDER / "owner.json", what=f"the next store of {str(folder)!r}")
-
-
-@contextmanager
-def _written(made: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"the next store {str(made)!r} cannot be written: {(error.strerror or str(error)).lower()}",
-            hint="the old one serves; free some disk space and run the command again",
-        ) from error
-
-
-def _move(folder: Path) -> None:
-    made, store = folder / NEXT_FOLDER, folder / "store"
-    if (made / _COMPLETE).exists() and (made / "store").exists():
-        if store.exists():
-            if (made / _OLD).exists():  # left by an earlier run, or somebody has begun a store meanwhile
-                shutil.rmtree(made / _OLD)
-            store.rename(made / _OLD)
-        (made / "store").rename(store)
-        _sync(folder)
-    (made / _COMPLETE).unlink(missing_ok=True)
-    remove_next(folder)
-
-
-def _sync(folder: Path) -> None:
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

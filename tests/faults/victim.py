@@ -30,9 +30,9 @@ from stitch.lifecycle import erase as erasing
 from stitch.lifecycle.backup import back_up, check_backup
 from stitch.lifecycle.correct import correct, history
 from stitch.lifecycle.erase import erase, finish_purge
-from stitch.lifecycle.rebuild import rebuild
+from stitch.lifecycle.rebuild import finish_move, rebuild
 from stitch.lifecycle.relabel import relabel
-from stitch.lifecycle.repair import finish_move, verify
+from stitch.lifecycle.repair import verify
 from stitch.lifecycle.retention import expire
 from stitch.lifecycle.retire import retire
 from stitch.lifecycle.selection import Selector, select
