@@ -22,7 +22,7 @@ from stitch.embed import LexicalEncoder
 from stitch.errors import ReadOnlyError, SettingsError, StitchError, StoreLockedError
 from stitch.ingest import Ingestor
 from stitch.ingest.pipeline import VectorTime
-from stitch.journal.sqlite import check_version
+from stitch.journal import check_version
 from stitch.lifecycle import folder as places
 from stitch.lifecycle.erase import finish_purge
 from stitch.lifecycle.folder import is_served, is_url, owner_note, store_folder

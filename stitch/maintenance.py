@@ -22,7 +22,7 @@ from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
 from stitch.errors import InputError, StitchError, StoreError, StoreLockedError
 from stitch.ingest import Ingestor
-from stitch.journal.sqlite import Journal, check_version, copy_running
+from stitch.journal import Journal, check_version, copy_running
 from stitch.label.local import LocalLabeler
 from stitch.lifecycle import backup as backups
 from stitch.lifecycle import folder as places

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from stitch.core import Embedder, FilterSelector, Labeler, SnippetStore
     from stitch.ingest.redact import Redact
-    from stitch.journal.sqlite import Journal
+    from stitch.journal import Journal
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lm import Completion, LanguageModel, Ledger, Price
     from stitch.retrieve.relevance import RelevanceJudge
@@ -217,7 +217,7 @@ def tree_program_of(settings: Settings) -> TreeProgram | None:
 
 def journal_of(settings: Settings, folder: Path) -> Journal:
     """The journal in a folder, opened."""
-    from stitch.journal.sqlite import Journal
+    from stitch.journal import Journal
 
     return Journal(folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
 

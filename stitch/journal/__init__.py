@@ -1,5 +1,6 @@
 """The append-only truth of a memory: what was accepted, how it was labeled, how far it has come."""
 
+from stitch.journal.copies import copy_running
 from stitch.journal.entries import (
     Checkpoint,
     DamagedRecordError,
@@ -11,9 +12,11 @@ from stitch.journal.entries import (
     Revision,
     Selected,
 )
-from stitch.journal.sqlite import Journal
+from stitch.journal.journal import Journal
+from stitch.journal.tables import VERSION
+from stitch.journal.versions import check_version
 
 __all__ = [
-    "Checkpoint", "DamagedRecordError", "Entry", "IngestCounts", "Journal", "KeptStep", "NewRecord", "Record",
-    "Revision", "Selected",
+    "VERSION", "Checkpoint", "DamagedRecordError", "Entry", "IngestCounts", "Journal", "KeptStep", "NewRecord",
+    "Record", "Revision", "Selected", "check_version", "copy_running",
 ]  # fmt: skip

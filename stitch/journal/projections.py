@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from stitch.core import Projection
-from stitch.journal.sqlite import Journal
+from stitch.journal.journal import Journal
 
 _CHANGES = 256
 """So many changes are applied between two checkpoints: an interruption repeats no more."""

@@ -20,8 +20,7 @@ from stitch.core import tenant_name, trajectory_name
 from stitch.core.files import make_private, make_private_folder, private, refuse_links
 from stitch.core.json_text import read_json
 from stitch.errors import InputError, JournalError, StitchError, StoreMismatchError, some_of
-from stitch.journal import Journal
-from stitch.journal.sqlite import VERSION, copy_running
+from stitch.journal import VERSION, Journal, copy_running
 from stitch.lifecycle.export_schema import dump_step, parse_line
 from stitch.lifecycle.tree_transfer import check_trees
 

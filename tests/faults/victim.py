@@ -24,8 +24,8 @@ from stitch.core import LabelKind, LabelMerge, LabelsMerged, MemoryEvent, Step, 
 from stitch.core.retention import RetentionRule
 from stitch.ingest import Ingestor
 from stitch.journal import Journal
-from stitch.journal.sqlite import journal as sqlite_journal
-from stitch.journal.sqlite.connection import Connection
+from stitch.journal import journal as journal_module
+from stitch.journal.sqlite_file import SqliteFile
 from stitch.lifecycle import erase as erasing
 from stitch.lifecycle.backup import back_up, check_backup
 from stitch.lifecycle.correct import correct, history
@@ -150,18 +150,18 @@ def watch_everything(plan: Plan) -> None:
     watch(Path, plan, "rename")
     watch(shutil, plan, "copyfileobj")
     watch(os, plan, "ftruncate")  # where a file that is rewritten in place is half old
-    watch(sqlite_journal, plan, "settle")
+    watch(journal_module, plan, "settle")
     watch(erasing, plan, "remove_mentions", "search_files")
-    begin = Connection.transaction
+    begin = SqliteFile.transaction
 
     @contextmanager
-    def transaction(self: Connection) -> Iterator[Any]:
-        with begin(self) as db:
+    def transaction(self: SqliteFile, **options: Any) -> Iterator[Any]:
+        with begin(self, **options) as db:
             yield db
             plan.cross("before commit")
         plan.cross("after commit")
 
-    setattr(Connection, "transaction", transaction)  # noqa: B010 - as in `watch`
+    setattr(SqliteFile, "transaction", transaction)  # noqa: B010 - as in `watch`
 
 
 def open_ingestor(folder: Path, plan: Plan, *, labeler: str) -> Ingestor:

@@ -16,7 +16,7 @@ import pytest
 from stitch import Memory, open_memory
 from stitch.core import StepState
 from stitch.errors import StitchError, StoreMismatchError
-from stitch.journal.sqlite import VERSION
+from stitch.journal import VERSION
 from stitch.lifecycle.transfer import import_lines
 from stitch.maintenance import backup_memory, reindex_memory, restore_memory
 

@@ -17,11 +17,13 @@ from typing import Any
 
 import pytest
 from qdrant_edge import EdgeShard, ScrollRequest
+from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 
 from stitch import Memory, Step, StitchError, Tenants, open_memory, open_tenants
 from stitch.core import StepState, ToolCall
 from stitch.errors import ScopeError
-from stitch.journal.sqlite.erased import ErasedSteps
+from stitch.journal.database import Compiled, Session
+from stitch.journal.erased import ErasedSteps
 from stitch.lifecycle.selection import Selector
 from stitch.lm import read_ledger
 from stitch.observe import TraceObserver
@@ -203,7 +205,8 @@ def rows_of_others(folder: Path, tenant: str) -> dict[str, list[Any]]:
     with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
         known = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         known -= {"purges", "projections", "next_seq", "sqlite_sequence"}
-        own = ErasedSteps(db, tenant)._number  # the tables do not say whose rows they hold
+        session = Session(db, Compiled(sqlite_dialect()))
+        own = ErasedSteps(session, tenant)._number  # the tables do not say whose rows they hold
         erased = {"erased": f"owner <> {own}", "erasers": f"number NOT IN (0, {own})"}
         assert known == {*rows, *erased}, "a new table has to be compared, too"
         found = {table: db.execute(query, (tenant,)).fetchall() for table, query in rows.items()}

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from stitch import Step, open_memory
 from stitch.cli.main import cli
 from stitch.errors import InputError, JournalError
-from stitch.journal.sqlite.schema import checksum
+from stitch.journal.tables import checksum
 from stitch.maintenance import backup_memory, export_memory, reindex_memory, restore_memory
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")

@@ -6,25 +6,39 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
+
 from stitch.core.files import copy_private
 from stitch.core.progress import Progress
 from stitch.errors import JournalError
-from stitch.journal.sqlite.erased import ErasedSteps
-from stitch.journal.sqlite.schema import TABLES, bring_up
+from stitch.journal.database import Compiled, Session
+from stitch.journal.erased import ErasedSteps
+from stitch.journal.tables import (
+    OF_A_STEP,
+    changes,
+    checkpoints,
+    cuts,
+    records,
+    replies,
+    steps,
+    trajectories,
+)
+from stitch.journal.versions import bring_up
 
 _ATTEMPTS = 50
 _WAL_HEADER_BYTES = 32
-_OF_NOBODY = (
-    "DELETE FROM checkpoints WHERE trajectory NOT IN (SELECT number FROM trajectories)",
-    "DELETE FROM cuts WHERE trajectory NOT IN (SELECT number FROM trajectories)",
-    "DELETE FROM replies WHERE trajectory NOT IN (SELECT number FROM trajectories)",
-    "DELETE FROM steps WHERE trajectory NOT IN (SELECT number FROM trajectories)",
-    "DELETE FROM labels WHERE seq NOT IN (SELECT seq FROM steps)",
-    "DELETE FROM states WHERE seq NOT IN (SELECT seq FROM steps)",
-    "DELETE FROM history WHERE seq NOT IN (SELECT seq FROM steps)",
-    "DELETE FROM redactions WHERE seq NOT IN (SELECT seq FROM steps)",
+_OF_OTHERS = [
+    *(delete(table).where(table.c.tenant != bindparam("whose")) for table in (trajectories, changes, records)),
+    *(
+        delete(table).where(table.c.trajectory.not_in(select(trajectories.c.number)))
+        for table in (checkpoints, cuts, replies, steps)
+    ),
+    *(delete(table).where(table.c.seq.not_in(select(steps.c.seq))) for table in OF_A_STEP if table is not steps),
+]
+_COUNTS = select(func.count(trajectories.c.tenant.distinct()), func.count()).select_from(
+    steps.join(trajectories, trajectories.c.number == steps.c.trajectory)
 )
-_OF_TENANTS = ("trajectories", "changes", "records")
 _PAGES = 1_000
 """So many are copied before it is said how far it is."""
 
@@ -76,29 +90,20 @@ def settle(copy: Path, *, tenant: str | None) -> tuple[int, int]:
         with closing(sqlite3.connect(copy, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode = DELETE").fetchall()
             bring_up(db, copy)
+            session = Session(db, Compiled(sqlite_dialect()))
             if tenant is not None:
-                _keep_only(db, tenant)
+                for statement in _OF_OTHERS:
+                    session.write(statement, **({"whose": tenant} if "tenant" in statement.table.c else {}))
+                ErasedSteps(session, tenant).keep_only()
+                db.execute("VACUUM")
             if (found := db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
                 raise JournalError(
                     f"the journal is damaged and cannot be backed up: {found[0][0]}", hint="`stitch verify` says more"
                 )
-            counts = "SELECT count(DISTINCT t.tenant), count(*) FROM steps s JOIN trajectories t"
-            tenants, steps = db.execute(f"{counts} ON t.number = s.trajectory").fetchone()
+            tenants, step_count = session.rows(_COUNTS)[0]
     except sqlite3.Error as error:
         raise JournalError(f"the journal cannot be copied to {str(copy)!r}: {error}") from error
-    return tenants, steps
-
-
-def _keep_only(db: sqlite3.Connection, tenant: str) -> None:
-    for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-        if table not in TABLES and not table.startswith("sqlite_"):
-            db.execute(f'DROP TABLE "{table}"')
-    for table in _OF_TENANTS:
-        db.execute(f"DELETE FROM {table} WHERE tenant <> ?", (tenant,))
-    for statement in _OF_NOBODY:
-        db.execute(statement)
-    ErasedSteps(db, tenant).keep_only()
-    db.execute("VACUUM")
+    return tenants, step_count
 
 
 def _log_header(log: Path) -> bytes:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import sqlite3
 from collections.abc import Iterable
+
+from sqlalchemy import bindparam, delete, select
+
+from stitch.journal.database import Session
+from stitch.journal.tables import erased, erasers
 
 _KEY_BYTES, _DIGEST_BYTES = 32, 16
 _JOURNAL = 0
+_KEY_OF = select(erasers.c.key).where(erasers.c.number == bindparam("number"))
+_FIND = select(erasers.c.number, erasers.c.key).where(erasers.c.tenant == bindparam("tenant"))
+_IS_ERASED = select(erased.c.owner).where(erased.c.owner == bindparam("owner"), erased.c.digest == bindparam("digest"))
+_FORGET = delete(erased).where(erased.c.owner == bindparam("of"), erased.c.digest == bindparam("known"))
+_FORGET_ALL = delete(erased).where(erased.c.owner == bindparam("of"))
+_FORGET_KEY = delete(erasers).where(erasers.c.number == bindparam("of"))
+_KEEP_ONLY = delete(erased).where(erased.c.owner != bindparam("of"))
+_KEEP_KEY = delete(erasers).where(erasers.c.number.not_in((_JOURNAL, bindparam("of"))))
 
 
 class ErasedSteps:
@@ -18,7 +30,7 @@ class ErasedSteps:
     a key of the journal: where all steps of a tenant are erased, its name must not be left.
     """
 
-    def __init__(self, db: sqlite3.Connection, tenant: str) -> None:
+    def __init__(self, db: Session, tenant: str) -> None:
         self._db, self._tenant = db, tenant
         self._number, self._key = self._find()
 
@@ -26,48 +38,43 @@ class ErasedSteps:
         """Whether a step of this name was erased."""
         if self._number == _JOURNAL:
             return False
-        query = "SELECT 1 FROM erased WHERE owner = ? AND digest = ?"
-        return bool(self._db.execute(query, (self._number, self._digest(trajectory, step))).fetchone())
+        return self._db.row(_IS_ERASED, owner=self._number, digest=self._digest(trajectory, step)) is not None
 
     def note(self, trajectory: str, steps: Iterable[str]) -> None:
         """Note that steps are erased."""
         names = list(steps)
         if names and self._number == _JOURNAL:
             self._begin()
-        rows = [(self._number, self._digest(trajectory, step)) for step in names]
-        self._db.executemany("INSERT OR IGNORE INTO erased VALUES (?, ?)", rows)
+        self._db.put(erased, [{"owner": self._number, "digest": self._digest(trajectory, step)} for step in names])
 
     def forget(self, trajectory: str, step: str) -> None:
         """Forget that a step was erased: it is accepted again."""
-        query = "DELETE FROM erased WHERE owner = ? AND digest = ?"
-        self._db.execute(query, (self._number, self._digest(trajectory, step)))
+        self._db.write(_FORGET, of=self._number, known=self._digest(trajectory, step))
 
     def forget_all(self) -> None:
         """Forget the tenant: its key, and with it what was erased."""
         if self._number != _JOURNAL:
-            self._db.execute("DELETE FROM erased WHERE owner = ?", (self._number,))
-            self._db.execute("DELETE FROM erasers WHERE number = ?", (self._number,))
+            self._db.write(_FORGET_ALL, of=self._number)
+            self._db.write(_FORGET_KEY, of=self._number)
             self._number, self._key = _JOURNAL, b""
 
     def keep_only(self) -> None:
         """Forget what all other tenants erased."""
-        self._db.execute("DELETE FROM erased WHERE owner <> ?", (self._number,))
-        self._db.execute("DELETE FROM erasers WHERE number NOT IN (?, ?)", (_JOURNAL, self._number))
+        self._db.write(_KEEP_ONLY, of=self._number)
+        self._db.write(_KEEP_KEY, of=self._number)
 
     def _find(self) -> tuple[int, bytes]:
-        row = self._db.execute("SELECT key FROM erasers WHERE number = ?", (_JOURNAL,)).fetchone()
-        if row is None:  # nothing was erased yet
-            return _JOURNAL, b""
-        query = "SELECT number, key FROM erasers WHERE tenant = ?"
-        return self._db.execute(query, (_digest(row[0], self._tenant),)).fetchone() or (_JOURNAL, b"")
+        key = self._db.value(_KEY_OF, number=_JOURNAL)
+        found = None if key is None else self._db.row(_FIND, tenant=_digest(key, self._tenant))
+        return (_JOURNAL, b"") if found is None else (found[0], found[1])  # nothing was erased yet
 
     def _begin(self) -> None:
         """Make the key of the tenant, and that of the journal if this is its first erasure."""
-        own = (_JOURNAL, b"", secrets.token_bytes(_KEY_BYTES))
-        self._db.execute("INSERT OR IGNORE INTO erasers VALUES (?, ?, ?)", own)
-        (key,) = self._db.execute("SELECT key FROM erasers WHERE number = ?", (_JOURNAL,)).fetchone()
-        row = (_digest(key, self._tenant), secrets.token_bytes(_KEY_BYTES))
-        self._db.execute("INSERT INTO erasers (tenant, key) VALUES (?, ?)", row)
+        key = self._db.value(_KEY_OF, number=_JOURNAL)
+        if key is None:
+            key = secrets.token_bytes(_KEY_BYTES)
+            self._db.write(erasers, number=_JOURNAL, tenant=b"", key=key)
+        self._db.write(erasers, tenant=_digest(key, self._tenant), key=secrets.token_bytes(_KEY_BYTES))
         self._number, self._key = self._find()
 
     def _digest(self, trajectory: str, step: str) -> bytes:

@@ -1,21 +1,29 @@
-"""The tables of a journal, and how those of an earlier version become these."""
+"""Versions of a journal in a SQLite file: how the tables of an earlier one become those of today."""
 
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
 
+from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
+from sqlalchemy.schema import CreateIndex, CreateTable
+
 from stitch.core import StepState
 from stitch.errors import JournalError, StoreMismatchError
+from stitch.journal.compact import shrink
 from stitch.journal.entries import read_retirement
-from stitch.journal.sqlite.compact import shrink
-
-VERSION = 6
-"""Of the tables. A journal of an earlier one is brought to this when it is opened; one of a later one is refused."""
+from stitch.journal.tables import (
+    VERSION,
+    checksum,
+    is_sound,
+    metadata,
+    record_checksum,
+    revision_checksum,
+    step_checksum,
+)
 
 _APPLICATION_ID = 0x53544348
 
@@ -85,10 +93,6 @@ UPDATE trajectories SET learned = 1 WHERE number IN (SELECT trajectory FROM chec
 """
 """Whether there has to be a checkpoint of a trajectory: one that somebody takes away is missed."""
 
-TABLES = (
-    "trajectories", "steps", "labels", "states", "checkpoints", "history", "redactions", "purges",
-    "changes", "projections", "records", "cuts", "replies", "next_seq", "erasers", "erased",
-)  # fmt: skip
 _PAGE = 512
 
 
@@ -146,20 +150,11 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
         return False
     db.execute("BEGIN IMMEDIATE")
     try:
-        if version < 2:
-            _bring_to_second(db, version)
-        if version < 3:
-            for statement in _statements(_THIRD):
+        if version == 0:
+            for statement in _today():
                 db.execute(statement)
-        if version < 4:
-            for statement in _statements(_FOURTH):
-                db.execute(statement)
-            _add_other_checksums(db)
-        if version < 5:
-            for statement in _statements(_FIFTH):
-                db.execute(statement)
-            _add_revision_checksums(db)
-        _shrink_labels(db)
+        else:
+            _migrate(db, version)
         db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         db.execute("COMMIT")
@@ -169,15 +164,39 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
     return True
 
 
-def _bring_to_second(db: sqlite3.Connection, version: int) -> None:
-    for statement in _statements(_FIRST):
-        if version == 0 or "IF NOT EXISTS" in statement:
-            db.execute(statement)
-    for statement in _statements(_SECOND):
+@cache
+def _today() -> tuple[str, ...]:
+    """Statements that make a new journal."""
+    dialect = sqlite_dialect()
+    tables = [str(CreateTable(table).compile(dialect=dialect)).strip() for table in metadata.sorted_tables]
+    indexes = [index for table in metadata.sorted_tables for index in table.indexes]
+    made = [str(CreateIndex(index).compile(dialect=dialect)) for index in indexes]
+    return (*tables, *made, "INSERT INTO next_seq VALUES (1)")
+
+
+def _migrate(db: sqlite3.Connection, version: int) -> None:
+    if version < 2:
+        for statement in _statements(_FIRST):
+            if "IF NOT EXISTS" in statement:
+                db.execute(statement)
+        _run(db, _SECOND)
+        _move_times(db)
+        _add_checksums(db)
+        _add_changes(db)
+    if version < 3:
+        _run(db, _THIRD)
+    if version < 4:
+        _run(db, _FOURTH)
+        _add_other_checksums(db)
+    if version < 5:
+        _run(db, _FIFTH)
+        _add_revision_checksums(db)
+    _shrink_labels(db)
+
+
+def _run(db: sqlite3.Connection, script: str) -> None:
+    for statement in _statements(script):
         db.execute(statement)
-    _move_times(db)
-    _add_checksums(db)
-    _add_changes(db)
 
 
 def _refuse_strange_parts(db: sqlite3.Connection, path: Path) -> None:
@@ -202,41 +221,14 @@ def _refuse_strange_parts(db: sqlite3.Connection, path: Path) -> None:
 def _known_parts() -> frozenset[tuple[str, str, str]]:
     """Kind, name and text of all that a journal of any version has, and what SQLite adds for `ANALYZE`."""
     known = set[tuple[str, str, str]]()
-    with closing(sqlite3.connect(":memory:")) as db:
-        for statement in ";".join((_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, "ANALYZE")).split(";"):
-            db.execute(statement)
-            parts = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-            known |= {(kind, name, " ".join(sql.split())) for kind, name, sql in parts}
+    earlier = ";".join((_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, "ANALYZE"))
+    for statements in (earlier.split(";"), _today()):
+        with closing(sqlite3.connect(":memory:")) as db:
+            for statement in statements:
+                db.execute(statement)
+                parts = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+                known |= {(kind, name, " ".join(sql.split())) for kind, name, sql in parts}
     return frozenset(known)
-
-
-def checksum(*parts: bytes) -> int:
-    """Checksum by which damage of a row is known."""
-    value = 0
-    for part in parts:
-        value = zlib.crc32(part, value)
-    return value
-
-
-def is_sound(check: int, *parts: object) -> bool:
-    """Whether columns are as they were when their checksum was made."""
-    written = [part for part in parts if isinstance(part, bytes)]
-    return len(written) == len(parts) and checksum(*written) == check
-
-
-def step_checksum(step: str, payload: bytes) -> int:
-    """The checksum of a row of `steps`."""
-    return checksum(step.encode(), payload)
-
-
-def revision_checksum(seq: int, at: float, by: str, payload: bytes, labels: bytes | None) -> int:
-    """The checksum of a row of `history`: of which step it is and when it ended, too."""
-    return checksum(f"{seq} {float(at)!r} ".encode(), by.encode(), payload, labels or b"")
-
-
-def record_checksum(key: str, payload: bytes) -> int:
-    """The checksum of a row of `records`."""
-    return checksum(key.encode(), payload)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -13,8 +13,8 @@ stand in a row as they are: a JSON object.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
 import orjson
 
@@ -25,11 +25,6 @@ _AS_IT_IS = {"made_by": 4, "context": 7, "asks": 10, "trust": 5}
 _INTENT = ("scope", "event_types", "entity_types", "targets")
 _SUMMARY, _REFERENCES, _MENTIONS = 6, 8, 9
 _LENGTH = 11
-
-SCOPE = "coalesce(json_extract({0}, '$[0]'), json_extract({0}, '$.intent.scope'))"
-EVENT_TYPES = "json_each({0}, iif(json_type({0}) = 'array', '$[1]', '$.intent.event_types'))"
-MADE_BY = "coalesce(json_extract({0}, '$[4]'), json_extract({0}, '$.made_by'))"
-"""SQL of what is asked of rows whose text is in the place of `{0}`."""
 
 
 def shrink(labels: bytes, step: bytes) -> bytes:
@@ -45,6 +40,14 @@ def shrink(labels: bytes, step: bytes) -> bytes:
         return labels
 
 
+@overload
+def expand(row: bytes, step: bytes) -> bytes: ...
+
+
+@overload
+def expand(row: bytes | None, step: bytes) -> bytes | None: ...
+
+
 def expand(row: bytes | None, step: bytes) -> bytes | None:
     """The labels of which `shrink` made a row, as JSON; a row that is none, or damaged, as it is."""
     try:
@@ -52,6 +55,17 @@ def expand(row: bytes | None, step: bytes) -> bytes | None:
         return orjson.dumps(_labels(made, lambda: orjson.loads(step))) if isinstance(made, list) else row
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return row
+
+
+def read_row(row: bytes) -> tuple[str | None, Sequence[str], str]:
+    """Scope, event types and maker of labels in a row; of damaged ones nothing."""
+    try:
+        made = orjson.loads(row)
+        if isinstance(made, list):
+            return made[0], made[1] or (), made[_AS_IT_IS["made_by"]]
+        return made["intent"].get("scope"), made["intent"].get("event_types") or (), made["made_by"]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return None, (), "None"
 
 
 def _row(labels: dict[str, Any], step: dict[str, Any]) -> list[Any]:

@@ -1,0 +1,217 @@
+"""A database as a journal uses it: reads, transactions, and errors in the words of this library."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+from sqlalchemy import Delete, Table, Update, and_, bindparam, delete, insert
+from sqlalchemy.engine import Dialect
+
+from stitch.core.process import ProcessLock
+from stitch.errors import InputError, JournalError
+from stitch.journal.tables import metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import Select
+    from typing_extensions import Unpack
+
+PAGE = 512
+"""Rows that are read at a time: an iteration holds no more, and no lock between them."""
+
+if TYPE_CHECKING:
+    _Select = Select[Unpack[tuple[Any, ...]]]
+    Statement = _Select | Update | Delete | Table
+    """What is asked; a table for rows that are put into it."""
+
+
+_BY_KEY = {
+    table: delete(table).where(and_(*(column == bindparam(f"of_{column.name}") for column in table.primary_key)))
+    for table in metadata.sorted_tables
+    if table.primary_key
+}
+
+
+class Cause(NamedTuple):
+    """Why a database cannot be used, as its messages show."""
+
+    sign: str
+    """What is in the message."""
+    cause: str
+    hint: str
+
+
+class _Text(NamedTuple):
+    """A statement as a database wants it."""
+
+    sql: str
+    order: Sequence[str] | None
+    """The order of its parameters; None if it names them."""
+    constants: Mapping[str, Any]
+
+
+class Compiled:
+    """Statements as a database wants them, compiled once each: to do it every time takes longer than to run them."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._known: dict[tuple[Statement, tuple[str, ...]], _Text] = {}
+
+    def text(self, statement: Statement, names: tuple[str, ...]) -> _Text:
+        """The text of a statement that is given values of these names."""
+        if (found := self._known.get((statement, names))) is not None:
+            return found
+        table = getattr(statement, "table", statement)
+        columns = [name for name in names if name in table.c] if isinstance(table, Table) else None
+        made = insert(statement).inline() if isinstance(statement, Table) else statement
+        compiled = made.compile(dialect=self._dialect, column_keys=columns)
+        constants = {name: value for name, value in compiled.params.items() if name not in names}
+        self._known[statement, names] = found = _Text(str(compiled), compiled.positiontup, constants)
+        return found
+
+
+class Session:
+    """One connection for a while, inside a transaction or not.
+
+    Statements have to be constants, or kept by whoever makes them: each that is new is compiled.
+    """
+
+    def __init__(self, connection: Any, compiled: Compiled) -> None:
+        self._cursor, self._compiled = connection.cursor(), compiled
+
+    def rows(self, statement: _Select, **values: Any) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        self._run(statement, values)
+        found: list[tuple[Any, ...]] = self._cursor.fetchall()
+        return found
+
+    def row(self, statement: _Select, **values: Any) -> tuple[Any, ...] | None:
+        """The first row of a query."""
+        return next(iter(self.rows(statement, **values)), None)
+
+    def value(self, statement: _Select, **values: Any) -> Any:
+        """The first value of the first row; None if there is no row."""
+        return next(iter(self.row(statement, **values) or ()), None)
+
+    def write(self, statement: Update | Delete | Table, **values: Any) -> int:
+        """Change rows, or put one into a table; return how many there were."""
+        self._run(statement, values)
+        return int(self._cursor.rowcount)
+
+    def write_many(self, statement: Update | Delete | Table, rows: Iterable[Mapping[str, Any]]) -> None:
+        """As `write`, for each of several rows of values, which all have the same names."""
+        if not (given := list(rows)):
+            return
+        text = self._compiled.text(statement, tuple(given[0]))
+        order = text.order
+        self._cursor.executemany(text.sql, given if order is None else [[row[name] for name in order] for row in given])
+
+    def put(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Put rows into a table, in place of those with the same primary keys."""
+        given = list(rows)
+        key = [column.name for column in table.primary_key]
+        self.write_many(_BY_KEY[table], [{f"of_{name}": row[name] for name in key} for row in given])
+        self.write_many(table, given)
+
+    def _run(self, statement: Statement, values: dict[str, Any]) -> None:
+        text = self._compiled.text(statement, tuple(values))
+        given = {**text.constants, **values} if text.constants else values
+        in_order = None if text.order is None else [_plain(given[name]) for name in text.order]
+        self._cursor.execute(text.sql, given if in_order is None else in_order)
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as SQLite takes it; see `tables.one_of`."""
+    return orjson.dumps(value).decode() if type(value) is list else value
+
+
+class Database(ABC):
+    """The database of a journal. Safe to use from several threads, refused in a fork.
+
+    Args:
+        name: What messages call it.
+        dialect: Of its SQL.
+        causes: Why it cannot be used, by its messages.
+        errors: The errors of its driver.
+    """
+
+    def __init__(
+        self, name: str, *, dialect: Dialect, causes: Sequence[Cause], errors: tuple[type[Exception], ...]
+    ) -> None:
+        self.name = name
+        self.lock = ProcessLock(f"the journal {name!r}")
+        self.compiled = Compiled(dialect)
+        self._causes, self._errors = causes, errors
+
+    @abstractmethod
+    def session(self) -> AbstractContextManager[Session]:
+        """A connection for reading."""
+
+    @abstractmethod
+    def transaction(self, *, derived: bool = False) -> AbstractContextManager[Session]:
+        """One transaction, beside which nobody else writes: written whole or not at all.
+
+        What is `derived` can be made again from what was written before, and need not have reached the disk.
+        """
+
+    @abstractmethod
+    def damage(self) -> list[str]:
+        """What the database finds damaged in itself."""
+
+    @abstractmethod
+    def purge_log(self) -> None:
+        """Remove from its log, as far as that is in reach, what was overwritten or deleted."""
+
+    @abstractmethod
+    def sync(self) -> None:
+        """Make everything written survive a loss of power."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Write the whole anew, so that no byte of what was deleted is left in it."""
+
+    @abstractmethod
+    def copy_to(self, path: Path) -> None:
+        """Write all into a SQLite file, as it is now."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it; closing twice is harmless."""
+
+    def rows(self, statement: _Select, **values: Any) -> list[tuple[Any, ...]]:
+        """All rows of one query."""
+        with self.session() as db:
+            return db.rows(statement, **values)
+
+    def value(self, statement: _Select, **values: Any) -> Any:
+        """The first value of one query."""
+        with self.session() as db:
+            return db.value(statement, **values)
+
+    def pages(
+        self, statement: _Select, values: Mapping[str, Any], *, after: int = 0, size: int = PAGE, by: int = 0
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Pages of a query with the parameters `after` and `size`, in the order of its column number `by`."""
+        while rows := self.rows(statement, after=after, size=size, **values):
+            yield rows
+            after = rows[-1][by]
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Say in words of the library what the database says."""
+        try:
+            yield
+        except self._errors as error:
+            said = str(error)
+            for sign, cause, hint in self._causes:
+                if sign in said:
+                    raise JournalError(f"journal {self.name!r} cannot be used: {cause}", hint=hint) from error
+            raise JournalError(f"journal {self.name!r} cannot be used: {said.splitlines()[0]}") from error
+        except UnicodeEncodeError as error:  # a name that somebody asks for
+            raise InputError(f"{error.object[:60]!r} is no text") from None
+        except OverflowError:
+            raise InputError("a number is larger than any that a journal holds") from None

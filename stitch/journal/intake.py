@@ -1,0 +1,307 @@
+"""Steps as they come into a journal: accepted at the end of a trajectory, or restored with all their past."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
+
+from sqlalchemy import bindparam, delete, func, or_, select, update
+
+from stitch.core import ChangeKind, Redaction, Step
+from stitch.errors import JournalError, StepConflictError, StepRejectedError
+from stitch.journal.compact import shrink
+from stitch.journal.database import Session
+from stitch.journal.entries import Entry, KeptStep, encode_step, erased_entry
+from stitch.journal.erased import ErasedSteps
+from stitch.journal.rows import ENTRIES, NAMED, Part, entry_of, note_changes, number_of
+from stitch.journal.tables import (
+    changes,
+    checksum,
+    history,
+    labels,
+    next_seq,
+    one_of,
+    redactions,
+    revision_checksum,
+    states,
+    step_checksum,
+    steps,
+    trajectories,
+)
+
+_OF_TRAJECTORY = steps.c.trajectory == bindparam("of")
+_END = select(
+    trajectories.c.number,
+    select(func.coalesce(func.max(steps.c.position) + 1, 0))
+    .where(steps.c.trajectory == trajectories.c.number)
+    .scalar_subquery(),
+).where(NAMED)
+_NEXT_NUMBER = select(func.coalesce(func.max(trajectories.c.number), 0) + 1)
+_NEXT_SEQ = select(next_seq.c.seq, select(func.max(steps.c.seq) + 1).scalar_subquery())
+_TAKE_SEQS = update(next_seq)
+_DIGESTS = select(steps.c.step, steps.c.seq, steps.c.digest).where(_OF_TRAJECTORY, one_of(steps.c.step))
+_BY_SEQ = ENTRIES.where(steps.c.seq == bindparam("seq"))
+_BY_PLACE = ENTRIES.where(_OF_TRAJECTORY, steps.c.position == bindparam("position"))
+_HELD = select(steps.c.step, steps.c.position, steps.c.digest).where(
+    _OF_TRAJECTORY, or_(steps.c.step == bindparam("step"), steps.c.position == bindparam("position"))
+)
+_EMPTY = select(trajectories.c.number).where(
+    trajectories.c.tenant == bindparam("tenant"),
+    ~select(steps.c.seq).where(steps.c.trajectory == trajectories.c.number).exists(),
+)
+_IS_EMPTY = _EMPTY.where(trajectories.c.number == bindparam("of"))
+_UNNAME = update(changes).where(changes.c.trajectory == bindparam("of"))
+_DROP = delete(trajectories).where(trajectories.c.number == bindparam("of"))
+_HAS_TRAJECTORIES = select(trajectories.c.number).where(trajectories.c.tenant == bindparam("tenant")).limit(1)
+_DISOWN = update(changes).where(changes.c.tenant == bindparam("of"))
+
+
+class Intake(Part):
+    """Steps come in."""
+
+    def append_many(
+        self,
+        steps: Sequence[Step],
+        *,
+        tenant: str,
+        trajectory: str,
+        recorded: float,
+        whole: bool = False,
+        again: bool = False,
+        redacted: Mapping[int, Sequence[Redaction]] | None = None,
+    ) -> list[Entry | StepRejectedError]:
+        """Accept steps at the end of a trajectory; one result a step, in order.
+
+        A step without an id is named after its position. One that is known word for word changes nothing and comes
+        back as it was first accepted; one whose id is known with other content, or that is too long, is rejected.
+        One that was erased (see `erase`) is not accepted: it comes back with the state `ERASED`.
+
+        Args:
+            steps: What to accept.
+            tenant: Whose trajectory it is.
+            trajectory: Its name; a new one begins a trajectory.
+            recorded: When this happens, in Unix seconds.
+            whole: Accept all or nothing; what was erased is left out of this.
+            again: Accept also what was erased.
+            redacted: What was taken out of steps, by their place in `steps`.
+
+        Raises:
+            StepRejectedError: `whole` was asked for and a step is rejected; nothing was accepted.
+        """
+        with self._db.transaction() as db:
+            appending = _Appending(db, tenant=tenant, trajectory=trajectory, max_chars=self._max_step_chars)
+            return appending.accept(steps, recorded=recorded, whole=whole, again=again, redacted=redacted or {})
+
+    def begin(self, tenant: str, trajectory: str) -> None:
+        """Begin a trajectory that has no steps yet, unless it is there; `drop_empty` ends it."""
+        with self._db.transaction() as db:
+            if number_of(db, tenant, trajectory) is None:
+                db.write(trajectories, number=db.value(_NEXT_NUMBER), tenant=tenant, name=trajectory)
+
+    def drop_empty(self, tenant: str) -> None:
+        """Forget the trajectories of a tenant that have no steps."""
+        with self._db.transaction() as db:
+            drop_empty(db, tenant)
+
+    def take_seqs(self, count: int) -> int:
+        """Set aside so many numbers in a row for steps that `restore` brings; return the first."""
+        with self._db.transaction() as db:
+            return take_seqs(db, count)
+
+    def restore(
+        self, steps: Sequence[KeptStep], *, tenant: str, again: bool = False
+    ) -> list[Entry | StepRejectedError]:
+        """Take in steps of one trajectory that was begun, with all their past; one result a step, in order.
+
+        A step that is there with the same id, place and digest changes nothing and comes back as repeated; one whose
+        place or id another step has is rejected. One that was erased comes back with the state `ERASED`, unless
+        `again` is asked for.
+        """
+        results: list[Entry | StepRejectedError] = []
+        with self._db.transaction() as db:
+            fresh: dict[int, list[int]] = {}
+            erased = ErasedSteps(db, tenant)
+            for kept in steps:
+                number = number_of(db, tenant, kept.trajectory)
+                if number is None:
+                    raise JournalError(f"trajectory {kept.trajectory!r} was not begun", hint="repeat the import")
+                try:
+                    became = _restore(db, kept, number=number, erased=erased, again=again)
+                except StepRejectedError as error:
+                    results.append(error)
+                    continue
+                if became == "erased":
+                    step = Step.model_validate_json(kept.step)
+                    results.append(erased_entry(step, tenant=tenant, trajectory=kept.trajectory))
+                    continue
+                if became == "new":
+                    fresh.setdefault(number, []).append(kept.seq)
+                (row,) = db.rows(_BY_PLACE, of=number, position=kept.position)
+                results.append(entry_of(row)._replace(repeated=became == "known"))
+            for number, seqs in fresh.items():
+                note_changes(db, ChangeKind.RESTORED, seqs, tenant=tenant, number=number)
+        return results
+
+
+def take_seqs(db: Session, count: int) -> int:
+    """Set numbers of steps aside that are then given to no others; return the first."""
+    first = _next_seq(db)
+    db.write(_TAKE_SEQS, seq=first + count)
+    return first
+
+
+def drop_empty(db: Session, tenant: str, *, number: int | None = None) -> None:
+    """Forget the trajectories of a tenant that have no steps, or this one; changes name what is gone no more."""
+    rows = db.rows(_EMPTY, tenant=tenant) if number is None else db.rows(_IS_EMPTY, tenant=tenant, of=number)
+    found = [each for (each,) in rows]
+    db.write_many(_UNNAME, [{"of": each, "trajectory": None} for each in found])
+    db.write_many(_DROP, [{"of": each} for each in found])
+    if found and db.row(_HAS_TRAJECTORIES, tenant=tenant) is None:
+        db.write(_DISOWN, of=tenant, tenant="")
+
+
+class _Appending:
+    """Steps accepted at the end of a trajectory, in one transaction."""
+
+    def __init__(self, db: Session, *, tenant: str, trajectory: str, max_chars: int) -> None:
+        self._db, self._tenant, self._trajectory, self._max_chars = db, tenant, trajectory, max_chars
+        end = db.row(_END, tenant=tenant, trajectory=trajectory)
+        self._begins = end is None
+        self._number, self._position = (db.value(_NEXT_NUMBER), 0) if end is None else end
+        self._seq = self._first = _next_seq(db)
+        self._known: dict[str, tuple[int, bytes]] = {}
+        self._erased = ErasedSteps(db, tenant)
+        self._rows: list[dict[str, Any]] = []
+        self._redactions: list[dict[str, Any]] = []
+
+    def accept(
+        self,
+        steps: Sequence[Step],
+        *,
+        recorded: float,
+        whole: bool,
+        again: bool,
+        redacted: Mapping[int, Sequence[Redaction]],
+    ) -> list[Entry | StepRejectedError]:
+        """Accept steps; return one result each."""
+        given = {step.id for step in steps if step.id is not None}
+        may_be_given = (str(self._position + n) for n in range(len(steps))) if len(given) < len(steps) else ()
+        self._known = self._digests([*given, *may_be_given])
+        results: list[Entry | StepRejectedError] = []
+        repeats: dict[int, int] = {}
+        for index, step in enumerate(steps):
+            if step.id is None:
+                step = step.model_copy(update={"id": self._free_id(given)})
+            elif step.id not in self._known and self._erased.known(self._trajectory, step.id):
+                if not again:
+                    results.append(erased_entry(step, tenant=self._tenant, trajectory=self._trajectory))
+                    continue
+                self._erased.forget(self._trajectory, step.id)
+            taken_out = tuple(redacted.get(index, ()))
+            try:
+                known = self._accept(step, recorded=recorded, redacted=taken_out)
+            except StepRejectedError as error:
+                if whole:
+                    raise
+                results.append(error)
+                continue
+            if known is not None:
+                repeats[len(results)] = known
+            entry = Entry(self._seq, self._tenant, self._trajectory, self._position, step, recorded, redacted=taken_out)
+            results.append(entry)
+            if known is None:
+                self._seq, self._position = self._seq + 1, self._position + 1
+        self._write()
+        for index, first in repeats.items():
+            (row,) = self._db.rows(_BY_SEQ, seq=first)
+            results[index] = entry_of(row)._replace(repeated=True, redacted=tuple(redacted.get(index, ())))
+        return results
+
+    def _accept(self, step: Step, *, recorded: float, redacted: Sequence[Redaction]) -> int | None:
+        """Take in a step; return the number of the one that says the same under the same id, if there is one."""
+        assert step.id is not None
+        payload, digest = encode_step(step, max_chars=self._max_chars)
+        if step.id in self._known:
+            first, content = self._known[step.id]
+            if content != digest:
+                raise StepConflictError(
+                    f"step {step.id!r} of trajectory {self._trajectory!r} is known with other content",
+                    hint="give it an id of its own; what was accepted is never changed",
+                )
+            return first
+        self._known[step.id] = (self._seq, digest)
+        self._rows.append({
+            "seq": self._seq, "trajectory": self._number, "position": self._position, "step": step.id,
+            "recorded": recorded, "digest": digest, "payload": payload, "checksum": step_checksum(step.id, payload),
+        })  # fmt: skip
+        self._redactions += _redaction_rows(self._seq, redacted)
+        return None
+
+    def _write(self) -> None:
+        if not self._rows:
+            return
+        db = self._db
+        if self._begins:
+            db.write(trajectories, number=self._number, tenant=self._tenant, name=self._trajectory)
+        db.write_many(steps, self._rows)
+        db.write_many(states, [{"seq": row["seq"], "state": "accepted", "reason": ""} for row in self._rows])
+        db.write_many(redactions, self._redactions)
+        seqs = range(self._first, self._seq)
+        note_changes(db, ChangeKind.ACCEPTED, seqs, tenant=self._tenant, number=self._number)
+
+    def _digests(self, ids: Sequence[str]) -> dict[str, tuple[int, bytes]]:
+        if not ids or self._begins:
+            return {}
+        return {step: (seq, digest) for step, seq, digest in self._db.rows(_DIGESTS, of=self._number, given=ids)}
+
+    def _free_id(self, given: Collection[str]) -> str:
+        name, suffix = str(self._position), 1
+        while name in given or name in self._known or self._erased.known(self._trajectory, name):
+            suffix += 1
+            name = f"{self._position}-{suffix}"
+            self._known |= self._digests([name])
+        return name
+
+
+def _next_seq(db: Session) -> int:
+    ((reserved, after_last),) = db.rows(_NEXT_SEQ)
+    return max(int(reserved), int(after_last or 0))
+
+
+def _redaction_rows(seq: int, redacted: Sequence[Redaction]) -> list[dict[str, Any]]:
+    return [{"seq": seq, "kind": each.kind, "count": each.count, "place": each.place} for each in redacted]
+
+
+def _restore(
+    db: Session, kept: KeptStep, *, number: int, erased: ErasedSteps, again: bool
+) -> Literal["new", "known", "erased"]:
+    """Write down a step with all its past; return whether it is new, was there already, or was erased.
+
+    Raises:
+        StepRejectedError: Another step has its place or its id.
+    """
+    held = db.rows(_HELD, of=number, step=kept.id, position=kept.position)
+    if held == [(kept.id, kept.position, kept.digest)]:
+        return "known"
+    if erased.known(kept.trajectory, kept.id):
+        if not again:
+            return "erased"
+        erased.forget(kept.trajectory, kept.id)
+    if held:
+        raise StepRejectedError(
+            f"trajectory {kept.trajectory!r} has other steps here than there: step {held[0][0]!r} is in its place"
+        )
+    db.write(
+        steps, seq=kept.seq, trajectory=number, position=kept.position, step=kept.id, recorded=kept.recorded,
+        digest=kept.digest, payload=kept.step, checksum=step_checksum(kept.id, kept.step),
+    )  # fmt: skip
+    db.write(states, seq=kept.seq, state=kept.state.value, reason=kept.reason, retired_at=kept.retired_at)
+    if kept.labels is not None:
+        made = shrink(kept.labels, kept.step)
+        db.write(labels, seq=kept.seq, labels=made, checksum=checksum(made))
+    for at, by, step, made_then in kept.revisions:
+        row = None if made_then is None else shrink(made_then, step)
+        check = revision_checksum(kept.seq, at, by, step, row)
+        db.write(history, seq=kept.seq, at=at, made_by=by, payload=step, labels=row, checksum=check)
+    db.write_many(redactions, _redaction_rows(kept.seq, kept.redactions))
+    return "new"

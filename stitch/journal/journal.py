@@ -1,0 +1,96 @@
+"""The journal, put together of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import bindparam, func, select
+
+from stitch.core import Change, ChangeKind
+from stitch.journal.copies import settle
+from stitch.journal.entries import MAX_STEP_CHARS
+from stitch.journal.intake import Intake
+from stitch.journal.progress import Progress
+from stitch.journal.reading import Reading
+from stitch.journal.records import Records
+from stitch.journal.revising import Revising
+from stitch.journal.rows import SIZE, given
+from stitch.journal.sqlite_file import SqliteFile
+from stitch.journal.tables import changes, trajectories
+
+_ALL_CHANGES = (
+    select(changes.c.number, changes.c.kind, changes.c.tenant, trajectories.c.name, changes.c.first, changes.c.last)
+    .outerjoin_from(changes, trajectories, trajectories.c.number == changes.c.trajectory)
+    .where(changes.c.number > bindparam("after"))
+    .order_by(changes.c.number)
+    .limit(SIZE)
+)
+_CHANGES_OF_TENANT = _ALL_CHANGES.where(changes.c.tenant == bindparam("tenant"))
+_LAST_CHANGE = select(func.coalesce(func.max(changes.c.number), 0))
+
+
+class Journal(Intake, Progress, Revising, Reading, Records):
+    """The append-only truth: which steps were accepted, how they were labeled, how far they have come.
+
+    Safe to use from several threads of the one process that owns it at a time. Each method that writes is one
+    transaction: what it says is durable when it returns, or nothing of it was written; whoever reads sees all of it or
+    nothing. A step is named by its number (`Entry.seq`), which is never given to another step. Every method raises
+    `JournalError` if the journal cannot be used; nothing was written then.
+
+    What `append_many` has returned is accepted: it outlives the death of the process at any moment (kill -9), because
+    the transaction is in the file system by then. Not every transaction waits for the disk, for that would cost 4 to
+    5 ms each. The disk is waited for by `sync`, and whenever the write-ahead log has grown by 4 MB. So a loss of
+    *power* may take the steps since then, and what remains is consistent. With `power_safe` every transaction waits,
+    and nothing accepted is lost then either.
+
+    A file of an earlier version is brought to this one when it is opened.
+    The file is made if it is not there, its folder is not.
+
+    Raises:
+        JournalError: The file cannot be opened, is owned by another process, or is not a journal.
+        StoreMismatchError: It was written by a later version of this library; it is not touched.
+    """
+
+    def __init__(self, path: str | Path, *, power_safe: bool = False, max_step_chars: int = MAX_STEP_CHARS) -> None:
+        self._max_step_chars = max_step_chars
+        self._path = Path(path)
+        self._db = SqliteFile(self._path, power_safe=power_safe)
+
+    @property
+    def path(self) -> Path:
+        """The file it is kept in, if it is one file."""
+        return self._path
+
+    @property
+    def max_step_chars(self) -> int:
+        """The longest step that is accepted, in characters of its JSON."""
+        return self._max_step_chars
+
+    def changes(self, *, after: int = 0, tenant: str | None = None) -> Iterator[Change]:
+        """Iterate over the changes after a number, of a tenant or of all, in the order in which they came about."""
+        query = _ALL_CHANGES if tenant is None else _CHANGES_OF_TENANT
+        for rows in self._db.pages(query, given(tenant=tenant), after=after):
+            for number, kind, owner, trajectory, first, last in rows:
+                yield Change(number, ChangeKind(kind), owner, trajectory, range(first, last + 1))
+
+    def last_change(self) -> int:
+        """The number of the last change; 0 if there is none."""
+        return int(self._db.value(_LAST_CHANGE))
+
+    def sync(self) -> None:
+        """Make everything written survive a loss of power."""
+        self._db.sync()
+
+    def compact(self) -> None:
+        """Write the whole anew, so that no byte of what was erased is left in it."""
+        self._db.compact()
+
+    def copy_to(self, path: Path, *, tenant: str | None = None) -> tuple[int, int]:
+        """Write all, or what is one tenant's, into a file, as it is now; return its numbers of tenants and steps."""
+        self._db.copy_to(path)
+        return settle(path, tenant=tenant)
+
+    def close(self) -> None:
+        """Let go of it; closing twice is harmless. Whatever is called then raises `JournalError`."""
+        self._db.close()
