@@ -51,7 +51,7 @@ def figures_of(projection: ThemeProjection) -> Row:
     sizes, statements = [len(names) for names in members.values()], len(placed)
     kinds = [event.kind for event in projection.events()]
     moved = sum(placed[name] != theme for name, theme in projection.came_to().items() if name in placed)
-    alike = sum(upkeep.group(theme).cohesion * len(names) for theme, names in members.items())
+    alike = sum(upkeep.groups[theme].cohesion * len(names) for theme, names in members.items())
     return {
         "statements": statements,
         "themes": len(members),

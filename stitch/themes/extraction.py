@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from stitch.themes.statements import trust_of
 from stitch.themes.told import Named, read_without_a_model
 
 if TYPE_CHECKING:
-    from stitch.journal import Entry, Journal
+    from stitch.journal import Journal
     from stitch.themes.projection import ThemeProjection
 
 
@@ -83,12 +82,12 @@ class Extraction:
 
     def _halves(self, window: Window) -> list[Window]:
         middle = (len(window.entries) + 1) // 2
-        halves = (window.entries[:middle], window.entries[middle:])
-        return [Window(half, count) for half in halves if (count := self._asserting(half))]
-
-    def _asserting(self, entries: Sequence[Entry]) -> int:
         with self._lock:
-            return sum(map(self._projection.holding.asserts, entries))
+            asserts = self._projection.holding.asserts
+            halves = [
+                Window(half, sum(map(asserts, half))) for half in (window.entries[:middle], window.entries[middle:])
+            ]
+        return [half for half in halves if half.asserting]
 
     def _earlier(self, window: Window) -> list[Statement]:
         """The nearest statements that were made before, of at least the same trust: those the new ones may correct."""
@@ -132,7 +131,7 @@ class Extraction:
         for theme, members in sorted(upkeep.grouping.members.items()):
             if len(members) >= NAMED_FROM and not self._projection.names.of(theme, members):
                 names = list(members)
-                central = np.argsort(-(upkeep.vectors.take(names) @ upkeep.group(theme).centroid), kind="stable")
+                central = np.argsort(-(upkeep.vectors.take(names) @ upkeep.groups[theme].centroid), kind="stable")
                 texts = [statements[names[place]].text for place in central.tolist()]
                 found.append((theme, texts, frozenset(names)))
         return found

@@ -83,16 +83,16 @@ class ThemeProjection:
     def erase(self, trajectory: str, steps: Collection[str]) -> None:
         """Remove all that was made from steps, from the events too; called before the journal forgets them."""
         erased = self._found((trajectory, step) for step in steps)
-        gone = frozenset([*self._said_by(erased), *self.told.ids_of(trajectory, steps)])
         dropped = self.told.drop(trajectory, steps)
-        self.names.drop(gone.union(*(self.told.ids_in(one, step) for one in dropped for step in one.read)))
+        untold = {(each.trajectory, step): self.told.ids_in(each, step) for each in dropped for step in each.read}
+        gone = frozenset(self._said_by(erased)).union(*(untold.get((trajectory, step), ()) for step in steps))
+        self.names.drop(gone.union(*untold.values()))
         if self._applied is not None:
             held = list(dict.fromkeys(name for step in steps for name in self.holding.of_step(trajectory, step)))
             self.holding.remove(held)
             self.upkeep.forget(held)
             self.upkeep.events = without(self.upkeep.events, gone)
-            read = self._found((each.trajectory, step) for each in dropped for step in each.read)
-            self._read_again([*erased, *read], but=steps)
+            self._read_again([*erased, *self._found(untold)], but=steps)
         self._write()
         self._erase_events(gone)
 

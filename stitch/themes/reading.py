@@ -174,7 +174,7 @@ class Themes:
         """The ids of all statements, and their unit vectors; a copy."""
         with self._held() as view:
             rows = view.upkeep.vectors
-            return list(rows.names), rows.matrix.copy()
+            return list(rows.names), rows.take(rows.names)
 
     def vectors_of(self, statement_ids: Sequence[str]) -> Vectors:
         """The unit vectors of some statements; zeros of what is not there."""

@@ -61,13 +61,6 @@ class Rows(Generic[Name]):
         taken: Vectors = self._matrix.take(np.fromiter((self._places[name] for name in names), np.intp), axis=0)
         return taken
 
-    @property
-    def matrix(self) -> Vectors:
-        """All vectors, in the order of `names`; not to be written to."""
-        view = self._matrix[: len(self.names)]
-        view.flags.writeable = False
-        return view
-
     def similarities(self, vector: Vectors) -> Vectors:
         """The similarity of each to a vector, in the order of `names`."""
         found: Vectors = self._matrix[: len(self.names)].dot(vector)

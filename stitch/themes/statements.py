@@ -35,7 +35,6 @@ _TAIL_CHARS = 2 * QUESTION_CHARS
 _LEAST_WORDS = 2
 """A sentence with fewer words that carry matter asserts nothing alone."""
 _LEAST_WORDS_OF_COURTESY = 4
-_LONG_CHARS = 80
 _LAST_SPACED = "\u2e7f"
 """Scripts behind this one write words without spaces between them."""
 _LETTERS_A_WORD = 3
@@ -43,6 +42,8 @@ _COURTESIES = {
     SentenceForm.GREETING, SentenceForm.FAREWELL, SentenceForm.THANKS, SentenceForm.AGREEMENT, SentenceForm.REFUSAL,
     SentenceForm.APOLOGY,
 }  # fmt: skip
+_NO_ANSWERS = {SentenceForm.QUESTION, SentenceForm.GREETING, SentenceForm.FAREWELL}
+"""Forms of sentences that say nothing behind a question either; others do: "No, two."."""
 
 
 class Sentence(NamedTuple):
@@ -53,12 +54,13 @@ class Sentence(NamedTuple):
     text: str
     form: SentenceForm
     matter: int
-    """Number of its words that carry matter, as far as it is of interest whether these are enough."""
+    """Number of its words that carry matter."""
 
     @property
     def asserts(self) -> bool:
         """Whether it says something that may be remembered."""
-        return self.form is not SentenceForm.QUESTION and self.matter >= _least_words(self.form)
+        least = _LEAST_WORDS_OF_COURTESY if self.form in _COURTESIES else _LEAST_WORDS
+        return self.form is not SentenceForm.QUESTION and self.matter >= least
 
 
 def statement_id(tenant: str, trajectory: str, step: str, *, number: int) -> str:
@@ -71,9 +73,10 @@ def statements_of(entry: Entry, *, before: Entry | None) -> list[Statement]:
     """The statements of a step, in order, given the step before it, of those that can be found."""
     if is_instruction(entry):
         return []
-    read = list(sentences_of(entry))
+    spans = sentence_spans(entry.step.content[:READ_CHARS])
+    read = [_sentence(entry, span, number=number) for number, span in enumerate(spans)]
     question = "" if before is None else asked(entry, before=before)
-    told = [each for each in read if each.asserts or (question and each is read[0] and _answers(each))]
+    told = [each for each in read if each.asserts or (question and each is read[0] and each.form not in _NO_ANSWERS)]
     own, statements = trust_of(entry), []
     for group in _together(told):
         text, trust = " ".join(each.text for each in group), own
@@ -134,12 +137,6 @@ def asked(entry: Entry, *, before: Entry) -> str:
     return last.text if is_one else ""
 
 
-def sentences_of(entry: Entry) -> Iterator[Sentence]:
-    """The sentences of a step, its references replaced."""
-    for number, span in enumerate(sentence_spans(entry.step.content[:READ_CHARS])):
-        yield _sentence(entry, span, number=number)
-
-
 def _sentence(entry: Entry, span: tuple[int, int], *, number: int) -> Sentence:
     start, end = span
     text = entry.step.content[start:end]
@@ -151,32 +148,15 @@ def _sentence(entry: Entry, span: tuple[int, int], *, number: int) -> Sentence:
         )
         text = apply_rewrites(text, own)
     text = " ".join(text.split())[: 2 * MOST_CHARS]
-    form = sentence_form(text)
-    return Sentence(number, text, form, _matter(text, form=form))
+    return Sentence(number, text, sentence_form(text), _matter(text))
 
 
-def _least_words(form: SentenceForm) -> int:
-    return _LEAST_WORDS_OF_COURTESY if form in _COURTESIES else _LEAST_WORDS
-
-
-def _matter(text: str, *, form: SentenceForm) -> int:
-    """Number of words that carry matter; where these surely are enough, or too few, no more is looked at."""
-    if len(text) > _LONG_CHARS:
-        return _LEAST_WORDS_OF_COURTESY
-    enough = _least_words(form)
-    if text.isascii():
-        said = words(text)
-        if len(said) < enough and (not said or form is not SentenceForm.QUESTION):  # of a question one word counts
-            return 0
-        if (surely := surely_carrying(said)) >= enough:
-            return surely
-    unspaced = sum(letter > _LAST_SPACED for letter in text) if not text.isascii() else 0
-    return len(content_words(text)) + unspaced // _LETTERS_A_WORD
-
-
-def _answers(sentence: Sentence) -> bool:
-    """Whether a sentence that asserts nothing alone does so behind a question: "No, two."."""
-    return sentence.form not in (SentenceForm.QUESTION, SentenceForm.GREETING, SentenceForm.FAREWELL)
+def _matter(text: str) -> int:
+    """Number of words that carry matter; that a text tells its language is asked of few."""
+    surely = surely_carrying(words(text)) if text.isascii() else 0
+    if surely >= _LEAST_WORDS_OF_COURTESY:
+        return surely
+    return len(content_words(text)) + sum(letter > _LAST_SPACED for letter in text) // _LETTERS_A_WORD
 
 
 def _together(told: Sequence[Sentence]) -> Iterator[list[Sentence]]:

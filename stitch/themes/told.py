@@ -141,21 +141,13 @@ class Told:
             self._of = None
         return dropped
 
-    def ids_of(self, trajectory: str, steps: Iterable[str]) -> list[str]:
-        """The ids of all statements of which these steps are the last, as they are told now."""
-        readings = ((step, self._at(trajectory, step)) for step in steps)
-        return [name for step, reading in readings if reading for name in self.ids_in(reading, step)]
-
     def ids_in(self, reading: Reading, step: str) -> list[str]:
         """The ids of the statements that a model made of a step of a window."""
         count = sum(each.steps[-1] == step for each in reading.said)
         return [told_id(self._tenant, reading.trajectory, step, number=number) for number in range(count)]
 
-    def _at(self, trajectory: str, step: str) -> Reading | None:
-        return self._kept.all().get(self._places().get((trajectory, step), ""))
-
     def _reading(self, entry: Entry) -> Reading | None:
-        reading = self._at(entry.trajectory, entry.id)
+        reading = self._kept.all().get(self._places().get((entry.trajectory, entry.id), ""))
         return reading if reading is not None and reading.read[entry.id] == digest_of(entry) else None
 
     def _places(self) -> dict[Place, str]:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stitch.themes.grouping import ATTACHED, LEFT, MERGED, SPLIT, Event, Grouping, Measures
-from stitch.themes.objective import Group, group_of, objective
+from stitch.themes.objective import Group, candidates, group_of, objective
 from stitch.themes.rows import Rows
-from stitch.themes.splits import Parts, candidates
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -101,7 +100,8 @@ class Upkeep:
         """Similarities of themes to their nearest neighbor when they changed."""
         self.events: list[Event] = []
         """Events since they were taken from here."""
-        self._groups: dict[int, Group] = {}
+        self.groups: dict[int, Group] = {}
+        """Size, centroid and cohesion of each theme."""
 
     def measures(self) -> Measures:
         """The similarities counted, as they are kept."""
@@ -112,10 +112,6 @@ class Upkeep:
         self.to_theme.recall(measures["to_theme"])
         self.to_neighbor.recall(measures["to_neighbor"])
         self.grouping.next = max(self.grouping.next, next_theme)
-
-    def group(self, theme: int) -> Group:
-        """The size, centroid and cohesion of a theme."""
-        return self._groups[theme]
 
     def settle(self, events: Iterable[Event], vectors: Mapping[str, Vectors]) -> None:
         """Let events happen that happened before, in their order, to those statements of which there are vectors."""
@@ -132,7 +128,7 @@ class Upkeep:
         """Find the theme of a statement that is new."""
         theme = self.grouping.next
         for similarity, nearest in self.centroids.nearest(vector, limit=1):
-            share = JOINS_SMALL if self._groups[nearest].size < SMALL else JOINS
+            share = JOINS_SMALL if self.groups[nearest].size < SMALL else JOINS
             if similarity >= self.to_theme.at(share):
                 theme = nearest
             self.to_theme.add(similarity)
@@ -165,18 +161,18 @@ class Upkeep:
         """Find where a theme is now."""
         names = self.grouping.members.get(theme)
         if names is not None:
-            self._groups[theme] = group_of(self.vectors.take(names))
-            self.centroids.put(theme, self._groups[theme].centroid)
-        elif self._groups.pop(theme, None) is not None:
+            self.groups[theme] = group_of(self.vectors.take(names))
+            self.centroids.put(theme, self.groups[theme].centroid)
+        elif self.groups.pop(theme, None) is not None:
             self.centroids.remove(theme)
 
     def neighbors(self, theme: int, *, limit: int) -> list[tuple[float, int]]:
         """The themes that are nearest to one, the nearest first."""
-        return self.centroids.nearest(self._groups[theme].centroid, limit=limit, but=theme)
+        return self.centroids.nearest(self.groups[theme].centroid, limit=limit, but=theme)
 
     def _tend(self, theme: int, *, at: float) -> None:
         """Split or merge a theme that has changed, if that is better."""
-        group = self._groups[theme]
+        group = self.groups[theme]
         loose = group.size >= LOOSE_FROM and group.cohesion < self.to_theme.at(LOOSE)
         if not ((group.size > MOST or loose) and self._split(theme, at=at)):
             self._merge(theme, at=at)
@@ -184,36 +180,31 @@ class Upkeep:
     def _around(self, themes: Sequence[int]) -> list[Group]:
         """The themes around some, which do not change."""
         found = {each: None for theme in themes for _, each in self.neighbors(theme, limit=AROUND)}
-        return [self._groups[each] for each in found if each not in themes]
+        return [self.groups[each] for each in found if each not in themes]
 
     def _split(self, theme: int, *, at: float) -> bool:
-        """Split a theme the way that is best; one that is not too large may stay whole."""
+        """Split a theme the way that is best; one that is not too large may stay whole.
+
+        The larger part stays the theme that was; of equal ones that with its oldest statement.
+        """
         names = list(self.grouping.members[theme])
         vectors = self.vectors.take(names)
         around = self._around([theme])
-        whole = len(names) <= MOST
-        best, chosen = (objective([self._groups[theme], *around]) if whole else -np.inf), None
-        for parts in candidates(vectors, most=MOST):
+        best = objective([self.groups[theme], *around]) if len(names) <= MOST else -np.inf
+        leaves: list[int] = []
+        for parts in candidates(vectors):
             value = objective([*(group_of(vectors[part]) for part in parts), *around])
             if value > best:
-                best, chosen = value, parts
-        if chosen is None:
-            return False
-        self._divide(theme, names, chosen, at=at)
-        return True
-
-    def _divide(self, theme: int, names: Sequence[str], parts: Parts, *, at: float) -> None:
-        """The largest part stays the theme that was; of equal ones that with its oldest statement."""
-        kept = max(range(len(parts)), key=lambda place: (len(parts[place]), -parts[place][0]))
-        for place, part in enumerate(parts):
-            if place != kept:
-                self._happen(Event(at, SPLIT, theme, tuple(names[each] for each in part), self.grouping.next))
+                best, leaves = value, min(parts, key=lambda part: (len(part), -part[0]))
+        if leaves:
+            self._happen(Event(at, SPLIT, theme, tuple(names[each] for each in leaves), self.grouping.next))
+        return bool(leaves)
 
     def _merge(self, theme: int, *, at: float) -> None:
         """Merge a theme with one of its neighbors, if they are near and the objective gains."""
-        group = self._groups[theme]
+        group = self.groups[theme]
         for place, (similarity, other) in enumerate(self.neighbors(theme, limit=ASKED)):
-            beside = self._groups[other]
+            beside = self.groups[other]
             usual = self.to_neighbor.at(MERGES)
             if place == 0:
                 self.to_neighbor.add(similarity)

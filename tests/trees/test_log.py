@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -332,15 +331,10 @@ def test_damage_of_a_commit_or_a_whole_tree_is_found(journal):
 
     key = snapshot_key("trip", whole)
     assert replaced(key, lambda payload: payload.replace(b"Tuesday", b"Doomsday")) == [
-        f"version {whole}: version {whole!r} of tree 'trip' is damaged in the journal"
+        f"version {whole}: the tree that is kept whole is not what its operations give"
     ]
     assert replaced(key, lambda payload: payload.replace(b"Doomsday", b"Tuesday")) == []
 
-    def other_value(payload):
-        said = orjson.loads(payload)
-        del said["digest"]
-        return orjson.dumps(said).replace(b'"value":"day 7"', b'"value":"day x"')
-
-    assert replaced(log_key("trip"), other_value) == [
+    assert replaced(log_key("trip"), lambda payload: payload.replace(b'"value":"day 7"', b'"value":"day x"')) == [
         "version v10: operation 1: field 'name' of 'a' says 'day x', and not 'day 7'; nothing was changed"
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
@@ -19,6 +18,8 @@ MAIN = "main"
 TREES = "artifact"
 """The kind of the records of trees. The key is a JSON list: the name of the tree; of a whole tree, its version too."""
 _RESTORE = "restore the memory from a backup"
+_ONCE_SAID = ("digest", "whole")
+"""Keys of entries of older memories: the journal has checksums of its own."""
 
 
 class Commit(NamedTuple):
@@ -44,8 +45,6 @@ class Commit(NamedTuple):
     """The number of secrets of each kind that were taken out of what came in with it."""
     snapshot: bool = False
     """Whether the whole tree is kept beside it."""
-    whole: str = ""
-    """The digest of that tree as it is kept; none of trees of an older memory."""
 
     def dump(self) -> dict[str, Any]:
         """The commit as JSON, in the format of a file of commits."""
@@ -92,14 +91,7 @@ def entry_record(tree: str, entry: Entry) -> NewRecord:
         said = {"erased": entry.versions, "after": entry.after}
     else:
         said = {**entry.dump(), "recorded": entry.recorded, "snapshot": entry.snapshot}
-        said |= {"whole": entry.whole} if entry.whole else {}
-        said["digest"] = digest_of(orjson.dumps(said))
     return NewRecord(TREES, log_key(tree), orjson.dumps(said))
-
-
-def digest_of(payload: bytes) -> str:
-    """A digest that shows whether bytes are as they were written."""
-    return blake2b(payload, digest_size=8).hexdigest()
 
 
 def load_entry(payload: bytes) -> Entry:
@@ -110,9 +102,8 @@ def load_entry(payload: bytes) -> Entry:
             return Branch(said["branch"], said["at"])
         if "erased" in said:
             return Erased(tuple(said["erased"]), int(said["after"]))
-        digest = said.pop("digest", "")
-        if digest and digest != digest_of(orjson.dumps(said)):
-            raise ValueError(f"another digest than {digest}")
+        for name in _ONCE_SAID:
+            said.pop(name, None)
         said |= {"operations": tuple(said["operations"]), "recorded": float(said["recorded"])}
         return Commit(said.pop("version"), **said)
     except (ValueError, KeyError, TypeError) as error:

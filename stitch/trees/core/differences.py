@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from stitch.errors import InputError
@@ -176,10 +176,9 @@ class _Comparison:
 
     def _set_children(self, parent: Node) -> None:
         """Bring the children of a node into their order; what does not belong there stays behind them."""
-        here = {name: place for place, name in enumerate(self._children(parent.id))}
-        staying = [child.id for child in parent.children if child.id in here]
-        rise = _longest_rise([here[name] for name in staying])
-        still = {name for name in staying if here[name] in rise}
+        here, wanted = self._children(parent.id), [child.id for child in parent.children]
+        blocks = SequenceMatcher(None, here, wanted, autojunk=False).get_matching_blocks()
+        still = {name for block in blocks for name in here[block.a : block.a + block.size]}
         previous: str | None = None
         for child in parent.children:
             if child.id not in self._index:
@@ -198,24 +197,3 @@ class _Comparison:
 
     def _kept_below(self, node: Node) -> set[str]:
         return {below.id for below in node.walk() if below.id in self._index}
-
-
-def _longest_rise(numbers: Sequence[int]) -> set[int]:
-    """The numbers of a longest rising subsequence; all are different."""
-    ends: list[int] = []
-    at: list[int] = []
-    before: list[int] = [-1] * len(numbers)
-    for place, number in enumerate(numbers):
-        length = bisect_left(ends, number)
-        if length == len(ends):
-            ends.append(number)
-            at.append(place)
-        else:
-            ends[length], at[length] = number, place
-        before[place] = at[length - 1] if length else -1
-    found: set[int] = set()
-    place = at[-1] if at else -1
-    while place >= 0:
-        found.add(numbers[place])
-        place = before[place]
-    return found
