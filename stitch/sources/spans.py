@@ -20,12 +20,14 @@ from stitch.text.dates import read_timestamp
 _DEEPEST = 12
 _SYSTEM, _INPUT, _OUTPUT = "gen_ai.system_instructions", "gen_ai.input.messages", "gen_ai.output.messages"
 _TOOL_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.parameters", "input.value", "traceloop.entity.input",
-                   "mlflow.spanInputs", "tool_arguments")  # fmt: skip
+                   "mlflow.spanInputs", "tool_arguments", "ai.toolCall.args")  # fmt: skip
 _TOOL_RESULTS = ("gen_ai.tool.call.result", "gen_ai.tool.message", "output.value", "traceloop.entity.output",
-                 "mlflow.spanOutputs", "tool_response")  # fmt: skip
+                 "mlflow.spanOutputs", "tool_response", "ai.toolCall.result")  # fmt: skip
 _VALUES = (("input.value", "user"), ("output.value", "assistant"), ("mlflow.spanInputs", "user"),
            ("mlflow.spanOutputs", "assistant"), ("gen_ai.prompt", "user"),
            ("gen_ai.completion", "assistant"))  # fmt: skip
+_AI_SDK = ("ai.prompt.messages", "ai.prompt", "ai.response.text", "ai.response.toolCalls", "ai.response.object")
+"""Under which names the AI SDK of Vercel keeps what a model is given and replies."""
 _KINDS = ("openinference.span.kind", "traceloop.span.kind", "mlflow.spanType")
 _RETRIEVED = re.compile(r"retrieval\.documents\.\d+\.document\.content")
 _EVENT_ROLES = {
@@ -92,11 +94,16 @@ def _told(span: Mapping[str, Any]) -> Told:
     arguments = _parsed(_first_of(attributes, _TOOL_ARGUMENTS))
     call = {"name": str(tool), "id": attributes.get("gen_ai.tool.call.id"), "arguments": arguments
             if isinstance(arguments, Mapping) else {} if arguments is None else {"input": arguments}}  # fmt: skip
-    retrieved = [text_of(value) for key, value in attributes.items() if _RETRIEVED.fullmatch(key)]
+    return told._replace(call=call, answer=_answer_of(attributes, messages))
+
+
+def _answer_of(attributes: Mapping[str, Any], messages: list[dict[str, Any]]) -> Any:
+    """What a tool answered: its result, the documents that it found, or the message that says it."""
     answer = _first_of(attributes, _TOOL_RESULTS)
-    if answer is None:
-        answer = "\n\n".join(retrieved) if retrieved else text_of(messages[0].get("content")) if messages else None
-    return told._replace(call=call, answer=answer)
+    if answer is not None:
+        return _parsed(answer) if isinstance(answer, str) and answer[:1] == '"' else answer
+    retrieved = [text_of(value) for key, value in attributes.items() if _RETRIEVED.fullmatch(key)]
+    return "\n\n".join(retrieved) if retrieved else text_of(messages[0].get("content")) if messages else None
 
 
 def _first_of(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -105,7 +112,7 @@ def _first_of(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 def _tool_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
     """The tool that a span is the call of; None if it is none."""
-    tool = attributes.get("gen_ai.tool.name") or attributes.get("tool.name")
+    tool = _first_of(attributes, ("gen_ai.tool.name", "tool.name", "ai.toolCall.name"))
     kind = next((str(attributes[name]).strip('"').lower() for name in _KINDS if attributes.get(name)), "")
     if tool is None and kind in ("tool", "retriever"):
         return attributes.get("traceloop.entity.name") or span.get("name") or kind
@@ -133,7 +140,7 @@ def _messages_of(
 
     What stands in such a value beside its messages becomes an attribute of its own.
     """
-    told = {*_TOOL_ARGUMENTS[:1], *_TOOL_RESULTS[:1], _SYSTEM, _INPUT, _OUTPUT}
+    told = {*_TOOL_ARGUMENTS[:1], *_TOOL_RESULTS[:1], _SYSTEM, _INPUT, _OUTPUT, *_AI_SDK}
     events = [event for event in span.get("events") or () if isinstance(event, Mapping)]
     messages = [said for source in (attributes, *map(_attributes_of, events)) for said in _by_convention(source)] + [
         message for event in events if (message := _message_of(event)) is not None
@@ -151,9 +158,33 @@ def _by_convention(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if system := _parsed(source.get(_SYSTEM)):
         yield {"role": "system", "content": system}
     for name in (_INPUT, _OUTPUT):
-        value = _parsed(source.get(name))
-        entries = value if isinstance(value, list) else ()
-        yield from ({"role": "assistant", **said} for said in entries if isinstance(said, Mapping))
+        yield from ({"role": "assistant", **said} for said in _listed(source.get(name)))
+    yield from _by_ai_sdk(source)
+
+
+def _listed(value: Any) -> list[Mapping[str, Any]]:
+    """The objects of a list, or of the JSON of one; of one that a collector has cut, those that can be read."""
+    value = _parsed(value)
+    if isinstance(value, str) and value.lstrip()[:1] == "[":
+        from json_repair import loads
+
+        read: Any = loads(value)
+        entries = read if isinstance(read, list) else []
+        return [one for one in entries if isinstance(one, Mapping) and len(one) > 1]  # the last may say who alone
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _by_ai_sdk(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The messages in the attributes that the AI SDK of Vercel names."""
+    given = _parsed(source.get("ai.prompt"))
+    given = given if isinstance(given, Mapping) else {} if given is None else {"prompt": given}
+    messages = _listed(source.get("ai.prompt.messages") or given.get("messages"))
+    said = (("system", given.get("system")), ("user", None if messages else given.get("prompt")))
+    yield from ({"role": role, "content": words} for role, words in said if words)
+    yield from map(dict, messages)
+    text = source.get("ai.response.text") or source.get("ai.response.object")
+    if text or source.get("ai.response.toolCalls"):
+        yield {"role": "assistant", "content": text, "tool_calls": _listed(source.get("ai.response.toolCalls"))}
 
 
 def _message_of(event: Mapping[str, Any]) -> dict[str, Any] | None:

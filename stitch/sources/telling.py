@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -25,6 +26,11 @@ from stitch.sources.tool_calls import ToolCalls, outcome_told
 
 CALLED_BY_NOBODY = ("user", "system", "developer", "tool", "document")
 """Who calls no tools in words of their own; agents have names of any kind."""
+_HARNESS = re.compile(
+    r"<(?P<name>system-reminder|task-notification|local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)"
+    r"|user-prompt-submit-hook|post-tool-use-hook|ide_(?:selection|opened_file|diagnostics)|environment_context)[^<>]*>"
+)
+"""What the program around an agent puts into messages of the user: what pages, files and commands say, not the user."""
 _UNSAID = ("refusal", "reasoning_content", "reasoning", "thinking")
 
 
@@ -41,6 +47,7 @@ class Telling:
         self._calls: list[ToolCall] = []
         self._before: list[Row] = []
         self._told: list[Row] = []
+        self._after: list[Row] = []
 
     def call(self, call: Any) -> None:
         """Take in a call; one that is written twice counts once."""
@@ -53,7 +60,7 @@ class Telling:
         if part is None or part == "":
             return
         if not isinstance(part, Mapping):
-            self._texts.append(text_of(part))
+            self._hear(text_of(part))
             return
         part = plain_part(part)
         kind = kind_of(part)
@@ -83,13 +90,14 @@ class Telling:
         answers, self._told = self._told, []
         rows = [*self._before]
         if self._row is self._first:
-            if self._texts or self._calls or not rows:
+            if self._texts or self._calls or not (rows or self._after):
                 rows.append({**self._first, "content": self._words(), "tool_calls": tuple(self._calls)})
             rows += answers
         else:
             rows += answers
             if self._texts or self._calls:
                 rows.append({**self._row, "content": "\n".join(self._texts), "tool_calls": tuple(self._calls)})
+        rows += self._after
         yield from _identified(rows, self._first.get("id"))
 
     def _take_call(self, part: Mapping[str, Any]) -> None:
@@ -135,11 +143,29 @@ class Telling:
     def _say(self, part: Mapping[str, Any], *, thought: bool) -> None:
         text, part = text_in(part)
         if isinstance(text, str) and not thought:
-            self._texts.append(text)
+            self._hear(text)
             part = {key: value for key, value in part.items() if value and value != text and key != "type"}
             if not part:
                 return
         self._row["metadata"].setdefault("parts", []).append(dict(part))
+
+    def _hear(self, text: str) -> None:
+        """Take in what is said; what the program around the agent says in a message of the user is told apart."""
+        if self._first["role"] != "user" or (found := _HARNESS.search(text)) is None:
+            self._texts.append(text)
+            return
+        own, at = list[str](), 0
+        while found is not None:
+            end = text.find(f"</{found['name']}>", found.end())
+            if end < 0:
+                break
+            own.append(text[at : found.start()])
+            at = end + len(found["name"]) + 3
+            self._after.append({**moment(self._first), "role": "system", "origin": Origin.DOCUMENT,
+                                "content": text[found.start() : at], "metadata": {"told": found["name"]}})  # fmt: skip
+            found = _HARNESS.search(text, at)
+        if said := "".join([*own, text[at:]]).strip():
+            self._texts.append(said)
 
     def _words(self) -> str:
         """What it says; of a message without words and calls, what its parts are."""

@@ -56,7 +56,12 @@ class TraceReader:
             said = [row for message in told.messages for row in self._once(told, message)]
             yield from said or [{**told.about, "role": told.kind, "content": told.name}]
             return
-        yield {**told.about, "role": "assistant", "content": "", "tool_calls": (told.call,)}
+        called: Row = {**told.about, "role": "assistant", "content": "", "tool_calls": (told.call,)}
+        if (asked := _asked_for(told.call["name"], told.call["arguments"])) in self.shown.get(told.trace, ()):
+            self.shown[told.trace].remove(asked)
+            self._messages.repeated.append(called)  # the model that asked for it has shown it
+        else:
+            yield called
         if told.answer is not None:
             row = {**told.about, "role": "tool", "tool_name": told.call["name"], "content": text_of(told.answer),
                    "metadata": {**told.about["metadata"], **told.beside}}  # fmt: skip
@@ -83,8 +88,15 @@ class TraceReader:
         digest = blake2b(said, digest_size=8).hexdigest()
         shown = self.shown.setdefault(trace, set())
         known = digest in shown
+        if not known:
+            shown.update(_asked_for(*call) for call in calls)
         shown.add(digest)
         return known
+
+
+def _asked_for(name: str, arguments: Any) -> str:
+    """By which the call of a tool is known that a model asked for."""
+    return blake2b(orjson.dumps(["asked", name, arguments], option=_SORTED), digest_size=8).hexdigest()
 
 
 def broken(what: str, error: Exception) -> StepRejectedError:

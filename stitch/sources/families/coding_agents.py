@@ -69,11 +69,20 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     for number, row in enumerate(reader.rows(message)):
         row["metadata"] = {**outer, **row["metadata"]}
         row |= {name: value for name, value in moment.items() if value is not None}
-        if row["role"] == "user" and record.get("isSidechain") is True:
-            row.setdefault("origin", Origin.AGENT)  # what is asked in a side chain is asked by the agent
+        if row["role"] == "user":
+            row = {**row, **_marked(record, origin=row.get("origin"))}
         if identity is not None:
             row["id"] = identity if number == 0 else f"{identity}-{number}"
         yield row
+
+
+def _marked(record: Mapping[str, Any], *, origin: Origin | None) -> Row:
+    """Who speaks in place of the user, by the marks of a line: what the program says has the trust of pages."""
+    if record.get("isCompactSummary") is True:
+        return {"role": "summary", "origin": Origin.DOCUMENT}
+    if record.get("isMeta") is True:
+        return {"role": "system", "origin": Origin.DOCUMENT}
+    return {"origin": origin or Origin.AGENT} if record.get("isSidechain") is True else {}  # there the agent asks
 
 
 def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:

@@ -53,7 +53,8 @@ def is_step(record: Any) -> bool:
 
 def read_step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     """A lone step, of the trajectory that it names."""
-    trajectory = next((record[name] for name in _CONVERSATIONS if isinstance(record.get(name), str | int)), None)
+    named = ("sessionId",) if "parentUuid" in record else _CONVERSATIONS
+    trajectory = next((record[name] for name in named if isinstance(record.get(name), str | int)), None)
     for row in reading.messages.rows(record):
         yield None if trajectory is None else str(trajectory), row
 
