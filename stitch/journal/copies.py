@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 from sqlalchemy import bindparam, delete, func, select
@@ -12,13 +13,14 @@ from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from stitch.core.files import copy_private
 from stitch.core.progress import Progress
 from stitch.errors import JournalError
-from stitch.journal.database import Compiled, Session
+from stitch.journal.database import PAGE, Compiled, Session
 from stitch.journal.erased import ErasedSteps
 from stitch.journal.tables import (
     OF_A_STEP,
     changes,
     checkpoints,
     cuts,
+    metadata,
     records,
     replies,
     steps,
@@ -36,6 +38,8 @@ _OF_OTHERS = [
     ),
     *(delete(table).where(table.c.seq.not_in(select(steps.c.seq))) for table in OF_A_STEP if table is not steps),
 ]
+_ROWS_OF = {table: select(table) for table in metadata.sorted_tables}
+_ALL_OF = {table: delete(table) for table in metadata.sorted_tables}
 _COUNTS = select(func.count(trajectories.c.tenant.distinct()), func.count()).select_from(
     steps.join(trajectories, trajectories.c.number == steps.c.trajectory)
 )
@@ -49,6 +53,16 @@ def copy_database(db: sqlite3.Connection, *, to: Path) -> None:
     progress = Progress("pages copied", of=pages)
     with closing(sqlite3.connect(to)) as copy:
         db.backup(copy, pages=_PAGES, progress=lambda _, left, of: progress.advance(max(0, of - left - progress.done)))
+
+
+def copy_rows(source: Session, target: Session) -> None:
+    """Write all rows of one database into another one that has none."""
+    for table in metadata.sorted_tables:
+        target.write(_ALL_OF[table])
+        names = [column.name for column in table.columns]
+        rows = source.stream(_ROWS_OF[table])
+        while page := [dict(zip(names, row, strict=True)) for row in islice(rows, PAGE)]:
+            target.write_many(table, page)
 
 
 def copy_running(journal: Path, *, to: Path, tenant: str | None = None) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,8 +24,8 @@ PAGE = 512
 """Rows that are read at a time: an iteration holds no more, and no lock between them."""
 
 if TYPE_CHECKING:
-    _Select = Select[Unpack[tuple[Any, ...]]]
-    Statement = _Select | Update | Delete | Table
+    Query = Select[Unpack[tuple[Any, ...]]]
+    Statement = Query | Update | Delete | Table
     """What is asked; a table for rows that are put into it."""
 
 
@@ -36,11 +36,16 @@ _BY_KEY = {
 }
 
 
+def is_postgres(location: str) -> bool:
+    """Whether a journal is in PostgreSQL, by its URL."""
+    return location.startswith(("postgresql://", "postgres://"))
+
+
 class Cause(NamedTuple):
     """Why a database cannot be used, as its messages show."""
 
     sign: str
-    """What is in the message."""
+    """What is in the message, or the name of the error."""
     cause: str
     hint: str
 
@@ -81,21 +86,28 @@ class Session:
     """
 
     def __init__(self, connection: Any, compiled: Compiled) -> None:
+        self.connection = connection
         self._cursor, self._compiled = connection.cursor(), compiled
 
-    def rows(self, statement: _Select, **values: Any) -> list[tuple[Any, ...]]:
+    def rows(self, statement: Query, **values: Any) -> list[tuple[Any, ...]]:
         """All rows of a query."""
         self._run(statement, values)
         found: list[tuple[Any, ...]] = self._cursor.fetchall()
         return found
 
-    def row(self, statement: _Select, **values: Any) -> tuple[Any, ...] | None:
+    def row(self, statement: Query, **values: Any) -> tuple[Any, ...] | None:
         """The first row of a query."""
         return next(iter(self.rows(statement, **values)), None)
 
-    def value(self, statement: _Select, **values: Any) -> Any:
+    def value(self, statement: Query, **values: Any) -> Any:
         """The first value of the first row; None if there is no row."""
         return next(iter(self.row(statement, **values) or ()), None)
+
+    def stream(self, statement: Query) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query one by one, however many there are."""
+        sql = self._compiled.text(statement, ()).sql
+        streamed = getattr(self._cursor, "stream", self._cursor.execute)  # psycopg would else hold all of them
+        yield from streamed(sql)
 
     def write(self, statement: Update | Delete | Table, **values: Any) -> int:
         """Change rows, or put one into a table; return how many there were."""
@@ -158,6 +170,10 @@ class Database(ABC):
         What is `derived` can be made again from what was written before, and need not have reached the disk.
         """
 
+    def exclusive(self, name: str) -> AbstractContextManager[None]:
+        """Hold a name that one process at a time can hold, where several use the database."""
+        return nullcontext()
+
     @abstractmethod
     def damage(self) -> list[str]:
         """What the database finds damaged in itself."""
@@ -182,18 +198,18 @@ class Database(ABC):
     def close(self) -> None:
         """Let go of it; closing twice is harmless."""
 
-    def rows(self, statement: _Select, **values: Any) -> list[tuple[Any, ...]]:
+    def rows(self, statement: Query, **values: Any) -> list[tuple[Any, ...]]:
         """All rows of one query."""
         with self.session() as db:
             return db.rows(statement, **values)
 
-    def value(self, statement: _Select, **values: Any) -> Any:
+    def value(self, statement: Query, **values: Any) -> Any:
         """The first value of one query."""
         with self.session() as db:
             return db.value(statement, **values)
 
     def pages(
-        self, statement: _Select, values: Mapping[str, Any], *, after: int = 0, size: int = PAGE, by: int = 0
+        self, statement: Query, values: Mapping[str, Any], *, after: int = 0, size: int = PAGE, by: int = 0
     ) -> Iterator[list[tuple[Any, ...]]]:
         """Pages of a query with the parameters `after` and `size`, in the order of its column number `by`."""
         while rows := self.rows(statement, after=after, size=size, **values):
@@ -206,9 +222,10 @@ class Database(ABC):
         try:
             yield
         except self._errors as error:
-            said = str(error)
+            cause_of = getattr(error, "orig", None) or error
+            said = str(cause_of) or type(cause_of).__name__
             for sign, cause, hint in self._causes:
-                if sign in said:
+                if sign in said or sign == type(cause_of).__name__:
                     raise JournalError(f"journal {self.name!r} cannot be used: {cause}", hint=hint) from error
             raise JournalError(f"journal {self.name!r} cannot be used: {said.splitlines()[0]}") from error
         except UnicodeEncodeError as error:  # a name that somebody asks for

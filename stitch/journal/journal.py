@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from sqlalchemy import bindparam, func, select
 
 from stitch.core import Change, ChangeKind
+from stitch.errors import require_extra
 from stitch.journal.copies import settle
+from stitch.journal.database import Database, is_postgres
 from stitch.journal.entries import MAX_STEP_CHARS
 from stitch.journal.intake import Intake
 from stitch.journal.progress import Progress
@@ -28,6 +31,15 @@ _ALL_CHANGES = (
 )
 _CHANGES_OF_TENANT = _ALL_CHANGES.where(changes.c.tenant == bindparam("tenant"))
 _LAST_CHANGE = select(func.coalesce(func.max(changes.c.number), 0))
+
+
+def _database(where: str | Path, *, power_safe: bool) -> Database:
+    if not is_postgres(str(where)):
+        return SqliteFile(Path(where), power_safe=power_safe)
+    require_extra("postgres", package="psycopg", needed_by="a journal in PostgreSQL")
+    from stitch.journal.postgres import Postgres
+
+    return Postgres(str(where))
 
 
 class Journal(Intake, Progress, Revising, Reading, Records):
@@ -54,13 +66,12 @@ class Journal(Intake, Progress, Revising, Reading, Records):
 
     def __init__(self, path: str | Path, *, power_safe: bool = False, max_step_chars: int = MAX_STEP_CHARS) -> None:
         self._max_step_chars = max_step_chars
-        self._path = Path(path)
-        self._db = SqliteFile(self._path, power_safe=power_safe)
+        self._db = _database(path, power_safe=power_safe)
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Path | None:
         """The file it is kept in, if it is one file."""
-        return self._path
+        return self._db.path if isinstance(self._db, SqliteFile) else None
 
     @property
     def max_step_chars(self) -> int:
@@ -77,6 +88,10 @@ class Journal(Intake, Progress, Revising, Reading, Records):
     def last_change(self) -> int:
         """The number of the last change; 0 if there is none."""
         return int(self._db.value(_LAST_CHANGE))
+
+    def exclusive(self, tenant: str, trajectory: str) -> AbstractContextManager[None]:
+        """Label and store a trajectory while no other process does; one process that has the journal alone is free."""
+        return self._db.exclusive(f"{tenant}\n{trajectory}")
 
     def sync(self) -> None:
         """Make everything written survive a loss of power."""

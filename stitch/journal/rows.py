@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, and_, bindparam, select, update
+from sqlalchemy import and_, bindparam, select, update
 
 from stitch.core import ChangeKind, Step, StepLabels, StepState
 from stitch.errors import JournalError
@@ -13,6 +13,9 @@ from stitch.journal.compact import expand, shrink
 from stitch.journal.database import Database, Session
 from stitch.journal.entries import Entry
 from stitch.journal.tables import NOT_STORED, changes, checksum, labels, one_of, states, steps, trajectories
+
+if TYPE_CHECKING:
+    from stitch.journal.database import Query
 
 STEPS = steps.join(trajectories, trajectories.c.number == steps.c.trajectory)
 STEPS_AND_STATES = STEPS.join(states, states.c.seq == steps.c.seq)
@@ -37,7 +40,7 @@ _CONDITIONS = {
     # the first half of it leads to the index of `states`, which leaves out what is stored
     "state": and_(NOT_STORED, states.c.state == bindparam("state")),
 }
-_NARROWED = dict[tuple[Select[Any], tuple[str, ...]], Select[Any]]()
+_NARROWED: dict[tuple[Query, tuple[str, ...]], Query] = {}
 _NUMBER = select(trajectories.c.number).where(NAMED)
 _WHOSE = (
     select(steps.c.seq, trajectories.c.tenant, trajectories.c.number)
@@ -63,7 +66,7 @@ def given(state: StepState | None = None, **values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def narrowed(statement: Select[Any], *names: str) -> Select[Any]:
+def narrowed(statement: Query, *names: str) -> Query:
     """A query of that alone to which the named values apply; the same one each time, so that it is compiled once."""
     if (found := _NARROWED.get((statement, names))) is None:
         found = _NARROWED[statement, names] = statement.where(*(_CONDITIONS[name] for name in names))

@@ -105,6 +105,9 @@ Index("records_of", records.c.tenant, records.c.kind, records.c.key)
 OF_A_STEP = (steps, labels, states, history, redactions)
 """The tables whose rows are of one step each, named by `seq`."""
 
+COUNTED = tuple(table for table in metadata.sorted_tables if table.autoincrement_column is not None)
+"""The tables whose rows the database numbers."""
+
 
 class one_of(ColumnElement[bool]):  # noqa: N801 - stands in conditions as `and_` does
     """Whether a column is one of the values of a parameter, of which there may be any number."""

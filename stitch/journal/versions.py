@@ -117,10 +117,10 @@ def check_version(path: Path) -> None:
         return
     if len(header) < _HEADER_BYTES or not header.startswith(b"SQLite format 3\0"):
         raise _no_journal(path)
-    refuse_later(path, int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big"))
+    refuse_later(str(path), int.from_bytes(header[_VERSION_AT : _VERSION_AT + 4], "big"))
 
 
-def refuse_later(path: Path, version: int) -> None:
+def refuse_later(name: str, version: int) -> None:
     """Refuse a version that only a later library reads.
 
     Raises:
@@ -128,7 +128,7 @@ def refuse_later(path: Path, version: int) -> None:
     """
     if version > VERSION:
         raise StoreMismatchError(
-            f"journal {str(path)!r} has schema version {version}, this library reads {VERSION}",
+            f"journal {name!r} has schema version {version}, this library reads {VERSION}",
             hint="open it with the version of stitch-memory that wrote it, or a later one",
         )
 
@@ -141,7 +141,7 @@ def bring_up(db: sqlite3.Connection, path: Path) -> bool:
         JournalError: It is no journal.
     """
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    refuse_later(path, version)
+    refuse_later(str(path), version)
     (application,) = db.execute("PRAGMA application_id").fetchone()
     if application != _APPLICATION_ID and db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
         raise _no_journal(path)

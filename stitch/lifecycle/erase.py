@@ -121,7 +121,7 @@ def prove(
     journal, traces = ingestor.journal, set(gone.traces)
     told = len(words_left(folder, gone, said_by_others=said_by_others))
     proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
-    if any(found.startswith(journal.path.name) for found in proof.found):
+    if journal.path is not None and any(found.startswith(journal.path.name) for found in proof.found):
         journal.compact()
         proof = search_files(folder, ingestor, traces, tenant=gone.tenant)
     left = {"files beside the journal: {} words": told, "the store: {} points": points}

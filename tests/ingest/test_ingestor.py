@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.journal import JournalContract, MakeJournal
 from doubles.journal_lives import append, say
 from doubles.labeling import ScriptedLabeler, label_from_the_past
 from doubles.observing import RecordingObserver
@@ -92,13 +90,6 @@ def test_events_tell_what_happened(worlds: Make, steps: Make) -> None:
         StepsAccepted(**of, steps=("s3",)),
         StepsFailed(**of, steps=("s3",), reason="no answer from the provider (try again later)"),
     ]
-
-
-class TestSqliteJournal(JournalContract):
-    @pytest.fixture
-    def make_journal(self, tmp_path: Path) -> MakeJournal:
-        names = (f"journal-{number}.sqlite" for number in count())
-        return lambda: Journal(tmp_path / next(names))
 
 
 @pytest.fixture

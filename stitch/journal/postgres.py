@@ -1,0 +1,226 @@
+"""The journal in PostgreSQL: any number of processes read and write it at once."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from sqlalchemy import Column, MetaData, Table, Text, create_engine, select
+from sqlalchemy.engine import URL, Dialect, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from stitch.errors import JournalError, SettingsError, StoreMismatchError, some_of
+from stitch.journal.copies import copy_rows
+from stitch.journal.database import Cause, Database, Session
+from stitch.journal.tables import COUNTED, VERSION, metadata, next_seq
+from stitch.journal.versions import refuse_later
+
+_AWAY = "start it, or check host, port and network; nothing accepted is lost"
+_CAUSES = (
+    Cause("DiskFull", "the disk of the server is full", "free some space there; nothing accepted is lost"),
+    Cause("ReadOnlySqlTransaction", "the server can only be read: it is a replica", "name the primary server"),
+    Cause("UndefinedTable", "a table is not there", "restore the database from its own backup"),
+    Cause("UndefinedColumn", "a column is not there", "restore the database from its own backup"),
+    Cause("InsufficientPrivilege", "its user may not do this", "let the user create and write in its schema"),
+    Cause("password authentication failed", "the server refuses user or password", "check them in the URL"),
+    Cause("does not exist", "there is no such database or user", "check the URL, or make it with createdb"),
+    Cause("NUL", "PostgreSQL keeps no text with the character NUL", "leave it out of names"),
+    Cause("connection", "the server cannot be reached", _AWAY),
+    Cause("resolve", "the server cannot be reached", _AWAY),
+    Cause("terminating", "the server is going down", _AWAY),
+)
+
+_SCHEMA = "stitch"
+_OPTIONS = f"-csearch_path={_SCHEMA}"
+_LOCK = "SELECT pg_advisory_xact_lock(hashtext('stitch journal ' || current_schema()))"
+_NEXT = "SELECT setval(pg_get_serial_sequence('{0}', 'number'), coalesce(max(number), 0) + 1, false) FROM {0}"
+
+about = Table("about", MetaData(), Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
+"""Of which version the tables are, and which journal this is."""
+_ABOUT = select(about.c.name, about.c.value)
+
+
+class Postgres(Database):
+    """The database in a schema of PostgreSQL, `stitch` if the URL names none; its tables are made if there are none.
+
+    Whoever writes waits for the others who do, so changes are numbered in the order in which they are committed, and
+    nobody who follows them misses one. A commit waits for the disk as the server says; one of what is derived does not.
+
+    Raises:
+        SettingsError: It is no URL.
+        JournalError: The server cannot be used, or there are other tables than those of a journal.
+        StoreMismatchError: The tables are of another version.
+    """
+
+    def __init__(self, url: str) -> None:
+        address = _parsed(url)
+        shown = address.render_as_string(hide_password=True)
+        errors = (psycopg.Error, SQLAlchemyError)
+        options = {} if "options" in address.query else {"options": _OPTIONS}
+        self._engine = create_engine(
+            address.set(drivername="postgresql+psycopg"),
+            connect_args={"autocommit": True, "application_name": "stitch", **options},
+            pool_pre_ping=True,
+        )
+        super().__init__(shown, dialect=self._engine.dialect, causes=_CAUSES, errors=errors)
+        self._mine = threading.local()
+        self._is_open = True
+        try:
+            with self.errors():
+                self.id = self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> str:
+        """Make the tables if there are none; return the id of the journal."""
+        with self._connection() as connection, connection.cursor() as cursor:
+            if cursor.execute("SHOW transaction_read_only").fetchone() == ("on",):
+                raise psycopg.errors.ReadOnlySqlTransaction
+            if cursor.execute("SELECT current_schema()").fetchone() == (None,):
+                (path,) = cursor.execute("SHOW search_path").fetchone()
+                cursor.execute(psycopg.sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(psycopg.sql.Identifier(path)))
+        with self.transaction() as db, db.connection.cursor() as cursor:
+            cursor.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
+            there = {name for (name,) in cursor.fetchall()}
+            if about.name not in there:
+                if there:
+                    raise JournalError(
+                        f"journal {self.name!r} cannot be used: the schema holds {some_of(sorted(there))} of others",
+                        hint="name another schema: postgresql://.../db?options=-csearch_path%3Dmemory",
+                    )
+                _make_tables(db, self._engine.dialect)
+                there = set(metadata.tables)
+            found = dict(db.rows(_ABOUT))
+            version = int(found.get("version", 0))
+            refuse_later(self.name, version)
+            if version < VERSION:
+                raise StoreMismatchError(
+                    f"journal {self.name!r} has schema version {version}, this library reads {VERSION}",
+                    hint="no release made it; restore the database from its own backup",
+                )
+            if missing := set(metadata.tables) - there:
+                raise JournalError(
+                    f"journal {self.name!r} cannot be used: its tables {some_of(sorted(missing))} are not there",
+                    hint="restore the database from its own backup",
+                )
+        return str(uuid.UUID(found.get("journal", "")))
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """The connection that this thread has, or one for it."""
+        with self.errors(), self._connection() as connection:
+            yield Session(connection, self.compiled)
+
+    @contextmanager
+    def transaction(self, *, derived: bool = False) -> Iterator[Session]:
+        """One transaction; others who write wait for its end."""
+        asynchronous = "SET LOCAL synchronous_commit = off;" if derived else ""
+        with self.session() as db:
+            db.connection.execute(f"BEGIN; {asynchronous} {_LOCK}")
+            try:
+                yield db
+                db.connection.execute("COMMIT")
+            except BaseException:
+                with suppress(psycopg.Error):  # a connection that is lost has rolled back
+                    db.connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[None]:
+        """Hold a name that one process at a time can hold; it goes with the process."""
+        key = "hashtextextended(current_schema() || %s, 0)"
+        with self.errors(), self._connection() as connection:
+            connection.execute(f"SELECT pg_advisory_lock({key})", (name,))
+            try:
+                yield
+            finally:
+                with suppress(psycopg.Error):  # a connection that is lost holds nothing
+                    connection.execute(f"SELECT pg_advisory_unlock({key})", (name,))
+
+    def damage(self) -> list[str]:
+        """Nothing: PostgreSQL checks its pages when it reads them."""
+        return []
+
+    def purge_log(self) -> None:
+        """Write the tables anew: PostgreSQL leaves deleted rows where they are. Its write-ahead log is the server's."""
+        self.compact()
+
+    def sync(self) -> None:
+        """Wait for the disk: a commit that does so takes those before it along."""
+        with self.transaction() as db:
+            db.connection.execute("SELECT pg_current_xact_id()")
+
+    def compact(self) -> None:
+        """Write the tables anew; nobody else uses them meanwhile."""
+        with self.session() as db:
+            db.connection.execute(f"VACUUM FULL {', '.join(metadata.tables)}")
+
+    def copy_to(self, path: Path) -> None:
+        """Write all into a SQLite file, as it is at one moment."""
+        from stitch.journal.sqlite_file import SqliteFile
+
+        target = SqliteFile(path)
+        try:
+            with self.session() as db, target.transaction() as copy:
+                db.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                try:
+                    copy_rows(db, copy)
+                finally:
+                    db.connection.execute("ROLLBACK")
+        finally:
+            target.close()
+
+    def take(self, other: Session) -> None:
+        """Take in all rows of another database, where there are none yet."""
+        with self.transaction() as db:
+            copy_rows(other, db)
+            for table in COUNTED:
+                db.connection.execute(_NEXT.format(table.name))
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        with self.lock:
+            self._is_open = False
+            self._engine.dispose()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Any]:
+        self.lock.check()
+        if not self._is_open:
+            raise JournalError(f"journal {self.name!r} cannot be used: it is closed")
+        if (held := getattr(self._mine, "connection", None)) is not None:
+            yield held
+            return
+        borrowed = self._engine.raw_connection()
+        try:
+            self._mine.connection = borrowed.driver_connection
+            yield borrowed.driver_connection
+        finally:
+            self._mine.connection = None
+            borrowed.close()
+
+
+def _parsed(url: str) -> URL:
+    try:
+        return make_url(url.replace("postgres://", "postgresql://", 1))
+    except (ArgumentError, ValueError) as error:
+        raise SettingsError(
+            "the URL of the journal cannot be read", hint="write postgresql://USER:PASSWORD@HOST/DATABASE"
+        ) from error
+
+
+def _make_tables(db: Session, dialect: Dialect) -> None:
+    for table in (*metadata.sorted_tables, about):
+        db.connection.execute(str(CreateTable(table).compile(dialect=dialect)))
+        for index in table.indexes:
+            db.connection.execute(str(CreateIndex(index).compile(dialect=dialect)))
+    db.write(next_seq, seq=1)
+    db.write(about, name="version", value=str(VERSION))
+    db.write(about, name="journal", value=str(uuid.uuid4()))

