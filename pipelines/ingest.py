@@ -18,7 +18,7 @@ import orjson
 from stitch.console.ending import Terminated
 from stitch.console.idle import awaiting_no_vectors, labeled_by_model
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
-from stitch.console.printing import print_json
+from stitch.console.printing import print_told
 from stitch.console.progress import progress_drawn
 from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
@@ -137,16 +137,13 @@ def command(
 
 
 def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_path: Path) -> None:
-    if as_json:
-        print_json(report.model_dump())
-    else:
-        click.echo(_outcome(report, files=files))
-        if report.labels:  # not if it was interrupted
-            counts = (f"{count} {name.replace('_', ' ')}s" for name, count in report.labels.items())
-            click.echo("labels: " + ", ".join(counts))
-        if report.model_calls:
-            cost = "" if report.model_cost_usd is None else f", ${report.model_cost_usd:.4f}"
-            click.echo(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
+    lines = [_outcome(report, files=files)]
+    if report.labels:  # not if it was interrupted
+        lines.append("labels: " + ", ".join(f"{n} {name.replace('_', ' ')}s" for name, n in report.labels.items()))
+    if report.model_calls:
+        cost = "" if report.model_cost_usd is None else f", ${report.model_cost_usd:.4f}"
+        lines.append(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
+    print_told(report.model_dump(), *lines, as_json=as_json)
     kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(report.redacted.items()))
     lists = ", ".join(f"{name} ({count})" for name, count in report.not_read.items())
     notes = (
@@ -170,16 +167,13 @@ def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_pa
 
 def _print_estimate(cost: LabelingEstimate, *, as_json: bool) -> None:
     """Print an estimate to standard output."""
-    if as_json:
-        print_json(cost.model_dump())
-        return
     money = "" if cost.model_cost_usd is None else f", ${cost.model_cost_usd:.4f}"
-    click.echo(
+    line = (
         f"{cost.steps} steps of {cost.trajectories} trajectories: about {cost.model_calls} calls of the model"
         f" and {cost.model_tokens} tokens{money}"
     )
-    if cost.statement_calls:
-        click.echo(f"beside these, at most {cost.statement_calls} calls that read what the steps assert")
+    reads = f"beside these, at most {cost.statement_calls} calls that read what the steps assert"
+    print_told(cost.model_dump(), line, *([reads] if cost.statement_calls else []), as_json=as_json)
 
 
 def _tell_vectors(steps: int) -> None:

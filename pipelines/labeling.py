@@ -12,7 +12,7 @@ import click
 from stitch.console.idle import labeled_by_model
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.out_file import written_privately
-from stitch.console.printing import print_json
+from stitch.console.printing import print_json, print_told
 from stitch.console.progress import progress_drawn
 from stitch.errors import InputError, ModelError, StepRejectedError
 from stitch.lifecycle.handover import NumberedLine
@@ -46,22 +46,15 @@ def relabel(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
     with opened_memory(**labeled_by_model(settings)) as memory, progress_drawn("labeling"):
         done = memory.lifecycle.relabel()
         spent = memory.ledger.labeling()
-    if as_json:
-        print_json(
-            {
-                "trajectories": done.trajectories,
-                "steps": done.steps,
-                "relabeled": done.relabeled,
-                "fallback_steps": done.steps - done.relabeled,
-                "model_calls": spent.calls,
-                "model_tokens": spent.tokens,
-                "model_cost_usd": spent.cost_usd,
-            }
-        )
-    else:
-        click.echo(f"{done.relabeled} of {done.steps} steps of {done.trajectories} trajectories labeled anew")
-        if spent.calls:
-            click.echo(f"model: {spent.calls} calls, {spent.tokens} tokens")
+    value = {
+        "trajectories": done.trajectories, "steps": done.steps, "relabeled": done.relabeled,
+        "fallback_steps": done.steps - done.relabeled, "model_calls": spent.calls, "model_tokens": spent.tokens,
+        "model_cost_usd": spent.cost_usd,
+    }  # fmt: skip
+    lines = [f"{done.relabeled} of {done.steps} steps of {done.trajectories} trajectories labeled anew"]
+    if spent.calls:
+        lines.append(f"model: {spent.calls} calls, {spent.tokens} tokens")
+    print_told(value, *lines, as_json=as_json)
     if done.steps and not done.relabeled:
         click.echo("stitch: the model labeled nothing; every step has the labels it had", err=True)
         context.exit(ModelError.exit_code)
@@ -148,22 +141,16 @@ def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json
         waiting = handover.waiting()[1]
     for rejection in done.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
-    if as_json:
-        print_json(
-            {
-                "windows": done.windows,
-                "steps": done.steps,
-                "repeated": done.repeated,
-                "rejected": len(done.rejections),
-                "rejections": [rejection.model_dump(exclude={"text"}) for rejection in done.rejections],
-                "waiting_steps": waiting,
-            }
-        )
-    else:
-        click.echo(
-            f"{done.windows} windows of {done.steps} steps stored, {done.repeated} were in already,"
-            f" {len(done.rejections)} rejected; {waiting} steps wait for labels"
-        )
+    rejections = [rejection.model_dump(exclude={"text"}) for rejection in done.rejections]
+    value = {
+        "windows": done.windows, "steps": done.steps, "repeated": done.repeated, "rejected": len(rejections),
+        "rejections": rejections, "waiting_steps": waiting,
+    }  # fmt: skip
+    line = (
+        f"{done.windows} windows of {done.steps} steps stored, {done.repeated} were in already,"
+        f" {len(rejections)} rejected; {waiting} steps wait for labels"
+    )
+    print_told(value, line, as_json=as_json)
     if done.rejections:
         context.exit(SOME_REJECTED)
 

@@ -9,7 +9,7 @@ import click
 from stitch.api.asking import answer_of
 from stitch.api.naming import known_trajectory
 from stitch.console.options import json_option, memory_options, model_options, opened_memory
-from stitch.console.printing import one_line, print_json
+from stitch.console.printing import one_line, print_told
 from stitch.core import MemorySnippet, Ranking, RetrievalResult
 from stitch.errors import ModelError
 
@@ -84,14 +84,10 @@ def command(context: click.Context, /, *, text: str, as_json: bool, as_context: 
         result = memory.search(text, **asked)
         if not settings.get("tenant") and not memory.trajectories():
             click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)
-    if as_json:
-        print_json(answer_of(result).model_dump(exclude={"context"}, exclude_unset=True))
-    elif as_context:
-        click.echo(result.context())
-        if result.nothing_relevant:
-            click.echo(f"stitch: {_nothing_relevant(result)}", err=True)
-    else:
-        click.echo(describe(result, limit=settings["k"] or SHOWN))
+    told = result.context() if as_context else describe(result, limit=settings["k"] or SHOWN)
+    print_told(answer_of(result).model_dump(exclude={"context"}, exclude_unset=True), told, as_json=as_json)
+    if as_context and not as_json and result.nothing_relevant:
+        click.echo(f"stitch: {_nothing_relevant(result)}", err=True)
     if result.model_failure:
         click.echo(f"stitch: the labels were chosen without the model: {result.model_failure}", err=True)
         context.exit(ModelError.exit_code)

@@ -13,7 +13,7 @@ import click
 from stitch.api.maintenance_models import CorrectRequest, CorrectResponse, ExpireRequest, ExpireResponse
 from stitch.api.models import ForgetRequest, ForgetResponse
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory, together
-from stitch.console.printing import print_json, print_proof
+from stitch.console.printing import print_proof, print_told
 from stitch.errors import InputError
 
 _NONE = "no step is what was named; `stitch show --steps` and `stitch labels` say what there is"
@@ -45,11 +45,9 @@ def add(
     with opened_memory(must_exist=False, **settings) as memory:
         given = {name: value for name, value in step.items() if value is not None}
         receipt = memory.add(given, trajectory=trajectory)
-    if as_json:
-        print_json(receipt.model_dump(mode="json"))
-        return
     known = " already, and nothing was changed" if receipt.repeated else ""
-    click.echo(f"step {receipt.step} of {receipt.trajectory} is {receipt.state.value}{known}")
+    told = f"step {receipt.step} of {receipt.trajectory} is {receipt.state.value}{known}"
+    print_told(receipt.model_dump(mode="json"), told, as_json=as_json)
     for each in receipt.redacted:
         click.echo(f"stitch: taken out before anything was written: {each.kind} {each.count}", err=True)
 

@@ -21,7 +21,7 @@ from stitch.api.operations import ask
 from stitch.api.spending import read_spending
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
 from stitch.console.out_file import written_privately
-from stitch.console.printing import print_json
+from stitch.console.printing import print_json, print_told
 from stitch.console.progress import progress_drawn
 from stitch.core.progress import Progress
 from stitch.errors import (
@@ -53,14 +53,12 @@ def status(as_json: bool, **arguments: Any) -> None:
     except StoreUnavailableError as error:
         _print_journal(as_json=as_json, away=error.message, **arguments)
         raise
-    if as_json:
-        print_json(told.model_dump(exclude={"next"}))  # which is told of pages alone
-        return
-    _print_lines(told.model_dump(exclude={"away", "model", "next"}))
+    lines = [*_lines(told.model_dump(exclude={"away", "model", "next"}))]
     if spent.total.calls:
-        click.echo("\nspent on language models")
-        for line in spent.lines(most=_SHOWN_TRAJECTORIES):
-            click.echo(line)
+        lines += ["\nspent on language models", *spent.lines(most=_SHOWN_TRAJECTORIES)]
+    print_told(told.model_dump(exclude={"next"}), *lines, as_json=as_json)  # `next` is told of pages alone
+    if as_json:
+        return
     if told.away:
         click.echo(f"the store is away, {told.waiting} steps wait for it: {told.away}", err=True)
     elif told.without_vectors:
@@ -76,17 +74,15 @@ def _print_journal(*, as_json: bool, away: str, **arguments: Any) -> None:
 
     counts = count_steps(**arguments)
     known = {**counts._asdict(), "waiting": counts.waiting}
-    if as_json:
-        print_json({**known, "away": away})
-    else:
-        _print_lines(known)
+    print_told({**known, "away": away}, *_lines(known), as_json=as_json)
+    if not as_json:
         click.echo(f"the store is away, {counts.waiting} steps wait for it", err=True)
 
 
-def _print_lines(values: dict[str, Any]) -> None:
+def _lines(values: dict[str, Any]) -> Iterator[str]:
     for name, value in values.items():
         shown = ", ".join(f"{kind} {count}" for kind, count in value.items()) if isinstance(value, dict) else value
-        click.echo(f"{name.replace('_', ' '):<15} {shown if shown not in ('', None) else 'none'}")
+        yield f"{name.replace('_', ' '):<15} {shown if shown not in ('', None) else 'none'}"
 
 
 @answering("retry", Nothing, doing="trying again")
@@ -152,10 +148,9 @@ def reindex(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **a
         return
     with progress_drawn("building"):
         result = _rebuilt(embedder=embedder, adopt=adopt, **arguments)
-    if as_json:
-        print_json({name: getattr(result, name) for name in ("snippets", "written", "embedder")})
-        return
-    click.echo(f"{result.snippets} snippets with the embedder {result.embedder!r}, {result.written} written now")
+    line = f"{result.snippets} snippets with the embedder {result.embedder!r}, {result.written} written now"
+    told = {name: getattr(result, name) for name in ("snippets", "written", "embedder")}
+    print_told(told, line, as_json=as_json)
     if embedder:
         click.echo(f"stitch: set STITCH_EMBEDDER={embedder}, or embedder: {embedder} in the settings", err=True)
 
@@ -165,13 +160,11 @@ def _tell_adoption(*, as_json: bool, embedder: str | None, **arguments: Any) -> 
     from stitch.maintenance import adoption
 
     found = adoption(embedder=embedder, **arguments)
-    if as_json:
-        print_json(found._asdict() if found else {"journal": None, "points": 0})
-    elif found is None:
-        click.echo("nothing would be dropped: there is no collection, or it is this journal's")
-    else:
+    line = "nothing would be dropped: there is no collection, or it is this journal's"
+    if found is not None:
         whose = f"of the journal {found.journal}" if found.journal else "that says of no journal whose they are"
-        click.echo(f"{found.points} points {whose} would be dropped, and this journal's put")
+        line = f"{found.points} points {whose} would be dropped, and this journal's put"
+    print_told(found._asdict() if found else {"journal": None, "points": 0}, line, as_json=as_json)
 
 
 def _rebuilt(*, embedder: str | None, adopt: bool, **arguments: Any) -> Any:
@@ -212,10 +205,8 @@ def backup(as_json: bool, to: str, **arguments: Any) -> None:
 
     with progress_drawn("copying"):
         made = backup_memory(to=to, **arguments)
-    if as_json:
-        print_json({**made._asdict(), "folder": str(made.folder)})
-    else:
-        click.echo(f"{made.steps} steps of {made.tenants} tenants, {made.megabytes} MB, are backed up in {made.folder}")
+    line = f"{made.steps} steps of {made.tenants} tenants, {made.megabytes} MB, are backed up in {made.folder}"
+    print_told({**made._asdict(), "folder": str(made.folder)}, line, as_json=as_json)
 
 
 @click.command()
@@ -237,11 +228,9 @@ def restore(context: click.Context, /, *, folder: str, as_json: bool, **argument
     from stitch.maintenance import restore_memory
 
     made = restore_memory(folder, **arguments)
-    if as_json:
-        print_json({**made._asdict(), "folder": str(made.folder)})
-    else:
-        agree = f"{made.disagreements} things do not agree" if made.disagreements else "all agree"
-        click.echo(f"{made.steps} steps of {made.tenants} tenants, {made.snippets} snippets: {agree}")
+    agree = f"{made.disagreements} things do not agree" if made.disagreements else "all agree"
+    line = f"{made.steps} steps of {made.tenants} tenants, {made.snippets} snippets: {agree}"
+    print_told({**made._asdict(), "folder": str(made.folder)}, line, as_json=as_json)
     if made.disagreements:
         context.exit(StoreError.exit_code)
 
@@ -312,18 +301,15 @@ def import_(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
         result: ImportResponse = ask(memory, "import", request, _counted(chain([first], file), size=_size_of(file)))
     for rejection in result.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
-    if as_json:
-        print_json(result.model_dump())
-    else:
-        click.echo(
-            f"{result.steps} steps of {result.trajectories} trajectories taken in ({result.failed} failed),"
-            f" {result.known} were there already, {len(result.rejections)} lines rejected"
-        )
-        if result.trees:
-            click.echo(f"{result.trees} trees taken in")
-        if result.erased:
-            erased = f"{result.erased} steps were erased here and are not taken in"
-            click.echo(f"stitch: {erased}; the same command with --again takes them in", err=True)
+    line = (
+        f"{result.steps} steps of {result.trajectories} trajectories taken in ({result.failed} failed),"
+        f" {result.known} were there already, {len(result.rejections)} lines rejected"
+    )
+    trees = [f"{result.trees} trees taken in"] if result.trees else []
+    print_told(result.model_dump(), line, *trees, as_json=as_json)
+    if result.erased:
+        erased = f"{result.erased} steps were erased here and are not taken in"
+        click.echo(f"stitch: {erased}; the same command with --again takes them in", err=True)
     if result.failed:
         click.echo("stitch: failed steps are kept and searchable; `stitch retry` tries them again", err=True)
         context.exit(StitchError.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
@@ -24,7 +25,7 @@ from stitch.api.theme_models import StatementRow, ThemeRequest, ThemeResponse, T
 from stitch.api.tree_models import StepSelectRequest, TreeSelectResponse
 from stitch.console.nodes import print_nodes, query_options
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
-from stitch.console.printing import one_line, print_json
+from stitch.console.printing import one_line, print_json, print_told
 from stitch.core import Step, StepLabels, StepState
 
 _SHOWN_HITS = 5
@@ -183,19 +184,18 @@ def ledger(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
         spent = read_spending(memory.folder, tenant=memory.tenant, trajectory=trajectory)
         if not spent.total.calls:  # what is asked for by name may be gone, and its costs kept
             known_trajectory(memory, trajectory)
-    if as_json:
-        positions = {str(position): dict(share) for position, share in spent.positions.items()}
-        print_json({**spent.model().model_dump(), **({} if trajectory is None else {"positions": positions})})
-        return
-    if not spent.total.calls:
-        click.echo("no language model was called for this memory")
-        return
-    for line in spent.lines():
-        click.echo(line)
-    for position, share in spent.positions.items():
-        cost = share["cost_usd"]
-        shown = "" if cost is None else f"  ${cost:.6f}"
-        click.echo(f"  step {position:<27} {share['calls']:>7.2f} calls {share['tokens']:>10.0f} tokens{shown}")
+    value, lines = spent.model().model_dump(), ["no language model was called for this memory"]
+    if trajectory is not None:
+        value["positions"] = {str(position): dict(share) for position, share in spent.positions.items()}
+    if spent.total.calls:
+        lines = [*spent.lines(), *(_share_line(position, share) for position, share in spent.positions.items())]
+    print_told(value, *lines, as_json=as_json)
+
+
+def _share_line(position: int, share: Mapping[str, float | None]) -> str:
+    cost = share["cost_usd"]
+    shown = "" if cost is None else f"  ${cost:.6f}"
+    return f"  step {position:<27} {share['calls']:>7.2f} calls {share['tokens']:>10.0f} tokens{shown}"
 
 
 @click.group(invoke_without_command=True)

@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class
 
 from stitch.config import load_settings, plain_values
 from stitch.console.options import json_option, memory_options, opened_memory
-from stitch.console.printing import print_json
+from stitch.console.printing import print_told
 from stitch.errors import require_extra
 
 SHELLS = ("bash", "zsh", "fish")
@@ -52,12 +52,9 @@ def config_(as_json: bool, config: str | None, **arguments: Any) -> None:
     """
     settings, origins = load_settings(config, **arguments)
     rows = {name: {"value": value, "from": origins[name]} for name, value in plain_values(settings).items()}
-    if as_json:
-        print_json(rows)
-        return
     width = max(map(len, rows))
-    for name, row in rows.items():
-        click.echo(f"{name:<{width}}  {_as_written(row['value']):<24}  {row['from']}")
+    lines = (f"{name:<{width}}  {_as_written(row['value']):<24}  {row['from']}" for name, row in rows.items())
+    print_told(rows, *lines, as_json=as_json)
 
 
 def _as_written(value: Any) -> str:

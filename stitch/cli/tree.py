@@ -46,18 +46,22 @@ def group() -> None:
     """
 
 
-@group.command()
+def _created(given: dict[str, Any]) -> dict[str, Any]:
+    from stitch.trees.core.reading import form_of_name
+
+    return {**given, "text": _read(given["file"]), "form": given["form"] or form_of_name(given["file"]),
+            "definition": _definition(given["schema"])}  # fmt: skip
+
+
+@answering("tree_create", models.TreeCreateRequest, group=group, fields=_created, makes=True)
 @click.argument("tree", metavar="NAME")
 @click.argument("file", type=click.Path())
-@memory_options
 @click.option("--schema", metavar="FILE", type=click.Path(path_type=Path),
               help="What edits have to keep to, as YAML.  [default: inferred from the tree]")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(_FORMS), help="Of FILE.  [default: told from its name]")
 @_author_options
 @click.option("--time", metavar="TIME", default="", help="When it was made, as ISO 8601.  [default: now]")
-@json_option
-def create(tree: str, file: str, *, as_json: bool, schema: Path | None, form: str | None, message: str, author: str,
-           time: str, **arguments: Any) -> None:  # fmt: skip
+def create(told: models.TreeCreated, say: Say, **_: Any) -> None:
     """Make the tree NAME of FILE (`-` for standard input): XML, JSON, YAML or a Markdown outline.
 
     An element of XML is a node: its name the type, its attributes the fields, its text the field `text`; `id` names it.
@@ -75,24 +79,7 @@ def create(tree: str, file: str, *, as_json: bool, schema: Path | None, form: st
       stitch tree create toronto toronto.xml --memory trip.memory
       stitch tree create todo todo.md --schema todo.yaml --memory work.memory --json
     """
-    from stitch.trees.core.reading import form_of_name
-    from stitch.trees.core.schema import read_schema
-
-    text = _read(file)
-    definition = None if schema is None else read_schema(_read(str(schema))).dump()
-    request = made(
-        models.TreeCreateRequest, tree=tree, text=text, form=form or form_of_name(file), definition=definition,
-        message=message, author=author, time=time,
-    )  # fmt: skip
-    with opened_memory(must_exist=False, **arguments) as memory:
-        try:
-            told: models.TreeCreated = ask(memory, "tree_create", request)
-        except InputError as error:
-            raise InputError(f"{file!r}: {error.message}", hint=error.hint) from None
-    if as_json:
-        print_json(told.model_dump())
-    else:
-        click.echo(f"tree {told.tree} is made: {told.version}, {told.nodes} nodes ({_counted(told.types)})")
+    say(f"tree {told.tree} is made: {told.version}, {told.nodes} nodes ({_counted(told.types)})")
 
 
 @answering("trees", PageRequest, listed="trees", exclude={"next"})
@@ -200,12 +187,10 @@ def edit(tree: str, file: str | None, *, as_json: bool, branch: str, message: st
     if (file is None) == (schema is None):
         raise InputError("either FILE or --schema says what is edited", hint="see `stitch tree edit --help`")
     if schema is not None:
-        from stitch.trees.core.schema import read_schema
-
-        definition = read_schema(_read(str(schema))).dump()
         request = made(
-            models.TreeSchemaRequest, tree=tree, branch=branch, definition=definition, message=message, author=author
-        )
+            models.TreeSchemaRequest, tree=tree, branch=branch, definition=_definition(schema), message=message,
+            author=author,
+        )  # fmt: skip
     else:
         from stitch.trees.core.reading.commits_file import read_commits
 
@@ -363,6 +348,13 @@ def _what(commit: models.CommitModel) -> str:
 
 def _counted(types: Any) -> str:
     return ", ".join(f"{count} {name}" for name, count in types.items())
+
+
+def _definition(schema: Path | None) -> dict[str, Any] | None:
+    """The schema in a file, if there is one."""
+    from stitch.trees.core.schema import read_schema
+
+    return None if schema is None else read_schema(_read(str(schema))).dump()
 
 
 def _read(file: str) -> str:

@@ -75,6 +75,7 @@ def answering(
     fields: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     listed: str = "",
     doing: str = "",
+    makes: bool = False,
     **dumped: Any,
 ) -> Callable[[Callable[..., int | None]], click.Command]:
     """Make a command of a function that prints what an operation answers; its own options and arguments are below.
@@ -89,6 +90,7 @@ def answering(
         fields: Makes the fields of it of all that stands on the line; options of other names are left out.
         listed: The field of the answer that goes on from page to page, where all pages are wanted.
         doing: What is drawn of its progress; nothing if it is quick.
+        makes: Whether the memory is made if it is not there.
         dumped: How the answer is written as JSON, as `model_dump` takes it.
     """
 
@@ -102,7 +104,8 @@ def answering(
             given = {name: above.get(name) if value is None else value for name, value in given.items()}
             settings = {name: given.pop(name) for name in ("memory", "tenant", "config")}
             asked = {name: value for name, value in fields(given).items() if name in request.model_fields}
-            with opened_memory(**settings) as memory, progress_drawn(doing) if doing else nullcontext():
+            opened = opened_memory(must_exist=not makes, **settings)
+            with opened as memory, progress_drawn(doing) if doing else nullcontext():
                 read = partial(all_pages, listed=listed) if listed else ask
                 told = read(memory, operation, made(request, **asked))
             if as_json := as_json or above.get("as_json", False):

@@ -28,6 +28,15 @@ def print_json(value: Any) -> None:
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
+def print_told(value: Any, *lines: str, as_json: bool) -> None:
+    """Print an outcome to standard output: as one JSON object if that is asked for, else in lines for a person."""
+    if as_json:
+        print_json(value)
+    else:
+        for line in lines:
+            click.echo(line)
+
+
 def draw_lanes(scopes: Sequence[ScopeSpans | ScopeSummary], *, length: int, width: int = 60) -> str:
     """Return one line a scope: its name, `━` where it is pursued, `·` while it waits to be resumed, and its spans."""
     width = min(width, max(length, 1))

@@ -60,15 +60,9 @@ class _Drawn:
         elif now - self._shown_at < _EVERY_S and done != of and what == self._what:
             return
         self._what, self._done, self._of, self._shown_at = what, done, of, now
-        self._bar.update(self._task, description=what, completed=done, counted=_counted(done, of))
-        seconds = self._bar.tasks[0].time_remaining
-        self._bar.update(self._task, left=f"{_clock(seconds)} left" if seconds else "")
-
-
-def _counted(done: int, of: int | None) -> str:
-    if of is None:
-        return f"{done}" if done else ""
-    return f"{done} of {of}"
+        self._bar.update(self._task, description=what, completed=done)
+        counted, seconds = f"{done or ''}" if of is None else f"{done} of {of}", self._bar.tasks[0].time_remaining
+        self._bar.update(self._task, counted=counted, left=f"{_clock(seconds)} left" if seconds else "")
 
 
 def _clock(seconds: float) -> str:
