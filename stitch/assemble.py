@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from stitch import parts
 from stitch.config import OWN, LoadedSettings, load_settings
 from stitch.core import tenant_name
-from stitch.core.process import OwnProcess, ProcessLock
+from stitch.core.process import OwnProcess
 from stitch.core.text_cache import clear_text_caches
 from stitch.embed import LexicalEncoder
 from stitch.errors import ReadOnlyError, SettingsError, StitchError, StoreLockedError
@@ -94,7 +94,7 @@ def open_memory(
     def open_here() -> Memory:
         made = _open(loaded, must_exist=must_exist, observers=observers, only=name)
         opened = Memory(made, tenant=name)
-        _share(made, loaded, {name: opened}, only=name)
+        _share(made, loaded, opened=opened)
         return opened
 
     if is_served(location):
@@ -150,7 +150,7 @@ def open_tenants(
 
     def open_all() -> Tenants:
         made = _open(loaded, must_exist=must_exist, observers=observers, only=None)
-        _share(made, loaded, {}, only=None)
+        _share(made, loaded)
         return Tenants(made)
 
     if is_served(location):
@@ -203,32 +203,23 @@ def _owner_of(loaded: LoadedSettings) -> int | None:
     return joined.welcome.pid
 
 
-def _share(made: MemoryParts, loaded: LoadedSettings, memories: dict[str, Memory], *, only: str | None) -> None:
+def _share(made: MemoryParts, loaded: LoadedSettings, *, opened: Memory | None = None) -> None:
     """Let other processes use a memory that is open here, as long as it is; if that cannot be, say so in the log.
 
     Args:
         made: The parts of the memory.
         loaded: The settings by which they were made.
-        memories: Those that are in use here, by tenant.
-        only: The tenant for whom it was opened; None if for all.
+        opened: The memory of the only tenant for whom they were made; None if for all.
     """
     if made.process.is_read_only or not loaded.settings.share:
         return
-    lock = ProcessLock("the memories of those who ask")
-
-    def memory_of(tenant: str) -> Memory:
-        with lock:
-            if tenant not in memories:
-                memories[tenant] = Memory(made, tenant=tenant, owns_parts=False, for_all=True)
-            return memories[tenant]
-
     try:
         owner = Owner(
-            memory_of,
+            Tenants(made, opened=opened, for_all=True).memory,
             folder=made.folder,
             settings=loaded.compared(all_of_them=True),
             guarded=parts.chosen_labelers(loaded.settings),
-            only=only,
+            only=None if opened is None else opened.tenant,
             names=made.ingestor.journal.tenants,
         )
     except StitchError as error:

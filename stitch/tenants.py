@@ -22,11 +22,16 @@ class Tenants:
 
     Whoever holds this can hand out any tenant's memory; from a memory there is no way to another tenant's, nor back to
     this. All methods may be called from several threads.
+
+    Args:
+        parts: Shared by all memories.
+        opened: One of these memories that is made already.
+        for_all: Whether their `lifecycle` may do what concerns all tenants.
     """
 
-    def __init__(self, parts: MemoryParts) -> None:
-        self._parts = parts
-        self._memories: dict[str, Memory] = {}
+    def __init__(self, parts: MemoryParts, *, opened: Memory | None = None, for_all: bool = False) -> None:
+        self._parts, self._for_all = parts, for_all
+        self._memories = {} if opened is None else {opened.tenant: opened}
         self._lock = ProcessLock("the memories of all tenants")
 
     def memory(self, tenant: str) -> Memory:
@@ -38,7 +43,7 @@ class Tenants:
         with self._lock:
             known = self._memories.get(tenant)
             if known is None:
-                made = Memory(self._parts, tenant=tenant, owns_parts=False)
+                made = Memory(self._parts, tenant=tenant, owns_parts=False, for_all=self._for_all)
                 known = self._memories.setdefault(made.tenant, made)
             return known
 
