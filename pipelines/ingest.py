@@ -23,7 +23,7 @@ from stitch.console.progress import progress_drawn
 from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
 from stitch.core.progress import Progress
-from stitch.errors import InputError
+from stitch.errors import InputError, some_of
 from stitch.ingest.redact import redact_path, redact_value
 from stitch.pipelines.follow import read_input
 from stitch.pipelines.intake import IngestReport, Intake, LabelingEstimate, estimate
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 BATCH_STEPS = 256
 _ADDERS = 3
 """Number of trajectories that are added side by side where labels follow: with more, the first would be ready later."""
-_NAMES_SHOWN = 3
 _REJECTIONS_SHOWN = 10
 _BUFFERED_STEPS = 4 * BATCH_STEPS
 _BLOCK_BYTES = 1 << 20
@@ -98,13 +97,9 @@ def command(
     settings = awaiting_no_vectors(labeled_by_model(settings))
     paths = list(files) if follow else expand_paths(files)
     if others := left_out(files):
-        shown = ", ".join(Path(name).name for name in others[:_NAMES_SHOWN])
-        more = ", ..." if len(others) > _NAMES_SHOWN else ""
-        click.echo(
-            f"stitch: {len(others)} files in folders are left out, for their endings are not known ({shown}{more});"
-            " name a file itself to have it read",
-            err=True,
-        )
+        shown = some_of([Path(name).name for name in others])
+        why = f"{len(others)} files in folders are left out, for their endings are not known ({shown})"
+        click.echo(f"stitch: {why}; name a file itself to have it read", err=True)
     if dry_run:
         sources = (StandardInput() if path == "-" else FileSource(path, trajectory=trajectory) for path in paths)
         _print_estimate(estimate(chain.from_iterable(sources), **settings), as_json=as_json)

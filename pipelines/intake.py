@@ -146,7 +146,7 @@ class Intake:
         if self._memory.uses_model:
             self._report.repeated_with_other_labels = _count_other_labels(self._memory, self._repeated)
         self._report.labels = _count_labels(self._memory, self._seen)
-        self._report.seconds = self._seconds()
+        self._report.seconds = round(time.perf_counter() - self._started, 3)
         return self._report
 
     def _add(self, batch: Batch) -> list[Receipt | StepRejectedError]:
@@ -164,7 +164,8 @@ class Intake:
                 self._report.erased += 1
             else:
                 self._count_accepted(trajectory, result)
-        self._report.trajectories, self._report.seconds = len(self._seen), self._seconds()
+        self._report.trajectories = len(self._seen)
+        self._report.seconds = round(time.perf_counter() - self._started, 3)
         self._on_progress(len(items))
 
     def _count_accepted(self, trajectory: str, receipt: Receipt) -> None:
@@ -183,9 +184,6 @@ class Intake:
         else:
             report.stored += receipt.state is StepState.STORED
             report.failed += receipt.state is StepState.FAILED
-
-    def _seconds(self) -> float:
-        return round(time.perf_counter() - self._started, 3)
 
 
 def _count_new(memory: Memory, new: dict[str, int], report: IngestReport) -> None:
