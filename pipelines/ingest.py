@@ -106,10 +106,7 @@ def command(
         return
     with opened_memory(must_exist=False, **settings) as memory:
         rejects_path = Path(rejects) if rejects else memory.folder / "rejects.jsonl"
-        with (
-            _rejects_file(rejects_path, tenant=memory.tenant) as reject,
-            progress_drawn(),
-        ):
+        with _rejects_file(rejects_path, tenant=memory.tenant) as reject, progress_drawn():
             reading = _Reading([] if follow else paths)
             report = IngestReport()
             try:

@@ -185,7 +185,22 @@ class Answers:
 
         after: position of the last step that you have.
         """
-        return self._told(self._memory("read"), trajectory, after=after, limit=limit)
+        memory = self._memory("read")
+        known = {str(name): name.steps for name in memory.trajectories()}
+        if trajectory is None:
+            return Told(trajectories=known, scopes={}, context="", next=None)
+        if trajectory not in known:
+            raise no_trajectory(trajectory, list(known))
+        stop = after + 1 + limit
+        entries = list(memory.steps(trajectory, start=after + 1, stop=stop))
+        scopes = {scope.name: list(scope.spans) for scope in memory.inventory(trajectory).scopes}
+        more = any(True for _ in memory.steps(trajectory, start=stop, stop=stop + 1))
+        return Told(
+            trajectories={trajectory: known[trajectory]},
+            scopes=scopes,
+            context=recalled_steps([entry.snippet() for entry in entries]),
+            next=stop - 1 if more else None,
+        )
 
     def correct(
         self,
@@ -283,7 +298,7 @@ class Answers:
 
     def timeline_of(self, trajectory: str) -> Told:
         """The scopes of a trajectory and its first steps."""
-        return self._told(self._memory("read"), trajectory, after=-1, limit=200)
+        return self.timeline(trajectory, limit=200)
 
     def inventory(self) -> dict[str, Any]:
         """The trajectories and labels of the memory."""
@@ -300,23 +315,6 @@ class Answers:
         """The largest themes of the memory."""
         found = ask(self._memory("read"), "themes", ThemesRequest(limit=SHOWN)).themes
         return [{"name": each.name, "terms": each.terms, "statements": len(each.statements)} for each in found]
-
-    def _told(self, memory: Memory, trajectory: str | None, *, after: int, limit: int) -> Told:
-        known = {str(name): name.steps for name in memory.trajectories()}
-        if trajectory is None:
-            return Told(trajectories=known, scopes={}, context="", next=None)
-        if trajectory not in known:
-            raise no_trajectory(trajectory, list(known))
-        stop = after + 1 + limit
-        entries = list(memory.steps(trajectory, start=after + 1, stop=stop))
-        scopes = {scope.name: list(scope.spans) for scope in memory.inventory(trajectory).scopes}
-        more = any(True for _ in memory.steps(trajectory, start=stop, stop=stop + 1))
-        return Told(
-            trajectories={trajectory: known[trajectory]},
-            scopes=scopes,
-            context=recalled_steps([entry.snippet() for entry in entries]),
-            next=stop - 1 if more else None,
-        )
 
     def _theme(self, memory: Memory, theme: str, *, after: str | None) -> Browsed:
         found = ask(memory, "theme", made(ThemeRequest, theme=theme, limit=SHOWN, after=after))
