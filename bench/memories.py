@@ -245,6 +245,7 @@ def opener(
         from stitch.lm import Ledger
         from stitch.memory import Memory, MemoryParts, SearchDefaults
         from stitch.observe import Observers
+        from stitch.observe.recalls import RecallLog
         from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
         from stitch.retrieve.themes import ThemesRetriever
         from stitch.store import QdrantStore
@@ -274,6 +275,7 @@ def opener(
             retrievers={own.mode: own for own in (intent, covering)},
             defaults=SearchDefaults(),
             observer=Observers([]),
+            recalls=RecallLog(folder / "recalls.jsonl", most=0),
             ledger=Ledger(),
             resources=resources,
         )

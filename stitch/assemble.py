@@ -309,7 +309,6 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         )
         by_name = {retriever.mode: retriever for retriever in retrievers}
         retriever_named(settings.retriever, by_name)  # refuse one that is not there before anything is asked
-        recalls = RecallLog(folder / places.RECALLS_FILE, most=settings.recall_log, clean=ingestor.secrets.text)
         return MemoryParts(
             folder=folder,
             ingestor=ingestor,
@@ -320,7 +319,7 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
             ledger=ledger,
             resources=resources.pop_all(),
             retention=settings.retention,
-            recalls=recalls if settings.recall_log else None,
+            recalls=RecallLog(folder / places.RECALLS_FILE, most=settings.recall_log, clean=ingestor.secrets.text),
             model=model,
             tree_program=tree_program,
             judge=parts.judge_of(settings, model),

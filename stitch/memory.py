@@ -375,12 +375,8 @@ class Memory:
 
     def recalls(self) -> list[Recall]:
         """The last questions and their hits, oldest first: what the setting `recall_log` keeps, now or earlier."""
-        from stitch.lifecycle.folder import RECALLS_FILE
-        from stitch.observe.recalls import RecallLog
-
         self._parts.process.check()
-        log = self._parts.recalls or RecallLog(self.folder / RECALLS_FILE, most=1_000_000)
-        return log.read(self.tenant)
+        return self._parts.recalls.read(self.tenant)
 
     def _moment(self, as_of: float | str | None, trajectory: str | None) -> Moment | None:
         if as_of is None:

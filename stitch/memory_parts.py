@@ -93,11 +93,11 @@ class MemoryParts:
     ledger: Ledger
     resources: ExitStack
     """Closes all parts, in their order."""
+    recalls: RecallLog
+    """Keeps what is asked, if the settings say so."""
     themes: TenantThemes
     """Episodes, statements and themes of each tenant."""
     retention: tuple[RetentionRule, ...] = ()
-    recalls: RecallLog | None = None
-    """Keeps what is asked; None if nothing does."""
     model: LanguageModel | None = None
     """The language model; None if none is used."""
     tree_program: TreeProgram | None = None
@@ -162,8 +162,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
 
 def note_search(result: RetrievalResult, parts: MemoryParts) -> None:
     """Tell of an answered question whoever keeps or watches what is asked."""
-    if parts.recalls is not None:
-        parts.recalls.note(result)
+    parts.recalls.note(result)
     request = result.request
     parts.observer.notice(
         Searched.model_construct(  # all of it was checked when the answer was made

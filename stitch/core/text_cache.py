@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from threading import Lock
-from typing import ParamSpec, Protocol, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 from weakref import WeakSet
 
 Given = ParamSpec("Given")
@@ -19,14 +19,8 @@ class TrajectoryCache(Protocol):
         """Forget what a trajectory says, until it is told again."""
 
 
-class TextCache(Protocol):
-    """Something that remembers what it made of users' texts."""
-
-    def cache_clear(self) -> None:
-        """Forget all of it; what is asked next is made again."""
-
-
-_OF_TEXTS: WeakSet[TextCache] = WeakSet()
+_OF_TEXTS: WeakSet[Any] = WeakSet()
+"""What `lru_cache` makes of functions."""
 _OF_TRAJECTORIES: WeakSet[TrajectoryCache] = WeakSet()
 _LOCK = Lock()
 

@@ -66,7 +66,7 @@ class RecallLog:
 
     Args:
         path: The file; it is made with the first question. Its folder must exist.
-        most: Questions of a tenant that are kept.
+        most: Questions of a tenant that are kept; with 0 none is written, and what was kept earlier can be read.
         clean: Takes secrets out of a question.
     """
 
@@ -82,6 +82,8 @@ class RecallLog:
         Raises:
             SettingsError: The file cannot be written.
         """
+        if not self._most:
+            return
         request, shown = result.request, set(result.context_hits)
         recall = Recall(
             at=time.time(),
