@@ -12,6 +12,7 @@ import click
 from stitch.bench.samples import Sample, SampleQuestion, outline, sample, write_jsonl
 from stitch.console.printing import draw_lanes, one_line
 from stitch.console.progress import progress_drawn
+from stitch.core.intent import labels_in_words
 from stitch.core.progress import counted
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ def _ask(memory: Memory, sample: Sample, question: SampleQuestion) -> tuple[bool
     by_intent = memory.search(question.text, trajectory=sample.trajectory.id)
     by_similarity = memory.search(question.text, trajectory=sample.trajectory.id, retriever="hybrid")
     click.echo(click.style(question.text, bold=True) + f"  (right: {question.answer})")
-    chosen = sorted(by_intent.intent_filter.labels())
-    click.echo("  labels  " + (", ".join(f"{kind.value} {value!r}" for kind, value in chosen) or "none"))
+    click.echo(f"  labels  {labels_in_words(by_intent.intent_filter.labels()) or 'none'}")
     for rank, hit in enumerate(by_intent.hits[:_SHOWN], start=1):
         click.echo(_line(rank, hit, question))
     click.echo(f"  by similarity alone the right step comes {_place(by_similarity, question)}:")

@@ -11,6 +11,7 @@ from stitch.api.naming import known_trajectory
 from stitch.console.options import json_option, memory_options, model_options, opened_memory
 from stitch.console.printing import one_line, print_told
 from stitch.core import MemorySnippet, Ranking, RetrievalResult
+from stitch.core.intent import labels_in_words
 from stitch.errors import ModelError
 
 SHOWN = 10
@@ -98,8 +99,7 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
     from stitch.retrieve.links.wording import because, no_longer
     from stitch.retrieve.rank.wording import in_words
 
-    labels = sorted(result.intent_filter.labels())
-    said = ", ".join(f"{kind.value} {value!r}" for kind, value in labels)
+    said = labels_in_words(result.intent_filter.labels())
     weighed = said and result.ranking is Ranking.WEIGHED
     lines = [f"{'weighing' if weighed else 'looking for'}  {said or 'similar text only'}"]
     if result.nothing_relevant:

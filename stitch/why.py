@@ -16,12 +16,10 @@ from stitch.core import (
     Trust,
     is_setup,
 )
+from stitch.core.intent import labels_in_words
 from stitch.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stitch.core import Label
     from stitch.journal import Entry, Journal
     from stitch.retrieve import ExplainsRanks, WhyNot
 
@@ -84,19 +82,19 @@ def explain(journal: Journal, retriever: ExplainsRanks, request: SearchRequest, 
 
 
 def _of_filter(result: RetrievalResult) -> Iterator[str]:
-    labels = sorted(result.intent_filter.labels())
+    labels = result.intent_filter.labels()
     if not labels:
         yield "The question licenses no label: similarity alone ranks."
         return
     how = "weighed beside similarity" if result.ranking is Ranking.WEIGHED else "label density decides"
-    yield f"The question asks for {_names(labels)}: {how}."
+    yield f"The question asks for {labels_in_words(labels)}: {how}."
     yield from result.reasons
 
 
 def _of_place(place: WhyNot) -> Iterator[str]:
     hit, step = place.hit, place.hit.snippet.step
     if hit.matched:
-        yield f"Step {step} carries {_names(sorted(hit.matched))}."
+        yield f"Step {step} carries {labels_in_words(hit.matched)}."
     yield str(place)
     for one in hit.superseded:
         yield f"No longer so: {one.field} of {one.thing or 'it'} was {one.value!r}; step {one.step} says {one.now!r}."
@@ -121,7 +119,3 @@ def _of_absence(entry: Entry, request: SearchRequest) -> Iterator[str]:
         yield f"Step {entry.id} holds instructions from before a run: hits leave these out, but with include_setup."
     if request.as_of is not None and not request.as_of.knows(snippet):
         yield f"Step {entry.id} was not there yet at the moment that was asked for."
-
-
-def _names(labels: Sequence[Label]) -> str:
-    return ", ".join(f"{label.kind.value} {label.value!r}" for label in labels)

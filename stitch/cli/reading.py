@@ -27,6 +27,7 @@ from stitch.console.nodes import print_nodes, query_options
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
 from stitch.console.printing import one_line, print_json, print_told
 from stitch.core import Step, StepLabels, StepState
+from stitch.core.intent import labels_in_words
 
 _SHOWN_HITS = 5
 _LISTED_THEMES = 50
@@ -71,7 +72,7 @@ def recalls(told: RecallsResponse, say: Say, **_: Any) -> None:
     if not told.recalls:
         say("stitch: no question is kept; STITCH_RECALL_LOG=1000 keeps the last 1000 that are asked", err=True)
     for recall in told.recalls:
-        labels = ", ".join(f"{kind.value} {value!r}" for kind, value in sorted(recall.intent_filter.labels()))
+        labels = labels_in_words(recall.intent_filter.labels())
         past = "" if recall.as_of is None else f"  (as of {_clock(recall.as_of)})"
         say(f"{_clock(recall.at)}  {recall.query}{past}")
         say(f"  labels: {labels or 'none'}")

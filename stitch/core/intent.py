@@ -61,6 +61,11 @@ class Label(NamedTuple):
     value: str
 
 
+def labels_in_words(labels: Iterable[Label]) -> str:
+    """Labels for a person, by kind and value: "scope 'day 2', event_type 'ask price'"."""
+    return ", ".join(f"{kind.value} {value!r}" for kind, value in sorted(labels))
+
+
 def clean_label(value: str) -> str:
     """Return `value` fit for storing and for showing to a model.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 
 from pydantic import BaseModel, Field
 
-from stitch.core.intent import IntentFilter
+from stitch.core.intent import IntentFilter, labels_in_words
 from stitch.core.ranking import DENSITY, GOAL, LABELS, RankingRule, ScoredSnippet
 from stitch.core.snippets import Moment
 from stitch.core.trust import Trust
@@ -178,7 +178,7 @@ class RetrievalResult(Sequence[ScoredSnippet]):
         return len(self.hits)
 
     def __repr__(self) -> str:
-        labels = ", ".join(f"{kind.value} {value!r}" for kind, value in sorted(self.intent_filter.labels()))
+        labels = labels_in_words(self.intent_filter.labels())
         first = (
             f", first step {self.hits[0].snippet.step!r} of {self.hits[0].snippet.trajectory!r}" if self.hits else ""
         )

@@ -18,6 +18,7 @@ from stitch.core import (
     SearchRequest,
     density,
 )
+from stitch.core.intent import labels_in_words
 from stitch.core.ranking import DECIMALS
 from stitch.retrieve.rank.wording import in_words, phrase
 
@@ -67,10 +68,10 @@ class WhyNot(NamedTuple):
             yield f"Step {step} is among the hits: rank {self.rank} of {self.ranked}."
         yield f"Its score: {in_words(self.hit.parts)}."
         if self.lacking:
-            yield f"It lacks {_names(self.lacking)}."
+            yield f"It lacks {labels_in_words(self.lacking)}."
         if self.change and self.lost_by:
-            parts = [f"without {_names(self.change.drop)}"] if self.change.drop else []
-            parts += [f"with {_names(self.change.add)}"] if self.change.add else []
+            parts = [f"without {labels_in_words(self.change.drop)}"] if self.change.drop else []
+            parts += [f"with {labels_in_words(self.change.add)}"] if self.change.add else []
             yield f"A filter {' and '.join(parts)} would admit it."
         elif self.lost_by:
             yield f"No change of up to {_MOST_CHANGES} labels would admit it."
@@ -176,7 +177,3 @@ def _changes(labels: frozenset[Label], own: frozenset[Label]) -> Iterator[Filter
                 drop=tuple(label for label, adds in parts if not adds),
                 add=tuple(label for label, adds in parts if adds),
             )
-
-
-def _names(labels: Sequence[Label]) -> str:
-    return ", ".join(f"{label.kind.value} {label.value!r}" for label in labels)
