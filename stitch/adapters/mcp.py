@@ -245,17 +245,16 @@ def serve_stdio(memory: Memory, *, trajectory: str = NOTES) -> None:
     In a thread, for nothing ends the reading of standard input: so Ctrl-C and SIGTERM end the command at once.
     """
     server = make_server(lambda action, request: memory, trajectory=trajectory)
-    ended, errors = threading.Event(), list[BaseException]()
+    errors = list[BaseException]()
 
     def run() -> None:
         try:
             server.run("stdio")
         except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
             errors.append(error)
-        finally:
-            ended.set()
 
-    threading.Thread(target=run, name="stitch-mcp", daemon=True).start()
-    ended.wait()
+    thread = threading.Thread(target=run, name="stitch-mcp", daemon=True)
+    thread.start()
+    thread.join()
     if errors:
         raise errors[0]

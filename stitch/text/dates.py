@@ -157,6 +157,8 @@ _RELATIVE = (_YESTERDAY, _AGO, _PAST, _LAST_WEEKDAY)
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SLACK_DAYS = {"day": 1, "week": 3, "month": 12, "year": 90}
 """People round: what was "two months ago" was so give or take so many days."""
+_LAST = {"week": (14, 5), "weekend": (9, 1), "month": (60, 10), "year": (730, 121)}
+"""So many days ago the last one may have begun at the earliest, and ended at the latest."""
 _TOLD_LATER_DAYS = 7
 """Things are told a few days after they happened."""
 
@@ -239,12 +241,9 @@ def _relative(text: str, asked: int) -> Iterator[Span]:
         unit = match["unit"].lower()
         if match["number"]:
             yield Span(asked - (number(match["number"]) or 0) * _DAYS.get(unit, 7) - 1, asked)
-        elif unit == "week":
-            yield Span(asked - 14, asked - 5)
-        elif unit == "weekend":
-            yield Span(asked - 9, asked - 1)
-        elif unit != "day":
-            yield Span(asked - 2 * _DAYS[unit], asked - _DAYS[unit] // 3)
+        elif unit in _LAST:
+            first, last = _LAST[unit]
+            yield Span(asked - first, asked - last)
     for match in _LAST_WEEKDAY.finditer(text):
         back = (date.fromordinal(asked).weekday() - _WEEKDAYS.index(match["day"][:3].lower())) % 7 or 7
         yield Span(asked - back, asked - back + 1)
