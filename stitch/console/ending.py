@@ -7,12 +7,11 @@ import select
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
-
-from stitch.core.process import in_each_fork
 
 INTERRUPTED = 130
 TERMINATED = 143
@@ -86,7 +85,8 @@ class _SentAgain:
         os.set_blocking(self._note, False)
         self._before = signal.set_wakeup_fd(self._note, warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="stitch-signals", daemon=True)
-        in_each_fork(self._forked)
+        forked = weakref.WeakMethod(self._forked)
+        os.register_at_fork(after_in_child=lambda: (there := forked()) and there())
 
     def watch(self, handlers: Collection[Callable[[int, FrameType | None], NoReturn]]) -> None:
         """Begin, for handlers that call `heed`; others are left alone: who sets them sees to it that they run."""
