@@ -8,7 +8,7 @@ from typing import Any
 
 from stitch.bench.trees.sets import Outcome, Request, TreeSet
 from stitch.errors import InputError, ReplyError
-from stitch.label.model.quoting import shorten
+from stitch.label.model.quoting import quote, shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
 from stitch.retrieve.path import Forest, select
@@ -19,7 +19,7 @@ from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import types_in
 from stitch.signatures.programs import TreeProgram
 from stitch.trees.core.schema import infer
-from stitch.trees.requests.telling import quoted, tree_inputs
+from stitch.trees.requests.telling import tree_inputs
 
 _NODES_WEIGHT = 0.8
 """Of the score, what the nodes that are found count; the rest is whether the kind of request is told."""
@@ -44,7 +44,7 @@ class PathTask:
 
     def run(self, program: Any, lesson: Lesson, *, model: LanguageModel) -> Any:
         """The reply to a request; None if it cannot be used."""
-        words = quoted({"request": lesson.given.words})
+        words = quote({"request": lesson.given.words})
         try:
             return model.run(
                 program.route, purpose=Purpose("route"), request=words, turns="", **self._inputs[lesson.group]

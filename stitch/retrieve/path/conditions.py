@@ -46,14 +46,7 @@ def costs_nothing(condition: Condition) -> bool:
 
 
 class Judge(Operands):
-    """Decides conditions on the nodes of one forest, in one run.
-
-    Args:
-        forest: What is asked.
-        semantics: Scores semantic conditions.
-        threshold: From which score on a semantic condition holds; None leaves it to the scorer.
-        trace: Told of values that could not be compared.
-    """
+    """Decides conditions on the nodes of one forest, in one run."""
 
     def __init__(self, forest: Forest, *, semantics: ScorerSemantics, threshold: float | None, trace: Trace) -> None:
         super().__init__(forest, trace=trace)

@@ -57,13 +57,7 @@ class Cut:
 
 
 class Run(Judge):
-    """One query on one forest.
-
-    Args:
-        forest: What is asked.
-        semantics: Scores semantic conditions.
-        cut: What is enough.
-    """
+    """One query on one forest."""
 
     def __init__(self, forest: Forest, *, semantics: ScorerSemantics, cut: Cut) -> None:
         super().__init__(forest, semantics=semantics, threshold=cut.threshold, trace=Trace())
@@ -117,13 +111,7 @@ class Run(Judge):
         return self.walk(path.steps, [row], told=True)[0]
 
     def walk(self, steps: Sequence[Step], rows: list[Row], *, told: bool = False) -> list[Row]:
-        """Follow steps from several rows at once; each stays by itself.
-
-        Args:
-            steps: The steps.
-            rows: Where each begins.
-            told: Whether the trace is told of each step.
-        """
+        """Follow steps from several rows at once; each stays by itself."""
         for step in steps:
             check_canceled()
             grouped = any(not isinstance(bracket, Only) for bracket in step.brackets)

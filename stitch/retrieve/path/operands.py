@@ -17,12 +17,7 @@ ID = "id"
 
 
 class Operands(ABC):
-    """Reads operands on the nodes of one forest.
-
-    Args:
-        forest: What is asked.
-        trace: Told of values that cannot be added up.
-    """
+    """Reads operands on the nodes of one forest."""
 
     def __init__(self, forest: Forest, *, trace: Trace) -> None:
         self.forest, self.trace = forest, trace

@@ -126,12 +126,6 @@ def _node_of(said: Mapping[str, Any]) -> SelectedNode:
 def select(query: str, *, forest: Forest, semantics: ScorerSemantics, cut: Cut = Cut()) -> NodeSelection:  # noqa: B008 - a value
     """Ask a forest.
 
-    Args:
-        query: The path query.
-        forest: What is asked.
-        semantics: Scores semantic conditions.
-        cut: What is enough.
-
     Raises:
         PathSyntaxError: The query cannot be read.
         InputError: It names a type of which there is no node; the hint lists near ones.

@@ -23,11 +23,7 @@ class Scored(NamedTuple):
 
 
 class ScorerSemantics:
-    """Scores semantic conditions on nodes by a scorer.
-
-    Args:
-        scorer: Scores passages.
-    """
+    """Scores semantic conditions on nodes by a scorer."""
 
     def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
@@ -91,9 +87,7 @@ def _in_words(field: str, value: str) -> str:
     Numbers, times and the like say nothing: they are for typed conditions. Of a field that says "yes", the name of the
     field is what is said: `waterproof="yes"`.
     """
-    if len(value) > _LONGEST_TRUTH and not _DIGIT.search(value):
-        return value  # as most are
-    if _PLAIN_AMOUNT.fullmatch(value):
+    if _PLAIN_AMOUNT.fullmatch(value):  # as many are, and it need not be read
         return ""
     if surely_words(value) or isinstance(value, Several):
         return value
@@ -103,11 +97,7 @@ def _in_words(field: str, value: str) -> str:
     return value if read.kind == "words" else ""
 
 
-_DIGIT = re.compile(r"\d")
-_LONGEST_TRUTH = 20
-"""Characters; "true" and its like are shorter."""
 _PLAIN_AMOUNT = re.compile(r"[€$£]?[0-9]+(?:\.[0-9]+)?")
-"""Values that are no words for sure, at a glance."""
 _NAME_PART = re.compile(r"^(?:is|has)(?=[A-Z_-])[_-]?|[_-]+|(?<=[a-z])(?=[A-Z])")
 
 

@@ -31,11 +31,6 @@ from stitch.trees.core.schema import Schema
 def apply(tree: Tree, operations: Iterable[Operation | Mapping[str, Any]], *, schema: Schema | None = None) -> Tree:
     """The tree after operations, which are done one after the other; the tree itself stays as it is.
 
-    Args:
-        tree: Before.
-        operations: What to do, as operations or as JSON says them.
-        schema: What the tree has to keep to.
-
     Raises:
         EditRefusedError: One cannot be done, or what comes of it breaks the schema; none was done.
     """
@@ -45,11 +40,7 @@ def apply(tree: Tree, operations: Iterable[Operation | Mapping[str, Any]], *, sc
 
 
 class Index:
-    """The nodes of a tree and their parents, by id, to which operations are done one after the other.
-
-    Args:
-        root: Of the tree.
-    """
+    """The nodes of a tree and their parents, by id, to which operations are done one after the other."""
 
     def __init__(self, root: Node) -> None:
         self.touched: dict[str, None] = {}

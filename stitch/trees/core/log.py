@@ -63,11 +63,6 @@ class NewCommit(NamedTuple):
 class TreeLog(TreeVersions):
     """The versions of a tree in the journal. Safe to use from several threads, and beside others on the same journal.
 
-    Args:
-        journal: Where they are.
-        tenant: Whose.
-        name: Of the tree.
-
     Raises:
         InputError: There is no such tree.
         JournalError: It is damaged.
@@ -181,11 +176,6 @@ class TreeLog(TreeVersions):
 
     def append(self, new: NewCommit, *, branch: str, parent: str) -> Commit:
         """Do operations to the last version of a branch, and keep what comes of it.
-
-        Args:
-            new: What to do.
-            branch: Where.
-            parent: Its last version, as whoever commits knows it.
 
         Raises:
             ConflictError: Somebody has committed since; names what.

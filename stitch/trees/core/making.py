@@ -126,10 +126,6 @@ class Said:
 def make(root: Said, *, taken: Container[str] = ()) -> Node:
     """The node of what is said, with ids: those that are given, and others made of where a node stands.
 
-    Args:
-        root: The whole.
-        taken: Ids that no node may have.
-
     Raises:
         InputError: It is too large or too deep, or two nodes have one id.
     """
@@ -199,10 +195,6 @@ def _label(said: Said) -> str:
 
 def of_value(said: object, *, form: str) -> Said:
     """The tree of an object, or of a list whose items stand below a root.
-
-    Args:
-        said: As a file says it.
-        form: What the file is, for errors.
 
     Raises:
         InputError: It is neither.

@@ -18,11 +18,7 @@ TEXT_FIELD = "text"
 
 
 class Several(str):
-    """A field with several values, such as the event types of a step; as a string, its values with commas between.
-
-    Args:
-        values: The values, in their order.
-    """
+    """A field with several values, such as the event types of a step; as a string, its values with commas between."""
 
     __slots__ = ("values",)
     values: tuple[str, ...]
@@ -117,9 +113,6 @@ class Tree:
 
     A *position* is the place of a node in document order; the root's is 0, and all that a node contains follows it
     without a gap. The index is made when it is first asked for, once.
-
-    Args:
-        root: The root.
     """
 
     def __init__(self, root: Node) -> None:

@@ -216,10 +216,6 @@ def operations_of(said: Iterable[object]) -> list[Operation]:
 def checked_node(said: Node | Mapping[str, Any], *, taken: Container[str]) -> Node:
     """A node of its JSON form, with an id for each below it.
 
-    Args:
-        said: What is new.
-        taken: The ids that others have.
-
     Raises:
         InputError: It is none, or names an id that is taken.
     """

@@ -38,11 +38,6 @@ def rewritten(log: TreeLog, *, nodes: Collection[str], versions: Collection[str]
     its place where it stood below it. What an erased version did is done by the one that comes after it. A branch whose
     last version is erased ends at the one before.
 
-    Args:
-        log: The tree.
-        nodes: Ids of nodes.
-        versions: Ids of versions.
-
     Raises:
         InputError: There is no such node or version, or nothing would be left.
     """
@@ -60,13 +55,7 @@ def _texts(records: Iterable[Record | NewRecord]) -> set[str]:
 
 
 class _Plan:
-    """The rest of a tree.
-
-    Args:
-        log: The tree.
-        nodes: Ids of nodes to erase.
-        versions: Ids of versions to erase.
-    """
+    """The rest of a tree."""
 
     def __init__(self, log: TreeLog, *, nodes: Collection[str], versions: Collection[str]) -> None:
         self._log = log

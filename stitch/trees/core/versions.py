@@ -21,11 +21,7 @@ _TREES_KEPT = 4
 
 
 class TreeVersions(ABC):
-    """The versions of a tree, wherever they are kept. Safe to use from several threads.
-
-    Args:
-        name: Of the tree.
-    """
+    """The versions of a tree, wherever they are kept. Safe to use from several threads."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from stitch.errors import EditRefusedError, InputError, StitchError
+from stitch.label.model.quoting import quote, shorten
 from stitch.lm import LanguageModel, Purpose, charged_to
 from stitch.signatures.programs import TreeProgram
 from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import apply
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import Operation, operation_json, operations_of
-from stitch.trees.requests.telling import path_in, quoted, tree_inputs
+from stitch.trees.requests.telling import path_in, tree_inputs
 
 if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection, SelectedNode
@@ -114,19 +115,16 @@ class EditableTree(Protocol):
 
 @dataclass
 class _Spent:
+    """The cost of a reply so far."""
+
+    began: float
+    tokens: int
     calls: int = 0
     troubles: list[str] = field(default_factory=list)
 
 
 class TreeConversation:
-    """Requests about one tree, each with those before it in mind.
-
-    Args:
-        tree: What is asked and changed; it stands on the version after each commit.
-        model: Understands requests.
-        tenant: Who is charged.
-        program: The prompts, if they were compiled.
-    """
+    """Requests about one tree, each with those before it in mind."""
 
     def __init__(
         self, tree: EditableTree, *, model: LanguageModel, tenant: str, program: TreeProgram | None = None
@@ -135,7 +133,6 @@ class TreeConversation:
         self._program = program or TreeProgram()
         self.turns: list[str] = []
         """The turns before, a line each."""
-        self._spent = _Spent()
 
     @property
     def author(self) -> str:
@@ -152,10 +149,6 @@ class TreeConversation:
 
     def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
         """Do what a request wants, one task after the other.
-
-        Args:
-            request: In words; it may want several things.
-            confirm: Whether changes are committed.
 
         Raises:
             ModelError: The model cannot be used; what was committed before stays.
@@ -178,25 +171,25 @@ class TreeConversation:
         replies: list[TreeReply] = []
         begun = tasks is not None
         with charged_to(self._tenant):
-            began, tokens, self._spent = time.perf_counter(), self._tokens(), _Spent()
+            self._begin()
             if tasks is None:
                 tasks, question = self._routed(request)
                 if question:
-                    replies = [self._counted(TreeReply(request, "unclear", answer=question), began, tokens)]
+                    replies = [self._counted(TreeReply(request, "unclear", answer=question))]
             left = list(tasks)
             try:
                 while left and not (stops and replies and replies[-1].is_open):
                     task = left.pop(0)
-                    reply = self._do(TreeReply(task.request, task.kind, query=task.query), confirm)
-                    replies.append(self._counted(reply, began, tokens))
-                    began, tokens, self._spent = time.perf_counter(), self._tokens(), _Spent()
+                    replies.append(
+                        self._counted(self._do(TreeReply(task.request, task.kind, query=task.query), confirm))
+                    )
             finally:  # what was committed before a failure is known to later turns
                 self.turns += turns_of(None if begun else request, replies)
         return replies, left
 
     def _routed(self, request: str) -> tuple[list[TreeTask], str]:
         """The tasks of a request; or none, and what has to be asked first."""
-        routed = self._call("route", self._program.route, request=_quoted(request), turns=self._shown_turns())
+        routed = self._call("route", self._program.route, request=request, turns=self._shown_turns())
         tasks = [TreeTask(task.request or request, task.kind, path_in(task.query)) for task in routed.tasks]
         question = str(routed.question).strip()
         echoed = question.casefold().rstrip("?.! ") == request.casefold().rstrip("?.! ")
@@ -239,9 +232,9 @@ class TreeConversation:
                 mended = self._call(
                     "mend query",
                     self._program.mend,
-                    request=_quoted(reply.request),
-                    query=quoted({"query": query}),
-                    trouble=quoted({"trouble": _cut(trouble)}),
+                    request=reply.request,
+                    query=quote({"query": query}),
+                    trouble=quote({"trouble": shorten(trouble, limit=_BELOW_CHARS)}),
                 )
                 before, query = query, path_in(mended.mended)
                 if query in ("", before):  # the model stands by it: there is nothing
@@ -258,8 +251,8 @@ class TreeConversation:
         trouble = ""
         for _ in range(MOST_TRIES):
             proposed = self._call(
-                "propose edits", self._program.propose, request=_quoted(reply.request),
-                trouble=quoted({"trouble": _cut(trouble)}) if trouble else "", nodes=told,
+                "propose edits", self._program.propose, request=reply.request,
+                trouble=quote({"trouble": shorten(trouble, limit=_BELOW_CHARS)}) if trouble else "", nodes=told,
             )  # fmt: skip
             try:
                 operations = operations_of(proposed.operations)
@@ -284,21 +277,22 @@ class TreeConversation:
         if not doubtful:
             return nodes
         told = "\n".join(self._shown(node) for node in doubtful)
-        verified = self._call("verify nodes", self._program.verify, request=_quoted(reply.request), nodes=told)
+        verified = self._call("verify nodes", self._program.verify, request=reply.request, nodes=told)
         reply.removed = tuple(node.id for node in doubtful if node.id in set(verified.remove))
         return [node for node in nodes if node.id not in reply.removed]
 
     def _answer(self, reply: TreeReply, nodes: Sequence[SelectedNode]) -> str:
         told = self._all_shown(reply, nodes)
         answered = self._call(
-            "answer tree", self._program.answer, request=_quoted(reply.request), nodes=told, turns=self._shown_turns()
+            "answer tree", self._program.answer, request=reply.request, nodes=told, turns=self._shown_turns()
         )
         return str(answered.answer)
 
     # What prompts show.
 
-    def _call(self, stage: str, predictor: Any, **inputs: Any) -> Any:
+    def _call(self, stage: str, predictor: Any, *, request: str, **inputs: Any) -> Any:
         self._spent.calls += 1
+        inputs["request"] = quote({"request": request})
         known = predictor.signature.input_fields
         if "tree_schema" in known:
             told = tree_inputs(self._tree.tree, self._tree.schema)
@@ -309,7 +303,7 @@ class TreeConversation:
         """Nodes, a line each; and how many more there are, so that what is shown is not taken for all."""
         lines = [self._shown(node, surroundings=surroundings) for node in nodes]
         if rest := _not_shown(reply):
-            lines.append(quoted({"shown": len(nodes), "found_beside_these": rest}))
+            lines.append(quote({"shown": len(nodes), "found_beside_these": rest}))
         return "\n".join(lines)
 
     def _shown(self, node: SelectedNode, *, surroundings: bool = False) -> str:
@@ -327,18 +321,22 @@ class TreeConversation:
             first = max(0, place - _SIBLINGS_SHOWN)
             told["siblings"] = [child.id for child in parent.children[first : place + _SIBLINGS_SHOWN + 1]]
             told |= {"parent": parent.id, "position": place + 1, "children_of_parent": len(parent.children)}
-        return quoted(told)
+        return quote(told)
 
     def _shown_turns(self) -> str:
-        return "\n".join(quoted({"turn": turn}) for turn in self.turns[-SHOWN_TURNS:])
+        return "\n".join(quote({"turn": turn}) for turn in self.turns[-SHOWN_TURNS:])
 
     def _tokens(self) -> int:
         return self._model.ledger.of(self._tenant).total().tokens
 
-    def _counted(self, reply: TreeReply, began: float, tokens: int) -> TreeReply:
-        reply.calls, reply.troubles = self._spent.calls, tuple(self._spent.troubles)
-        reply.tokens = self._tokens() - tokens
-        reply.milliseconds = round((time.perf_counter() - began) * 1000, 1)
+    def _begin(self) -> None:
+        self._spent = _Spent(time.perf_counter(), self._tokens())
+
+    def _counted(self, reply: TreeReply) -> TreeReply:
+        spent = self._spent
+        reply.calls, reply.troubles, reply.tokens = spent.calls, tuple(spent.troubles), self._tokens() - spent.tokens
+        reply.milliseconds = round((time.perf_counter() - spent.began) * 1000, 1)
+        self._begin()
         return reply
 
 
@@ -374,12 +372,4 @@ def _below(node: Node) -> str:
     told: Iterable[str] = (
         f"{child.type} {child.id}: {next(iter(child.fields.values()), '')[:60]}" for child in node.children
     )
-    return _cut("; ".join(told))
-
-
-def _quoted(request: str) -> str:
-    return quoted({"request": request})
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _BELOW_CHARS else f"{text[: _BELOW_CHARS - 1]}…"
+    return shorten("; ".join(told), limit=_BELOW_CHARS)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from stitch.label.model.quoting import quote
 from stitch.trees.core.differences import TreeDiff
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.schema import Schema
@@ -56,11 +55,6 @@ def step_text(tree: str, *, version: str, message: str, diff: TreeDiff) -> str:
     return "\n".join([head, *(short(line, limit=_MOST_CHARS) for line in lines[:_MOST_LINES]), *more])
 
 
-def quoted(fields: Mapping[str, Any]) -> str:
-    """One JSON line of a prompt. The marks with which DSPy tells fields apart are broken up where they stand in it."""
-    return json.dumps(fields, ensure_ascii=False).replace("[[ ##", "[ [ #").replace("## ]]", "# ] ]")
-
-
 def tree_inputs(tree: Tree, schema: Schema) -> dict[str, str]:
     """Inputs of prompts about a tree: its schema, and some values of each field, the most frequent first."""
     counts: dict[str, dict[str, int]] = {}
@@ -71,8 +65,8 @@ def tree_inputs(tree: Tree, schema: Schema) -> dict[str, str]:
     lines = []
     for name, values in list(counts.items())[:_FIELDS_SHOWN]:
         most = sorted(values, key=lambda value: -values[value])[:_VALUES_SHOWN]
-        lines.append(quoted({name: [value[:60] for value in most]}))
-    return {"tree_schema": quoted(schema.dump()["types"]), "examples": "\n".join(lines)}
+        lines.append(quote({name: [value[:60] for value in most]}))
+    return {"tree_schema": quote(schema.dump()["types"]), "examples": "\n".join(lines)}
 
 
 _FENCE = re.compile(r"^```\w{0,20}\s{0,20}|\s{0,20}```$")

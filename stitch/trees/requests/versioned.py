@@ -54,13 +54,7 @@ class TreeParts(NamedTuple):
 
 
 class TreeVersion:
-    """A tree as it was in one version. It never changes.
-
-    Args:
-        log: Of the tree.
-        commit: What made it.
-        asker: Answers queries.
-    """
+    """A tree as it was in one version. It never changes."""
 
     def __init__(self, log: TreeVersions, commit: Commit, *, asker: TreeAsker) -> None:
         self.commit, self._log, self._asker = commit, log, asker
@@ -101,11 +95,6 @@ class VersionedTree:
     It stands on the last version of a branch as it was when it was opened, reloaded or edited: edits are made to that
     one. If somebody else has committed since, an edit is refused, and `reload` shows what they did. Versions are named
     by their ids (`v1`, `v2`, ...), by a branch, or by a time: the last one then.
-
-    Args:
-        log: Its versions.
-        parts: Of the memory.
-        branch: The line of versions on which it stands.
     """
 
     def __init__(self, log: TreeLog, parts: TreeParts, *, branch: str = MAIN) -> None:

@@ -14,13 +14,7 @@ _MOST_CHARS, _MOST_WORDS, _MOST_WORD_CHARS = 1_000, 12, 40
 
 
 def nearest_query(request: str, *, tree: Tree, schema: Schema) -> str:
-    """A path query made from the words of a request, to be edited: it guesses, and says so by being plain.
-
-    Args:
-        request: What somebody wants to know.
-        tree: Tells which types stand below which, each with a place if one is said: "day 3".
-        schema: Its types are what words may name.
-    """
+    """A path query made from the words of a request, to be edited: it guesses, and says so by being plain."""
     request = request[:_MOST_CHARS]
     types = {stem(part): name for name in reversed(list(schema.types)) for part in words(name)}
     used = {word for word in words(request) if stem(word) in types}

@@ -78,12 +78,7 @@ class Reading:
 
 
 class Population:
-    """Passages that are scored together, made ready for any condition.
-
-    Args:
-        passages: In the order of the nodes.
-        reading: Of the tree, whatever its version.
-    """
+    """Passages that are scored together, made ready for any condition."""
 
     def __init__(self, passages: Sequence[Passage], *, reading: Reading) -> None:
         import numpy as np
