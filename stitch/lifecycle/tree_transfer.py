@@ -17,10 +17,10 @@ from stitch.trees.core.commits import (
     Branch,
     Commit,
     Erased,
-    dump_snapshot,
     load_entry,
-    load_snapshot,
+    load_whole,
     log_key,
+    rows_of,
     tree_names,
 )
 from stitch.trees.core.log import NewCommit, TreeLog, number_of
@@ -42,7 +42,7 @@ def tree_lines(journal: Journal, *, tenant: str) -> Iterator[str]:
             if isinstance(entry, Branch):
                 yield dump_line("branch", tree=name, branch=entry.name, at=entry.at)
             elif entry.parent is None:
-                nodes = orjson.loads(dump_snapshot(log.tree(entry.id).root))
+                nodes = rows_of(log.tree(entry.id).root)
                 yield dump_line("tree", tree=name, nodes=nodes, commit=_fields(entry))
             else:
                 yield dump_line("commit", tree=name, commit=_fields(entry))
@@ -90,7 +90,7 @@ class TreeImport:
         journal = self._ingestor.journal
         name = tree_name(line.tree)
         incoming = Incoming(redacts=self._ingestor.secrets.redacts)
-        root = incoming.node(load_snapshot(orjson.dumps(line.nodes)))
+        root = incoming.node(load_whole(orjson.dumps(line.nodes)))
         if re.fullmatch(_VERSION, line.commit.version) is None:
             return f"version {line.commit.version!r} has no number"
         if name not in tree_names(journal, self._tenant):

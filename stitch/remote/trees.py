@@ -354,7 +354,7 @@ class RemoteTreeVersion(TreeVersion):
 def _commit(told: models.CommitModel) -> Commit:
     return Commit(
         told.version, told.parent, told.branch, told.time, told.recorded or 0.0, told.author, told.message,
-        told.operations, told.definition, dict(told.redacted), snapshot=told.parent is None,
+        told.operations, told.definition, dict(told.redacted),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,16 +17,16 @@ from stitch.journal import NewRecord
 from stitch.trees import Node, Tree
 from stitch.trees.core.commits import (
     TREES,
-    dump_snapshot,
     keys_of,
     load_entry,
-    load_snapshot,
+    load_whole,
     log_key,
-    snapshot_key,
     texts_of,
+    whole_key,
+    whole_record,
 )
 from stitch.trees.core.edits import apply
-from stitch.trees.core.log import SNAPSHOT_COMMITS, NewCommit, TreeLog
+from stitch.trees.core.log import NewCommit, TreeLog
 from stitch.trees.core.operations import Delete, Move, SetField
 from stitch.trees.core.rewriting import rewritten, without
 from stitch.trees.core.schema import infer, read_schema
@@ -126,19 +127,34 @@ def test_another_schema_holds_from_its_commit_on(journal):
     assert again.append(new(rename("x", "p")), branch="main", parent="v2").id == "v3"
 
 
-def test_the_whole_tree_is_kept_again_after_many_commits_and_every_version_can_be_asked(journal):
+def test_the_whole_tree_is_kept_once_and_every_version_can_be_asked(journal):
     log = made(journal)
     names = ["Mon"]
-    for number in range(2 * SNAPSHOT_COMMITS + 5):
+    for number in range(130):
         names.append(f"day {number}")
         log.append(new(rename(names[-1])), branch="main", parent=f"v{number + 1}")
-    wholes = [each.id for each in log.commits if each.snapshot]
-    assert wholes == ["v1", f"v{SNAPSHOT_COMMITS + 1}", f"v{2 * SNAPSHOT_COMMITS + 1}"]
-    assert len(keys_of(journal, "t", "trip")) == 4
+    assert keys_of(journal, "t", "trip") == [log_key("trip"), whole_key("trip", "v1")]
     again = opened(journal)
     for place in random.Random(1).sample(range(len(names)), 12):
         assert again.tree(f"v{place + 1}").node("a").fields["name"] == names[place]
-    assert again.append(new(rename("end")), branch="main", parent=f"v{len(names)}").snapshot is False
+
+
+def test_entries_of_older_memories_with_checksums_and_whole_trees_between_are_read(journal):
+    log = made(journal)
+    log.append(new(rename("Tue")), branch="main", parent="v1")
+
+    def older(payload):
+        return orjson.dumps({**orjson.loads(payload), "snapshot": True, "whole": "00ff", "digest": "00ff"})
+
+    key = log_key("trip")
+    records = [NewRecord(TREES, key, older(each.payload)) for each in journal.records("t", kind=TREES, key=key)]
+    journal.append_records("t", [*records, whole_record("trip", "v2", ROOT)], instead_of=[key])
+    again = opened(journal)
+    assert again.tree("v2").node("a").fields["name"] == "Tue"
+    assert list(again.faults()) == []
+    erase(again, versions=["v1"])
+    assert keys_of(journal, "t", "trip") == [key, whole_key("trip", "v2")]
+    assert opened(journal).tree("v2").node("a").fields["name"] == "Tue"
 
 
 @given(seed=st.integers(0, 10**9))
@@ -188,8 +204,8 @@ def test_damage_is_told(journal):
             load_entry(wrong)
     for wrong in (b"{", b"3", b'[["a", "X", {}, 1]]', b'[["a", "X", {}, 0], ["b", "X", {}, 0]]'):
         with pytest.raises(JournalError, match="damaged"):
-            load_snapshot(wrong)
-    assert load_snapshot(dump_snapshot(ROOT)) == ROOT
+            load_whole(wrong)
+    assert load_whole(whole_record("trip", "v1", ROOT).payload) == ROOT
     journal.erase_records("t", kind=TREES, key='["trip", "v1"]')
     with pytest.raises(JournalError, match="is missing in the journal"):
         opened(journal).tree("v1")
@@ -316,12 +332,11 @@ def test_any_history_without_a_node_is_that_of_trees_without_it(seed):
     assert list(again.faults()) == []
 
 
-def test_damage_of_a_commit_or_a_whole_tree_is_found(journal):
+def test_damage_of_a_commit_or_the_whole_tree_is_found(journal):
     log = made(journal, root=DAYS)
-    for number in range(70):
+    for number in range(9):
         commit(log, SetField("a", "name", f"day {number}"))
     assert list(log.faults()) == []
-    whole = [each.id for each in log.commits if each.snapshot][1]
 
     def replaced(key, change):
         """Keep other payloads under a key."""
@@ -329,12 +344,11 @@ def test_damage_of_a_commit_or_a_whole_tree_is_found(journal):
         journal.append_records("t", records, instead_of=[key])
         return list(opened(journal).faults())
 
-    key = snapshot_key("trip", whole)
-    assert replaced(key, lambda payload: payload.replace(b"Tuesday", b"Doomsday")) == [
-        f"version {whole}: the tree that is kept whole is not what its operations give"
+    key = whole_key("trip", "v1")
+    assert replaced(key, lambda payload: payload.replace(b"Monday", b"Doomsday")) == [
+        "version v2: operation 1: field 'name' of 'a' says 'Doomsday', and not 'Monday'; nothing was changed"
     ]
-    assert replaced(key, lambda payload: payload.replace(b"Doomsday", b"Tuesday")) == []
-
+    assert replaced(key, lambda payload: payload.replace(b"Doomsday", b"Monday")) == []
     assert replaced(log_key("trip"), lambda payload: payload.replace(b'"value":"day 7"', b'"value":"day x"')) == [
         "version v10: operation 1: field 'name' of 'a' says 'day x', and not 'day 7'; nothing was changed"
     ]

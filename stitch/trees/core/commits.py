@@ -1,4 +1,4 @@
-"""Commits of a tree, and how the journal keeps them: a log of entries, and whole trees beside some of its commits."""
+"""Commits of a tree, and how the journal keeps them: a log of entries, and the whole tree of the first version."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MAIN = "main"
 TREES = "artifact"
 """The kind of the records of trees. The key is a JSON list: the name of the tree; of a whole tree, its version too."""
 _RESTORE = "restore the memory from a backup"
-_ONCE_SAID = ("digest", "whole")
-"""Keys of entries of older memories: the journal has checksums of its own."""
+_ONCE_SAID = ("digest", "whole", "snapshot")
+"""Keys of entries of older memories, which kept whole trees beside other commits, too."""
 
 
 class Commit(NamedTuple):
@@ -43,8 +43,6 @@ class Commit(NamedTuple):
     """The schema from here on, if it is another."""
     redacted: Mapping[str, int] = {}
     """The number of secrets of each kind that were taken out of what came in with it."""
-    snapshot: bool = False
-    """Whether the whole tree is kept beside it."""
 
     def dump(self) -> dict[str, Any]:
         """The commit as JSON, in the format of a file of commits."""
@@ -90,7 +88,7 @@ def entry_record(tree: str, entry: Entry) -> NewRecord:
     elif isinstance(entry, Erased):
         said = {"erased": entry.versions, "after": entry.after}
     else:
-        said = {**entry.dump(), "recorded": entry.recorded, "snapshot": entry.snapshot}
+        said = {**entry.dump(), "recorded": entry.recorded}
     return NewRecord(TREES, log_key(tree), orjson.dumps(said))
 
 
@@ -110,12 +108,17 @@ def load_entry(payload: bytes) -> Entry:
         raise JournalError("an entry of a tree in the journal is damaged", hint=_RESTORE) from error
 
 
-def dump_snapshot(root: Node) -> bytes:
-    """A tree as the journal keeps it: its nodes in document order, each with the number of its children."""
-    return orjson.dumps([(node.id, node.type, dict(node.fields), len(node.children)) for node in root.walk()])
+def whole_record(tree: str, version: str, root: Node) -> NewRecord:
+    """The whole tree of a version, as the journal keeps it."""
+    return NewRecord(TREES, whole_key(tree, version), orjson.dumps(rows_of(root)))
 
 
-def load_snapshot(payload: bytes) -> Node:
+def rows_of(root: Node) -> list[tuple[str, str, dict[str, str], int]]:
+    """The nodes of a tree in document order, each with the number of its children."""
+    return [(node.id, node.type, dict(node.fields), len(node.children)) for node in root.walk()]
+
+
+def load_whole(payload: bytes) -> Node:
     """The root of a tree that the journal keeps."""
     try:
         said: Sequence[tuple[str, str, dict[str, str], int]] = orjson.loads(payload)
@@ -141,7 +144,7 @@ def log_key(name: str) -> str:
     return json.dumps([name], ensure_ascii=False)
 
 
-def snapshot_key(name: str, version: str) -> str:
+def whole_key(name: str, version: str) -> str:
     """Under which key a whole tree is kept."""
     return json.dumps([name, version], ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""The versions of one tree in the journal: a log of commits, and the whole tree beside some of them."""
+"""The versions of one tree in the journal: the whole tree of the first one, and a log of commits."""
 
 from __future__ import annotations
 
@@ -14,25 +14,21 @@ from stitch.trees.core.commits import (
     Branch,
     Commit,
     Erased,
-    dump_snapshot,
     entry_record,
     keys_of,
     load_entry,
-    load_snapshot,
+    load_whole,
     log_key,
     no_tree,
-    snapshot_key,
     tree_names,
+    whole_key,
+    whole_record,
 )
 from stitch.trees.core.edits import Index
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import Operation, operation_json
 from stitch.trees.core.schema import Schema
-from stitch.trees.core.versions import TreeVersions, replayed
-
-SNAPSHOT_COMMITS = 64
-"""So many commits after the last, the whole tree is kept again, once an eighth of it may have been touched."""
-_SNAPSHOT_SHARE = 8
+from stitch.trees.core.versions import TreeVersions
 
 
 class NewCommit(NamedTuple):
@@ -79,8 +75,6 @@ class TreeLog(TreeVersions):
         self._index: tuple[str, Index] | None = None
         self._greatest = 0
         """The greatest number of a version, of erased ones too."""
-        self._since: dict[str, tuple[int, int]] = {}
-        """Of a version: the commits since the last whole tree, and their operations."""
 
     @classmethod
     def create(
@@ -92,9 +86,9 @@ class TreeLog(TreeVersions):
             InputError: There is one of this name.
         """
         Tree(root).positions  # noqa: B018 - refuses two nodes of one id
-        commit, whole = with_snapshot(name, first._replace(schema=schema).made("v1", None, MAIN), root)
+        commit = first._replace(schema=schema).made("v1", None, MAIN)
         try:
-            journal.append_records(tenant, [entry_record(name, commit), whole], last=0)
+            journal.append_records(tenant, [entry_record(name, commit), whole_record(name, commit.id, root)], last=0)
         except ConflictError:
             raise InputError(
                 f"there is a tree {name!r} in this memory", hint="choose another name, or delete it first"
@@ -146,24 +140,15 @@ class TreeLog(TreeVersions):
     def _take(self, commit: Commit) -> None:
         super()._take(commit)
         self._greatest = max(self._greatest, number_of(commit.id))
-        commits, operations = self._since.get(commit.parent or "", (0, 0))
-        self._since[commit.id] = (0, 0) if commit.snapshot else (commits + 1, operations + len(commit.operations))
 
     def _whole(self, commit: Commit) -> Node | None:
-        return self.whole(commit.id) if commit.snapshot else None
-
-    def whole(self, version: str) -> Node:
-        """The root of a version that is kept whole.
-
-        Raises:
-            JournalError: It is not there, or damaged.
-        """
-        records = self._journal.records(self._tenant, kind=TREES, key=snapshot_key(self.name, version))
-        for record in records:
-            return load_snapshot(record.payload)
+        if commit.parent is not None:
+            return None
+        for record in self._journal.records(self._tenant, kind=TREES, key=whole_key(self.name, commit.id)):
+            return load_whole(record.payload)
         self.refresh()  # it may have been erased since
         raise JournalError(
-            f"version {version!r} of tree {self.name!r} is missing in the journal",
+            f"version {commit.id!r} of tree {self.name!r} is missing in the journal",
             hint="restore the memory from a backup",
         )
 
@@ -190,7 +175,6 @@ class TreeLog(TreeVersions):
             self.refresh()
             self._check_head(branch, parent)
             index, schema, at = self._index_of(parent), self._schemas[parent], parent
-            commits, operations = self._since[parent]
             made: list[Commit] = []
             records: list[NewRecord] = []
             for number, new in enumerate(several, start=self._greatest + 1):
@@ -200,11 +184,7 @@ class TreeLog(TreeVersions):
                 if new.schema is not None:
                     schema.check(Tree(index.root))
                 commit = new.made(f"v{number}", at, branch, operations=done)
-                commits, operations, at = commits + 1, operations + len(done), commit.id
-                if commits >= SNAPSHOT_COMMITS and operations * _SNAPSHOT_SHARE >= len(index):
-                    commit, whole = with_snapshot(self.name, commit, index.root)
-                    commits, operations = 0, 0
-                    records.append(whole)
+                at = commit.id
                 records.append(entry_record(self.name, commit))
                 made.append(commit)
             self._write(records, branch=branch, parent=parent)
@@ -235,9 +215,8 @@ class TreeLog(TreeVersions):
         Raises:
             ConflictError: There are others by now.
         """
-        log_first = sorted(records, key=lambda record: record.key != log_key(self.name))
         try:
-            self._journal.append_records(self._tenant, log_first, last=self._numbers[-1])
+            self._journal.append_records(self._tenant, records, last=self._numbers[-1])
         except ConflictError:
             self.refresh()
             self._check_head(branch, parent)
@@ -276,39 +255,23 @@ class TreeLog(TreeVersions):
     def faults(self) -> Iterator[str]:
         """Faults of the history: versions that do not come of those before by their operations, or break their schema.
 
-        Every version is made again from the first one on; a tree that is kept whole has to be what that gives.
+        Every version is made again from the first one on.
         """
         heads = set(self.branches.values())
         at: tuple[str | None, Index] | None = None
         for commit in self.commits:
             try:
-                if commit.parent is None:
-                    index = Index(self.whole(commit.id))
-                else:
-                    index = at[1] if at is not None and at[0] == commit.parent else Index(self._replayed(commit.parent))
-                    at = None
-                    index.edit(commit.operations)
-                    if commit.snapshot and self.whole(commit.id) != index.root:
-                        yield f"version {commit.id}: the tree that is kept whole is not what its operations give"
-                at = (commit.id, index)
+                if at is None or at[0] != commit.parent:
+                    at = None, Index(self.tree(commit.parent or commit.id).root)
+                at[1].edit(commit.operations)
+                at = commit.id, at[1]
                 if commit.id in heads:
-                    self.schema(commit.id).check(Tree(index.root))
+                    self.schema(commit.id).check(Tree(at[1].root))
             except StitchError as error:
                 yield f"version {commit.id}: {error.message}"
                 return
-
-    def _replayed(self, version: str) -> Node:
-        """A version made from the first one on, whatever is kept whole between."""
-        first, *others = self.line(version)
-        return replayed(self.whole(first.id), [each for commit in others for each in commit.operations])
 
 
 def number_of(version: str) -> int:
     """The number of a version: 3 of `v3`."""
     return int(version.removeprefix("v"))
-
-
-def with_snapshot(tree: str, commit: Commit, root: Node) -> tuple[Commit, NewRecord]:
-    """A commit beside which the whole tree is kept, and that tree as the journal keeps it."""
-    whole = NewRecord(TREES, snapshot_key(tree, commit.id), dump_snapshot(root))
-    return commit._replace(snapshot=True), whole

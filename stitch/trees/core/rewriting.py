@@ -7,10 +7,19 @@ from typing import NamedTuple
 
 from stitch.errors import InputError
 from stitch.journal import NewRecord, Record
-from stitch.trees.core.commits import Branch, Commit, Erased, entry_record, load_entry, log_key, texts_said
+from stitch.trees.core.commits import (
+    Branch,
+    Commit,
+    Erased,
+    entry_record,
+    load_entry,
+    log_key,
+    texts_said,
+    whole_record,
+)
 from stitch.trees.core.differences import diff
 from stitch.trees.core.edits import Index
-from stitch.trees.core.log import TreeLog, with_snapshot
+from stitch.trees.core.log import TreeLog
 from stitch.trees.core.nodes import Node, Tree
 from stitch.trees.core.operations import operation_json
 
@@ -119,23 +128,20 @@ class _Plan:
         yield entry_record(name, Erased(tuple(sorted(self._versions)), self._log.last_number))
 
     def _commit(self, old: Commit) -> Iterator[NewRecord]:
-        """A commit as it is now, and the whole tree beside it if one is kept."""
+        """A commit as it is now, and the whole tree beside the first one."""
         parent, root = self._parent(old), self._root(old.id)
         commit = old._replace(parent=parent, message="" if old.id in self.silent else old.message)
         if parent is None:
-            commit = commit._replace(operations=(), snapshot=True, schema=self._log.schema(old.id).dump())
+            commit = commit._replace(operations=(), schema=self._log.schema(old.id).dump())
         elif self.nodes or parent != old.parent:
             before = self._root(parent)
             done = Index(before).edit(diff(Tree(before), Tree(root)).operations)
             commit = commit._replace(operations=tuple(map(operation_json, done)))
             if self._log.schema(parent) != self._log.schema(old.id):
                 commit = commit._replace(schema=self._log.schema(old.id).dump())
-        if not commit.snapshot:
-            yield entry_record(self._log.name, commit)
-            return
-        commit, whole = with_snapshot(self._log.name, commit, root)
         yield entry_record(self._log.name, commit)
-        yield whole
+        if parent is None:
+            yield whole_record(self._log.name, commit.id, root)
 
 
 def without(tree: Tree, gone: Collection[str]) -> Node:

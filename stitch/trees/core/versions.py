@@ -46,7 +46,7 @@ class TreeVersions(ABC):
 
     @abstractmethod
     def _whole(self, commit: Commit) -> Node | None:
-        """The tree of a version as it is kept; None if it is to be made of the version before."""
+        """The tree of a version as it is kept, always of the first; None if it is to be made of the version before."""
 
     # What there is.
 
@@ -162,16 +162,11 @@ class TreeVersions(ABC):
                 break
             since[:0] = commit.operations
         assert root is not None  # the first version is kept whole
-        return replayed(root, since)
-
-
-def replayed(root: Node, operations: list[Mapping[str, Any]]) -> Node:
-    """A tree after operations that were done to it before."""
-    if not operations:
+        if since:
+            index = Index(root)
+            index.edit(since)
+            return index.root
         return root
-    index = Index(root)
-    index.edit(operations)
-    return index.root
 
 
 def _made(commit: Commit) -> float:
