@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Protocol, TypeAlias
 
 from stitch.errors import InputError
@@ -121,33 +121,24 @@ def node_json(node: Node) -> dict[str, Any]:
     return made
 
 
-_FORMS: Mapping[str, tuple[type, Mapping[str, str], frozenset[str]]] = {
-    "set": (
-        SetField,
-        {"id": "node", "field": "field", "old": "old", "value": "value"},
-        frozenset({"id", "field", "value"}),
-    ),
-    "delete": (Delete, {"id": "node"}, frozenset({"id"})),
-    "add": (Add, {"parent": "parent", "position": "at", "node": "node"}, frozenset({"parent", "node"})),
-    "replace": (Replace, {"id": "node", "node": "by"}, frozenset({"id", "node"})),
-    "move": (
-        Move,
-        {"id": "node", "before": "before", "after": "after", "parent": "parent", "position": "at"},
-        frozenset({"id"}),
-    ),
-}
-"""Of each operation its class, the attribute behind each key of its JSON, and the keys that it has to have."""
+_KINDS: Mapping[str, type[Any]] = {"set": SetField, "delete": Delete, "add": Add, "replace": Replace, "move": Move}
+_KEYS = {"node": "id", "by": "node", "at": "position"}
+"""Keys of JSON for attributes that are called otherwise; the node of an addition is no id."""
 _PLACES = ("parent", "before", "after")
 _REFS = ("id", *_PLACES)
 _HINT = 'write {"op": "set", "id": "i007", "field": "cost", "value": "CAD 10"}; others are add, delete, move, replace'
 
 
+def _key(kind: type[Any], attribute: str) -> str:
+    return attribute if (kind, attribute) == (Add, "node") else _KEYS.get(attribute, attribute)
+
+
 def operation_json(operation: Operation) -> dict[str, Any]:
-    """An operation as files and the journal write it; whatever `edits.Edited` gives back says all of it."""
-    name = next(name for name, (kind, _, _) in _FORMS.items() if isinstance(operation, kind))
-    told: dict[str, Any] = {"op": name}
-    for key, attribute in _FORMS[name][1].items():
-        value = getattr(operation, attribute)
+    """An operation as files and the journal write it; whatever `Index.edit` gives back says all of it."""
+    kind = type(operation)
+    told: dict[str, Any] = {"op": next(name for name, each in _KINDS.items() if each is kind)}
+    for attribute in fields(operation):
+        key, value = _key(kind, attribute.name), getattr(operation, attribute.name)
         if value is ANY or (value is None and key in _PLACES):
             continue
         told[key] = id_of(value) if key in _REFS else dict(_as_json(value)) if key == "node" else value
@@ -166,20 +157,20 @@ def operation_of(said: object) -> Operation:
     if not isinstance(said, Mapping):
         raise InputError(f"an operation is an object, and no {type(said).__name__}", hint=_HINT)
     name = str(said.get("op"))
-    if name not in _FORMS:
+    if name not in _KINDS:
         raise InputError(f"there is no operation {name!r}", hint=_HINT)
-    kind, keys, needed = _FORMS[name]
+    kind = _KINDS[name]
+    attributes = {_key(kind, each.name): each for each in fields(kind)}
     told = set(said) - {"op"}
-    if missing := sorted(needed - told):
+    if missing := sorted(key for key, each in attributes.items() if each.default is MISSING and key not in told):
         raise InputError(f"operation {name!r} does not say its {', '.join(missing)}", hint=_HINT)
-    if strange := sorted(told - set(keys)):
+    if strange := sorted(told - set(attributes)):
         raise InputError(f"operation {name!r} knows no {', '.join(strange)}", hint=_HINT)
     for key, value in said.items():
         if problem := _problem(key, value):
             raise InputError(f"{key} of operation {name!r} {problem}: {value!r}", hint=_HINT)
-    made: Operation = kind(
-        **{keys[key]: None if (key, said[key]) == ("position", "last") else said[key] for key in told}
-    )
+    given = {key: None if (key, said[key]) == ("position", "last") else said[key] for key in told}
+    made: Operation = kind(**{attributes[key].name: value for key, value in given.items()})
     return made
 
 

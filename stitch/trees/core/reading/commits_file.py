@@ -47,12 +47,7 @@ def _values(text: str) -> list[tuple[int, Any]]:
             continue
         try:
             found.append((number, json.loads(line)))
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"line {number} is no JSON: {error.msg.lower()}, column {error.colno}", hint=_HINT
-            ) from None
-        except ValueError:
-            raise InputError(f"line {number} holds a number of too many digits", hint=_HINT) from None
-        except RecursionError:
-            raise InputError(f"line {number} is nested too deeply", hint=_HINT) from None
+        except (ValueError, RecursionError) as error:
+            reason = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+            raise InputError(f"line {number} is no JSON: {reason.lower()}", hint=_HINT) from None
     return found
