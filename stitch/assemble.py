@@ -21,7 +21,7 @@ from stitch.core.text_cache import clear_text_caches
 from stitch.embed import LexicalEncoder
 from stitch.errors import ReadOnlyError, SettingsError, StitchError, StoreLockedError
 from stitch.ingest import Ingestor
-from stitch.ingest.pipeline import VectorTime
+from stitch.ingest.snippets import VectorTime
 from stitch.journal import check_version
 from stitch.lifecycle import folder as places
 from stitch.lifecycle.erase import finish_purge

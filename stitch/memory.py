@@ -474,7 +474,7 @@ class Memory:
         return MemoryStatus(
             **counts._asdict(),
             waiting=counts.waiting,
-            without_vectors=self._ingestor.vectors.count(self.tenant),
+            without_vectors=self._ingestor.worker.without_vectors(self.tenant),
             away=self._ingestor.reach.reason,
             snippets=store.count(self.tenant),
             labeled_by=self._ingestor.journal.makers(self.tenant),

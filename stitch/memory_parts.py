@@ -149,7 +149,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
 
         retriever = DiverseRetriever(retriever, embedder=ingestor.embedder, counter=PieceCounter())
     if not calibrated:
-        return AwaitedVectorsRetriever(retriever, lacking=ingestor.vectors.lacking)
+        return AwaitedVectorsRetriever(retriever, lacking=ingestor.worker.lacking)
     store = ingestor.store
     if request.as_of is not None:
         from stitch.lifecycle.as_of import PastStore
@@ -157,7 +157,7 @@ def searching(retriever: Retriever, parts: MemoryParts, *, request: SearchReques
         store = PastStore(store, ingestor=ingestor, moment=request.as_of)
     estimator = RelevanceEstimator(store)
     retriever = RelevanceRetriever(retriever, estimator=estimator, counter=PieceCounter(), judge=parts.judge)
-    return AwaitedVectorsRetriever(retriever, lacking=ingestor.vectors.lacking)
+    return AwaitedVectorsRetriever(retriever, lacking=ingestor.worker.lacking)
 
 
 def note_search(result: RetrievalResult, parts: MemoryParts) -> None:

@@ -63,7 +63,7 @@ def labeled_by_model(settings: Mapping[str, Any]) -> dict[str, Any]:
 def awaiting_no_vectors(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a command that waits for no vector while it adds, unless somebody has said when these come."""
     from stitch.config import load_settings
-    from stitch.ingest.pipeline import VectorTime
+    from stitch.ingest.snippets import VectorTime
 
     loaded = load_settings(**settings).settings
     follow = VectorTime.of(loaded.vectors, slow=loaded.embeds_slowly) is VectorTime.UNLESS_AWAITED

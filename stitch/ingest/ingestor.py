@@ -1,16 +1,11 @@
-"""From a step to a snippet that can be found: journal, label, resolve, embed, put, receipt.
-
-More than 400 lines because all that is asked of it is one class. How labels are made is in `labeling`, how snippets are
-put in `writing`, and in which order that happens in `pipeline`.
-"""
+"""Steps accepted into the journal, and what became of them; a `Worker` labels and puts them."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
-from itertools import islice
 
 from stitch.core import (
     Embedder,
@@ -30,28 +25,17 @@ from stitch.core import (
 )
 from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
-from stitch.errors import StepRejectedError, StoreError, StoreUnavailableError
-from stitch.ingest.following import FollowingVectors
-from stitch.ingest.label_threads import LabelThreads
+from stitch.errors import JournalError, StepRejectedError, StoreError, StoreUnavailableError
 from stitch.ingest.labeling import Labeling
-from stitch.ingest.outage import WaitingSteps
-from stitch.ingest.pipeline import StepPipeline, VectorTime
 from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.reach import StoreReach
 from stitch.ingest.redact import Redact, Redactor
-from stitch.ingest.revising import Revising
-from stitch.ingest.snippets import SnippetProjection
-from stitch.ingest.standing import standing
-from stitch.ingest.state import BATCH_STEPS, LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
-from stitch.ingest.writing import SnippetWriter
+from stitch.ingest.snippets import SnippetProjection, VectorTime
+from stitch.ingest.state import LEARNT_WHEN_ADDING, TrajectoryState, TrajectoryStates
+from stitch.ingest.worker import UNFINISHED, Worker
 from stitch.journal import Entry, IngestCounts, Journal
 from stitch.journal.projections import catch_up, follow
 from stitch.lm import charged_key
-
-LOOK_AGAIN_S = 1.0
-"""After how long a window that is not full is looked at again, whether it has waited long enough."""
-
-UNFINISHED = (StepState.ACCEPTED, StepState.LABELED, StepState.FAILED)
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +48,7 @@ class Ingestor:
     found, and noted as *failed* with the reason; so it is if it cannot be embedded or put. Failed steps are tried
     again by `retry`; those without labels also when the trajectory goes on, because labels are made in order.
     A store that cannot be reached makes no step fail: what is accepted and labeled waits in the journal, and a thread
-    puts it when the store is back (`outage`).
+    puts it when the store is back.
     A `PatientLabeler` lets steps wait: they stay accepted, and can be found without labels, until there are enough.
     With `label_threads` it is waited for in these: whoever adds gets the receipt at once, and labels follow.
     Whatever interrupts the work, an exception, Ctrl-C or the end of the process, `recover` takes it up where it was.
@@ -129,21 +113,17 @@ class Ingestor:
         self.searches = RightOfWay()
         """Whoever searches goes before whoever adds."""
         self._accepting = RightOfWay()
-        self.reach = StoreReach(
-            notice=self.notice, lost=lambda: self._outage.begin(), waiting=lambda: self.counts().waiting, timer=timer
-        )
+        self.reach = StoreReach(notice=self.notice, waiting=lambda: self.counts().waiting, timer=timer)
         """Whether the store can be reached."""
-        self._writer = SnippetWriter(
+        self.snippets = SnippetProjection(
             journal=journal,
             store=store,
             embedder=embedder,
             lexical=self.lexical,
-            searches=self.searches,
-            reach=self.reach,
             vectors_follow=vectors is not VectorTime.WITH,
-            flush_steps=flush_steps,
         )
-        self.projections: tuple[Projection, ...] = (self._writer, *projections)
+        """Those of the store that serves."""
+        self.projections: tuple[Projection, ...] = (self.snippets, *projections)
         """All that is derived from the journal, the snippets of the store first."""
         self._states = TrajectoryStates(
             journal=journal,
@@ -152,34 +132,29 @@ class Ingestor:
             limit=live_sessions,
             checkpoint_steps=checkpoint_steps,
         )
-        self._labeling = Labeling(
-            journal=journal, labeler=labeler, states=self._states, stand_back=self._stand_back, timer=timer
-        )
-        self.revising = Revising(
-            journal=journal, states=self._states, labeler=labeler.name, notice=self.notice, clock=clock
-        )
-        """Corrects earlier steps that were misread."""
-        self._pipeline = StepPipeline(
+        self.labeling = Labeling(
             journal=journal,
-            store=store,
-            labeling=self._labeling,
-            revising=self.revising,
-            writer=self._writer,
+            labeler=labeler,
+            states=self._states,
+            stand_back=self._stand_back,
+            notice=self.notice,
+            clock=clock,
+            timer=timer,
+        )
+        self.worker = Worker(
+            journal=journal,
+            states=self._states,
+            labeling=self.labeling,
+            snippets=self.snippets,
+            reach=self.reach,
             searches=self.searches,
             stand_back=self._stand_back,
             notice=self.notice,
             vectors=vectors,
-            follow=lambda: self.vectors.begin(),
+            threads=label_threads,
+            flushed=self._checkpoint_when_due,
         )
-        self._outage = WaitingSteps(
-            journal=journal, states=self._states, pipeline=self._pipeline, writer=self._writer, reach=self.reach
-        )
-        self.vectors = FollowingVectors(
-            journal=journal, states=self._states, pipeline=self._pipeline, writer=self._writer,
-            stand_back=self._stand_back, unlabeled=self._labeling.lets_wait, flushed=self._checkpoint_when_due,
-        )  # fmt: skip
-        self._follows = self._labeling.lets_wait and label_threads > 0
-        self._threads = LabelThreads(self._bring_on, count=max(1, label_threads))
+        self._flush_steps = flush_steps
         self._interrupt = interrupt
         self._closed = False
 
@@ -224,22 +199,9 @@ class Ingestor:
             StoreError: What the store may have lost cannot be put again; nothing is lost by trying later.
         """
         count = sum(catch_up(each, self.journal) for each in self.projections)
-        for tenant, trajectory in self.journal.unfinished([StepState.ACCEPTED, StepState.LABELED]):
-            if self._only not in (None, tenant):
-                continue
-            if not self._labeling.lets_wait:
-                count += self.finish(tenant, trajectory, awaited=False)
-                continue
-            with self._held(tenant, trajectory) as state:
-                labeled = self._accepted(state, states=(StepState.LABELED,))
-                count += self._pipeline.work_off(state, labeled, awaited=False)
-            count += self._pipeline.show_again(tenant, trajectory)
-            if self._follows:
-                self._threads.announce(tenant, trajectory)
-            else:
-                while self._bring_on(tenant, trajectory) == 0:
-                    pass
-        self.vectors.note_found()
+        for tenant, trajectory in self._waiting(StepState.ACCEPTED, StepState.LABELED):
+            count += self.worker.take_up(tenant, trajectory)
+        count += self.worker.take_up_left()
         if count:
             self._states.save()
             self._checkpoint()
@@ -252,13 +214,17 @@ class Ingestor:
             StoreUnavailableError: The store cannot be reached; nothing is lost by trying later.
         """
         before = self.journal.counts(tenant).stored
-        self._outage.put()
+        self.worker.put_left()
         unfinished = [each for each in self.journal.unfinished(UNFINISHED) if tenant in (None, each[0])]
         for owner, trajectory in counted(unfinished, "trajectories tried again", of=lambda: len(unfinished)):
-            self.finish(owner, trajectory)
-        self.vectors.put()
+            self.worker.finish(owner, trajectory)
+        self.worker.put_left()
         self.reach.check()
         return self.journal.counts(tenant).stored - before
+
+    def finish(self, tenant: str, trajectory: str) -> int:
+        """Bring what is open of a trajectory as far as it can come; return how many steps that were."""
+        return self.worker.finish(tenant, trajectory)
 
     def rework(self, tenant: str, trajectory: str, change: Callable[[], None]) -> None:
         """Change a trajectory in the journal while nobody adds to it; then label and put what the change left undone.
@@ -266,11 +232,10 @@ class Ingestor:
         All that was remembered of the trajectory is forgotten and taken from the journal again.
         A step that has to be put again is left as `LABELED` by the change.
         """
-        with self._states.reworked(tenant, trajectory) as state, self._writer.behind(tenant, trajectory):
+        with self._states.reworked(tenant, trajectory) as state, self.snippets.behind(tenant, trajectory):
             change()
             self._states.forget(state)
-            left = self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED))
-            self._pipeline.work_off(state, left, awaited=not self.vectors.pending)
+            self.worker.work_off(state, self.worker.accepted(state, states=(StepState.ACCEPTED, StepState.LABELED)))
         self._checkpoint_when_due()
 
     def correct(
@@ -292,18 +257,33 @@ class Ingestor:
         """
         stands: list[Entry] = []
         what = f"a step of trajectory {trajectory!r} is corrected, and is not found so yet"
-        with standing(what, stands), self._held(tenant, trajectory) as state:
+        with standing(what, stands), self.worker.held(tenant, trajectory) as state:
             entry, step, labels = corrected()
             with self._states.corrected(state, entry, step=step, labels=labels) as checkpoint:
                 self.journal.correct(entry.seq, step=step, labels=labels, at=at, by=by, checkpoint=checkpoint)
                 stands.append(entry)
             if labels is None:
-                left = self._accepted(state, states=(StepState.ACCEPTED, StepState.LABELED))
+                left = self.worker.accepted(state, states=(StepState.ACCEPTED, StepState.LABELED))
             else:
-                left = self._accepted(state, start=entry.position, states=(StepState.LABELED,))
-            self._pipeline.work_off(state, left, awaited=not self.vectors.pending)
-            self._pipeline.check_put(tenant, trajectory, step=entry.id)
+                left = self.worker.accepted(state, start=entry.position, states=(StepState.LABELED,))
+            self.worker.work_off(state, left)
+            self._check_put(tenant, trajectory, step=entry.id)
         self._checkpoint_when_due()
+
+    def _check_put(self, tenant: str, trajectory: str, *, step: str) -> None:
+        """See that the store holds a corrected step as it is right.
+
+        Raises:
+            StoreError: It does not.
+        """
+        entry = self.journal.entry(tenant, trajectory, step)
+        if entry is None:
+            return
+        corrected = f"step {step!r} of trajectory {trajectory!r} is corrected, and is not found so yet"
+        if away := self.reach.reason:
+            raise StoreUnavailableError(f"{corrected}: {away}", hint="it is put by itself when the store is back")
+        if self.snippets.missing([entry], alike=True):
+            raise StoreError(f"{corrected}: {entry.reason}", hint="`stitch retry` puts it into the store")
 
     def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
         """Learn a trajectory again whose steps were changed in the journal, so that who adds next need not wait.
@@ -311,11 +291,6 @@ class Ingestor:
         The last steps, `left` of them, may be left to who adds or asks next.
         """
         self._states.learn(tenant, trajectory, left=left)
-
-    @property
-    def snippets(self) -> SnippetProjection:
-        """Those of the store that serves."""
-        return self._writer
 
     def snippets_in(self, store: SnippetStore) -> SnippetProjection:
         """Those of another store, which is built anew beside the one that serves."""
@@ -352,9 +327,8 @@ class Ingestor:
         Steps that wait for labels are labeled first, trajectories side by side where labels follow in threads; then
         vectors are made that follow. What waits for a store that cannot be reached survives in the journal.
         """
-        self._finish_waiting()
-        self._outage.put()
-        self.vectors.put()
+        self.worker.finish_all(self._waiting(StepState.ACCEPTED), interrupt=self.interrupt)
+        self.worker.put_left()
         self.save()
         self._checkpoint()
 
@@ -384,20 +358,16 @@ class Ingestor:
         self._closed = True
         if not finish:
             self.interrupt()
-        self._threads.close()
+        self.worker.threads.close()
         try:
             if finish:
-                self._finish_waiting()
-                self._outage.put()
-                self.vectors.put(found=False)
-            self._outage.close()
-            self.vectors.close()
+                self.worker.finish_all(self._waiting(StepState.ACCEPTED), interrupt=self.interrupt)
+                self.worker.put_left(found=False)
             self._states.save()
             self._checkpoint()
             if self.reach.reason:
                 _log.warning("%d steps wait for the store; who opens the memory next puts them", self.counts().waiting)
         finally:
-            self.vectors.close()
             try:
                 self.store.close()
             finally:
@@ -408,8 +378,9 @@ class Ingestor:
     ) -> list[Receipt | StepRejectedError]:
         tenant, trajectory = tenant_name(tenant), trajectory_name(trajectory)
         steps, redacted = self.secrets.steps(steps, tenant=tenant, trajectory=trajectory)
-        follow, accepted = self._follows or not wait, list[Entry]()
+        follow, accepted = self.worker.label_threads > 0 or not wait, list[Entry]()
         what = f"what was added to trajectory {trajectory!r} is accepted, and not all of it is found yet"
+        outcomes: dict[int, Entry] = {}
         with standing(what, accepted), self._taken(tenant, trajectory, follow=follow) as state:
             state.key = charged_key.get() or state.key
             with state.door:
@@ -425,8 +396,14 @@ class Ingestor:
                 given = [result for result in results if isinstance(result, Entry)]
                 accepted += [each for each in given if not each.repeated and each.state is not StepState.ERASED]
                 if follow:
-                    self._pipeline.show(accepted)
-            outcomes = self._label_new(state, accepted, follow=follow)
+                    self.worker.show(accepted)
+            if accepted:
+                ids = tuple(entry.id for entry in accepted)
+                self.notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
+                if follow:
+                    self.worker.threads.announce(tenant, trajectory)
+                else:
+                    outcomes = {entry.seq: entry for entry in self.worker.add(state, accepted)}
         self._checkpoint_when_due()
         return [
             result
@@ -435,88 +412,23 @@ class Ingestor:
             for result in results
         ]
 
-    def _label_new(self, state: TrajectoryState, accepted: list[Entry], *, follow: bool) -> dict[int, Entry]:
-        """Label and put the steps that were just accepted; return these by number: where labels follow, none."""
-        if not accepted:
-            return {}
-        ids = tuple(entry.id for entry in accepted)
-        self.notice(StepsAccepted(tenant=state.tenant, trajectory=state.trajectory, steps=ids))
-        if follow:
-            self._threads.announce(state.tenant, state.trajectory)
-            return {}
-        if not self._labeling.lets_wait:
-            blocked = self._pipeline.catch_up(state, accepted[0].position)
-            return {entry.seq: entry for entry in self._pipeline.advance(state, accepted, blocked)}
-        outcomes: dict[int, Entry] = {}
-        waiting = list(self._accepted(state, start=state.position))
-        while ready := self._labeling.ready(state, waiting):
-            outcomes |= {entry.seq: entry for entry in self._pipeline.advance(state, waiting[:ready])}
-            del waiting[:ready]
-        self._pipeline.show([entry for entry in accepted if entry.seq not in outcomes])
-        return outcomes
-
     @contextmanager
     def _taken(self, tenant: str, trajectory: str, *, follow: bool) -> Iterator[TrajectoryState]:
         """A trajectory, to add to it; for this thread alone unless its labels follow."""
         if follow:
             pinned = self._states.pinned(tenant, trajectory)
-            with self._accepting.first(), pinned as state, self._writer.behind(tenant, trajectory):
+            with self._accepting.first(), pinned as state, self.snippets.behind(tenant, trajectory):
                 yield state
         else:
-            with self._held(tenant, trajectory) as state:
+            with self.worker.held(tenant, trajectory) as state:
                 yield state
 
-    @contextmanager
-    def _held(self, tenant: str, trajectory: str) -> Iterator[TrajectoryState]:
-        """A trajectory for this thread alone, whose changes come into the store before this ends."""
-        with self._states.held(tenant, trajectory) as state, self._writer.behind(tenant, trajectory):
-            yield state
-
-    def _accepted(
-        self, state: TrajectoryState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
-    ) -> Iterator[Entry]:
-        """The steps of a trajectory up to now: each that is labeled later on has been put without labels before."""
-        with state.door:
-            stop = self.journal.length(state.tenant, state.trajectory)
-        return self.journal.entries(state.tenant, state.trajectory, start=start, stop=stop, states=states)
-
-    def _bring_on(self, tenant: str, trajectory: str) -> float | None:
-        """Label what is ready of a trajectory; return after how many seconds to look again, None if nothing waits."""
-        with self._held(tenant, trajectory) as state:
-            waiting = list(islice(self._accepted(state, start=state.position), BATCH_STEPS))
-            ready = self._labeling.ready(state, waiting)
-            self._pipeline.work_off(state, waiting[:ready], awaited=False)
-            if ready and state.position <= waiting[0].position:
-                again_s = None  # labels cannot be made now; they are when the trajectory goes on, or by `retry`
-            elif ready:
-                again_s = None if ready == len(waiting) < BATCH_STEPS else 0.0
-            else:
-                again_s = LOOK_AGAIN_S if waiting else None
-        self._checkpoint_when_due()
-        return again_s
-
-    def _finish_waiting(self) -> None:
-        unfinished = self.journal.unfinished([StepState.ACCEPTED])
-        waiting = [each for each in unfinished if self._only in (None, each[0])]
-        if len(waiting) < 2 or not self._follows:
-            for tenant, trajectory in waiting:
-                self.finish(tenant, trajectory)
-            return
-        self._threads.finish(waiting, self.finish, interrupt=self.interrupt)
-
-    def finish(self, tenant: str, trajectory: str, *, awaited: bool | None = None) -> int:
-        """Bring what is open of a trajectory as far as it can come; return how many steps that were.
-
-        What waits for a patient labeler is labeled now; vectors are waited for unless some follow, or `awaited` says.
-        """
-        awaited = not self.vectors.pending if awaited is None else awaited
-        with self._held(tenant, trajectory) as state:
-            count = self._pipeline.work_off(state, self._accepted(state, states=UNFINISHED), awaited=awaited)
-        self._checkpoint_when_due()
-        return count
+    def _waiting(self, *states: StepState) -> list[tuple[str, str]]:
+        """The trajectories with steps in some states that this labeler may label."""
+        return [each for each in self.journal.unfinished(states) if self._only in (None, each[0])]
 
     def _checkpoint_when_due(self) -> None:
-        if self._writer.is_due and not self._outage.pending:
+        if self.snippets.unflushed >= self._flush_steps and not self.reach.reason:
             try:
                 self._checkpoint()
             except StoreError as error:  # what was put is in the store; the next one has another go
@@ -525,14 +437,13 @@ class Ingestor:
     def _checkpoint(self) -> None:
         """Let all that is derived be up to the journal, durably; while the store is away, the journal alone."""
         try:
-            if not self._outage.pending:
-                for tenant, trajectory in self._writer.owed:
-                    with self._states.held(tenant, trajectory):
-                        self._writer.settle(tenant, trajectory)
-                self._writer.checkpoint()
+            self.reach.check()
+            for tenant, trajectory in self.snippets.owed:
+                with self._states.held(tenant, trajectory):
+                    self.snippets.settle(tenant, trajectory)
+            self.snippets.checkpoint()
         except StoreUnavailableError as error:
-            self.reach.lose(error)
-        if self._outage.pending:
+            self.worker.lose(error)
             self.journal.sync()
         for each in self.projections[1:]:
             follow(each, self.journal)
@@ -546,3 +457,23 @@ class Ingestor:
         """Tell who watches the memory."""
         if self._observer is not None:
             self._observer.notice(event)
+
+
+@contextmanager
+def standing(what: str, stands: Sized) -> Iterator[None]:
+    """Meanwhile, say of a journal that cannot go on what it has already: a full disk may take one and not the other.
+
+    Args:
+        what: What stands by then, and what is not done of it.
+        stands: Empty as long as nothing stands.
+
+    Raises:
+        JournalError: As it is raised inside; with what stands, if anything does.
+    """
+    try:
+        yield
+    except JournalError as error:
+        if not stands:
+            raise
+        hint = "; ".join(filter(None, (error.hint, "`stitch retry` goes on with it")))
+        raise JournalError(f"{what}: {error.message}", hint=hint) from error

@@ -1,4 +1,7 @@
-"""The labels of accepted steps: made in order, in windows, and in the journal before anybody sees them."""
+"""The labels of accepted steps: made in order, in windows, and in the journal before anybody sees them.
+
+Earlier steps that later ones show to have been misread are corrected, with what they were kept in their history.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from stitch.core import Labeler, PatientLabeler, Step, StepLabels, StepState
+from stitch.core import (
+    Labeler,
+    MemoryEvent,
+    PatientLabeler,
+    Step,
+    StepCorrected,
+    StepLabels,
+    StepState,
+)
 from stitch.errors import CallInterruptedError, ModelError, ModelUnavailableError, ReplyError
-from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates
-from stitch.journal import Entry, Journal
+from stitch.ingest.lineage import LineageSession
+from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates, place_of
+from stitch.journal import Checkpoint, Entry, Journal
 from stitch.journal.entries import encode_labels
 from stitch.lm import charged_to, keeping_replies, led_by
 
@@ -66,6 +78,8 @@ class Labeling:
         labeler: Labeler,
         states: TrajectoryStates,
         stand_back: Callable[[], None],
+        notice: Callable[[MemoryEvent], None],
+        clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self._journal = journal
@@ -73,7 +87,7 @@ class Labeling:
         self._patient = labeler if isinstance(labeler, PatientLabeler) else None
         self._states = states
         self._stand_back = stand_back
-        self._timer = timer
+        self._notice, self._clock, self._timer = notice, clock, timer
 
     @property
     def lets_wait(self) -> bool:
@@ -128,25 +142,19 @@ class Labeling:
             with charged_to(state.tenant), led_by(state.key), keeping_replies(replies):
                 for piece in self._pieces(steps, replies):
                     labels += session.label(piece)
+            if len(labels) != len(steps):
+                raise ReplyError(f"labeler {self._labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
+            encoded = [
+                (entry.seq, encode_labels(made, step=entry.id)) for entry, made in zip(entries, labels, strict=True)
+            ]
         except Exception as error:
-            told = isinstance(error, (ModelError, CallInterruptedError))
-            if labels or not told:
-                state.session = None  # it has taken in what nobody else knows of
+            state.session = None  # it may have taken in what nobody else knows of
             if not isinstance(error, (ModelUnavailableError, CallInterruptedError)):
                 replies.drop()
-            if told:
+            if isinstance(error, (ModelError, CallInterruptedError)):
                 raise
             # A bug in a labeler must neither lose a step nor lock the memory.
             raise ReplyError(f"labeler {self._labeler.name!r} broke: {type(error).__name__}: {error}") from error
-        try:
-            if len(labels) != len(steps):
-                raise ReplyError(f"labeler {self._labeler.name!r} gave {len(labels)} labels for {len(steps)} steps")
-            pairs = list(zip(entries, labels, strict=True))
-            encoded = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in pairs]
-        except ReplyError:
-            state.session = None  # it has taken in what nobody else knows of
-            replies.drop()
-            raise
         position = entries[-1].position + 1
         # What a model made of more than these steps, such as merges, is in no label: it is kept together with them.
         checkpoint = self._states.checkpoint(session, position=position) if replies.asked else None
@@ -154,7 +162,47 @@ class Labeling:
         state.position = position
         if checkpoint is not None:
             state.saved, state.saved_bytes = position, len(checkpoint.session)
-        return [entry._replace(state=StepState.LABELED, reason="", labels=made) for entry, made in pairs]
+        return [
+            entry._replace(state=StepState.LABELED, reason="", labels=made)
+            for entry, made in zip(entries, labels, strict=True)
+        ]
+
+    def revise(self, state: TrajectoryState) -> list[Entry]:
+        """Correct what was misread in a held trajectory; return the corrected steps, which are to be put.
+
+        Only who labels several steps at once is asked for such.
+        """
+        if self._patient is None:
+            return []
+        revised = list[Entry]()
+        session = self._states.session(state)
+        for entry, right in self._misread(session, tenant=state.tenant, trajectory=state.trajectory):
+            with self._states.corrected(state, entry, step=entry.step, labels=right) as checkpoint:
+                self._correct(entry, right, checkpoint=checkpoint)
+            revised.append(entry._replace(state=StepState.LABELED, reason="", labels=right))
+        return revised
+
+    def revise_apart(self, session: LineageSession, *, tenant: str, trajectory: str) -> None:
+        """The same for a labeling that no state holds; who calls this writes down what it remembers then."""
+        for entry, right in self._misread(session, tenant=tenant, trajectory=trajectory):
+            assert entry.labels is not None  # or there were nothing to settle
+            place = place_of(self._journal, entry)
+            session.correct(place, before=(entry.step, entry.labels), after=(entry.step, right))
+            self._correct(entry, right, checkpoint=None)
+
+    def _misread(self, session: LineageSession, *, tenant: str, trajectory: str) -> Iterator[tuple[Entry, StepLabels]]:
+        """The steps that a labeling has misread, as they are, and with the labels that are right."""
+        for step in session.unsettled():
+            entry = self._journal.entry(tenant, trajectory, step)
+            there = entry is not None and entry.state is not StepState.RETIRED
+            right = session.settle(step, entry.labels if entry is not None and there else None)
+            if entry is not None and right is not None:
+                yield entry, right
+
+    def _correct(self, entry: Entry, right: StepLabels, *, checkpoint: Checkpoint | None) -> None:
+        by = f"model {self._labeler.name}"  # nobody takes that for a person, whose labels stay
+        self._journal.correct(entry.seq, step=entry.step, labels=right, at=self._clock(), by=by, checkpoint=checkpoint)
+        self._notice(StepCorrected(tenant=entry.tenant, trajectory=entry.trajectory, step=entry.id, by=by))
 
     def _pieces(self, steps: Sequence[Step], replies: JournaledReplies) -> Iterator[Sequence[Step]]:
         """Cut steps for a session, and stand back before each piece; who asks a model lets others go anyway."""

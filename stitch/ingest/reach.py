@@ -9,6 +9,9 @@ from collections.abc import Callable
 from stitch.core import MemoryEvent, StoreAway, StoreBack
 from stitch.errors import StoreUnavailableError
 
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+"""After how long a store that is away is tried again: at first, and at most; each pause is twice the one before."""
+
 
 class StoreReach:
     """Whether the store can be reached, as whoever puts into it finds. Being away is a state, told once.
@@ -20,27 +23,21 @@ class StoreReach:
         self,
         *,
         notice: Callable[[MemoryEvent], None],
-        lost: Callable[[], None],
         waiting: Callable[[], int],
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._notice, self._lost, self._waiting, self._timer = notice, lost, waiting, timer
+        self._notice, self._waiting, self._timer = notice, waiting, timer
         self._lock = threading.Lock()
         self._error: StoreUnavailableError | None = None
         self._since = 0.0
-        self.losses = 0
-        """How often it went."""
+        self.pause_s = 0.0
+        """After how many seconds to try again."""
 
     @property
     def reason(self) -> str:
         """Why it cannot be reached; empty if it can."""
         error = self._error
         return "" if error is None else error.message
-
-    @property
-    def away_s(self) -> float:
-        """For how many seconds it has been away; 0 if it is not."""
-        return 0.0 if self._error is None else self._timer() - self._since
 
     def check(self) -> None:
         """Refuse while it is away.
@@ -57,10 +54,14 @@ class StoreReach:
         with self._lock:
             if self._error is not None:
                 return
-            self._error, self._since = error, self._timer()
-            self.losses += 1
+            self._error, self._since, self.pause_s = error, self._timer(), FIRST_PAUSE_S
         self._notice(StoreAway(reason=error.message))
-        self._lost()
+
+    def next_pause(self) -> float:
+        """How many seconds to wait now that it was tried in vain; twice as many the next time."""
+        pause_s = self.pause_s
+        self.pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        return pause_s
 
     def regain(self) -> None:
         """Take note that it was reached."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
 from itertools import groupby
 
 from stitch.core import Change, Embedder, SnippetRecord, SnippetStore, StepState, snippet_id
 from stitch.core.progress import counted
 from stitch.embed.lexical import LexicalEncoder
-from stitch.ingest.records import make_records
+from stitch.errors import InputError
+from stitch.ingest.records import make_records, records_without_vectors
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal
 from stitch.journal.entries import differences
@@ -17,8 +21,31 @@ SNIPPETS = "snippets"
 """Under which name the position of the store is kept."""
 
 
+class VectorTime(str, Enum):
+    """When steps get their vectors."""
+
+    WITH = "with"
+    """A step is put with its vector."""
+    UNLESS_AWAITED = "unless awaited"
+    """A step whose labels are waited for is put with its vector; that of any other follows."""
+    AFTER = "after"
+    """Vectors follow always."""
+
+    @classmethod
+    def of(cls, given: str | None, *, slow: bool) -> VectorTime:
+        """As the setting `vectors` says; if it says nothing, by whether a vector is waited for longer than labels."""
+        if given is not None:
+            return cls(given)
+        return cls.UNLESS_AWAITED if slow else cls.WITH
+
+
 class SnippetProjection:
-    """The snippets in a store, which follow the journal; a `Projection`."""
+    """The snippets in a store, which follow the journal; a `Projection`.
+
+    Whoever changes the journal brings the store up to it within `behind`; so every change up to the oldest that
+    somebody is still at is in the store.
+    With `vectors_follow` steps that are not stored yet may be put without vectors.
+    """
 
     def __init__(
         self,
@@ -28,15 +55,86 @@ class SnippetProjection:
         embedder: Embedder,
         lexical: LexicalEncoder,
         name: str = SNIPPETS,
+        vectors_follow: bool = False,
     ) -> None:
         self.name = name
         self._journal, self._store = journal, store
         self._embedder, self._lexical = embedder, lexical
+        self._vectors_follow = vectors_follow
         self._applied = self.position()
+        self._follows_all = self._applied == journal.last_change()
+        self._lock, self._flushing = threading.Lock(), threading.Lock()
+        self._begun: dict[object, int] = {}
+        """The last change before each piece of work that is under way."""
+        self._owed: dict[tuple[str, str], int] = {}
+        """The same of trajectories with which somebody was not finished when an error came."""
+        self.unflushed = 0
+        """How many snippets were put since the store was last flushed."""
 
     def position(self) -> int:
         """The number of the last change that the store holds durably."""
         return self._journal.projected(self.name)
+
+    # A trajectory that is changed.
+
+    @contextmanager
+    def behind(self, tenant: str, trajectory: str) -> Iterator[None]:
+        """Change the journal, and then the store; if that is interrupted, `owed` names the trajectory."""
+        mark, owes = object(), True
+        with self._lock:
+            self._begun[mark] = self._journal.last_change()
+        try:
+            yield
+            owes = False
+        except InputError:  # refused before anything was changed
+            owes = False
+            raise
+        finally:
+            with self._lock:
+                before = self._begun.pop(mark)
+                if owes:
+                    self._owed.setdefault((tenant, trajectory), before)
+
+    @property
+    def owed(self) -> list[tuple[str, str]]:
+        """The trajectories of which changes may be missing in the store."""
+        with self._lock:
+            return list(self._owed)
+
+    def settle(self, tenant: str, trajectory: str) -> None:
+        """Put what may be missing of a trajectory, which nobody else changes meanwhile."""
+        with self._lock:
+            before = self._owed.get((tenant, trajectory))
+        if before is None:
+            return
+        changes = self._journal.changes(after=before, tenant=tenant)
+        self.bring_up(sorted({seq for each in changes if each.trajectory == trajectory for seq in each.steps}))
+        with self._lock:
+            del self._owed[tenant, trajectory]
+
+    def put(self, records: Sequence[SnippetRecord]) -> None:
+        """Put snippets.
+
+        Raises:
+            StoreUnavailableError: The store is away: nothing or only a part was put.
+            StoreError: Nothing or only a part was put; putting again is safe.
+        """
+        self._store.put(records)
+        with self._lock:
+            self.unflushed += len(records)
+
+    def records(self, entries: Sequence[Entry], *, with_vectors: bool = True) -> list[SnippetRecord]:
+        """What the store is to hold of entries, in order; zeros stand for vectors that follow.
+
+        Raises:
+            EmbedderError: They cannot be embedded.
+        """
+        snippets = [entry.snippet() for entry in entries]
+        if with_vectors:
+            return make_records(snippets, embedder=self._embedder, lexical=self._lexical) if snippets else []
+        return records_without_vectors(snippets, dimension=self._embedder.dimension, lexical=self._lexical)
+
+    # All of them.
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Put the steps of changes as they are now, and remove those that are retired; the erased are gone already."""
@@ -47,21 +145,19 @@ class SnippetProjection:
         """Let the store hold these steps as the journal does now."""
         for chunk in chunks(self._journal.entries_of(seqs), BATCH_STEPS):
             retired: dict[str, list[str]] = {}
-            shown: list[Entry] = []
+            waiting, shown = list[Entry](), list[Entry]()
             for entry in chunk:
                 if entry.state is StepState.RETIRED:
                     name = snippet_id(entry.tenant, entry.trajectory, entry.id)
                     retired.setdefault(entry.tenant, []).append(name)
+                elif self._vectors_follow and entry.state in (StepState.ACCEPTED, StepState.LABELED):
+                    waiting.append(entry)
                 else:
                     shown.append(entry)
-            if shown:
-                self._store.put(self._records(shown))
+            if waiting or shown:
+                self.put(self.records(shown) + self.records(waiting, with_vectors=False))
             for tenant, names in retired.items():
                 self._store.delete(tenant, names)
-
-    def _records(self, entries: Sequence[Entry]) -> list[SnippetRecord]:
-        snippets = [entry.snippet() for entry in entries]
-        return make_records(snippets, embedder=self._embedder, lexical=self._lexical) if snippets else []
 
     def erase(self, tenant: str, *, trajectory: str, steps: Sequence[str]) -> None:
         """Remove the snippets of steps, on the disk too: the journal will not say any more what to remove."""
@@ -69,9 +165,17 @@ class SnippetProjection:
             self._store.flush()
 
     def checkpoint(self) -> None:
-        """Flush the store, and note how far it has come."""
-        self._store.flush()
-        self._journal.record_projected(self.name, self._applied)
+        """Make journal and store survive a loss of power, and note how far the store has come."""
+        with self._flushing:
+            last = self._journal.last_change()  # first: who begins after this changes only what comes after it
+            with self._lock:
+                self.unflushed = 0
+                if self._follows_all:
+                    self._applied = min([last, *self._begun.values(), *self._owed.values()])
+            self._journal.sync()
+            self._store.flush()
+            self._journal.record_projected(self.name, self._applied)
+            self._follows_all = self._follows_all or self._applied == last
 
     def rebuild(self) -> int:
         """Put all that the store lacks and remove what it must not hold; return how many snippets were put."""
@@ -91,19 +195,23 @@ class SnippetProjection:
         count = 0
         for chunk in chunks(entries, BATCH_STEPS):
             shown = (entry for entry in chunk if entry.state is not StepState.RETIRED)
-            for owner, group in groupby(sorted(shown, key=lambda e: e.tenant), key=lambda e: e.tenant):
-                wanted = {entry.snippet().id: entry for entry in group}
-                held = {snippet.id: snippet for snippet in self._store.get(owner, list(wanted))}
-                missing = [
-                    entry
-                    for name, entry in wanted.items()
-                    if name not in held or differences(held[name], entry.snippet())
-                ]
-                if missing:
-                    self._store.put(self._records(missing))
+            for _, group in groupby(sorted(shown, key=lambda e: e.tenant), key=lambda e: e.tenant):
+                if missing := self.missing(list(group), alike=True):
+                    self.put(self.records(missing))
                     count += len(missing)
         self._store.flush()
         return count
+
+    def missing(self, entries: Sequence[Entry], *, alike: bool = False) -> list[Entry]:
+        """Those of a tenant's entries of which the store holds nothing; with `alike`, or not what it should."""
+        wanted = [(entry, entry.snippet()) for entry in entries]
+        found = self._store.get(entries[0].tenant, [each.id for _, each in wanted]) if entries else []
+        held = {snippet.id: snippet for snippet in found}
+        return [
+            entry
+            for entry, snippet in wanted
+            if snippet.id not in held or (alike and differences(held[snippet.id], snippet))
+        ]
 
     def remove_unknown(self, tenant: str) -> int:
         """Remove a tenant's snippets that the store must not hold, unknown or retired ones; return how many there were.

@@ -79,10 +79,10 @@ class TrajectoryState:
     seen: deque[tuple[int, float]] = field(default_factory=deque)
     """When this process first saw steps wait for their window: up to which (`Entry.seq`), the earliest first."""
 
-
-def _counted(state: TrajectoryState) -> int:
-    # What is remembered of a long trajectory hardly grows any more, and saving it again and again costs the most.
-    return min(state.position, _LONG_STEPS)
+    @property
+    def kept_steps(self) -> int:
+        """How much it remembers: of a long trajectory that hardly grows any more, and saving it costs the most."""
+        return min(self.position, _LONG_STEPS)
 
 
 class TrajectoryStates:
@@ -184,7 +184,7 @@ class TrajectoryStates:
         if entry.labels is None or labels is None:
             learnt = entry.labels is labels  # neither: nothing was made of the step yet
         else:
-            place = self._place(state, entry)
+            place = place_of(self._journal, entry)
             learnt = session.correct(place, before=(entry.step, entry.labels), after=(step, labels))
         if learnt:
             state.inventoried = _UNKNOWN
@@ -192,15 +192,11 @@ class TrajectoryStates:
         yield checkpoint
         if checkpoint is None:
             self.forget(state)
-            self._learn(state)
+            self._learn(state, left=LEARNT_WHEN_ADDING)
         else:
             state.saved, state.saved_bytes = checkpoint.position, len(checkpoint.session)
             self._show(state, checkpoint.inventory)  # whoever asks before the trajectory is let go sees it corrected
         self._inventories.changed(state.tenant, state.trajectory)
-
-    def _place(self, state: TrajectoryState, entry: Entry) -> int:
-        """How many steps the session took in before one; where steps were erased, that is not its position."""
-        return entry.position if self._inventory_now(state).steps == state.position else place_of(self._journal, entry)
 
     def learn(self, tenant: str, trajectory: str, *, left: int = LEARNT_WHEN_ADDING) -> None:
         """Learn a trajectory from the journal that labeling does not remember, so that who adds or asks next need not.
@@ -210,9 +206,7 @@ class TrajectoryStates:
         with self.held(tenant, trajectory) as state:
             self._learn(state, left=left)
 
-    def _learn(self, state: TrajectoryState, *, left: int = LEARNT_WHEN_ADDING) -> None:
-        if state.saved == state.position:
-            return
+    def _learn(self, state: TrajectoryState, *, left: int) -> None:
         checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
         if state.position - (checkpoint.position if checkpoint else 0) > left:
             self.session(state)
@@ -257,14 +251,14 @@ class TrajectoryStates:
 
     def _make_room(self) -> None:
         excess = len(self._states) - self._limit
-        steps = sum(map(_counted, self._states.values())) - KEPT_STEPS
+        steps = sum(state.kept_steps for state in self._states.values()) - KEPT_STEPS
         for key, state in list(self._states.items()):
             if excess <= 0 and steps <= 0:
                 return
             if not state.users:
                 self._save(state)
                 del self._states[key]
-                excess, steps = excess - 1, steps - _counted(state)
+                excess, steps = excess - 1, steps - state.kept_steps
 
     def _locate(self, state: TrajectoryState) -> None:
         if state.position == _UNKNOWN:
@@ -283,7 +277,8 @@ class TrajectoryStates:
                 return checkpoint.inventory
         with self.pinned(tenant, trajectory) as state:
             if not state.lock.acquire(blocking=False):
-                return state.inventory if state.inventory.steps else self._saved(state)
+                saved = None if state.inventory.steps else self._journal.checkpoint(tenant, trajectory)
+                return saved.inventory if saved is not None else state.inventory
             try:
                 self._locate(state)
                 return self._inventory_now(state)
@@ -301,11 +296,6 @@ class TrajectoryStates:
         for merge in inventory.merges[state.merges :]:
             self._notice(LabelsMerged(tenant=state.tenant, trajectory=state.trajectory, merge=merge))
         state.merges = len(inventory.merges)
-
-    def _saved(self, state: TrajectoryState) -> LabelInventory:
-        """The label space at the last checkpoint of a trajectory that somebody is about to read from the journal."""
-        checkpoint = self._journal.checkpoint(state.tenant, state.trajectory)
-        return checkpoint.inventory if checkpoint is not None else LabelInventory()
 
     def checkpoint(self, session: LabelSession, *, position: int) -> Checkpoint:
         """What a labeling remembers after so many steps, to be written down by whoever asks."""

@@ -209,7 +209,7 @@ class Handover:
         kept = [(entry, made) for entry, made in zip(window, labels, strict=True) if self._waits(entry)]
         rows = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in kept]
         self._journal.replace_labels(rows, tenant=self._tenant, trajectory=trajectory)
-        self._ingestor.revising.revise_apart(session, tenant=self._tenant, trajectory=trajectory)
+        self._ingestor.labeling.revise_apart(session, tenant=self._tenant, trajectory=trajectory)
         if len(kept) == len(window):  # else the session knows other labels than the journal
             end = window[-1].position + 1
             checkpoint = Checkpoint(self._labeler.name, end, session.save(), session.inventory())

@@ -87,7 +87,7 @@ class _Run:
                 steps = [entry.step for entry in entries]
                 if foreign:
                     self._replace(entries, session.label(steps))
-                    ingestor.revising.revise_apart(session, tenant=self._tenant, trajectory=self._trajectory)
+                    ingestor.labeling.revise_apart(session, tenant=self._tenant, trajectory=self._trajectory)
                 else:
                     session.replay(steps, [entry.labels for entry in entries if entry.labels])
                 position = entries[-1].position + 1

@@ -83,9 +83,7 @@ def worlds() -> Iterator[Callable[..., World]]:
 
     yield make
     for world in made:
-        world.ingestor._threads.close()  # or they would go on looking at a journal that is closed
-        world.ingestor._outage.close()
-        world.ingestor.vectors.close()
+        world.ingestor.worker.threads.close()  # or they would go on looking at a journal that is closed
         world.journal.close()
 
 

@@ -12,8 +12,9 @@ import pytest
 from doubles.labeling import ScriptedLabeler
 from stitch.core import StepState
 from stitch.embed import HashingEmbedder
-from stitch.ingest import following
-from stitch.ingest.pipeline import FOLLOWS, VectorTime
+from stitch.ingest import threads
+from stitch.ingest.snippets import VectorTime
+from stitch.ingest.worker import FOLLOWS
 
 Make = Callable[..., Any]
 
@@ -39,7 +40,7 @@ class SlowEmbedder(HashingEmbedder):
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "LOOK_AGAIN_S", 0.001)
+    monkeypatch.setattr(threads, "FAILED_S", 0.001)
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def kill(world: Any, embedder: SlowEmbedder) -> None:
     """Leave what a kill leaves: no thread, and no vector is made any more."""
     embedder.error = ZeroDivisionError()
     embedder.let.set()
-    world.ingestor.vectors.close()
+    world.ingestor.worker.threads.close()
     world.journal.close()
 
 

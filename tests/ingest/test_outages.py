@@ -15,7 +15,7 @@ from doubles.observing import RecordingObserver
 from doubles.storing import ListStore
 from stitch.core import MemoryEvent, SnippetRecord, StepsFailed, StepsStored, StepState, StoreAway, StoreBack
 from stitch.errors import StoreUnavailableError
-from stitch.ingest import outage
+from stitch.ingest import reach
 from stitch.lifecycle.correct import correct
 
 Make = Callable[..., Any]
@@ -35,7 +35,7 @@ class HangingStore(ListStore):
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outage, "FIRST_PAUSE_S", 3600.0)
+    monkeypatch.setattr(reach, "FIRST_PAUSE_S", 3600.0)
 
 
 def states(receipts: Sequence[Any]) -> list[str]:
@@ -66,7 +66,7 @@ def test_the_store_is_put_by_itself_once_it_is_back(worlds: Make, steps: Make, m
             if isinstance(event, StepsStored):
                 stored.set()
 
-    monkeypatch.setattr(outage, "FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(reach, "FIRST_PAUSE_S", 0.001)
     world = worlds(observer=Waits())
     world.store.away = True
     world.add(*steps(2))
@@ -136,7 +136,7 @@ def test_whatever_outages_there_are_all_steps_are_stored_none_failed_none_double
             store.fail_next(StoreUnavailableError("reset"))
         elif what == "reopen":
             store.away = store.hangs = False
-            troubled.ingestor._outage.close()
+            troubled.ingestor.worker.threads.close()
             troubled = world_type(store=store, journal=journal, observer=observer)
             store._failures.clear()
             troubled.ingestor.recover()
@@ -145,7 +145,7 @@ def test_whatever_outages_there_are_all_steps_are_stored_none_failed_none_double
     store.away = store.hangs = False
     store._failures.clear()
     troubled.ingestor.flush()
-    troubled.ingestor._outage.close()
+    troubled.ingestor.worker.threads.close()
     assert troubled.snippets() == calm.snippets()
     assert troubled.truth() == calm.truth()
     assert not any(isinstance(event, StepsFailed) for event in observer.events)

@@ -149,7 +149,7 @@ def test_each_form_survives_a_process_that_ends_amid_it(worlds: Callable[..., An
     together(whole, steps)
     world = worlds(tmp_path / "j", labeler=LocalLabeler())
     add(world, steps[:9])
-    world.ingestor._threads.close()  # what a kill leaves: no thread, and nothing is finished any more
+    world.ingestor.worker.threads.close()  # what a kill leaves: no thread, and nothing is finished any more
     world.journal.close()
     world = worlds(tmp_path / "j", labeler=LocalLabeler(), store=world.store)
     world.ingestor.recover()

@@ -262,7 +262,7 @@ def test_a_kill_leaves_waiting_steps_to_the_next_start(tmp_path: Path) -> None:
     with LoopbackProvider(label_by_rules) as provider:
         memory = open_memory(tmp_path / "live", share=False, **model_settings(provider, window=8))
         memory.add_many(steps(5), trajectory="t")
-        memory._ingestor._threads.close()  # what a kill leaves: no thread, and nothing is finished any more
+        memory._ingestor.worker.threads.close()  # what a kill leaves: no thread, and nothing is finished any more
         memory._ingestor.journal.close()
         memory._ingestor.store.close()
         with opened(tmp_path / "live", provider) as memory:

@@ -74,7 +74,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     let, embed = threading.Event(), StaticEmbedder.embed
 
     def later(self: StaticEmbedder, texts: Any) -> Any:
-        if threading.current_thread().name == "stitch-vectors":
+        if threading.current_thread().name.startswith("stitch-worker"):
             assert let.wait(5)
         return embed(self, texts)
 

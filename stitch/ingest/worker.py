@@ -1,0 +1,436 @@
+"""From an accepted step to one that is found by its labels: label, record, put, mark."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import groupby, islice
+
+from stitch.core import MemoryEvent, MemorySnippet, StepsFailed, StepsStored, StepState
+from stitch.core.progress import Progress
+from stitch.core.text_cache import clear_text_caches
+from stitch.errors import EmbedderError, ModelError, StitchError, StoreError, StoreUnavailableError
+from stitch.ingest.labeling import Labeling
+from stitch.ingest.priorities import RightOfWay
+from stitch.ingest.reach import StoreReach
+from stitch.ingest.snippets import SnippetProjection, VectorTime
+from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates, chunks
+from stitch.ingest.threads import ALL_LEFT, Job, WorkerThreads
+from stitch.journal import Entry, Journal
+from stitch.journal.entries import differences
+
+FOLLOWS = "its vector follows"
+"""Why a labeled step whose words and labels are in the store is not stored yet."""
+
+LOOK_AGAIN_S = 1.0
+"""After how long a window that is not full is looked at again, whether it has waited long enough."""
+
+UNFINISHED = (StepState.ACCEPTED, StepState.LABELED, StepState.FAILED)
+
+_PUT_STEPS = 48
+"""How many steps are put at a time while somebody searches: a search waits for no more than these."""
+_PIECE_STEPS = 32
+"""How many steps that were left are embedded at a time, while nothing is held: a third of a second, at 10 ms each."""
+
+_log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Takes trajectories from the state that the journal names to the next one, until nothing is left.
+
+    A step is accepted, then labeled (its labels are in the journal), then stored (the store has it with its labels and
+    its vector). The journal's states are the only queue: whatever interrupts this, it is taken up from them.
+    What cannot be labeled is put without labels and fails with the reason; so does what cannot be embedded or put.
+    While the store cannot be reached nothing fails: steps wait, labeled, and a thread puts them when it is back. So
+    they do, in the store with zeros for a vector, where vectors follow.
+
+    `stand_back` is called before each piece of work, so that others can go first, and `flushed` when something was put
+    and nothing is held.
+    """
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        states: TrajectoryStates,
+        labeling: Labeling,
+        snippets: SnippetProjection,
+        reach: StoreReach,
+        searches: RightOfWay,
+        stand_back: Callable[[], None],
+        notice: Callable[[MemoryEvent], None],
+        vectors: VectorTime,
+        threads: int,
+        flushed: Callable[[], None],
+    ) -> None:
+        self._journal, self._states, self._labeling = journal, states, labeling
+        self._snippets, self._reach = snippets, reach
+        self._searches, self._stand_back = searches, stand_back
+        self._notice, self._vectors, self._flushed = notice, vectors, flushed
+        self.label_threads = threads if labeling.lets_wait else 0
+        """How many trajectories are labeled in threads, side by side, because a model is waited for; 0 if none is."""
+        self.threads = WorkerThreads(self._do, count=max(1, threads) + 1)  # one for what was left
+        self._sweeping = threading.Lock()
+        self._left = self._found = False
+        self._tried: set[int] = set()
+        """The numbers of steps without labels whose vectors were made, or could not be, where vectors follow."""
+
+    # A trajectory that is held.
+
+    @contextmanager
+    def held(self, tenant: str, trajectory: str) -> Iterator[TrajectoryState]:
+        """A trajectory for this thread alone, whose changes come into the store before this ends."""
+        with self._states.held(tenant, trajectory) as state, self._snippets.behind(tenant, trajectory):
+            yield state
+
+    def accepted(
+        self, state: TrajectoryState, *, start: int = 0, states: Collection[StepState] = tuple(StepState)
+    ) -> Iterator[Entry]:
+        """The steps of a trajectory up to now: each that is labeled later on has been put without labels before."""
+        with state.door:
+            stop = self._journal.length(state.tenant, state.trajectory)
+        return self._journal.entries(state.tenant, state.trajectory, start=start, stop=stop, states=states)
+
+    def advance(
+        self, state: TrajectoryState, entries: Iterable[Entry], blocked: str = "", *, awaited: bool = True
+    ) -> Iterator[Entry]:
+        """Label those entries that are not labeled, put all, and yield them as they are then.
+
+        Once labels cannot be made, as `blocked` may say from the beginning, no later step is labeled: order is kept.
+        Steps that somebody waits for (`awaited`) may be put with their vectors where those of others follow.
+        """
+        for batch in self._labeling.batches(state, entries):
+            ready = [entry for entry in batch if entry.labels is not None]
+            waiting = batch[len(ready) :]
+            if waiting and not blocked:
+                try:
+                    ready += self._labeling.label(state, waiting)
+                    waiting = []
+                except ModelError as error:
+                    blocked = reason_of(error)
+            revised = self._labeling.revise(state) if ready else []
+            yield from self._put(state, ready + waiting, blocked, awaited=awaited)
+            self._put(state, revised, awaited=awaited)
+
+    def work_off(self, state: TrajectoryState, entries: Iterable[Entry], *, awaited: bool | None = None) -> int:
+        """As `advance`, at once; return how many steps that were. Vectors are waited for unless some follow already."""
+        awaited = not self._left if awaited is None else awaited
+        return sum(1 for _ in self.advance(state, entries, awaited=awaited))
+
+    def add(self, state: TrajectoryState, accepted: Sequence[Entry]) -> list[Entry]:
+        """Label and put steps that were just accepted; return those that were, or could not be."""
+        if not self._labeling.lets_wait:
+            blocked = self._catch_up(state, accepted[0].position)
+            return list(self.advance(state, accepted, blocked))
+        outcomes = list[Entry]()
+        waiting = list(self.accepted(state, start=state.position))
+        while ready := self._labeling.ready(state, waiting):
+            outcomes += self.advance(state, waiting[:ready])
+            del waiting[:ready]
+        done = {entry.seq for entry in outcomes}
+        self.show([entry for entry in accepted if entry.seq not in done])
+        return outcomes
+
+    def _catch_up(self, state: TrajectoryState, position: int) -> str:
+        """Label and put the steps before `position` that wait for labels; return why that cannot be done, or ""."""
+        if state.position >= position:
+            return ""
+        waiting = self._journal.entries(state.tenant, state.trajectory, start=state.position, stop=position)
+        return next((entry.reason for entry in self.advance(state, waiting) if entry.labels is None), "")
+
+    def show(self, entries: Sequence[Entry]) -> None:
+        """Put steps that wait for their labels, so that they can be found meanwhile; they stay accepted."""
+        with_vectors = self._embeds(awaited=False)
+        try:
+            self._put_snippets(entries, with_vectors=with_vectors, stand_back=self._searches.stand_back)
+        except StoreUnavailableError:
+            return  # they are put when it is back
+        except (EmbedderError, StoreError) as error:
+            _log.warning("steps that wait for labels cannot be found yet: %s", error)
+        if entries and not with_vectors:
+            self._leave()
+
+    def _put(
+        self, state: TrajectoryState, entries: Sequence[Entry], blocked: str = "", *, awaited: bool
+    ) -> list[Entry]:
+        """Put entries, those without labels as failed because of `blocked`; return them as they are then.
+
+        While the store is away, what has labels waits: it is labeled, in the journal and here. So it is while its
+        vector follows; what had failed with its labels is put with its vector, for the journal has it as failed.
+        """
+        labeled = [entry for entry in entries if entry.labels is not None]
+        with_vectors = self._embeds(awaited=awaited) or any(entry.state is StepState.FAILED for entry in labeled)
+        try:
+            self._put_snippets(entries, with_vectors=with_vectors, stand_back=self._stand_back)
+        except StoreUnavailableError as error:
+            labeled = [entry._replace(reason=f"waits for the store: {error.message}") for entry in labeled]
+        except (EmbedderError, StoreError) as error:
+            return self._fail(state, entries, reason_of(error))
+        else:
+            if with_vectors:
+                labeled = self._mark_stored(state, labeled)
+            else:
+                labeled = [entry._replace(reason=FOLLOWS) for entry in labeled]
+                self._leave()
+        return labeled + self._fail(state, entries[len(labeled) :], blocked)
+
+    def _put_snippets(self, entries: Sequence[Entry], *, with_vectors: bool, stand_back: Callable[[], None]) -> None:
+        """Put what the store is to hold of entries, in small pieces while somebody searches.
+
+        Raises:
+            EmbedderError: They cannot be embedded.
+            StoreUnavailableError: The store is away; a thread puts them when it is back.
+            StoreError: Nothing or only a part was put; putting again is safe.
+        """
+        try:
+            self._reach.check()
+            for part in chunks(entries, _PUT_STEPS if self._searches.wanted else max(1, len(entries))):
+                stand_back()
+                self._snippets.put(self._snippets.records(part, with_vectors=with_vectors))
+        except StoreUnavailableError as error:
+            self.lose(error)
+            raise
+
+    def _embeds(self, *, awaited: bool) -> bool:
+        """Whether steps that somebody waits for, or does not, are put with their vectors now."""
+        return self._vectors is VectorTime.WITH or (awaited and self._vectors is VectorTime.UNLESS_AWAITED)
+
+    def _mark_stored(self, state: TrajectoryState, entries: Sequence[Entry]) -> list[Entry]:
+        """Take note that labeled steps were put with their vectors; return them as they are then."""
+        if not entries:
+            return []
+        self._journal.record_stored([entry.seq for entry in entries])
+        for maker, group in groupby(entries, key=lambda entry: entry.labels.made_by if entry.labels else ""):
+            ids = tuple(entry.id for entry in group)
+            self._notice(StepsStored(tenant=state.tenant, trajectory=state.trajectory, steps=ids, made_by=maker))
+        return [entry._replace(state=StepState.STORED, reason="") for entry in entries]
+
+    def _fail(self, state: TrajectoryState, entries: Sequence[Entry], reason: str) -> list[Entry]:
+        """Take note that steps cannot be labeled or put; return them as they are then."""
+        if not entries:
+            return []
+        self._journal.record_failed([entry.seq for entry in entries], reason)
+        ids = tuple(entry.id for entry in entries)
+        self._notice(StepsFailed(tenant=state.tenant, trajectory=state.trajectory, steps=ids, reason=reason))
+        return [entry._replace(state=StepState.FAILED, reason=reason) for entry in entries]
+
+    # Trajectories in which steps wait.
+
+    def finish(self, tenant: str, trajectory: str) -> int:
+        """Bring what is open of a trajectory as far as it can come; return how many steps that were.
+
+        What waits for a patient labeler is labeled now.
+        """
+        with self.held(tenant, trajectory) as state:
+            count = self.work_off(state, self.accepted(state, states=UNFINISHED))
+        self._flushed()
+        return count
+
+    def finish_all(self, trajectories: Sequence[Job], *, interrupt: Callable[[], None]) -> None:
+        """Finish trajectories, side by side where a model is waited for.
+
+        `interrupt` is called if Ctrl-C comes: the work ends when the calls that it waits for do.
+        """
+        if len(trajectories) < 2 or not self.label_threads:
+            for tenant, trajectory in trajectories:
+                self.finish(tenant, trajectory)
+            return
+        with ThreadPoolExecutor(self.label_threads) as pool:
+            try:
+                deque(pool.map(self.finish, *zip(*trajectories, strict=True)), maxlen=0)
+            except BaseException as error:
+                if not isinstance(error, Exception):
+                    interrupt()
+                raise
+
+    def take_up(self, tenant: str, trajectory: str) -> int:
+        """Go on with what an earlier process left of a trajectory; return how many steps it had to put.
+
+        Steps that waited for a window go on waiting for it.
+        """
+        patient = self._labeling.lets_wait
+        due = (StepState.LABELED,) if patient else (StepState.ACCEPTED, StepState.LABELED)
+        with self.held(tenant, trajectory) as state:
+            count = self.work_off(state, self.accepted(state, states=due), awaited=False)
+        if self.label_threads:
+            self.threads.announce(tenant, trajectory)
+        elif patient:
+            while self._go_on(tenant, trajectory) == 0:
+                pass
+        return count
+
+    def _go_on(self, tenant: str, trajectory: str) -> float | None:
+        """Label what is ready of a trajectory; return after how many seconds to look again, None if nothing waits."""
+        with self.held(tenant, trajectory) as state:
+            waiting = list(islice(self.accepted(state, start=state.position), BATCH_STEPS))
+            ready = self._labeling.ready(state, waiting)
+            self.work_off(state, waiting[:ready], awaited=False)
+            if ready and state.position <= waiting[0].position:
+                again_s = None  # labels cannot be made now; they are when the trajectory goes on, or by `retry`
+            elif ready:
+                again_s = None if ready == len(waiting) < BATCH_STEPS else 0.0
+            else:
+                again_s = LOOK_AGAIN_S if waiting else None
+        self._flushed()
+        return again_s
+
+    def _do(self, job: Job) -> float | None:
+        if job != ALL_LEFT:
+            return self._go_on(*job)
+        self._sweep(in_thread=True)
+        return self._reach.next_pause() if self._reach.reason else None
+
+    # What was left: the store was away, or vectors follow.
+
+    def _leave(self, *, after_s: float = 0.0) -> None:
+        """Take note that steps are left in the journal for a thread to put."""
+        self._left = True
+        self.threads.announce_left(after_s=after_s)
+
+    def lose(self, error: StoreUnavailableError) -> None:
+        """Take note that the store could not be reached, and let a thread try again later."""
+        self._reach.lose(error)
+        self._leave(after_s=self._reach.pause_s)
+
+    def take_up_left(self) -> int:
+        """Put what an earlier process left, or let a thread make its vectors; return how many steps were put."""
+        count = 0
+        if self._vectors is VectorTime.WITH:
+            count = self._sweep()
+        elif self._journal.unfinished(UNFINISHED):
+            self._leave()
+        self._found, self._left = self._left, False
+        return count
+
+    def put_left(self, *, found: bool = True) -> None:
+        """Put all that was left, now; what a store that is away, or that fails, does not take goes on waiting.
+
+        Args:
+            found: Whether also if nothing was left but by an earlier process.
+        """
+        if self._left or self._reach.reason or (found and self._found):
+            self._found = False
+            self._sweep()
+
+    def _sweep(self, *, in_thread: bool = False) -> int:
+        """Put what was left of all trajectories; return how many steps that were. What cannot be put is left again."""
+        with self._sweeping:
+            progress = Progress("vectors made", of=None if in_thread else self._journal.counts().waiting)
+            count, done = 0, False
+            while not done or self._left:  # what was left meanwhile may have been looked for too early
+                self._left = False
+                try:
+                    for put in self._put_all(progress):
+                        count += put
+                        if in_thread and self.threads.closed:
+                            self._left = True
+                            return count
+                    self._reach.regain()
+                    done = True
+                except BaseException as error:
+                    self._left = True
+                    if not isinstance(error, StoreUnavailableError):
+                        raise
+                    self.lose(error)
+                    return count
+        return count
+
+    def _put_all(self, progress: Progress) -> Iterator[int]:
+        """Put what was left of all trajectories, a piece at a time; yield how many steps each piece had.
+
+        Raises:
+            StoreUnavailableError: The store is away.
+        """
+        unlabeled = set[int]()
+        for tenant, trajectory in self._journal.unfinished(UNFINISHED):
+            entries = self._journal.entries(tenant, trajectory, states=UNFINISHED)
+            for chunk in chunks(entries, _PIECE_STEPS):
+                self._stand_back()
+                unlabeled.update(entry.seq for entry in chunk if entry.labels is None)
+                piece = self._lacking(chunk)
+                if piece:
+                    self._put_piece(tenant, trajectory, piece)
+                    self._flushed()
+                progress.advance(len(chunk))
+                yield len(piece)
+        self._tried &= unlabeled
+        for tenant, trajectory in self._snippets.owed:
+            with self._states.held(tenant, trajectory):
+                self._snippets.settle(tenant, trajectory)
+
+    def _lacking(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Those of a trajectory's entries of which something is missing in the store.
+
+        Steps that wait for labels which come at once are none: it would be too early.
+        """
+        waits = (StepState.ACCEPTED, StepState.FAILED) if self._labeling.lets_wait else (StepState.FAILED,)
+        unlabeled = [entry for entry in entries if entry.labels is None and entry.state in waits]
+        if self._vectors is VectorTime.WITH:
+            lacking = self._snippets.missing(unlabeled)
+        else:
+            lacking = [entry for entry in unlabeled if entry.seq not in self._tried]
+        return [entry for entry in entries if entry.state is StepState.LABELED] + lacking
+
+    def _put_piece(self, tenant: str, trajectory: str, piece: Sequence[Entry]) -> None:
+        """Put steps with vectors, which are made while nothing is held, unless these are other steps by then.
+
+        Raises:
+            StoreUnavailableError: The store is away.
+        """
+        failure: StitchError | None = None
+        try:
+            records = self._snippets.records(piece)
+        except EmbedderError as error:
+            records, failure = [], error
+        with self.held(tenant, trajectory) as state:
+            now = {entry.seq: entry for entry in self._journal.entries_of([entry.seq for entry in piece])}
+            same = [number for number, entry in enumerate(piece) if _is_same(entry, now.get(entry.seq))]
+            put = [piece[number] for number in same]
+            try:
+                if records:
+                    self._snippets.put([records[number] for number in same])
+                    self._reach.regain()
+            except StoreUnavailableError:
+                raise
+            except StoreError as error:
+                failure = error
+            labeled = [entry for entry in put if entry.labels is not None]
+            if failure is None:
+                self._mark_stored(state, labeled)
+            else:
+                self._fail(state, labeled, reason_of(failure))
+            self._tried.update(entry.seq for entry in put if entry.labels is None)
+        if len(now) < len(piece):
+            clear_text_caches()  # what was erased meanwhile may have been remembered again
+
+    # What is not there yet.
+
+    def without_vectors(self, tenant: str) -> int:
+        """How many of a tenant's steps are found by words and labels, and lack their vectors."""
+        if self._vectors is VectorTime.WITH or self._reach.reason:
+            return 0
+        return self._journal.number_in(StepState.LABELED, tenant=tenant)
+
+    def lacking(self, tenant: str, snippets: Iterable[MemorySnippet]) -> frozenset[str]:
+        """The ids of those of a tenant's snippets whose vectors are not there yet."""
+        if self._vectors is VectorTime.WITH or tenant not in {each for each, _ in self._journal.unfinished(UNFINISHED)}:
+            return frozenset()
+        entries = ((each.id, self._journal.entry(tenant, each.trajectory, each.step)) for each in snippets)
+        return frozenset(name for name, entry in entries if entry is not None and self._lacks_vector(entry))
+
+    def _lacks_vector(self, entry: Entry) -> bool:
+        unlabeled = entry.labels is None and entry.state in UNFINISHED and entry.seq not in self._tried
+        return entry.state is StepState.LABELED or unlabeled
+
+
+def _is_same(before: Entry, now: Entry | None) -> bool:
+    return now is not None and now.state is before.state and not differences(before.snippet(), now.snippet())
+
+
+def reason_of(error: StitchError) -> str:
+    """Why a step failed, in one line."""
+    return f"{error.message} ({error.hint})" if error.hint else error.message
