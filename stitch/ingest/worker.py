@@ -118,7 +118,7 @@ class Worker:
 
     def work_off(self, state: TrajectoryState, entries: Iterable[Entry], *, awaited: bool | None = None) -> int:
         """As `advance`, at once; return how many steps that were. Vectors are waited for unless some follow already."""
-        awaited = not self._left if awaited is None else awaited
+        awaited = not self._pending if awaited is None else awaited
         return sum(1 for _ in self.advance(state, entries, awaited=awaited))
 
     def add(self, state: TrajectoryState, accepted: Sequence[Entry]) -> list[Entry]:
@@ -286,6 +286,11 @@ class Worker:
 
     # What was left: the store was away, or vectors follow.
 
+    @property
+    def _pending(self) -> bool:
+        """Whether steps are left to be put, or are being put by a sweep."""
+        return self._left or self._sweeping.locked()
+
     def _leave(self, *, after_s: float = 0.0) -> None:
         """Take note that steps are left in the journal for a thread to put."""
         self._left = True
@@ -312,7 +317,7 @@ class Worker:
         Args:
             found: Whether also if nothing was left but by an earlier process.
         """
-        if self._left or self._reach.reason or (found and self._found):
+        if self._pending or self._reach.reason or (found and self._found):
             self._found = False
             self._sweep()
 
@@ -322,17 +327,17 @@ class Worker:
             progress = Progress("vectors made", of=None if in_thread else self._journal.counts().waiting)
             count, done = 0, False
             while not done or self._left:  # what was left meanwhile may have been looked for too early
-                self._left = False
+                left, self._left = self._left, False
                 try:
                     for put in self._put_all(progress):
                         count += put
                         if in_thread and self.threads.closed:
-                            self._left = True
+                            self._left |= left
                             return count
                     self._reach.regain()
                     done = True
                 except BaseException as error:
-                    self._left = True
+                    self._left |= left
                     if not isinstance(error, StoreUnavailableError):
                         raise
                     self.lose(error)
