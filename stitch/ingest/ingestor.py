@@ -1,4 +1,7 @@
-"""Steps accepted into the journal, and what became of them; a `Worker` labels and puts them."""
+"""Steps accepted into the journal, and what became of them; a `Worker` labels and puts them.
+
+More than 400 lines because all that is asked of it is one class.
+"""
 
 from __future__ import annotations
 

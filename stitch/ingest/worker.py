@@ -1,4 +1,7 @@
-"""From an accepted step to one that is found by its labels: label, record, put, mark."""
+"""From an accepted step to one that is found by its labels: label, record, put, mark.
+
+More than 400 lines because whoever brings a step on, and for whatever reason, does it here.
+"""
 
 from __future__ import annotations
 
@@ -394,7 +397,6 @@ class Worker:
         with self.held(tenant, trajectory) as state:
             now = {entry.seq: entry for entry in self._journal.entries_of([entry.seq for entry in piece])}
             same = [number for number, entry in enumerate(piece) if _is_same(entry, now.get(entry.seq))]
-            put = [piece[number] for number in same]
             try:
                 if records:
                     self._snippets.put([records[number] for number in same])
@@ -403,14 +405,18 @@ class Worker:
                 raise
             except StoreError as error:
                 failure = error
-            labeled = [entry for entry in put if entry.labels is not None]
-            if failure is None:
-                self._mark_stored(state, labeled)
-            else:
-                self._fail(state, labeled, reason_of(failure))
-            self._tried.update(entry.seq for entry in put if entry.labels is None)
+            self._note_put(state, [piece[number] for number in same], failure)
         if len(now) < len(piece):
             clear_text_caches()  # what was erased meanwhile may have been remembered again
+
+    def _note_put(self, state: TrajectoryState, entries: Sequence[Entry], failure: StitchError | None) -> None:
+        """Take note that steps were put with their vectors, or why they were not."""
+        labeled = [entry for entry in entries if entry.labels is not None]
+        if failure is None:
+            self._mark_stored(state, labeled)
+        else:
+            self._fail(state, labeled, reason_of(failure))
+        self._tried.update(entry.seq for entry in entries if entry.labels is None)
 
     # What is not there yet.
 
