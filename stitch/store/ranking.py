@@ -11,7 +11,7 @@ may share a place. What is returned has its density from its payload.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,27 +26,14 @@ from stitch.store.vectors import as_kept
 
 _LONGER = (1_024, 8_192)
 """How long the lists of a second and third request are."""
-_PART = 64
-"""So many payloads are read at a time behind the first `k`."""
+_PART = 16
+"""So many payloads are read behind the first `k`, then twice as many."""
 _DECIMALS = 8
 """The engine counts in single precision: what differs less is equal."""
 _PLACE = ("trajectory", "position", "step")
 
 Read = Callable[[Sequence[Id]], Mapping[Id, MemorySnippet]]
 """The snippets of ids, as far as they are there."""
-
-
-class _Reached(NamedTuple):
-    """Points that may be among the first."""
-
-    ids: Sequence[Id]
-    bounds: NDArray[np.float64]
-    """What their densities are at most."""
-    similarities: NDArray[np.float64]
-    beyond: tuple[float, float] | None
-    """What density and similarity of all other points are at most; None if there are no others."""
-    in_order: bool = False
-    """Whether they stand in the order of events, so that equal ones need not be read to be told apart."""
 
 
 class Ranking:
@@ -83,23 +70,15 @@ class Ranking:
         ends = None
         while limits and ends != {}:
             ends = self._search(self._where, limits.pop(0))
-            reached = self._reach(ends)
-            hits = self._first(reached)
-            if reached.beyond is None or (len(hits) == k and (not exact or _key(hits[-1]) > reached.beyond)):
+            ids = list(dict.fromkeys(chain.from_iterable(self._known.values())))
+            hits = self._first(ids if self._values else self._hopeful(ids, ends), beyond=ends.get(LABELS, 0.0))
+            if DENSE in self._asked and DENSE not in ends:  # these are all there are
                 return hits
-        return self._first(self._everything(search=bool(ends)))
-
-    def _reach(self, ends: Mapping[str, float]) -> _Reached:
-        """The points of the three lists, whose last scores are given where they may go on."""
-        ids = list(dict.fromkeys(name for known in self._known.values() for name in known))
-        if not self._values:
-            ids = self._hopeful(ids, ends)
-        self._complete(ids)
-        bounds, similarities = self._bounds(ids, beyond=ends.get(LABELS, 0.0)), self._similarities(ids)
-        if DENSE in self._asked and DENSE not in ends:
-            return _Reached(ids, bounds, similarities, None)
-        nearest = self._similarity.combine(ends.get(DENSE, 0.0), ends.get(WORDS, 0.0))
-        return _Reached(ids, bounds, similarities, (min(ends.get(LABELS, 0.0), self._most), round(nearest, _DECIMALS)))
+            nearest = self._similarity.combine(ends.get(DENSE, 0.0), ends.get(WORDS, 0.0))
+            others = min(ends.get(LABELS, 0.0), self._most), round(nearest, _DECIMALS)
+            if len(hits) == k and (not exact or _key(hits[-1]) > others):
+                return hits
+        return self._everything(search=bool(ends))
 
     def _search(self, where: Where, limit: int) -> dict[str, float]:
         """Take in the best of each list; return the last score of those that may go on."""
@@ -131,8 +110,8 @@ class Ranking:
             for search, found in zip(searches, self._points.search(searches), strict=True):
                 self._known[search.using].update(zip(found.ids, found.values.tolist(), strict=True))
 
-    def _everything(self, *, search: bool) -> _Reached:
-        """All points, in the order of events; they are searched unless the lists have all that is similar."""
+    def _everything(self, *, search: bool) -> list[StoreHit]:
+        """The first of all points; they are searched unless the lists have all that is similar."""
         places = {
             each.id: tuple(map(each.payload.__getitem__, _PLACE))
             for each in self._points.scroll(self._where, fields=_PLACE)
@@ -140,11 +119,9 @@ class Ranking:
         ids = sorted(places, key=places.__getitem__)
         if search and ids:
             self._search(self._where, len(ids))
-        return _Reached(ids, self._bounds(ids, beyond=0.0), self._similarities(ids), None, in_order=True)
-
-    def _bounds(self, ids: Sequence[Id], *, beyond: float) -> NDArray[np.float64]:
-        known = self._known.get(LABELS, {})
-        return np.minimum(np.rint([known.get(name, beyond) for name in ids]), self._most)
+        for known in self._known.values():
+            known.update({name: 0.0 for name in ids if name not in known})
+        return self._first(ids, beyond=0.0, in_order=True)
 
     def _similarities(self, ids: Sequence[Id], *, cosine: float = 0.0, lexical: float = 0.0) -> NDArray[np.float64]:
         """The similarities of points; where a part is not known, with this one."""
@@ -157,24 +134,37 @@ class Ranking:
         rounded: NDArray[np.float64] = self._similarity.combine(cosines, lexicals).round(_DECIMALS)
         return rounded
 
-    def _first(self, reached: _Reached) -> list[StoreHit]:
-        """The first `k` of some points: they are read until no other can be among these."""
-        k, (ids, bounds, similarities, _, in_order) = self._query.k, reached
-        order = np.lexsort((-similarities, -bounds)).tolist()
+    def _first(self, ids: Sequence[Id], *, beyond: float, in_order: bool = False) -> list[StoreHit]:
+        """The first `k` of some points: they are read until no other of them can be among these.
+
+        Args:
+            ids: Theirs.
+            beyond: What the density of those is at most that are not in the list of labels.
+            in_order: Whether they stand in the order of events: then equal ones need not be read to be told apart.
+        """
+        k, known = self._query.k, self._known.get(LABELS, {})
+        bounds = np.minimum(np.rint([known.get(name, beyond) for name in ids]), self._most)
+        least = np.partition(bounds, len(ids) - k)[len(ids) - k] if len(ids) > k else 0.0
         placed: list[StoreHit] = []
-        start, end = 0, k
-        while part := order[start:end]:
-            snippets = self._read([ids[n] for n in part])
-            for n in part:
-                snippet = snippets.get(ids[n])
-                if snippet is not None and self._query.sees(snippet):
-                    placed.append(StoreHit(snippet, self._density(snippet), float(similarities[n])))
-            placed.sort(key=_place)
-            if len(placed) >= k and end < len(order):
-                last, following = _key(placed[k - 1]), (bounds[order[end]], similarities[order[end]])
-                if last > following or (in_order and last == following):
-                    break
-            start, end = end, end + _PART
+        for chosen in (bounds >= least, bounds < least):  # of most the similarity is not needed
+            group = [ids[n] for n in np.flatnonzero(chosen).tolist()]
+            self._complete(group)
+            keys = list(zip(bounds[chosen].tolist(), self._similarities(group).tolist(), strict=True))
+            order = sorted(range(len(group)), key=lambda n: keys[n], reverse=True)
+            start, end, size = 0, k, _PART
+            while part := order[start:end]:
+                snippets = self._read([group[n] for n in part])
+                for n in part:
+                    snippet = snippets.get(group[n])
+                    if snippet is not None and self._query.sees(snippet):
+                        placed.append(StoreHit(snippet, self._density(snippet), keys[n][1]))
+                placed.sort(key=_place)
+                if len(placed) >= k:
+                    last = _key(placed[k - 1])
+                    following = keys[order[end]] if end < len(order) else (least - 1.0, np.inf)
+                    if last > following or (in_order and last == following):
+                        return placed[:k]
+                start, end, size = end, end + size, 2 * size
         return placed[:k]
 
     def _density(self, snippet: MemorySnippet) -> float:
