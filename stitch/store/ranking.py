@@ -71,7 +71,9 @@ class Ranking:
         while limits and ends != {}:
             ends = self._search(self._where, limits.pop(0))
             ids = list(dict.fromkeys(chain.from_iterable(self._known.values())))
-            hits = self._first(ids if self._values else self._hopeful(ids, ends), beyond=ends.get(LABELS, 0.0))
+            ids = ids if self._values else self._hopeful(ids, ends)
+            self._complete(ids)
+            hits = self._first(ids)
             if DENSE in self._asked and DENSE not in ends:  # these are all there are
                 return hits
             nearest = self._similarity.combine(ends.get(DENSE, 0.0), ends.get(WORDS, 0.0))
@@ -100,10 +102,10 @@ class Ranking:
         return [ids[place] for place in np.flatnonzero(highest >= nth).tolist()]
 
     def _complete(self, ids: Sequence[Id]) -> None:
-        """Ask for what is not known yet of the similarity of some points."""
+        """Ask for what is not known yet of some points."""
         searches = []
-        for using in (DENSE, WORDS):
-            if using in self._asked and (lacking := [name for name in ids if name not in self._known[using]]):
+        for using in self._asked:
+            if lacking := [name for name in ids if name not in self._known[using]]:
                 searches.append(Search(using, self._asked[using], Where(ids=lacking), len(lacking)))
                 self._known[using].update(dict.fromkeys(lacking, 0.0))
         if searches:
@@ -121,7 +123,7 @@ class Ranking:
             self._search(self._where, len(ids))
         for known in self._known.values():
             known.update({name: 0.0 for name in ids if name not in known})
-        return self._first(ids, beyond=0.0, in_order=True)
+        return self._first(ids, in_order=True)
 
     def _similarities(self, ids: Sequence[Id], *, cosine: float = 0.0, lexical: float = 0.0) -> NDArray[np.float64]:
         """The similarities of points; where a part is not known, with this one."""
@@ -134,37 +136,31 @@ class Ranking:
         rounded: NDArray[np.float64] = self._similarity.combine(cosines, lexicals).round(_DECIMALS)
         return rounded
 
-    def _first(self, ids: Sequence[Id], *, beyond: float, in_order: bool = False) -> list[StoreHit]:
-        """The first `k` of some points: they are read until no other of them can be among these.
+    def _first(self, ids: Sequence[Id], *, in_order: bool = False) -> list[StoreHit]:
+        """The first `k` of points of which all is known: they are read until no other of them can be among these.
 
         Args:
             ids: Theirs.
-            beyond: What the density of those is at most that are not in the list of labels.
             in_order: Whether they stand in the order of events: then equal ones need not be read to be told apart.
         """
-        k, known = self._query.k, self._known.get(LABELS, {})
-        bounds = np.minimum(np.rint([known.get(name, beyond) for name in ids]), self._most)
-        least = np.partition(bounds, len(ids) - k)[len(ids) - k] if len(ids) > k else 0.0
+        k, labeled = self._query.k, self._known.get(LABELS, {})
+        bounds = np.minimum(np.rint([labeled.get(name, 0.0) for name in ids]), self._most).tolist()
+        keys = list(zip(bounds, self._similarities(ids).tolist(), strict=True))
+        order = sorted(range(len(ids)), key=keys.__getitem__, reverse=True)
         placed: list[StoreHit] = []
-        for chosen in (bounds >= least, bounds < least):  # of most the similarity is not needed
-            group = [ids[n] for n in np.flatnonzero(chosen).tolist()]
-            self._complete(group)
-            keys = list(zip(bounds[chosen].tolist(), self._similarities(group).tolist(), strict=True))
-            order = sorted(range(len(group)), key=lambda n: keys[n], reverse=True)
-            start, end, size = 0, k, _PART
-            while part := order[start:end]:
-                snippets = self._read([group[n] for n in part])
-                for n in part:
-                    snippet = snippets.get(group[n])
-                    if snippet is not None and self._query.sees(snippet):
-                        placed.append(StoreHit(snippet, self._density(snippet), keys[n][1]))
-                placed.sort(key=_place)
-                if len(placed) >= k:
-                    last = _key(placed[k - 1])
-                    following = keys[order[end]] if end < len(order) else (least - 1.0, np.inf)
-                    if last > following or (in_order and last == following):
-                        return placed[:k]
-                start, end, size = end, end + size, 2 * size
+        start, end = 0, k
+        while part := order[start:end]:
+            snippets = self._read([ids[n] for n in part])
+            for n in part:
+                snippet = snippets.get(ids[n])
+                if snippet is not None and self._query.sees(snippet):
+                    placed.append(StoreHit(snippet, self._density(snippet), keys[n][1]))
+            placed.sort(key=_place)
+            if len(placed) >= k and end < len(order):
+                last, following = _key(placed[k - 1]), keys[order[end]]
+                if last > following or (in_order and last == following):
+                    break
+            start, end = end, end + max(_PART, end - k)
         return placed[:k]
 
     def _density(self, snippet: MemorySnippet) -> float:
