@@ -4,12 +4,21 @@ What it needs takes a moment to import, and it ends when all that it has opened 
 is an error of nothing.
 """
 
+import os
 import signal
 import sys
 
 
+def _open_closed_streams() -> None:
+    """Open streams that lead nowhere for those that were closed, so that no file takes their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - the lowest free number is its own
+
+
 def main() -> None:
     """Run the command and end the process."""
+    _open_closed_streams()
     try:
         from stitch.cli import main as command
 

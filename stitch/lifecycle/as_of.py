@@ -38,10 +38,13 @@ from stitch.text.dates import read_timestamp
 
 _UNIX_SECONDS = re.compile(r"\d{9,11}|-?\d{1,17}\.\d+")
 """In a text, as a number comes over HTTP; few digits alone may be a year."""
+_DATE = re.compile(r"\d{4}-?\d{2}-?\d{2}")
 
 
 def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: str | None) -> Moment:
     """The moment that is meant by Unix seconds, by a time as ISO 8601 writes it (UTC if it says no zone), or by a step.
+
+    A date alone is the end of that day in the time zone of the machine.
 
     Args:
         journal: Of the memory.
@@ -68,6 +71,8 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
             f"{as_of!r} is no time, and no step of the trajectory that is searched",
             hint="write a time as 2026-03-01T12:00, or name a step and its trajectory",
         )
+    if _DATE.fullmatch(as_of.strip()):
+        return Moment(time.replace(hour=23, minute=59, second=59, microsecond=999_999).astimezone().timestamp())
     return Moment((time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp())
 
 

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, datetime, timezone
+from functools import lru_cache
 from typing import NamedTuple
 
 from stitch.core.text_cache import text_cache
 from stitch.text.numbers import NUMBER_WORDS, number
+from stitch.text.words import plain_signs, table_lines
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 """First letters of the name of each month."""
@@ -36,6 +39,15 @@ _WRITTEN = re.compile(
     rf"|(?P<month_first>{MONTH})\.?[ -](?:the )?(?P<day_after>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:))"
     r"(?:,?[ -](?P<year>(?:19|20)\d\d)\b)?",
     re.IGNORECASE,
+)
+_DOTTED = re.compile(r"(?<![\w.])(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\. ?(?:(?P<year>(?:19|20)\d\d)(?!\d)|(?!\d))")
+_SLASHED = re.compile(
+    r"(?:(?<![\w/.])|\b(?P<at>on|since|until|after|before|by|am|den|le|el|em|il) )(?P<day>\d{1,2})/(?P<month>\d{1,2})"
+    r"(?:/(?P<year>(?:19|20)\d\d)|(?(at)|(?!)))(?![\w/])"
+)
+"""Without a year such a number is a date after such a word alone."""
+_BY_SIGNS = re.compile(
+    r"(?:(?P<year>(?:19|20)\d\d) ?[年년] ?)?(?<!\d)(?P<month>\d{1,2}) ?[月월](?: ?(?P<day>\d{1,2}) ?[日일号號])?"
 )
 _FRACTION = re.compile(r"(?<=:\d\d)[.,](\d+)")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
@@ -170,13 +182,17 @@ class Span(NamedTuple):
     last: int
     """Days as `date.toordinal` counts them; of a month without its year, months since year 0."""
     any_year: bool = False
+    meant: int | None = None
+    """The last of the days that the question names, if those behind it are only when it may have been told."""
 
-    def holds(self, day: int) -> bool:
-        """Whether the day is one of them."""
-        if not self.any_year:
-            return self.first <= day <= self.last
-        told = date.fromordinal(day)
-        return self.first <= told.month * 31 + told.day <= self.last
+    def share(self, day: int) -> float:
+        """How much a day is one of them: 1 if the question names it, a quarter if it may have been told then, else 0."""
+        if self.any_year:
+            told = date.fromordinal(day)
+            day = told.month * 31 + told.day
+        if not self.first <= day <= self.last:
+            return 0.0
+        return 1.0 if self.meant is None or day <= self.meant else 0.25
 
 
 def spans_of(question: str, *, asked: int | None) -> list[Span]:
@@ -188,37 +204,50 @@ def spans_of(question: str, *, asked: int | None) -> list[Span]:
 
 
 def _spans(text: str, asked: int | None) -> Iterator[Span]:
-    for match in _YEAR_FIRST.finditer(text):
-        if (day := day_of(match.group())) is not None:
-            yield Span(day, day + _TOLD_LATER_DAYS)
-    for match in _WRITTEN.finditer(text):
-        yield from _of_date(match)
+    text = plain_signs(text)
+    for form in (_YEAR_FIRST, _WRITTEN, _DOTTED, _SLASHED, _BY_SIGNS, _abroad()):
+        for match in form.finditer(text):
+            named = match.groupdict()
+            month, day = named["month"] or named.get("month_first") or "", named["day"] or named.get("day_after")
+            yield from _of_date(named["year"], month, day)
+            if form is _SLASHED and day is not None:  # 10/03 is in March, or in October
+                yield from _of_date(named["year"], day, month)
     for match in _MONTH_ALONE.finditer(text):
-        yield from _of_month(match)
+        yield from _of_date(match["year"], match["month"], None)
     if asked is not None:
         yield from _relative(text, asked)
 
 
-def _of_date(match: re.Match[str]) -> Iterator[Span]:
-    try:
-        if match["year"]:
-            day = _written_date(match).toordinal()
-            yield Span(day, day + _TOLD_LATER_DAYS)
-            return
-    except ValueError:
+@lru_cache(maxsize=1)
+def _months_abroad() -> dict[str, int]:
+    """The numbers of months by their names in other languages."""
+    return {name: number for number, line in enumerate(table_lines("months.txt"), start=1) for name in line.split()}
+
+
+@lru_cache(maxsize=1)
+def _abroad() -> re.Pattern[str]:
+    """A date in another language than English: a month beside its day, its year or a word for "in"."""
+    names = "|".join(sorted(_months_abroad(), key=len, reverse=True))
+    return re.compile(
+        rf"(?:\b(?P<day>\d{{1,2}})(?:\.|er|º|°)? (?:de |di )?|(?P<at>\b(?:im|en|em|au|nel|w|we|в|v|i) ))?"
+        rf"\b(?P<month>{names})\b(?:,? (?:de |del )?(?P<year>(?:19|20)\d\d)\b|(?(day)|(?(at)|(?!))))",
+        re.IGNORECASE,
+    )
+
+
+def _of_date(year: str | None, month: str, day: str | None) -> Iterator[Span]:
+    """The span of a day or a month, with or without its year; nothing if there is none such."""
+    number = int(month) if month.isdigit() else _months_abroad().get(month.lower()) or _month_number(month)
+    first, last = (int(day), int(day)) if day else (1, 31)
+    if not (1 <= number <= 12 and 1 <= first <= 31):
         return
-    month, day = _month_number(match["month"] or match["month_first"]), int(match["day"] or match["day_after"])
-    if 1 <= day <= 31:
-        yield Span(month * 31 + day, month * 31 + day + _TOLD_LATER_DAYS, any_year=True)
-
-
-def _of_month(match: re.Match[str]) -> Iterator[Span]:
-    month = _month_number(match["month"])
-    if match["year"]:
-        first = date(int(match["year"]), month, 1).toordinal()
-        yield Span(first, first + 30 + _TOLD_LATER_DAYS)
-    else:
-        yield Span(month * 31 + 1, month * 31 + 31 + _TOLD_LATER_DAYS, any_year=True)
+    if year is None:
+        yield Span(number * 31 + first, number * 31 + last + _TOLD_LATER_DAYS, any_year=True, meant=number * 31 + last)
+        return
+    with suppress(ValueError):
+        begins = date(int(year), number, first).toordinal()
+        ends = begins if day else begins + 30
+        yield Span(begins, ends + _TOLD_LATER_DAYS, meant=ends)
 
 
 def without_relative_times(text: str) -> str:

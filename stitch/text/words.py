@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
+import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -30,8 +31,23 @@ _DOTTED = "\u0130"
 _local = threading.local()
 
 
+_ZEROS = (
+    0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66,
+    0xDE6, 0xE50, 0xED0, 0xF20, 0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80, 0x1A90,
+    0x1B50, 0x1BB0, 0x1C40, 0x1C50, 0xA620, 0xA8D0, 0xA900, 0xA9D0, 0xAA50, 0xABF0,
+)  # fmt: skip
+"""The zeros of the scripts of the world whose digits Unicode does not take for compatible with ours."""
+_DIGITS = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)}
+
+
+def plain_signs(text: str) -> str:
+    """A text in the compatible form of Unicode (NFKC) and with our digits: full width, half width and native ones."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_DIGITS)
+
+
 def words(text: str) -> list[str]:
     """The words and numbers of a text, folded to lower case; "3.14" and "don't" stay whole."""
+    text = plain_signs(text)
     if _DOTTED in text:
         text = text.replace(_DOTTED, "I")
     found: list[str] = (_WORD if text.isascii() else _MARKED_WORD).findall(text.lower())

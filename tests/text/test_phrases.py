@@ -34,7 +34,7 @@ def time(_: str, text: str) -> str:
 
 def days(span: Span) -> str:
     first, last = (date.fromordinal(day) for day in (span.first, span.last))
-    held = ", which has today" if span.holds(ASKED) else ""
+    held = ", which has today" if span.share(ASKED) else ""
     return f"{first} to {last}{' of any year' if span.any_year else ''}{held}"
 
 

@@ -77,10 +77,11 @@ def time(pool: Pool) -> Sequence[float] | None:
 
 def _in_time(snippet: MemorySnippet, pool: Pool) -> float:
     day = day_of(snippet.happened)
-    if day is None or not any(span.holds(day) for span in pool.hints.spans):
+    share = 0.0 if day is None else max(span.share(day) for span in pool.hints.spans)
+    if not share:
         return 0.0
     told = snippet.role.casefold() not in REPLIES and _THAT_DAY.search(snippet.text) is not None
-    return pool.constants.time + (pool.constants.on_the_day if told else 0.0)
+    return share * pool.constants.time + (pool.constants.on_the_day if told else 0.0)
 
 
 def clock(pool: Pool) -> Sequence[float] | None:
