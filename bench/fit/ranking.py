@@ -32,7 +32,7 @@ from stitch.retrieve.rank.scorers import SCORERS
 Column = NDArray[np.float64]
 
 WEIGHTS = (
-    "time", "on_the_day", "speaker", "own_matters", "asking", "standing", "preference", "described_scope",
+    "time", "on_the_day", "latest", "speaker", "own_matters", "asking", "standing", "preference", "described_scope",
     "described_entity_type", "described_nearness", "hinted_label", "hinted_nearness", "runs_exchange",
     "runs_goal_named", "runs_goal_alike", "runs_inside", "runs_newest", "runs_call", "runs_words_action", "runs_user",
     "runs_explained", "runs_not_user", "runs_result", "runs_failure", "runs_change", "runs_changed_result",

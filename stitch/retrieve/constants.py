@@ -66,6 +66,15 @@ class Constants:
     clock: float = _chosen(0.2, "agent_runs, multilingual, generated runs and trips, by gold labels and filters")
     """What the last of equals in density gains over the first, or the first over the last, where that is asked for."""
 
+    latest: float = _chosen(0.25, "LongMemEval")
+    """What the latest of a user's statements that are about as near gains where it is asked how things stand, times the
+    nearest's similarity.
+    """
+    latest_near: float = _chosen(0.8, "LongMemEval")
+    """So near are they, beside the nearest of all, where the question names who asks."""
+    latest_nearer: float = _chosen(0.9, "LongMemEval")
+    """So near where it does not."""
+
     beside_hits: int = _chosen(20, _ALL)
     """Short neighbors of so many of the first hits come right after these, before what is less alike."""
     beside_reach: int = _chosen(2, _ALL)

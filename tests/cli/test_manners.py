@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,12 @@ def test_themes_are_listed_and_shown_and_an_unknown_one_is_refused(folder, run):
     assert (status, out, "there are no themes as of 2001-01-01T00:00" in err) == (0, "", True)
     status, _, err = run("themes", "show", "--memory", folder, "t99")
     assert (status, "no theme 't99'" in err) == (2, True)
+
+
+def test_with_its_streams_closed_the_work_is_done(tmp_path):
+    (tmp_path / "log.jsonl").write_text('{"role": "user", "content": "The kettle is descaled."}\n')
+    command = f"{sys.executable} -m stitch ingest log.jsonl --memory m <&- >&- 2>&-"
+    ended = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0
+    with open_memory(tmp_path / "m") as memory:
+        assert len(list(memory.steps("log"))) == 1

@@ -37,6 +37,7 @@ QUERIES = {
     "asking": "Which inn was good?",
     "standing": "Which inn should we take?",
     "clock": "What was said last?",
+    "latest": "Where do I work?",
 }
 
 
@@ -49,6 +50,8 @@ CANDIDATES = (
     Candidate(said(2, "It has four stars.", role="bo", happened="2023-05-08"), frozenset(), 0.0, 0.2),
     Candidate(said(9, "Then we took the Blue Door Inn.", role="ann"), frozenset([DAY]), 1.0, 0.4),
     Candidate(said(12, "My choice is now the Red Door Inn, which I prefer.", role="bo"), frozenset([DAY]), 1.0, 0.3),
+    Candidate(said(20, "I work at the mill.", role="user"), frozenset(), 0.0, 0.48),
+    Candidate(said(21, "I work at the bakery by now.", role="user"), frozenset(), 0.0, 0.46),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, timedelta
 
 import pytest
 
@@ -150,3 +151,47 @@ def test_a_path_that_cannot_be_read_says_where(memory):
 def test_arguments_that_make_no_sense_are_refused(memory, arguments):
     with pytest.raises(StitchError):
         memory.search(**arguments)
+
+
+DIARY = [
+    ("2025-07-20", "I paid the electricity bill."),
+    ("2025-07-22", "I called the landlord."),
+    ("2025-07-24", "I work at the mill as a clerk."),
+    ("2025-07-26", "I cleaned the attic."),
+    ("2025-07-28", "I now work at the bakery as a clerk."),
+]
+
+
+@pytest.fixture
+def diary(tmp_path):
+    with open_memory(tmp_path / "diary.memory") as memory:
+        for day, said in DIARY:
+            memory.add({"role": "user", "content": said, "timestamp": f"{day}T12:00:00"}, trajectory="diary")
+        yield memory
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What did I do on 22 July 2025?", "Was war am 22.07.2025?", "Qu'ai-je fait le 22 juillet ?", "2025年7月22日"],
+)
+def test_the_day_that_is_asked_for_stands_first_however_it_is_written(diary, question):
+    assert diary.search(question, k=5).hits[0].snippet.text == "I called the landlord."
+
+
+def test_what_holds_now_stands_above_what_held_before(diary):
+    assert "bakery" in diary.search("Where do I work?").hits[0].snippet.text
+    assert len(diary.search("Where do I work?", k=5).hits) > 1
+
+
+def test_one_word_in_other_signs_is_found(tmp_path):
+    with open_memory(tmp_path / "signs.memory") as memory:
+        for said in ("昼はカレーだった", "注文番号はＡＢＣ１２３です", "ﾊﾟｽﾜｰﾄﾞは冷蔵庫の裏", "رقم الطلب ١٢٣٤"):
+            memory.add({"role": "user", "content": said}, trajectory="t")
+        for asked, found in (("ABC123", "ＡＢＣ"), ("パスワード", "ﾊﾟ"), ("1234", "رقم")):
+            assert found in memory.search(asked, k=1).hits[0].snippet.text
+
+
+def test_a_date_alone_is_the_end_of_its_day(diary):
+    recorded = date.today()
+    assert diary.search("Where do I work?", as_of=recorded.isoformat()).hits
+    assert not diary.search("Where do I work?", as_of=(recorded - timedelta(days=1)).isoformat()).hits

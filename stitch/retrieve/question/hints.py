@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stitch.core import SearchRequest
 from stitch.retrieve.question.form import form_of
 from stitch.text.dates import MONTH, WEEKDAY, Span, day_of, spans_of
-from stitch.text.words import stem, words
+from stitch.text.words import stem, word_set, words
 
 _SPAN = (
     r"(?:(?:\d+|few|couple of|two|three|four|five|six|seven|eight|nine|ten|twelve) )?"
@@ -123,6 +123,32 @@ _OF_BEING_TOLD = re.compile(
 def asks_of_own_matters(text: str) -> bool:
     """Whether a question is of who asks it ("Where did I park?"): not of what they were told, nor for a summary."""
     return _OF_OWN_MATTERS.search(text) is not None and not (_OF_BEING_TOLD.search(text) or form_of(text).wide)
+
+
+_STANDS = word_set("do does am is are have has can i'm i've what's where's who's")
+_ONCE = word_set(
+    """
+    initially originally previous previously first before earlier ago last when did days weeks months between passed
+    total recommend suggest advice think used
+    """
+)
+"""Words of a question for what was once so, for a time that passed, or for advice."""
+
+
+def asks_how_things_stand(hints: Hints) -> bool:
+    """Whether a question is of how things stand now ("Where do I work?")."""
+    said = frozenset(hints.text.split())
+    if hints.spans or hints.order < 0:
+        return False
+    return hints.order > 0 or (not said.isdisjoint(_STANDS) and said.isdisjoint(_ONCE))
+
+
+_OF_WHO_ASKS = word_set("i my me mine we our i'm i've")
+
+
+def is_of_who_asks(hints: Hints) -> bool:
+    """Whether a question names who asks it."""
+    return not _OF_WHO_ASKS.isdisjoint(hints.text.split())
 
 
 _TAKES_SIDES = re.compile(r"(?<![a-z])(?:side|debat\w+)(?![a-z])", re.IGNORECASE)

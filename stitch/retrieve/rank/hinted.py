@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from statistics import median
 
 from stitch.core import MemorySnippet, Origin
-from stitch.retrieve.question.hints import REPLIES, USERS, asks_of_own_matters, called_roles, named_speakers
+from stitch.retrieve.question.hints import (
+    REPLIES,
+    USERS,
+    asks_how_things_stand,
+    asks_of_own_matters,
+    called_roles,
+    is_of_who_asks,
+    named_speakers,
+)
 from stitch.retrieve.rank.pool import Pool
 from stitch.text.dates import day_of
 
@@ -96,6 +104,29 @@ def clock(pool: Pool) -> Sequence[float] | None:
         for place, number in enumerate(numbers if pool.hints.order > 0 else reversed(numbers)):
             gains[number] = pool.constants.clock * place / max(1, len(numbers) - 1)
     return gains
+
+
+def latest(pool: Pool) -> Sequence[float] | None:
+    """How late a user said it among the statements nearest to a question of how things stand.
+
+    What somebody says of themselves holds until they say it otherwise; where words cannot tell which of two holds, both
+    come, the newest first.
+    """
+    if not asks_how_things_stand(pool.hints):
+        return None
+    best = max((one.similarity for one in pool.candidates), default=0.0)
+    least = pool.constants.latest_near if is_of_who_asks(pool.hints) else pool.constants.latest_nearer
+    near = [number for number in pool.once(in_time) if _states(pool.candidates[number].snippet, pool)
+            and pool.candidates[number].similarity >= least * best]  # fmt: skip
+    gains = [0.0] * len(pool.candidates)
+    for place, number in enumerate(near):
+        gains[number] = pool.constants.latest * best * place / max(1, len(near) - 1)
+    return gains
+
+
+def _states(snippet: MemorySnippet, pool: Pool) -> bool:
+    """Whether a user says something, and does not only ask."""
+    return snippet.role.casefold() in USERS and not _only_asks(snippet.text, pool)
 
 
 def in_time(pool: Pool) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from stitch.core import DENSITY, LABELS, SIMILARITY, LabelKind, RankingRule, ScoredSnippet
 from stitch.retrieve.rank.deeds import deed, exchange, opening, place
 from stitch.retrieve.rank.goals import goal, inside, newest
-from stitch.retrieve.rank.hinted import SPEAKER, asking, clock, speaker, time
+from stitch.retrieve.rank.hinted import SPEAKER, asking, clock, latest, speaker, time
 from stitch.retrieve.rank.nearness import nearness, strength_of_hints
 from stitch.retrieve.rank.pool import Pool, Scorer
 from stitch.retrieve.rank.scope import scope
@@ -50,6 +50,7 @@ SCORERS: Mapping[str, Scorer] = {
     "asking": asking,
     "standing": standing,
     "clock": clock,
+    "latest": latest,
     "exchange": exchange,
     "goal": goal,
     "inside": inside,
@@ -74,7 +75,7 @@ OF_SURE_LABELS = (DENSITY,)
 """What counts for labels that were chosen, or licensed by words that name a scope or a list."""
 _OF_HINTS = (LABELS, "nearness", "asking")
 """What counts where words only hint at labels."""
-_NOT_OF_RUNS = ("nearness", "asking", "standing")
+_NOT_OF_RUNS = ("nearness", "asking", "standing", "latest")
 
 
 def scorers_for(pool: Pool, scorers: Mapping[str, Scorer]) -> Mapping[str, Scorer]:
