@@ -23,7 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "labels": ("stitch.bench.suites.labels:command", "Labels against gold, beside trivial baselines."),
     "known-items": ("stitch.bench.known_items:command", "Steps that are asked for by their own words."),
     "density-replay": ("stitch.bench.suites.density_replay:command", "Reproduce recorded density orders exactly."),
-    "trees": ("stitch.bench.trees.suite:command", "Path queries on trees, edits, and flat retrieval beside them."),
+    "trees": ("stitch.bench.trees.suite:command", "Path queries on trees, edits, and requests in words."),
     "themes": ("stitch.bench.themes:command", "Themes: their sizes, what is moved, what a step costs."),
     "redaction": ("stitch.bench.redaction:command", "Secrets that are taken out, and harmless texts that are changed."),
     "perf": ("stitch.bench.perf:command", "Speed and size."),

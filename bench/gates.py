@@ -79,14 +79,14 @@ def _retrieval(name: str, *, written: bool = False) -> Callable[[Path], Figures]
     """Evidence found in a set of questions; with labels and filters as a strong model wrote them, if so."""
 
     def measure(data: Path) -> Figures:
-        from stitch.bench.suites.retrieval import measure_retrieval
+        from stitch.bench.suites.retrieval import measure as measure_run
 
         folder, options = _there(data / "memory_qa" / name), _options()
         if written:
             names = ("model_labels", "asks", "filters")
             labels, asks, filters = (_there(data / "model_labels" / f"{own}.jsonl") for own in names)
             options = replace(options, labels=f"{labels},{asks}", filters=filters)
-        row = measure_retrieval(load_questions(folder), options)["methods"]["stitch"]
+        row = measure_run(load_questions(folder), options)["methods"]["stitch"]
         return {
             "recall@5": row["recall@5"],
             "recall@10": row["recall@10"],
@@ -99,10 +99,10 @@ def _retrieval(name: str, *, written: bool = False) -> Callable[[Path], Figures]
 
 def _came_example(data: Path) -> Figures:
     """The authors' published trip and debate."""
-    from stitch.bench.suites.retrieval import measure_came
+    from stitch.bench.suites.retrieval import measure as measure_run
 
     folder = _there(data / "came" / "example")
-    row = measure_came(load_came(folder), _options())["methods"]["stitch"]
+    row = measure_run(load_came(folder), _options(), suite="came")["methods"]["stitch"]
     return {"answers in context": row["answer_in_context"]}
 
 
@@ -128,14 +128,14 @@ def _scripted_model(data: Path) -> Figures:
     from stitch.bench.generate.generation import SIZES, generate
     from stitch.bench.metrics.evidence import recall_at
     from stitch.bench.metrics.scores import mean
-    from stitch.bench.model import SlowProvider
+    from stitch.bench.model import provider_by_rules
 
     trip = generate("travel", SIZES["S"], seed="gates")
     steps = [Step(id=turn.id, role=turn.role, content=turn.content) for turn in trip.turns]
     with (
-        SlowProvider(0.0) as provider,
+        provider_by_rules() as url,
         TemporaryDirectory(prefix="stitch-gates-") as folder,
-        open_memory(Path(folder), labels="model", model="rules", base_url=provider.base_url) as memory,
+        open_memory(Path(folder), labels="model", model="rules", base_url=url) as memory,
     ):
         memory.add_many(steps, trajectory="trip")
         memory.flush()
@@ -173,7 +173,7 @@ SOURCES: Mapping[str, Callable[[Path], Figures]] = {
 
 
 def _options() -> Any:
-    from stitch.bench.suites.running import Options
+    from stitch.bench.suites.retrieval import Options
 
     return Options(methods="stitch", workers=2, as_json=True)
 

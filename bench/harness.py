@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from stitch.bench.answering import AWAITED, Answerer, Diagnostician, answer_and_judge, is_unscored
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.kept import FOLDER, replies_of
 from stitch.bench.memories import MemoryMethod
-from stitch.bench.metrics.answers import Judge
+from stitch.bench.metrics.answers import Judge, surfaces
 from stitch.bench.metrics.evidence import diagnose_selection
-from stitch.bench.metrics.overlap import surfaces
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import (
     Answered,
@@ -42,6 +42,8 @@ from stitch.core.progress import Progress
 from stitch.lm import Totals, asking_again, keeping_replies
 from stitch.lm.batch import AwaitedError
 from stitch.lm.replies import KeptReplies
+
+_Done = TypeVar("_Done")
 
 DEPTH = 200
 """How many steps a method ranks: enough to fill the budget with short steps."""
@@ -88,72 +90,55 @@ def run(job: Job) -> None:
     for method in job.methods:
         mend(record_file(job.folder, method))
     mend(prepared_file(job.folder))
-    parts, unscored, kept = _parts(job), list(_unscored(job)), replies_of(job.folder)
-    total = len(unscored) + sum(len(part.data.questions) * len(part.methods) for part in parts)
-    large = job.labels != "model" and sum(part.data.steps for part in parts) >= _WORTH_WORKERS
+    parts, unscored = _parts(job), list(_unscored(job))
     with progress_drawn():
-        progress = Progress(f"{job.data.name}: questions x methods", of=total)
-        write = _writer(job, progress)
-        found = (made for part in parts for made in _each(part, kept))
-        if job.asked is not None:
-            tasks = ((kept, job.asked, *each) for each in chain(unscored, found))
-            _in_pool(ThreadPoolExecutor(job.asked.threads), _answered, tasks, done=write, width=job.asked.threads)
-        elif job.workers > 1 and large and len(parts) > 1:
-            count = min(job.workers, len(parts))
-            pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
-            _in_pool(pool, _run_part, ((part,) for part in parts), done=progress.advance, width=count)
-        else:
-            for made in found:
-                write(made)
-
-
-def _writer(job: Job, progress: Progress) -> Callable[[tuple[str, Record] | None], None]:
-    """Writes records, and tells what answers have cost."""
-    what, spent_usd = progress.what, 0.0
-
-    def write(made: tuple[str, Record] | None) -> None:
-        nonlocal spent_usd
-        if made is not None:
-            method, record = made
+        what, spent_usd = f"{job.data.name}: questions x methods", 0.0
+        progress = Progress(what, of=len(unscored) + sum(len(own) for part in parts for own in part.left.values()))
+        if job.asked is None and job.workers > 1 and len(parts) > 1 and _is_large(job, parts):
+            pool = ProcessPoolExecutor(min(job.workers, len(parts)), mp_context=multiprocessing.get_context("spawn"))
+            for written in _in_order(pool, _run_part, ((part,) for part in parts), ahead=len(parts)):
+                progress.advance(written)
+            return
+        for method, record in filter(None, _made(job, parts, unscored)):
             append(record_file(job.folder, method), record)
             if record.answered:
                 spent_usd += record.answered.cost_usd or 0.0
                 progress.what = f"{what}, ${spent_usd:.4f}"
             progress.advance(1)
 
-    return write
+
+def _is_large(job: Job, parts: Sequence[_Part]) -> bool:
+    return job.labels != "model" and sum(part.job.data.steps for part in parts) >= _WORTH_WORKERS
 
 
-def _in_pool(
-    pool: Executor,
-    do: Callable[..., Any],
-    tasks: Iterable[tuple[Any, ...]],
-    *,
-    done: Callable[[Any], object],
-    width: int,
-) -> None:
-    """Do all tasks, few ahead of the pool's width; what is done is told also if another task fails."""
-    waiting: set[Future[Any]] = set()
+def _made(
+    job: Job, parts: Sequence[_Part], unscored: Iterable[tuple[str, Record]]
+) -> Iterator[tuple[str, Record] | None]:
+    """The records of all parts, answered if a model is asked, behind those of which an answer is missing."""
+    kept = replies_of(job.folder)
+    found = (made for part in parts for made in _each(part, kept))
+    if job.asked is None:
+        return found
+    tasks = ((kept, job.asked, *each) for each in chain(unscored, found))
+    return _in_order(ThreadPoolExecutor(job.asked.threads), _answered, tasks, ahead=2 * job.asked.threads)
+
+
+def _in_order(
+    pool: Executor, do: Callable[..., _Done], tasks: Iterable[tuple[Any, ...]], *, ahead: int
+) -> Iterator[_Done]:
+    """What comes of tasks, in their order, of which few are begun ahead; if one fails, no other is begun."""
+    waiting: deque[Future[_Done]] = deque()
     with pool:
         try:
             for each in tasks:
-                waiting.add(pool.submit(do, *each))
-                if len(waiting) >= 2 * width:
-                    _tell(waiting, done)
+                waiting.append(pool.submit(do, *each))
+                if len(waiting) >= ahead:
+                    yield waiting.popleft().result()
             while waiting:
-                _tell(waiting, done)
+                yield waiting.popleft().result()
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
-            for own in waiting:  # paid for already
-                if not own.cancelled() and own.exception() is None:
-                    done(own.result())
             raise
-
-
-def _tell(waiting: set[Future[Any]], done: Callable[[Any], object]) -> None:
-    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-        waiting.remove(future)
-        done(future.result())
 
 
 def _answered(kept: KeptReplies, asked: Asked, method: str, record: Record) -> tuple[str, Record] | None:
@@ -182,49 +167,51 @@ def _unscored(job: Job) -> Iterator[tuple[str, Record]]:
                 yield method, record
 
 
-def _parts(job: Job) -> list[Job]:
-    """The work that is left, one trajectory a part, largest first, so that workers end together.
+class _Part(NamedTuple):
+    """The work that is left on one trajectory."""
 
-    Methods that were stopped at different questions of a trajectory are different parts.
-    """
+    job: Job
+    left: dict[str, list[Question]]
+    """The questions that have no record yet, by method."""
+
+
+def _parts(job: Job) -> list[_Part]:
+    """The work that is left, largest first, so that workers end together."""
     done = {method: {record.question for record in read_records(job.folder, method)} for method in job.methods}
     noted = {(note.method, note.trajectory) for note in read_prepared(job.folder)}
     parts = []
     for trajectory in job.data.trajectories:
-        own = [question for question in job.data.questions if question.trajectory == trajectory.id]
-        wanted: dict[tuple[Question, ...], list[str]] = {}
-        for method in job.methods:
-            left = tuple(question for question in own if question.id not in done[method])
-            if left or (own and (method, trajectory.id) not in noted):
-                wanted.setdefault(left, []).append(method)
-        for questions, methods in wanted.items():
-            parts.append(replace(job, data=job.data.only(questions, of=trajectory.id), methods=tuple(methods)))
-    return sorted(parts, key=lambda part: -part.data.steps * (1 + len(part.data.questions)))
+        own = tuple(question for question in job.data.questions if question.trajectory == trajectory.id)
+        left = {method: [each for each in own if each.id not in done[method]] for method in job.methods if own}
+        left = {method: asked for method, asked in left.items() if asked or (method, trajectory.id) not in noted}
+        if left:
+            parts.append(_Part(replace(job, data=job.data.only(own, of=trajectory.id)), left))
+    return sorted(parts, key=lambda part: -part.job.data.steps * (1 + sum(map(len, part.left.values()))))
 
 
-def _run_part(part: Job) -> int:
+def _run_part(part: _Part) -> int:
     """Run a part in a process of its own; returns the number of records written."""
-    written = 0
-    for method, record in _each(part, replies_of(part.folder)):
-        append(record_file(part.folder, method), record)
-        written += 1
-    return written
+    made = 0
+    for made, (method, record) in enumerate(_each(part, replies_of(part.job.folder)), start=1):  # noqa: B007
+        append(record_file(part.job.folder, method), record)
+    return made
 
 
-def _each(part: Job, kept: KeptReplies) -> Iterator[tuple[str, Record]]:
+def _each(part: _Part, kept: KeptReplies) -> Iterator[tuple[str, Record]]:
     """Run the methods over one trajectory; yields each method's name with its record of each question."""
-    keep = part.folder / FOLDER / "memories" if part.labels == "model" else None
-    methods = make_methods(part.methods, part.data, labels=part.labels, filters=part.filters, keep=keep)
-    (trajectory,) = part.data.trajectories
+    job = part.job
+    keep = job.folder / FOLDER / "memories" if job.labels == "model" else None
+    methods = make_methods(list(part.left), job.data, labels=job.labels, filters=job.filters, keep=keep)
+    (trajectory,) = job.data.trajectories
     try:
         for method in methods:
             with keeping_replies(kept):  # not while a record is taken: whoever does has contexts of its own
-                append(prepared_file(part.folder), _prepared(part.data, trajectory, method))
+                append(prepared_file(job.folder), _prepared(job.data, trajectory, method))
             labels = method.labels(trajectory.id) if isinstance(method, MemoryMethod) else None
-            for question in part.data.questions:
+            for question in part.left[method.name]:
                 with keeping_replies(kept):
-                    found = method.search(question.inquiry, k=DEPTH, budget_tokens=part.budget_tokens)
-                yield method.name, _record(question, found, labels=labels, contexts=part.contexts)
+                    found = method.search(question.inquiry, k=DEPTH, budget_tokens=job.budget_tokens)
+                yield method.name, _record(question, found, labels=labels, contexts=job.contexts)
     finally:
         for method in methods:
             method.close()

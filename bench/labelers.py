@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,25 +68,21 @@ class WrittenFilter(BaseModel):
     entity_types: tuple[str, ...] = ()
 
 
-def read_filters(file: Path) -> dict[str, IntentFilter]:
-    """The filters of a file, by question.
+def read_filters(file: Path, *, asked: Iterable[Question] = ()) -> dict[str, IntentFilter]:
+    """The filters of a file, by question; each of those that are asked has to have one.
 
     Raises:
-        InputError: It is not there, or a line of it is not in the format.
+        InputError: It is not there, a line of it is not in the format, or a question has none.
     """
     try:
         read = [WrittenFilter.model_validate_json(line) for line in _lines(file)]
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise InputError(f"filters of {str(file)!r}: {first['msg'].lower()}", hint="one JSON object a line") from error
-    return {each.question: IntentFilter(**each.model_dump(exclude={"question", "trajectory"})) for each in read}
-
-
-def check_filters(filters: Mapping[str, IntentFilter], questions: Iterable[Question]) -> None:
-    """See that each question has a filter."""
-    for question in questions:
-        if question.id not in filters:
-            raise InputError(f"no filter for question {question.id!r}", hint='a line a question: {"question": ID, ...}')
+    filters = {each.question: IntentFilter(**each.model_dump(exclude={"question", "trajectory"})) for each in read}
+    if missing := [question.id for question in asked if question.id not in filters]:
+        raise InputError(f"no filter for question {missing[0]!r}", hint='a line a question: {"question": ID, ...}')
+    return filters
 
 
 def digest_of(file: Path) -> str:
@@ -110,8 +107,7 @@ class TargetLabeler:
     """Labels with the values that a step mentions as targets, the fourth kind of the authors' code."""
 
     def __init__(self, labeler: Labeler) -> None:
-        self._labeler = labeler
-        self.name = f"{labeler.name}+targets"
+        self._labeler, self.name = labeler, f"{labeler.name}+targets"
 
     def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
         """Start labeling a trajectory, or continue."""
@@ -127,14 +123,11 @@ class _TargetSession:
         return getattr(self._session, name)
 
     def label(self, steps: Sequence[Step]) -> list[StepLabels]:
-        return [with_targets(labels) for labels in self._session.label(steps)]
+        def with_targets(labels: StepLabels) -> StepLabels:
+            told = {**labels.intent.model_dump(), "targets": tuple(each.value.casefold() for each in labels.mentions)}
+            return labels.model_copy(update={"intent": ContextualIntent(**told)})
 
-
-def with_targets(labels: StepLabels) -> StepLabels:
-    """Labels with the values that the step mentions as targets, folded."""
-    targets = tuple(mention.value.casefold() for mention in labels.mentions)
-    intent = ContextualIntent(**{**labels.intent.model_dump(), "targets": targets})
-    return labels.model_copy(update={"intent": intent})
+        return list(map(with_targets, self._session.label(steps)))
 
 
 class GoldLabeler:
@@ -156,9 +149,10 @@ class _GoldSession:
         self._intents: list[ContextualIntent] = []
 
     def label(self, steps: Sequence[Step]) -> list[StepLabels]:
-        intents = [gold_intent(self._gold.get(str(step.id), GoldLabels())) for step in steps]
-        self._intents += intents
-        return [StepLabels(intent=intent, made_by="gold") for intent in intents]
+        intents = (gold_intent(self._gold.get(str(step.id), GoldLabels())) for step in steps)
+        labels = [StepLabels(intent=intent, made_by="gold") for intent in intents]
+        self.replay(steps, labels)
+        return labels
 
     def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
         self._intents += [own.intent for own in labels]
@@ -168,13 +162,16 @@ class _GoldSession:
         for place, intent in enumerate(self._intents):
             if intent.scope:
                 spans.setdefault(intent.scope, []).append((place, place))
-        entities = Counter(value for intent in self._intents for value in intent.entity_types)
+        events, entities = (
+            Counter(value for intent in self._intents for value in getattr(intent, kind))
+            for kind in ("event_types", "entity_types")
+        )
         return LabelInventory(
             scopes=tuple(
                 ScopeSummary(name=name, trajectory=self._trajectory, spans=tuple(own), steps=len(own))
                 for name, own in spans.items()
             ),
-            event_types=dict(Counter(value for intent in self._intents for value in intent.event_types)),
+            event_types=dict(events),
             entity_types={name: EntityTypeSummary(steps=count) for name, count in entities.items()},
             steps=len(self._intents),
         )
@@ -185,12 +182,7 @@ class _GoldSession:
 
 def gold_intent(gold: GoldLabels) -> ContextualIntent:
     """Gold labels as a step carries them; several gold scopes are one."""
-    return ContextualIntent(
-        scope=" + ".join(gold.scope) or None,
-        event_types=gold.event_types,
-        entity_types=gold.entity_types,
-        targets=gold.targets,
-    )
+    return ContextualIntent(**{**asdict(gold), "scope": " + ".join(gold.scope) or None})
 
 
 def gold_filter(question: Question, gold: StepGold) -> IntentFilter:

@@ -24,7 +24,6 @@ from stitch.core import (
     LabelInventory,
     LabelKind,
     RetrievalResult,
-    ScoredSnippet,
     SearchRequest,
     Selection,
     Trajectory,
@@ -51,12 +50,14 @@ class SharedMemory:
         fills: Whether contexts are filled, as in the paper.
     """
 
+    memory: Memory
+    """The memory; `take_in` comes first."""
+
     def __init__(self, open_in: Opener, *, keep: Path | None = None, fills: bool = False) -> None:
         self.fills = fills
         self._open_in, self._keep = open_in, keep
         self._resources = ExitStack()
-        self._memory: Memory | None = None
-        self._holds: tuple[str, ...] = ()
+        self._holds: tuple[str, ...] | None = None
         self.seconds = 0.0
         """The time that taking in took, opening included."""
         self.spent = Totals()
@@ -69,7 +70,7 @@ class SharedMemory:
         from stitch.lifecycle.folder import LEDGER_FILE
 
         names = tuple(trajectory.id for trajectory in trajectories)
-        if self._memory is not None and names == self._holds:
+        if names == self._holds:
             return
         self.close()
         folder = self._folder(names)
@@ -83,7 +84,7 @@ class SharedMemory:
         self.spent = sum_up(charge for charge in charges if charge.stage in LABELING_STAGES)
         steps = sum(len(trajectory.steps) for trajectory in trajectories)
         self.stand_ins = steps - memory.status().labeled_by.get(memory.labeler, 0)
-        self._memory, self._holds = memory, names
+        self.memory, self._holds = memory, names
 
     def _folder(self, names: Sequence[str]) -> Path:
         if self._keep is None:
@@ -92,15 +93,9 @@ class SharedMemory:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    @property
-    def memory(self) -> Memory:
-        """The memory; `take_in` comes first."""
-        assert self._memory is not None
-        return self._memory
-
     def close(self) -> None:
         """Close the memory and remove its folder."""
-        self._memory, self._holds = None, ()
+        self._holds = None
         self._resources.close()
 
 
@@ -173,14 +168,14 @@ def found_in(result: RetrievalResult, *, milliseconds: float) -> Found:
         context_tokens=result.context_tokens,
         context_steps=_steps_in(result),
         labels={kind: tuple(own) for kind, own in matched_by_kind(result.intent_filter.labels()).items()},
-        matched={hit.snippet.step: _matched(hit) for hit in first if hit.matched},
+        matched={
+            hit.snippet.step: {kind: tuple(own) for kind, own in matched_by_kind(hit.matched).items() if own}
+            for hit in first
+            if hit.matched
+        },
         parts={hit.snippet.step: {name: round(own, 4) for name, own in hit.parts.items()} for hit in first},
         decided_by=result.decided_by.value,
     )
-
-
-def _matched(hit: ScoredSnippet) -> dict[str, tuple[str, ...]]:
-    return {kind: tuple(values) for kind, values in matched_by_kind(hit.matched).items() if values}
 
 
 def _steps_in(result: RetrievalResult) -> tuple[str, ...]:

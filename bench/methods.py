@@ -9,30 +9,74 @@ lines in `stitch.bench.registry`.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stitch.bench.data.types import Inquiry
 from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.records import Found
-from stitch.core import MemorySnippet, ScoredSnippet, Trajectory, WordCounts, with_calls
+from stitch.core import MemorySnippet, ScoredSnippet, Step, Trajectory, WordCounts, with_calls
 
 if TYPE_CHECKING:
-    from stitch.bench.lexical import Bm25
     from stitch.core.protocols import Vectors
-    from stitch.retrieve import TokenCounter
 
 WINDOW_TOKENS = 128_000
 """What `full-context` may read: the window of a long-context model."""
 RRF_K = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 TENANT = "bench"
+_WORD = re.compile(r"\b\w\w+\b")
+_STOP_TEXT = """
+a an the and or but if of to in on at by for with from as is are was were be been being do does did have has had
+i you he she it we they me him her us them my your his its our their this that these those what which who whom
+when where why how not no so than then there here can could will would should may might must about into
+"""
+STOP_WORDS = frozenset(_STOP_TEXT.split())
+"""Words that are not searched for."""
+
+
+def spoken(step: Step) -> str:
+    """A step as the baselines read it: with its speaker, and with its calls as text."""
+    return f"{step.role}: {with_calls(step.content, step.tool_calls)}"
+
+
+def terms(text: str) -> list[str]:
+    """The stems of the words of a text that are no function words, in order."""
+    from stitch.text.words import stem
+
+    return [stem(word) for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
+
+
+class Bm25:
+    """BM25 scores of texts, by the library bm25s.
+
+    Words of two letters and more, Snowball stems; k1 = 1.2, b = 0.75, the idf of Lucene; function words are dropped,
+    and a word that the question repeats is asked for once.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        import bm25s
+
+        self._size, corpus = len(texts), [terms(text) for text in texts]
+        self._known = frozenset(term for document in corpus for term in document)
+        self._index = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
+        if self._known:
+            self._index.index(corpus, show_progress=False)
+
+    def scores(self, question: str) -> Vectors:
+        """The score of every text, in order; zeros if the question shares no word with any."""
+        import numpy as np
+
+        asked = sorted(self._known.intersection(terms(question)))
+        scores: Vectors = self._index.get_scores(asked) if asked else np.zeros(self._size, np.float32)
+        return scores
 
 
 class Ranker:
-    """A method that ranks raw steps: base of the baselines, which differ in `_rank` alone."""
+    """A method that ranks raw steps: base of the baselines, which differ in `_rank`, and in what they `_read`."""
 
     name: str
     """The name under which it is chosen and reported."""
@@ -42,14 +86,18 @@ class Ranker:
     def __init__(self) -> None:
         from stitch.retrieve import PieceCounter
 
-        self._counter: TokenCounter = PieceCounter()
-        self._trajectories: dict[str, Trajectory] = {}
+        self._counter = PieceCounter()
+        self._read: dict[str, Any] = {}
+        """What a baseline reads of each trajectory."""
         self._snippets: dict[str, list[MemorySnippet]] = {}
 
     def prepare(self, trajectories: Sequence[Trajectory]) -> None:
         """Take in trajectories."""
-        self._trajectories = {trajectory.id: trajectory for trajectory in trajectories}
         self._snippets = {trajectory.id: raw_snippets(trajectory) for trajectory in trajectories}
+        self._read = {trajectory.id: self._reading(trajectory) for trajectory in trajectories}
+
+    def _reading(self, trajectory: Trajectory) -> Any:
+        return [str(step.id) for step in trajectory.steps]
 
     def search(self, inquiry: Inquiry, *, k: int, budget_tokens: int) -> Found:
         """Rank the steps of the inquiry's trajectory."""
@@ -57,15 +105,16 @@ class Ranker:
 
         started = time.perf_counter()
         snippets, order = self._snippets[inquiry.trajectory], list(self._rank(inquiry))
-        read = order if self.window_tokens else order[:k]
-        hits = [ScoredSnippet(snippets[place], frozenset(), {}, 0.0) for place in read]
+        hits = [
+            ScoredSnippet(snippets[place], frozenset(), {}, 0.0)
+            for place in (order if self.window_tokens else order[:k])
+        ]
         budget = self.window_tokens or budget_tokens
         context = fit_context(hits, budget_tokens=budget, counter=self._counter)
         milliseconds = (time.perf_counter() - started) * 1000
         step_of = {hit.snippet.id: hit.snippet.step for hit in hits}
         every = {each: fit_context(hits, budget_tokens=each, counter=self._counter) for each in BUDGETS}
-        every[budget] = context
-        shown = {each: tuple(step_of[own] for own in made.ids) for each, made in every.items()}
+        shown = {each: tuple(step_of[own] for own in made.ids) for each, made in {**every, budget: context}.items()}
         return Found(
             steps=tuple(step_of.values()),
             context=context.text,
@@ -86,19 +135,15 @@ class Ranker:
 
 
 class Lexical(Ranker):
-    """`bm25`: see `stitch.bench.lexical`."""
+    """`bm25` over steps with their speakers."""
 
     name = "bm25"
 
-    def prepare(self, trajectories: Sequence[Trajectory]) -> None:
-        """Take in trajectories."""
-        from stitch.bench.lexical import Bm25
-
-        super().prepare(trajectories)
-        self._indexes: dict[str, Bm25] = {t.id: Bm25(t.steps) for t in trajectories}
+    def _reading(self, trajectory: Trajectory) -> Bm25:
+        return Bm25([spoken(step) for step in trajectory.steps])
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:
-        return ranking(self._indexes[inquiry.trajectory].scores(inquiry.text))
+        return ranking(self._read[inquiry.trajectory].scores(inquiry.text))
 
 
 class Dense(Ranker):
@@ -110,38 +155,30 @@ class Dense(Ranker):
     name = "dense"
 
     def __init__(self, *, rare_first: bool = True) -> None:
-        super().__init__()
-        self._rare_first = rare_first
-
-    def prepare(self, trajectories: Sequence[Trajectory]) -> None:
-        """Take in trajectories."""
-        from stitch.bench.lexical import spoken
         from stitch.embed import LexicalEncoder, StaticEmbedder
+
+        super().__init__()
+        self._embedder, self._lexical, self._rare_first = StaticEmbedder(), LexicalEncoder(), rare_first
+
+    def _reading(self, trajectory: Trajectory) -> tuple[Vectors, Counter[int]]:
         from stitch.store.vectors import as_kept
 
-        super().prepare(trajectories)
-        self._embedder, lexical = StaticEmbedder(), LexicalEncoder()
-        self._vectors: dict[str, Vectors] = {}
-        self._carrying: dict[str, Counter[int]] = {}
-        for trajectory in trajectories:
-            texts = [spoken(step) for step in trajectory.steps]
-            self._vectors[trajectory.id] = as_kept(self._embedder.embed(texts))
-            if self._rare_first:
-                self._carrying[trajectory.id] = Counter(word for text in texts for word in lexical.document(text))
+        texts = [spoken(step) for step in trajectory.steps]
+        words = (word for text in texts if self._rare_first for word in self._lexical.document(text))
+        return as_kept(self._embedder.embed(texts)), Counter(words)
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:
         from stitch.retrieve.rank.rarity import rare_words_first
         from stitch.store.vectors import as_kept
 
-        vectors = self._vectors[inquiry.trajectory]
-        if not self._rare_first:
-            return ranking(vectors @ as_kept(self._embedder.embed([inquiry.text])[0]))
-        carrying = self._carrying[inquiry.trajectory]
+        vectors, carrying = self._read[inquiry.trajectory]
 
         def count(words: Sequence[int]) -> WordCounts:
             return WordCounts(len(vectors), {word: carrying[word] for word in words}, {})
 
-        return ranking(vectors @ as_kept(rare_words_first(inquiry.text, embedder=self._embedder, count=count)))
+        if self._rare_first:
+            return ranking(vectors @ as_kept(rare_words_first(inquiry.text, embedder=self._embedder, count=count)))
+        return ranking(vectors @ as_kept(self._embedder.embed([inquiry.text])[0]))
 
 
 class Hybrid(Ranker):
@@ -160,10 +197,10 @@ class Hybrid(Ranker):
             part.prepare(trajectories)
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:
-        fused: dict[int, float] = {}
+        fused: Counter[int] = Counter()
         for part in self._parts:
             for rank, place in enumerate(part._rank(inquiry), start=1):
-                fused[place] = fused.get(place, 0.0) + 1 / (RRF_K + rank)
+                fused[place] += 1 / (RRF_K + rank)  # type: ignore[assignment]  # a counter adds any numbers
         return sorted(fused, key=lambda place: (-fused[place], place))
 
 
@@ -173,7 +210,7 @@ class Recent(Ranker):
     name = "recent"
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:
-        return reversed(range(len(self._trajectories[inquiry.trajectory].steps)))
+        return reversed(range(len(self._read[inquiry.trajectory])))
 
 
 class FullContext(Recent):
@@ -194,8 +231,7 @@ class Oracle(Ranker):
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:
         gold = set(self._evidence[inquiry.id])
-        steps = self._trajectories[inquiry.trajectory].steps
-        return [place for place, step in enumerate(steps) if step.id in gold]
+        return [place for place, step in enumerate(self._read[inquiry.trajectory]) if step in gold]
 
 
 def ranking(scores: Vectors) -> list[int]:
@@ -215,8 +251,8 @@ def raw_snippets(trajectory: Trajectory) -> list[MemorySnippet]:
             step=str(step.id),
             position=place,
             role=step.role,
-            text=with_calls(step.content, step.tool_calls),
-            resolved=with_calls(step.content, step.tool_calls),
+            text=(text := with_calls(step.content, step.tool_calls)),
+            resolved=text,
             session=step.session,
             happened=step.timestamp,
             recorded=0.0,

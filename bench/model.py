@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from multiprocessing import get_context
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,29 +19,31 @@ import click
 
 from stitch.bench.figures import print_table
 from stitch.bench.generate.generation import SIZES, generate
-from stitch.bench.labeling_costs import RuleCompletion, measure_labeler, measure_material, reply_to
+from stitch.bench.rule_replies import KnownCompletion, RuleCompletion, read_known, reply_to
+from stitch.bench.timing import resident_mb
 from stitch.console.options import json_option
 from stitch.console.printing import print_json
-from stitch.core import LabelInventory, SearchRequest, SourcedStep, Step
+from stitch.core import Labeler, LabelInventory, SearchRequest, SourcedStep, Step
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+    from stitch.lm import LanguageModel, Ledger
 
-    from stitch.lm import LanguageModel
-
-TRAJECTORIES = 32
-STEPS = 100
+TRAJECTORIES, STEPS = 32, 100
+"""As many windows at once, and as long: those of one trajectory wait for each other."""
 LONG_STEPS = 10_000
 QUESTIONS = 96
 """How many are asked; of so many, the last ones that leave a worker without work weigh little."""
 _WARM_STEPS = 2_000
 _WAYS = ("windowed", "without asks", "stepwise")
 
+Ask = Callable[["LanguageModel"], Callable[[str, str], object]]
+"""Makes, for a model, what is done with a question and its context."""
+
 
 def came_steps(seed: str = "model") -> list[Step]:
     """The steps of a generated trip of the benchmark's size."""
     turns = generate("travel", SIZES["S"], seed=seed).turns
-    return [Step(id=str(n), role=turn.role, content=turn.content) for n, turn in enumerate(turns)]
+    return [Step(id=turn.id, role=turn.role, content=turn.content) for turn in turns]
 
 
 def by_rules() -> LanguageModel:
@@ -52,7 +53,67 @@ def by_rules() -> LanguageModel:
     return LanguageModel("rules", completion=RuleCompletion())
 
 
-def measure_statements(steps: Sequence[Step], *, model: LanguageModel) -> dict[str, float]:
+@contextmanager
+def provider_by_rules(latency_s: float = 0.0) -> Iterator[str]:
+    """The address of a provider on this machine that answers by rule, after a while."""
+    from stitch.testing.model import LoopbackProvider
+
+    def reply(system: str, user: str) -> dict[str, Any]:
+        time.sleep(latency_s)
+        return reply_to(user)
+
+    with LoopbackProvider(reply) as provider:
+        yield provider.base_url
+
+
+def _spent(ledger: Ledger, count: int, *, of: str, cpu_s: float) -> dict[str, float]:
+    """Calls, tokens and our own time for each of so many."""
+    spent = ledger.total()
+    return {
+        f"calls_per_{of}": round(spent.calls / count, 4),
+        f"tokens_per_{of}": round(spent.tokens / count, 1),
+        f"cpu_ms_per_{of}": round(1_000 * cpu_s / count, 3),
+    }
+
+
+def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Ledger) -> dict[str, float]:
+    """Calls, tokens and our own time a step over one trajectory."""
+    began = time.thread_time()
+    labeler.begin("trip").label(list(steps))
+    found = _spent(ledger, len(steps), of="step", cpu_s=time.thread_time() - began)
+    calls = (f"{call.name}{json.dumps(dict(call.arguments))}" for step in steps for call in step.tool_calls)
+    own = (sum(len(step.content) for step in steps) + sum(map(len, calls))) / 4 / len(steps)
+    return found | {
+        "prompt_tokens_per_step": round(ledger.total().prompt_tokens / len(steps), 1),
+        "own_tokens_per_step": round(own, 1),
+        "beyond_own_tokens_per_step": round(ledger.total().tokens / len(steps) - own, 1),
+    }
+
+
+def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Calls and tokens a step of labeling each trajectory of a set of questions, or of CAME-Bench, in each way."""
+    from stitch.bench.data.came import load_came
+    from stitch.bench.data.sets import load_questions
+    from stitch.embed import StaticEmbedder
+    from stitch.label.local import LocalLabeler
+    from stitch.label.model.stepwise import StepwiseLabeler
+    from stitch.label.model.windowed import WindowedLabeler
+    from stitch.lm import LanguageModel
+
+    labels, found = read_known(known), {}
+    loaded = (load_questions if any(data.glob("trajectories.jsonl*")) else load_came)(data)
+    for trajectory in loaded.trajectories:
+        for way in ways:
+            asks, own = way == "windowed", labels.get(trajectory.id, {})
+            model = LanguageModel("known", completion=KnownCompletion(trajectory.steps, own, asks=asks))
+            labeler: Labeler = WindowedLabeler(model, fallback=LocalLabeler(), asks=asks)
+            if way == "stepwise":
+                labeler = StepwiseLabeler(model, embedder=StaticEmbedder(), fallback=LocalLabeler(), asks=False)
+            found[f"{trajectory.id}, {way}"] = measure_labeler(labeler, trajectory.steps, ledger=model.ledger)
+    return found
+
+
+def measure_statements(steps: Sequence[Step]) -> dict[str, float]:
     """Calls, tokens and our own time a step for statements and names of themes, beyond what labels cost."""
     from stitch.embed import StaticEmbedder
     from stitch.journal import Journal
@@ -60,6 +121,7 @@ def measure_statements(steps: Sequence[Step], *, model: LanguageModel) -> dict[s
     from stitch.themes import TenantThemes
     from stitch.themes.asking import StatementModel
 
+    model = by_rules()
     with TemporaryDirectory(prefix="stitch-model-") as folder:
         journal = Journal(Path(folder) / "journal.sqlite")
         journal.append_many(steps, tenant="bench", trajectory="trip", recorded=0.0)
@@ -68,31 +130,21 @@ def measure_statements(steps: Sequence[Step], *, model: LanguageModel) -> dict[s
         themes.of("bench")
         began = time.thread_time()
         done = themes.extract("bench")
-        cpu_s, spent, count = time.thread_time() - began, model.ledger.total(), len(steps)
+        found = _spent(model.ledger, len(steps), of="step", cpu_s=time.thread_time() - began)
         journal.close()
     assert done is not None
-    return {
-        "calls_per_step": round(spent.calls / count, 4),
-        "tokens_per_step": round(spent.tokens / count, 1),
-        "statements_per_step": round(done.statements / count, 3),
-        "themes_named": done.themes,
-        "cpu_ms_per_step": round(1_000 * cpu_s / count, 3),
-    }
+    return found | {"statements_per_step": round(done.statements / len(steps), 3), "themes_named": done.themes}
 
 
 def measure_throughput(steps: Sequence[Step], *, latency_s: float, concurrency: int) -> float:
-    """The ideal time of many trajectories against a slow provider, as a part of the time they took.
-
-    All are as long, and the windows of one wait for each other: there are never more calls at once than trajectories.
-    """
+    """The ideal time of many trajectories against a slow provider, as a part of the time they took."""
     from stitch.assemble import open_memory
     from stitch.pipelines.ingest import ingest
 
-    with SlowProvider(latency_s) as provider, TemporaryDirectory() as folder:
+    with provider_by_rules(latency_s) as url, TemporaryDirectory() as folder:
         items = [SourcedStep(f"trip-{n}", step, "-", n) for n in range(TRAJECTORIES) for step in steps[:STEPS]]
-        with open_memory(
-            Path(folder), labels="model", model="rules", base_url=provider.base_url, model_concurrency=concurrency
-        ) as memory:
+        settings: dict[str, Any] = {"model": "rules", "base_url": url, "model_concurrency": concurrency}
+        with open_memory(Path(folder), labels="model", **settings) as memory:
             began = time.perf_counter()
             report = ingest(memory, items, on_rejection=lambda rejection: None, workers=memory.workers)
             took_s = time.perf_counter() - began
@@ -101,7 +153,6 @@ def measure_throughput(steps: Sequence[Step], *, latency_s: float, concurrency: 
 
 def measure_growth(steps: Sequence[Step]) -> float:
     """Megabytes by which the process has grown when the same labeler has labeled many steps more."""
-    from stitch.bench.timing import resident_mb
     from stitch.label.local import LocalLabeler
     from stitch.label.model.windowed import WindowedLabeler
 
@@ -125,28 +176,20 @@ def measure_questions(
     """
     inventory, asked = _asked(steps)
     found = {}
-    for name, stage in _stages(inventory).items():
+    for name, made in _stages(inventory).items():
         model = by_rules()
-        ask = stage(model)
+        ask = made(model)
         ask(*asked[0])
         began = time.thread_time()
         for each in asked:
             ask(*each)
-        cpu_s, spent, count = time.thread_time() - began, model.ledger.total(), len(asked) + 1
-        found[name] = {
-            "calls_per_question": round(spent.calls / count, 4),
-            "tokens_per_question": round(spent.tokens / count, 1),
-            "cpu_ms_per_question": round(1_000 * cpu_s / len(asked), 3),
-            "throughput_ratio": round(_share(stage, asked, slow(), latency_s=latency_s), 3),
-        }
+        spent = _spent(model.ledger, len(asked) + 1, of="question", cpu_s=time.thread_time() - began)
+        share = _share(made, asked, slow(), latency_s=latency_s)
+        found[name] = {**spent, "throughput_ratio": round(share, 3)}
     return found
 
 
-Stage = Callable[["LanguageModel"], Callable[[str, str], object]]
-"""Makes, for a model, what is done with a question and its context."""
-
-
-def _stages(inventory: LabelInventory) -> Mapping[str, Stage]:
+def _stages(inventory: LabelInventory) -> dict[str, Ask]:
     from stitch.bench.models import ModelAnswerer, ModelJudge
     from stitch.retrieve.question.model_filter import ModelFilterSelector
     from stitch.signatures.programs import AnswerProgram
@@ -178,9 +221,9 @@ def _asked(steps: Sequence[Step]) -> tuple[LabelInventory, list[tuple[str, str]]
     return inventory, [(f"{found[n % 7][0]} ({n})", found[n % 7][1]) for n in range(QUESTIONS)]
 
 
-def _share(stage: Stage, asked: Sequence[tuple[str, str]], model: LanguageModel, *, latency_s: float) -> float:
+def _share(made: Ask, asked: Sequence[tuple[str, str]], model: LanguageModel, *, latency_s: float) -> float:
     """The ideal time of many questions at once against a slow provider, as a part of the time they took."""
-    ask, workers = stage(model), model.limits.concurrency
+    ask, workers = made(model), model.limits.concurrency
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(lambda each: ask(*each), asked[:workers]))  # connections are made once
         began = time.perf_counter()
@@ -188,63 +231,6 @@ def _share(stage: Stage, asked: Sequence[tuple[str, str]], model: LanguageModel,
         took_s = time.perf_counter() - began
     model.close()
     return -(-len(asked) // workers) * latency_s / took_s
-
-
-class SlowProvider:
-    """A provider on this machine that answers by rule after a fixed time, while it is entered.
-
-    It is a process of its own, as a provider is: what it computes is not taken from us.
-    """
-
-    def __init__(self, latency_s: float) -> None:
-        spawning = get_context("spawn")
-        self._here, there = spawning.Pipe()
-        self._process = spawning.Process(target=_serve, args=(latency_s, there), daemon=True)
-        self.base_url = ""
-        """What to give as `base_url`."""
-
-    def __enter__(self) -> SlowProvider:
-        self._process.start()
-        self.base_url = f"http://127.0.0.1:{self._here.recv()}/v1"
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        self._process.terminate()
-        self._process.join()
-        self._process.close()
-        self._here.close()
-
-
-def _exchange(latency_s: float) -> type[BaseHTTPRequestHandler]:
-    class Exchange(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            began = time.perf_counter()
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            content = json.dumps(reply_to(body["messages"][-1]["content"]))
-            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
-            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-            payload = json.dumps({"id": "c", "object": "chat.completion", "created": 0, "model": "rules",
-                                  "choices": [choice], "usage": usage}).encode()  # fmt: skip
-            time.sleep(max(0.0, latency_s - (time.perf_counter() - began)))
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name the base class gives it
-            """Say nothing."""
-
-    return Exchange
-
-
-def _serve(latency_s: float, there: Connection) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _exchange(latency_s))
-    server.daemon_threads = True
-    there.send(server.server_address[1])
-    server.serve_forever()
 
 
 @click.command()
@@ -269,22 +255,18 @@ def command(
       stitch bench model --json
       stitch bench model --data strangers --known labels.jsonl --known asks.jsonl
     """
+    measured: dict[str, Any]
     if data is not None:
-        costs = measure_material(data, known=known, ways=ways)
-        if as_json:
-            print_json(costs)
-        else:
-            print_table(costs, title=f"{data.name}: calls and tokens a step, four letters a token")
-        return
-    result = _measured(latency_s, concurrency)
+        measured, title = measure_material(data, known=known, ways=ways), f"{data.name}: four letters a token"
+    else:
+        measured, title = _measured(latency_s, concurrency), "costs beside the model"
     if as_json:
-        print_json(result)
+        print_json(measured)
         return
-    for name, figures in result.items():
-        if isinstance(figures, dict):
-            click.echo(f"{name}: " + ", ".join(f"{value} {what.replace('_', ' ')}" for what, value in figures.items()))
-    click.echo(f"throughput of labels: {result['throughput_ratio']:.2f} of the ideal")
-    click.echo(f"memory: {result['rss_growth_mb']} MB more after {LONG_STEPS} steps")
+    print_table({name: own for name, own in measured.items() if isinstance(own, dict)}, title=title)
+    if data is None:
+        click.echo(f"throughput of labels: {measured['throughput_ratio']:.2f} of the ideal")
+        click.echo(f"memory: {measured['rss_growth_mb']} MB more after {LONG_STEPS} steps")
 
 
 def _measured(latency_s: float, concurrency: int) -> dict[str, Any]:
@@ -294,16 +276,15 @@ def _measured(latency_s: float, concurrency: int) -> dict[str, Any]:
     from stitch.label.model.windowed import WindowedLabeler
     from stitch.lm import LanguageModel, Limits
 
-    steps, windowed, stepwise = came_steps(), by_rules(), by_rules()
+    steps, windowed, stepwise, limits = came_steps(), by_rules(), by_rules(), Limits(concurrency=concurrency)
     by_step = StepwiseLabeler(stepwise, embedder=StaticEmbedder(), fallback=LocalLabeler())
-    with SlowProvider(latency_s) as provider:
-        limits = Limits(concurrency=concurrency)
-        slow = lambda: LanguageModel("rules", base_url=provider.base_url, limits=limits)  # noqa: E731
+    with provider_by_rules(latency_s) as url:
+        slow = lambda: LanguageModel("rules", base_url=url, limits=limits)  # noqa: E731
         of_questions = measure_questions(steps, slow=slow, latency_s=latency_s)
     return {
         "windowed": measure_labeler(WindowedLabeler(windowed, fallback=LocalLabeler()), steps, ledger=windowed.ledger),
         "stepwise": measure_labeler(by_step, steps, ledger=stepwise.ledger),
-        "statements": measure_statements(steps, model=by_rules()),
+        "statements": measure_statements(steps),
         "throughput_ratio": round(measure_throughput(steps, latency_s=latency_s, concurrency=concurrency), 3),
         **of_questions,
         "rss_growth_mb": round(measure_growth(steps), 1),

@@ -7,12 +7,15 @@ later; any other failure is an answer or a verdict that could not be made.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from stitch.bench.answering import MeteredLedger
 from stitch.bench.metrics.answers import Verdict, candidates
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.sampling import Sampling
 from stitch.config import load_settings
 from stitch.errors import BudgetSpentError, ModelError, ReplyError
 from stitch.lm import Completion, LanguageModel, Price, Purpose, asking_again
@@ -21,7 +24,71 @@ from stitch.parts import language_model_of
 from stitch.text.markers import Quoted
 
 if TYPE_CHECKING:
+    from dspy import lm15
+
     from stitch.signatures.programs import AnswerProgram
+
+EFFORTS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+"""How much a model may think; each model takes some of them."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Settings of sampling; what is None is the provider's own choice. `effort` is one of `EFFORTS`."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    effort: str | None = None
+    seed: int | None = None
+
+    def __call__(self, config: lm15.Config) -> lm15.Config:
+        """A request's settings, with what they do not say themselves."""
+        from dspy import lm15
+
+        reasoning = lm15.Reasoning(self.effort) if self.effort else None
+        own = {"temperature": self.temperature, "top_p": self.top_p, "seed": self.seed, "reasoning": reasoning}
+        return replace(config, **{name: value for name, value in own.items() if getattr(config, name) is None})
+
+    def __str__(self) -> str:
+        """What is set, such as `temperature=0 top_p=0.9`; empty if nothing is."""
+        said = ((name, value) for name, value in vars(self).items() if value is not None)
+        return " ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in said)
+
+
+AS_PROVIDED = Sampling()
+"""As the provider chooses."""
+PAPER_JUDGE = Sampling(temperature=0.0, top_p=0.9)
+"""How the paper lets its judge answer (§4.1)."""
+
+
+def option_names(who: str) -> tuple[str, ...]:
+    """The parameters of `sampling_options`."""
+    return (f"{who}_temperature", f"{who}_top_p", f"{who}_effort")
+
+
+def sampling_options(who: str, *, default: Sampling) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options that say how who answers or judges is sampled; `sampling_of` reads them."""
+    otherwise = "the paper's" if default == PAPER_JUDGE else "the provider's"
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name, type_, text in (
+            ("effort", click.Choice(EFFORTS), f"How much the {who} thinks."),
+            ("top-p", click.FloatRange(0, 1, min_open=True), f"Top-p of the {who}; by default {otherwise}."),
+            ("temperature", click.FloatRange(0, 2), f"Temperature of the {who}; by default {otherwise}."),
+        ):
+            value = getattr(default, name.replace("-", "_"))
+            shown = {"default": value, "show_default": True} if value is not None else {}
+            command = click.option(f"--{who}-{name}", type=type_, help=text, **shown)(command)
+        return command
+
+    return add
+
+
+def sampling_of(who: str, given: dict[str, Any], *, seed: int | None) -> Sampling:
+    """What the options of `sampling_options` say; they are taken out of what is given."""
+    temperature, top_p, effort = (given.pop(name) for name in option_names(who))
+    return Sampling(temperature, top_p, effort, seed)
+
 
 _SETTINGS = {"travel": "a travel plan", "debate": "a debate"}
 

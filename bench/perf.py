@@ -10,15 +10,162 @@ import time
 import uuid
 from contextlib import closing
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import click
 
 from stitch.bench import timing
-from stitch.bench.bare_engine import measure_bare_engine
 from stitch.bench.timing import Figures, in_a_process, percentile, percentiles, sample_question, sample_steps, took_ms
-from stitch.bench.trees.speed import measure_trees
 from stitch.console.options import json_option
+from stitch.journal import Journal
+from stitch.retrieve.path import Forest, select
+from stitch.retrieve.path.scorers import Passage, static_scorer
+from stitch.retrieve.path.semantics import ScorerSemantics
+from stitch.trees.core.commits import MAIN
+from stitch.trees.core.edits import apply
+from stitch.trees.core.log import NewCommit, TreeLog
+from stitch.trees.core.nodes import Node, Tree
+from stitch.trees.core.operations import SetField
+from stitch.trees.core.schema import infer
+
+_WORDS = [
+    "rice", "chicken", "tomato", "basil", "lemon", "carrot", "bread", "cheese", "salmon", "soup", "noodles", "walnut",
+    "honey", "spinach", "duck", "beans", "pasta", "garlic", "onion", "walk", "museum", "park", "beach", "market",
+]  # fmt: skip
+STRUCTURAL = (
+    "//Day[3]/Meal[2]/Person/Option[1]",
+    "//Option[@cost <= 3]",
+    '//Meal[@slot = "dinner"]//Option[@minutes <= 15]',
+    "//Meal[count(/Person) >= 7]",
+    '//Day[@date >= "2026-03-20"]/Meal[@slot = "lunch"]',
+    "//Day[some(/Meal/Person/Option[@minutes <= 3])]",
+)
+IN_WORDS = '//Option[node ~= "poultry"][node ~= "with garlic"]'
+_ROUNDS = 9
+_COMMITS, _MEASURED = 3_000, 50
+
+
+def sample_tree(rng: random.Random) -> Tree:
+    """A plan of 40 days with 8,400 dishes; 10,041 nodes."""
+    parts = (("Day", 40), ("Meal", 5), ("Person", 7), ("Option", 6))
+
+    def node(name: str, level: int) -> Node:
+        fields = (
+            {"date": f"2026-03-{rng.randint(1, 28):02}"},
+            {"slot": rng.choice(("breakfast", "lunch", "dinner"))},
+            {"name": rng.choice(_WORDS)},
+            {"name": " ".join(rng.choices(_WORDS, k=4)), "ingredients": ", ".join(rng.choices(_WORDS, k=5)),
+             "cost": f"€{rng.randint(1, 12)}.{rng.randint(10, 99)}", "minutes": str(rng.randint(3, 90))},
+        )[level]  # fmt: skip
+        return Node(name, parts[level][0], fields=fields, children=children(f"{name}.", level + 1))
+
+    def children(prefix: str, level: int) -> list[Node]:
+        return [node(f"{prefix}{number}", level) for number in range(parts[level][1])] if level < len(parts) else []
+
+    return Tree(Node("plan", "Plan", children=children("", 0)))
+
+
+def measure_trees(seed: int = 0) -> dict[str, float]:
+    """Times of queries, and of commits of one change each in a file, the first fifty and the last.
+
+    Of two conditions in words, also the first time and after a commit.
+    """
+    tree = sample_tree(random.Random(seed))
+    options = [node.id for node in tree if node.type == "Option"]
+    forest, semantics = Forest(tree), ScorerSemantics(static_scorer())
+    semantics.scorer.judge("anything", [Passage(("any text",))])  # an open memory has its table of vectors
+
+    def ms(query: str) -> float:
+        return took_ms(select, query, forest=forest, semantics=semantics)
+
+    structural = [ms(query) for _ in range(_ROUNDS) for query in STRUCTURAL][len(STRUCTURAL) :]
+    first, warm = ms(IN_WORDS), median(ms(IN_WORDS) for _ in range(_ROUNDS))
+    forest = Forest(apply(tree, [SetField(options[0], "name", "roast duck with garlic")]))
+    after_commit = ms(IN_WORDS)
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal(Path(folder) / "journal.sqlite")
+        begun, root = NewCommit((), "ann", "", 1.0), tree.root
+        log = TreeLog.create(journal, tenant="t", name="plan", root=root, schema=infer(tree), first=begun)
+        costs = []
+        for number in range(_COMMITS):
+            said = NewCommit([SetField(options[number], "minutes", str(number))], "ann", "", 1.0)
+            costs.append(took_ms(log.append, said, branch=MAIN, parent=log.head(MAIN)))
+        journal.close()
+    return {
+        "tree_nodes": float(len(tree)),
+        "tree_structural_p50_ms": median(structural),
+        "tree_words_p50_ms": warm,
+        "tree_words_first_ms": first,
+        "tree_words_after_commit_ms": after_commit,
+        "tree_commit_p50_ms": median(costs[:_MEASURED]),
+        "tree_commit_late_p50_ms": median(costs[-_MEASURED:]),
+    }
+
+
+DIMENSION = 256
+WORDS, WORDS_A_STEP = 20_000, 30
+LABELS, LABELS_A_STEP = 600, 6
+LIMIT = 100
+"""Points that each of the three searches returns, without payload."""
+_BATCH = 1_000
+
+
+def measure_bare_engine(points: int, questions: int, *, seed: int = 0) -> dict[str, float]:
+    """Median time, and processor time of all threads, of three exact searches: by vector, words and labels.
+
+    The collection holds so many made-up points.
+    """
+    import numpy as np
+    from qdrant_edge import EdgeShard, Point, Query, QueryBatchRequest, QueryRequest, SearchParams, UpdateOperation
+
+    rng, drawn = random.Random(seed), np.random.default_rng(seed)
+    exact = SearchParams(exact=True)
+    with tempfile.TemporaryDirectory(prefix="stitch-engine-") as folder:
+        shard = EdgeShard.create(folder, _config())
+        for start in range(0, points, _BATCH):
+            vectors = drawn.standard_normal((min(_BATCH, points - start), DIMENSION)).astype(np.float32)
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            made = []
+            for n, vector in enumerate(vectors, start=start):
+                words, labels = _sparse(rng, WORDS, WORDS_A_STEP), _sparse(rng, LABELS, LABELS_A_STEP)
+                made.append(Point(n, {"dense": vector.tolist(), "words": words, "labels": labels}))
+            shard.update(UpdateOperation.upsert_points(made))
+        shard.flush()
+        shard.optimize()
+        took, cpu = [], []
+        for _ in range(questions):
+            vector = drawn.standard_normal(DIMENSION)
+            dense, words, labels = vector / np.linalg.norm(vector), _sparse(rng, WORDS, 8), _sparse(rng, LABELS, 3)
+            asked = {"dense": dense.tolist(), "words": words, "labels": labels}
+            batch = QueryBatchRequest(
+                [QueryRequest(LIMIT, query=Query.Nearest(of, using=name), params=exact) for name, of in asked.items()]
+            )
+            began, began_cpu = time.perf_counter(), time.process_time()
+            shard.query_batch(batch)
+            took.append((time.perf_counter() - began) * 1e3)
+            cpu.append((time.process_time() - began_cpu) * 1e3)
+        shard.close()
+    return {"engine_p50_ms": percentile(took, 50), "engine_cpu_p50_ms": percentile(cpu, 50)}
+
+
+def _sparse(rng: random.Random, size: int, count: int) -> Any:
+    """A sparse vector of coordinates that are as unevenly used as words are (Zipf)."""
+    from qdrant_edge import SparseVector
+
+    indices = sorted({int(size ** rng.random()) - 1 for _ in range(count)})
+    return SparseVector(indices, [1.0] * len(indices))
+
+
+def _config() -> Any:
+    import qdrant_edge as edge
+
+    datatype, distance = edge.VectorStorageDatatype.Float16, edge.Distance.Dot
+    dense = edge.EdgeVectorParams(size=DIMENSION, distance=distance, datatype=datatype)
+    sparse = {name: edge.EdgeSparseVectorParams() for name in ("words", "labels")}
+    no_graph = edge.EdgeOptimizersConfig(indexing_threshold=0, default_segment_number=1)
+    return edge.EdgeConfig(vectors={"dense": dense}, sparse_vectors=sparse, optimizers=no_graph, wal_enabled=False)
+
 
 SINGLE_ADDS = 200
 ERASED_STEPS = 1_000

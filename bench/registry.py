@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from stitch.bench import memories, methods
@@ -16,7 +17,7 @@ from stitch.bench.labelers import (
     labeler_named,
     read_filters,
 )
-from stitch.bench.memories import ChangedSelector, MemoryMethod, SharedMemory
+from stitch.bench.memories import MemoryMethod, SharedMemory, opener
 from stitch.bench.methods import Ranker
 from stitch.core import DensityCount, LabelKind
 from stitch.errors import InputError, require_extra
@@ -42,58 +43,69 @@ class Bench:
         self.data, self._labels, self._keep, self._filters = data, labels, keep, filters
         self._shared: dict[str, SharedMemory] = {}
 
-    def plain(self, name: str, *, retriever: str | None = None, unlabeled: bool = False) -> MemoryMethod:
-        """A method on the memory with default labels."""
-        choose: FilterChoice = memories.no_labels if unlabeled else memories.as_selected
-        if self._filters is not None and not unlabeled and retriever is None:
+    def plain(self, name: str, *, retriever: str | None = None) -> MemoryMethod:
+        """A method on the memory with default labels, and with the filters that are given."""
+        choose: FilterChoice = memories.as_selected
+        if self._filters is not None and retriever is None:
             choose = as_written(read_filters(self._filters))
-        memory = self._memory("default", lambda: memories.default_opener(self._labels))
-        return MemoryMethod(name, memory, choose, retriever=retriever)
+        return self._method(name, "default", lambda: memories.default_opener(self._labels), choose, retriever=retriever)
 
-    def without(self, name: str, kind: LabelKind) -> MemoryMethod:
-        """The default labels, of which questions choose none of a kind."""
-        selector = ChangedSelector(memories.without(kind))
-        memory = self._memory(name, lambda: memories.opener(labeler_named(self._labels), selector=selector))
-        return MemoryMethod(name, memory, memories.as_selected)
+    def unlabeled(self, name: str) -> MemoryMethod:
+        """The same memory, searched without labels."""
+        return self._method(name, "default", lambda: memories.default_opener(self._labels), memories.no_labels)
+
+    def changed(self, name: str, change: memories.SelectionChange) -> MemoryMethod:
+        """The default labels, with other ones chosen for questions."""
+        selector = memories.ChangedSelector(change)
+        return self._method(name, name, lambda: opener(labeler_named(self._labels), selector=selector))
 
     def by_kind(self, name: str) -> MemoryMethod:
         """Density that counts kinds, with targets as the fourth: the authors' code."""
 
         def make() -> memories.Opener:
-            labeler, selector = TargetLabeler(labeler_named(self._labels)), ChangedSelector(memories.with_targets)
-            return memories.opener(labeler, selector=selector, count=DensityCount.KINDS)
+            labeler, selector = (
+                TargetLabeler(labeler_named(self._labels)),
+                memories.ChangedSelector(memories.with_targets),
+            )
+            return opener(labeler, selector=selector, count=DensityCount.KINDS)
 
-        return MemoryMethod(name, self._memory(name, make), memories.as_selected)
+        return self._method(name, name, make)
 
     def with_gold(self, name: str) -> MemoryMethod:
         """Gold labels on steps and questions: the ceiling."""
         chosen = {q.id: gold_filter(q, self.data.gold.get(q.trajectory, {})) for q in self.data.questions}
-        memory = self._memory(name, lambda: memories.opener(GoldLabeler(self.data.gold)))
-        return MemoryMethod(name, memory, as_written(chosen))
+        return self._method(name, name, lambda: opener(GoldLabeler(self.data.gold)), as_written(chosen))
 
-    def _memory(self, name: str, make: Callable[[], memories.Opener]) -> SharedMemory:
-        if name not in self._shared:
-            keep, of_the_paper = self._keep / name if self._keep else None, any(q.domain for q in self.data.questions)
-            self._shared[name] = SharedMemory(make(), keep=keep, fills=of_the_paper)
-        return self._shared[name]
+    def _method(
+        self, name: str, memory: str, make: Callable[[], memories.Opener],
+        choose: FilterChoice = memories.as_selected, *, retriever: str | None = None,
+    ) -> MemoryMethod:  # fmt: skip
+        if memory not in self._shared:
+            keep, of_the_paper = self._keep / memory if self._keep else None, any(q.domain for q in self.data.questions)
+            self._shared[memory] = SharedMemory(make(), keep=keep, fills=of_the_paper)
+        return MemoryMethod(name, self._shared[memory], choose, retriever=retriever)
 
 
-METHODS: dict[str, Callable[[Bench], Method]] = {
-    "stitch": lambda bench: bench.plain("stitch"),
-    "stitch-no-scope": lambda bench: bench.without("stitch-no-scope", LabelKind.SCOPE),
-    "stitch-no-event": lambda bench: bench.without("stitch-no-event", LabelKind.EVENT_TYPE),
-    "stitch-no-entity": lambda bench: bench.without("stitch-no-entity", LabelKind.ENTITY_TYPE),
-    "stitch-unlabeled": lambda bench: bench.plain("stitch-unlabeled", unlabeled=True),
-    "themes": lambda bench: bench.plain("themes", retriever="themes"),
-    "auto": lambda bench: bench.plain("auto", retriever="auto"),
-    GOLD_METHOD: lambda bench: bench.with_gold(GOLD_METHOD),
-    "density-by-kind": lambda bench: bench.by_kind("density-by-kind"),
-    "bm25": lambda bench: methods.Lexical(),
-    "dense": lambda bench: methods.Dense(),
-    "hybrid": lambda bench: methods.Hybrid(),
-    "full-context": lambda bench: methods.FullContext(),
-    "recent": lambda bench: methods.Recent(),
-    "oracle": lambda bench: methods.Oracle({q.id: q.evidence for q in bench.data.questions}),
+def _without(kind: LabelKind) -> Callable[[Bench, str], Method]:
+    return lambda bench, name: bench.changed(name, memories.without(kind))
+
+
+METHODS: dict[str, Callable[[Bench, str], Method]] = {
+    "stitch": Bench.plain,
+    "stitch-no-scope": _without(LabelKind.SCOPE),
+    "stitch-no-event": _without(LabelKind.EVENT_TYPE),
+    "stitch-no-entity": _without(LabelKind.ENTITY_TYPE),
+    "stitch-unlabeled": Bench.unlabeled,
+    "themes": partial(Bench.plain, retriever="themes"),
+    "auto": partial(Bench.plain, retriever="auto"),
+    GOLD_METHOD: Bench.with_gold,
+    "density-by-kind": Bench.by_kind,
+    "bm25": lambda bench, name: methods.Lexical(),
+    "dense": lambda bench, name: methods.Dense(),
+    "hybrid": lambda bench, name: methods.Hybrid(),
+    "full-context": lambda bench, name: methods.FullContext(),
+    "recent": lambda bench, name: methods.Recent(),
+    "oracle": lambda bench, name: methods.Oracle({q.id: q.evidence for q in bench.data.questions}),
 }
 """How each method is made."""
 
@@ -126,13 +138,8 @@ def missing_for(name: str, data: DataSet) -> str | None:
 
 
 def make_methods(
-    names: Sequence[str],
-    data: DataSet,
-    *,
-    labels: str = "local",
-    filters: Path | None = None,
-    keep: Path | None = None,
+    names: Sequence[str], data: DataSet, *, labels: str = "local", filters: Path | None = None, keep: Path | None = None
 ) -> list[Method]:
     """The methods of these names for a set, in order; those that can share a memory do; `keep` is where they stay."""
     bench = Bench(data, labels, keep=keep, filters=filters)
-    return [METHODS[name](bench) for name in names]
+    return [METHODS[name](bench, name) for name in names]

@@ -2,23 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from stitch.bench import scoring
 from stitch.bench.figures import shown
 from stitch.bench.metrics.evidence import BUDGETS
-from stitch.bench.metrics.paired import Interval
-from stitch.bench.metrics.scores import scored
-from stitch.bench.plots import bars, lines, scatter
+from stitch.bench.metrics.scores import Interval, scored
 from stitch.bench.records import Answered, Record
-from stitch.bench.runs import Run, read_runs
-from stitch.bench.scoring import grouped
+from stitch.bench.runs import Run, read_run
 from stitch.errors import require_extra
 from stitch.retrieve.rank.wording import in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_INK = "#010203"
+"""Stands for the text color of the page, which replaces it in the SVG."""
+_COLORS = {
+    "stitch": "#d1495b", "stitch-gold": "#c89b1d", "stitch-unlabeled": "#e08a96", "bm25": "#3f7cac", "dense": "#2a9d8f",
+    "hybrid": "#8d6cab", "full-context": "#8a8a8a", "recent": "#a0a0a0", "oracle": "#6b8e23",
+}  # fmt: skip
+_STYLE = {
+    "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25, "grid.color": "#888888",
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), _INK),
+}  # fmt: skip
+
+
+def _color_of(method: str) -> str:
+    return _COLORS.get(method, "#9a9a9a")
+
+
+def lines(series: Mapping[str, Sequence[float]], *, x: Sequence[float], x_label: str, y_label: str, salt: str) -> str:
+    """One line a method over a logarithmic axis, named in a legend."""
+
+    def draw(axes: Axes) -> None:
+        for method, values in series.items():
+            style = "o-" if method in _COLORS else "o:"
+            axes.plot(x, values, style, color=_color_of(method), label=method, markersize=3, linewidth=1.6)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(list(x), [f"{int(tick):,}" for tick in x])
+        axes.minorticks_off()
+
+    return _svg(draw, salt=salt, xlabel=x_label, ylabel=y_label, ylim=(0, 1.02))
+
+
+def scatter(points: Mapping[str, tuple[float, float]], *, x_label: str, y_label: str, salt: str) -> str:
+    """One point a method, its name in a legend, over a logarithmic axis."""
+
+    def draw(axes: Axes) -> None:
+        for place, (method, (across, up)) in enumerate(points.items()):
+            axes.scatter([across], [up], color=_color_of(method), marker="o^svDPX*"[place % 8], s=46, label=method)
+        if all(across > 0 for across, _ in points.values()):
+            axes.set_xscale("log")
+
+    return _svg(draw, salt=salt, xlabel=x_label, ylabel=y_label, ylim=(0, 1.02))
+
+
+def bars(values: Mapping[str, Interval], *, x_label: str, salt: str) -> str:
+    """One bar a method with its interval, best first from above."""
+    ordered = sorted(values.items(), key=lambda item: item[1].value)
+
+    def draw(axes: Axes) -> None:
+        for place, (method, own) in enumerate(ordered):
+            axes.barh(place, own.value, color=_color_of(method), height=0.66)
+            axes.plot([own.low, own.high], [place, place], color=_INK, linewidth=1.1)
+        axes.set_yticks(range(len(ordered)), [method for method, _ in ordered])
+        axes.grid(visible=False, axis="y")
+
+    return _svg(draw, salt=salt, height=0.6 + 0.27 * len(ordered), legend=False, xlabel=x_label, xlim=(0, 1.02))
+
+
+def _svg(draw: Callable[[Axes], None], *, salt: str, height: float = 3.4, legend: bool = True, **axes_set: Any) -> str:
+    import matplotlib as mpl
+
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": salt}):
+        from matplotlib.figure import Figure
+
+        figure, out = Figure(figsize=(7.0 if legend else 6.2, height), layout="constrained"), io.StringIO()
+        axes = figure.subplots()
+        draw(axes)
+        axes.set(**axes_set)
+        if legend:
+            axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, labelcolor=_INK)
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    svg = re.sub(r"<metadata>.*?</metadata>", "", out.getvalue(), flags=re.DOTALL).replace(_INK, "currentColor")
+    head, rest = svg[svg.index("<svg") :].split(">", 1)
+    # The size of the drawing is that of its place on the page.
+    return re.sub(r' (?:width|height)="[^"]*"', "", head) + ">" + rest
+
 
 QUESTIONS_SHOWN = 100
 _STEPS_SHOWN = 10
@@ -35,9 +114,8 @@ def render(runs: list[Run], *, questions: int = QUESTIONS_SHOWN) -> str:
     template = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
     told = [
         {
-            **{name: getattr(run, name) for name in ("manifest", "models", "questions", "answered")},
+            **{name: getattr(run, name) for name in ("manifest", "models", "questions", "answered", "labeling")},
             "title": f"{run.set} ({run.suite})",
-            "labeling_told": f"Labels: {run.labeling}" if run.labeling else "",
             "tables": list(_tables(run)),
             "plots": list(_plots(run, salt=f"run{place}")),
             "differing": list(_differing(run, questions)),
@@ -54,47 +132,40 @@ def _tables(run: Run) -> Iterator[Table]:
         {method: {name: _interval(own[name]) for name in names} for method, own in run.intervals.items()},
         f"All methods.{f' Not scored, for want of a model: {missing}.' if missing else ''}",
     )
-    yield _costs(run)
-    if differences := run.differences():
-        head = ["pair", "measure", "difference", "95 % interval", "p", "questions"]
-        caption = f"Paired differences, {' and '.join(run.compared)}"
-        yield {"head": head, "rows": [_pair(row) for row in differences], "caption": caption}
-    yield from _by_type(run)
-    of_labels = run.of_labels()
-    for what, caption in (
-        ("diagnostics", "Labels selected for questions, against the gold steps (Appendix D)"),
-        ("failures", "Labels of wrongly answered questions: share of question and kind (Appendix D.2)"),
-    ):
-        if of_labels[what]:
-            yield _table(of_labels[what], caption)
-
-
-def _costs(run: Run) -> Table:
-    told = [
-        name for name in dict.fromkeys(chain(*run.rows.values())) if any(row.get(name) for row in run.rows.values())
-    ]
-    rows = {method: {name: row.get(name) for name in told} for method, row in run.rows.items()}
     below = f"Not scored, and asked for again by the command of the run: {run.not_scored}." if run.not_scored else ""
-    return _table(rows, "Contexts, times and costs.") | {"below": below}
+    costs = {method: {name: own for name, own in row.items() if own} for method, row in run.rows.items()}
+    yield _table(costs, "Contexts, times and costs.") | {"below": below}
+    if run.differences:
+        head = ["pair", "measure", "difference", "95 % interval", "p", "questions"]
+        yield {"head": head, "rows": [_pair(row) for row in run.differences], "caption": "Paired differences"}
+    yield from _by_type(run)
+    yield from _of_labels(run)
+
+
+def _of_labels(run: Run) -> Iterator[Table]:
+    for make, caption in (
+        (scoring.diagnostics, "Labels selected for questions, against the gold steps (Appendix D)"),
+        (scoring.selection_failures, "Labels of wrongly answered questions: share of question and kind (Appendix D.2)"),
+    ):
+        if made := {method: row for method, records in run.records.items() if (row := make(records))}:
+            yield _table(made, caption)
+
+
+def _by_type(run: Run) -> Iterator[Table]:
+    counts = {name: row["questions"] for own in run.by_type.values() for name, row in own.items()}
+    if len(counts) > 1:
+        by_type = {
+            method: {f"{name or 'none'} ({count})": own.get(name, {}).get(run.main) for name, count in counts.items()}
+            for method, own in run.by_type.items()
+        }
+        yield _table(by_type, f"{run.main} by type", best=True)
 
 
 def _pair(row: Mapping[str, Any]) -> list[Any]:
     mark = "good" if row["low"] > 0 else "bad" if row["high"] < 0 else "soft"
     between = f"[{row['low']:+.3f}, {row['high']:+.3f}]"
     difference = (f"{row['difference']:+.3f}", mark)
-    return [f"stitch − {row['b']}", row["metric"], difference, between, f"{row['p']:.4f}", str(row["pairs"])]
-
-
-def _by_type(run: Run) -> Iterator[Table]:
-    main = {run.main: run.measures[run.main]}
-    groups = {method: grouped(records, lambda own: own.type, main) for method, records in run.records.items()}
-    counts = {name: row["questions"] for own in groups.values() for name, row in own.items()}
-    if len(counts) > 1:
-        by_type = {
-            method: {f"{name or 'none'} ({count})": own.get(name, {}).get(run.main) for name, count in counts.items()}
-            for method, own in groups.items()
-        }
-        yield _table(by_type, f"{run.main} by type", best=True)
+    return [f"{row['a']} − {row['b']}", row["metric"], difference, between, f"{row['p']:.4f}", str(row["pairs"])]
 
 
 def _table(rows: Mapping[str, Mapping[str, Any]], caption: str, *, best: bool = False) -> Table:
@@ -139,13 +210,8 @@ def _differing(run: Run, limit: int) -> Iterator[dict[str, Any]]:
     head = ["method", run.main, *answers, "labels of the question", f"first {_STEPS_SHOWN} steps (gold in green)"]
     for name in sorted(by_question, key=lambda name: (-spread(name), name))[:limit]:
         own = by_question[name]
-        one = next(iter(own.values()))
         yield {
-            "name": name,
-            "text": one.text,
-            "type": one.type,
-            "evidence": [_short(step) for step in one.evidence],
-            "answer": one.gold_answer or "none",
+            "one": next(iter(own.values())),
             "head": head,
             "rows": [_row(run, method, record) for method, record in own.items()],
         }
@@ -160,7 +226,8 @@ def _row(run: Run, method: str, record: Record) -> dict[str, Any]:
         "labels": [f"{kind}: {value}" for kind, values in (record.labels or {}).items() for value in values],
         "steps": [
             {
-                "name": _short(step),
+                # The end of a long id is what tells it from the others.
+                "name": step if len(step) <= _LONG_ID else f"…{step[-_LONG_ID // 2 :]}",
                 "gold": step in record.evidence,
                 "why": in_words(record.parts[step]) if record.parts.get(step) else "",
                 "matched": [value for values in record.matched.get(step, {}).values() for value in values],
@@ -181,11 +248,6 @@ def _verdict(own: Answered | None) -> dict[str, str]:
     return {"answer": answer, "verdict": f"{own.correct} right{slots}", "reason": own.reason}
 
 
-def _short(step: str) -> str:
-    """The end of a long step id, which is what tells it from the others."""
-    return step if len(step) <= _LONG_ID else f"…{step[-_LONG_ID // 2 :]}"
-
-
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default="report.html", show_default=True,
@@ -202,6 +264,6 @@ def command(runs: tuple[Path, ...], out: Path, questions: int) -> None:
     """
     for package in ("matplotlib", "jinja2"):
         require_extra("bench", package=package, needed_by="`stitch bench report`")
-    html = render(read_runs(runs), questions=questions)
+    html = render([read_run(folder) for folder in runs], questions=questions)
     out.write_text(html, encoding="utf-8")
     click.echo(f"stitch: {out} ({len(html) // 1024} KB)", err=True)

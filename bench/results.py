@@ -11,48 +11,25 @@ from typing import Any
 
 import click
 
-from stitch.bench.data.files import read_json
+from stitch.bench.data.sets import read_json
 from stitch.bench.figures import shown
 from stitch.bench.metrics.evidence import BUDGETS
-from stitch.bench.metrics.paired import Interval
+from stitch.bench.metrics.scores import Interval
 from stitch.bench.registry import METHODS
 from stitch.bench.runs import Run, price, read_run
-from stitch.bench.scoring import grouped
 from stitch.errors import InputError
 
-_COLUMNS = {
-    "retrieval": ("recall@5", "recall@10", "recall@20", "all@10", "mrr", "ndcg@10", "budget_recall", "budget_precision",
-                  "accuracy", "token_f1", "bleu_1", "rouge_l"),
-    "came": ("answer_in_context", "evidence_recall", "precision", "recall", "f1"),
-}  # fmt: skip
-_COSTS = ("entity_resolution_recall", "context_tokens_p50", "search_p50_ms", "search_p95_ms", "answered",
-          "scored", "unscored", "model_calls", "model_tokens", "model_cost_usd")  # fmt: skip
-_OF_LABELS = (
-    ("scope", "bcubed_f1"), ("scope", "bcubed_precision"), ("scope", "bcubed_recall"), ("scope", "switch_f1"),
-    ("scope", "pk"), ("event_type", "v_measure"), ("event_type", "ari"), ("entity_type", "f1"),
-)  # fmt: skip
-_HEADS = {
-    "sets": ("set", "suite", "command", "questions", "trajectories", "steps", "budget_tokens", "tokenizer", "labels",
-             "notes"),
-    "methods": ("set", "method", "measure", "value", "low", "high"),
-    "types": ("set", "measure", "type", "method", "value"),
-    "labels": ("set", "labels", "kind", "measure", "value"),
-    "known": ("set", "asked", "own_words", "some_words"),
-    "left_out": ("set", "left_out", "shipped", "all_choose"),
-}  # fmt: skip
-"""The columns of each file of figures."""
-_SAVED = {"scope": "labels", "own_words": "known", "left_out": "left_out"}
-"""The file of saved figures, by a field that tells them."""
-
-Row = Sequence[str | int | float]
 Saved = Sequence[Mapping[str, Any]]
+"""What `labels`, `known-items` and fits print."""
 
 _ABOUT = """\
 Written by `stitch bench results` from run folders; do not edit. {models} Every method has the same token budget;
 `full-context` alone reads 128,000 tokens. `recall@10` is the share of the evidence among the first ten steps,
 `budget_recall` the share of which something stands in the context as a reader has it. `answer_in_context` is the share
 of the gold items that stand literally in the context inside the budget. Brackets are 95 % bootstrap intervals over
-questions. Every figure stands as CSV in `results/` beside this page."""
+questions. Every figure stands in `results/figures.csv` beside this page."""
+
+_SETS = "What was run: the budget is in tokens, and notes say what was left out or repaired."
 
 _ANSWERED = """\
 Macro averages over the questions that were scored, by the judge of the run; what could not be answered or judged is
@@ -77,33 +54,32 @@ def render(runs: Sequence[Run], saved: Saved = (), *, parts: Sequence[str] = ())
     )
     said = f"Language models took part in {told}." if told else "No language model took part; labels are local."
     lines = ["# Results", "", fill(_ABOUT.format(models=said), width=120)]
-    answers = ("set", "method", "precision", "recall", "F1", "scored", "unscored", "calls", "tokens", "US$")
-    helps = ("set", "measure", "left out", "shipped", "stitch", "− stitch-unlabeled", "− bm25", "− hybrid", "labels",
-             "own words")  # fmt: skip
+    sets = "set | questions | trajectories | steps | budget | tokenizer | labels | command | notes"
+    answers = "set | method | precision | recall | F1 | scored | unscored | calls | tokens | US$"
+    helps = "set | measure | left out | shipped | stitch | − stitch-unlabeled | − bm25 | − hybrid | labels | own words"
     methods = [name for name in METHODS if any(name in run.records for run in runs)]
     for title, about, head, rows in (
         ("Answers", _ANSWERED, answers, list(_answers(runs))),
         ("Do labels help?", _HELP, helps, list(_differences(runs, saved))),
-        ("Every method", _EVERY, ("set", *(f"`{name}`" for name in methods)), list(_every_method(runs, methods))),
+        ("Every method", _EVERY, " | ".join(["set", *(f"`{name}`" for name in methods)]), _every_method(runs, methods)),
+        ("Sets", _SETS, sets, list(_sets(runs))),
     ):
         if rows:
-            lines += ["", f"## {title}", "", about, "", *_table(head, rows)]
+            rule = "|---" + "|---:" * head.count(" | ") + "|"
+            lines += [
+                "",
+                f"## {title}",
+                "",
+                about,
+                "",
+                f"| {head} |",
+                rule,
+                *(f"| {' | '.join(row)} |" for row in rows),
+            ]
             lines += _told_of(runs) if title == "Answers" else []
     for part in parts:
         lines += ["", part.strip()]
     return "\n".join(lines) + "\n"
-
-
-def figures(runs: Sequence[Run], saved: Saved = ()) -> dict[str, str]:
-    """All figures as CSV, by the name of the file; the first line of each names its columns."""
-    rows: dict[str, list[Row]] = {name: [head] for name, head in _HEADS.items()}
-    for run in runs:
-        rows["sets"].append(_set(run))
-        rows["methods"] += _methods(run)
-        rows["types"] += _types(run)
-    for each in saved:
-        rows[_kind_of(each)] += _saved_rows(each)
-    return {name: _csv(table) for name, table in rows.items() if len(table) > 1}
 
 
 def _answers(runs: Sequence[Run]) -> Iterator[list[str]]:
@@ -131,8 +107,8 @@ def _differences(runs: Sequence[Run], saved: Saved) -> Iterator[list[str]]:
     known = {each["set"]: f"{each['own_words']:.3f}" for each in saved if "own_words" in each}
     fitted = {row["set"]: [f"{row[part]:.3f}" for part in ("left_out", "shipped")]
               for each in saved for row in each.get("left_out", ())}  # fmt: skip
-    for run in runs:
-        found = {row["b"]: row for row in run.differences() if row["metric"] == run.main}
+    for run in (run for run in runs if run.first == "stitch"):
+        found = {row["b"]: row for row in run.differences if row["metric"] == run.main}
         if found:
             cells = [_difference(found.get(other)) for other in ("stitch-unlabeled", "bm25", "hybrid")]
             mine, verdict = _mean(run.intervals["stitch"][run.main]), _verdict(found.get("stitch-unlabeled"))
@@ -154,82 +130,56 @@ def _mean(interval: Interval | None) -> str:
     return f"{interval.value:.3f}" if interval else "-"
 
 
-def _every_method(runs: Sequence[Run], methods: Sequence[str]) -> Iterator[list[str]]:
+def _every_method(runs: Sequence[Run], methods: Sequence[str]) -> list[list[str]]:
     def cell(run: Run, method: str) -> str:
         own, tokens = run.intervals[method], run.rows[method]["context_tokens_p50"]
-        told = [
-            _mean(own.get(run.main)),
-            _mean(own.get("budget_precision")),
-            "-" if tokens is None else f"{tokens:,.0f}",
-        ]
-        return " / ".join(told)
+        told = "-" if tokens is None else f"{tokens:,.0f}"
+        return f"{_mean(own.get(run.main))} / {_mean(own.get('budget_precision'))} / {told}"
 
+    return [[run.set, *(cell(run, method) if method in run.records else "-" for method in methods)] for run in runs]
+
+
+def _sets(runs: Sequence[Run]) -> Iterator[list[str]]:
     for run in runs:
-        yield [run.set, *(cell(run, method) if method in run.records else "-" for method in methods)]
+        own = run.manifest.settings
+        counts = (f"{count:,}" for count in (len(run.questions), len(run.steps), sum(run.steps.values()),
+                                             own.budget_tokens))  # fmt: skip
+        command = f"`{run.manifest.command}`" if run.manifest.command else "-"
+        yield [run.set, *counts, own.tokenizer, own.labels, command, "; ".join(run.manifest.notes) or "-"]
 
 
-def _set(run: Run) -> Row:
-    settings, steps = run.manifest.settings, {note.trajectory: note.steps for note in run.prepared}
-    return (
-        settings.set, settings.suite, run.manifest.command, len(run.questions), len(steps), sum(steps.values()),
-        settings.budget_tokens, settings.tokenizer, settings.labels, "; ".join(run.manifest.notes),
-    )  # fmt: skip
-
-
-def _methods(run: Run) -> Iterator[Row]:
-    for method, own in run.intervals.items():
-        for measure in _COLUMNS[run.suite]:
-            if interval := own.get(measure):
-                bounds = (_digits(interval.low), _digits(interval.high)) if measure == run.main else ("", "")
-                yield (run.set, method, measure, _digits(interval.value), *bounds)
-        if run.suite == "retrieval":
-            within = zip(BUDGETS, run.recall_by_budget(method), strict=True)
-            yield from ((run.set, method, f"recall in {b}", _digits(value), "", "") for b, value in within)
-        costs = ((cost, run.rows[method].get(cost)) for cost in _COSTS)
-        yield from ((run.set, method, cost, _digits(value), "", "") for cost, value in costs if value is not None)
-
-
-def _types(run: Run) -> Iterator[Row]:
-    types = sorted({record.type for record in run.every})
-    for method in run.records if len(types) > 1 else ():
-        groups = grouped(run.records[method], lambda record: record.type, {run.main: run.measures[run.main]})
-        values = ((name, groups.get(name, {}).get(run.main)) for name in types)
-        yield from ((run.set, run.main, name, method, _digits(value)) for name, value in values if value is not None)
-
-
-def _kind_of(saved: Mapping[str, Any]) -> str:
-    """The file of saved figures; empty if they are none that belong here."""
-    return next((kind for field, kind in _SAVED.items() if field in saved), "")
-
-
-def _saved_rows(saved: Mapping[str, Any]) -> Iterator[Row]:
-    kind = _kind_of(saved)
-    if kind == "known":
-        yield tuple(saved[column] for column in _HEADS[kind])
-    elif kind == "left_out":
-        for row in saved[kind]:
-            yield (row["set"], *(_digits(row[part]) for part in _HEADS[kind][1:]))
-    else:
-        for name, own in ((saved["labels"], saved), *saved["baselines"].items()):
-            for part, measure in _OF_LABELS:
-                if (value := (own[part] or {}).get(measure)) is not None:
-                    yield (saved["set"], name, part, measure, _digits(value))
-
-
-def _digits(value: float) -> str:
-    return shown(value).replace(",", "")
-
-
-def _csv(rows: Sequence[Row]) -> str:
+def figures(runs: Sequence[Run], saved: Saved = ()) -> str:
+    """All figures as CSV, one a line: of all questions, or of those of a type; an interval where there is one."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(("set", "method", "measure", "type", "value", "low", "high"))
+    told = (row for source in (*map(_of_run, runs), *map(_of_saved, saved)) for row in source)
+    rows.writerows([*row[:4], *("" if value is None else shown(value).replace(",", "") for value in row[4:])]
+                   for row in told if row[4] is not None)  # fmt: skip
     return out.getvalue()
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield "|---" + "|---:" * (len(head) - 1) + "|"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
+def _of_run(run: Run) -> Iterable[tuple[Any, ...]]:
+    for method, own in run.intervals.items():
+        for measure, interval in own.items():
+            yield (run.set, method, measure, "", *(interval or (None, None, None)))
+        if run.suite == "retrieval":
+            for budget, value in zip(BUDGETS, run.recall_by_budget(method), strict=True):
+                yield (run.set, method, f"recall in {budget}", "", value, None, None)
+        for name, value in run.rows[method].items():
+            yield (run.set, method, name, "", value, None, None)
+        for kind, row in run.by_type[method].items() if len(run.by_type[method]) > 1 else ():
+            yield (run.set, method, run.main, kind, row[run.main], None, None)
+
+
+def _of_saved(saved: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for row in saved.get("left_out", [saved] if "own_words" in saved else ()):
+        for name in ("asked", "own_words", "some_words", "left_out", "shipped", "all_choose"):
+            yield (row["set"], "stitch", name, "", row.get(name), None, None)
+    for name, own in ((saved["labels"], saved), *saved["baselines"].items()) if "scope" in saved else ():
+        for kind in ("scope", "event_type", "entity_type"):
+            for measure, value in (own[kind] or {}).items():
+                yield (saved["set"], name, measure, kind, value, None, None)
 
 
 @click.command()
@@ -241,7 +191,7 @@ def command(runs: tuple[Path, ...], out: Path | None) -> None:
     These are files of what their option --json prints.
 
     Pages of Markdown (`.md`), for what other commands print, are put behind the tables as they are. With --out, every
-    figure is written as CSV into the folder `results` beside the page.
+    figure is written as CSV into `results/figures.csv` beside the page.
 
     \b
     Example:
@@ -257,12 +207,11 @@ def command(runs: tuple[Path, ...], out: Path | None) -> None:
     out.write_text(text, encoding="utf-8")
     folder = out.parent / "results"
     folder.mkdir(exist_ok=True)
-    for name, table in figures(found, saved).items():
-        (folder / f"{name}.csv").write_text(table, encoding="utf-8")
+    (folder / "figures.csv").write_text(figures(found, saved), encoding="utf-8")
 
 
 def _saved(path: Path) -> Mapping[str, Any]:
     read = read_json(path)
-    if not isinstance(read, dict) or not _kind_of(read):
+    if not isinstance(read, dict) or not {"scope", "own_words", "left_out"} & read.keys():
         raise InputError(f"{str(path)!r} holds no figures that belong here", hint="save what --json prints")
     return read

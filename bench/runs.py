@@ -1,4 +1,4 @@
-"""Finished runs, read again from their folders: the ground of reports and tables."""
+"""Finished runs, read from their folders: the ground of what commands print, of pages and of tables."""
 
 from __future__ import annotations
 
@@ -9,32 +9,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from stitch.bench import scoring
 from stitch.bench.answering import is_unscored
-from stitch.bench.manifest import Manifest, read_manifest
-from stitch.bench.metrics.evidence import BUDGETS
-from stitch.bench.metrics.paired import Interval, bootstrap_mean
-from stitch.bench.metrics.scores import Unscored, mean
-from stitch.bench.records import Prepared, Record, methods_in, read_prepared, read_records
+from stitch.bench.metrics.evidence import BUDGETS, recall_at
+from stitch.bench.metrics.scores import Interval, Unscored, bootstrap_mean, mean
+from stitch.bench.records import Manifest, Prepared, Record, methods_in, read_manifest, read_prepared, read_records
 from stitch.bench.registry import METHODS
-from stitch.bench.scoring import (
-    Measure,
-    answer_costs,
-    answer_measures,
-    came_measures,
-    diagnostics,
-    entity_resolution,
-    latency,
-    paired_with,
-    quantile,
-    recall_in,
-    retrieval_measures,
-    selection_failures,
-    taken_in,
-)
+from stitch.bench.scoring import Measure
 from stitch.errors import InputError
 
 MAIN = {"retrieval": "recall@10", "came": "answer_in_context"}
 """The measure that matters most, by suite."""
+COMPARED = ("recall@10", "budget_recall", "accuracy", "answer_in_context", "evidence_recall", "f1")
+"""The measures on which methods are compared question by question, where a suite has them."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +49,22 @@ class Run:
         return [record for records in self.records.values() for record in records]
 
     @cached_property
-    def main(self) -> str:
-        """The measure that matters most: of CAME-Bench that of answers, where a model gave any that could be scored."""
-        return "f1" if self.suite == "came" and self.answered else MAIN[self.suite]
-
-    @cached_property
     def answered(self) -> bool:
         """Whether answers of a model were scored."""
         return any(record.answered is not None and record.answered.correct is not None for record in self.every)
+
+    @cached_property
+    def measures(self) -> dict[str, Measure]:
+        """All measures of its suite, by name."""
+        if self.suite == "came":
+            return scoring.came_measures()
+        answers = scoring.answer_measures() if self.manifest.settings.answerer else {}
+        return scoring.retrieval_measures(self.manifest.settings.budget_tokens) | answers
+
+    @cached_property
+    def main(self) -> str:
+        """The measure that matters most: of CAME-Bench that of answers, where a model gave any that could be scored."""
+        return "f1" if self.suite == "came" and self.answered else MAIN[self.suite]
 
     @cached_property
     def models(self) -> dict[str, str]:
@@ -83,22 +78,19 @@ class Run:
         return {what: who for what, who in made.items() if who}
 
     @cached_property
-    def compared(self) -> tuple[str, ...]:
-        """The measures on which methods are compared, question by question."""
-        return tuple(dict.fromkeys((self.main, MAIN[self.suite])))
-
-    @cached_property
-    def measures(self) -> dict[str, Measure]:
-        """All measures of its suite, by name."""
-        if self.suite == "came":
-            return came_measures()
-        answers = answer_measures() if self.manifest.settings.answerer else {}
-        return retrieval_measures(self.manifest.settings.budget_tokens) | answers
-
-    @cached_property
     def questions(self) -> list[str]:
         """The ids of the questions that any method answered."""
-        return sorted(dict.fromkeys(record.question for record in self.every))
+        return sorted({record.question for record in self.every})
+
+    @cached_property
+    def steps(self) -> dict[str, int]:
+        """The number of steps, by trajectory."""
+        return {note.trajectory: note.steps for note in self.prepared}
+
+    @cached_property
+    def means(self) -> dict[str, Any]:
+        """The mean of every measure, by method, with reasons for what was not scored."""
+        return {method: scoring.summarize(records, self.measures) for method, records in self.records.items()}
 
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
@@ -108,11 +100,11 @@ class Run:
     def _row(self, method: str, records: Sequence[Record]) -> dict[str, Any]:
         tokens = [float(record.context_tokens) for record in records if record.context_tokens is not None]
         return {
-            "entity_resolution_recall": entity_resolution(self.prepared, method),
-            "context_tokens_p50": quantile(tokens, 0.5),
-            **latency(records),
-            **answer_costs(records),
-            "unscored": sum(isinstance(self.measures[self.main](record), Unscored) for record in records),
+            "entity_resolution_recall": scoring.entity_resolution(self.prepared, method),
+            "context_tokens": mean(tokens).value,
+            "context_tokens_p50": scoring.quantile(tokens, 0.5),
+            **scoring.latency(records),
+            **scoring.answer_costs(records),
         }
 
     @cached_property
@@ -124,6 +116,24 @@ class Run:
         }
 
     @cached_property
+    def differences(self) -> list[dict[str, Any]]:
+        """How the first method compares with every other on the measures that matter most, the main one first."""
+        names = dict.fromkeys((self.main, *COMPARED))
+        measures = {name: self.measures[name] for name in names if name in self.measures}
+        return scoring.paired_with(self.first, self.records, measures)
+
+    @cached_property
+    def first(self) -> str:
+        """`stitch`, or the first method where that was not run."""
+        return "stitch" if "stitch" in self.records else next(iter(self.records), "")
+
+    @cached_property
+    def by_type(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """The main measure of each type of questions, by method."""
+        main = {self.main: self.measures[self.main]}
+        return {method: scoring.grouped(records, "type", main) for method, records in self.records.items()}
+
+    @cached_property
     def not_scored(self) -> str:
         """Why answers of a model have no score, in words, the most frequent reason first."""
         told = [each.answered for each in self.every if is_unscored(each)]
@@ -133,7 +143,7 @@ class Run:
     @cached_property
     def labeling(self) -> str:
         """The cost of labeling with a model, of the memories of `stitch`, in words; empty if none did."""
-        taken = taken_in(self.prepared, "stitch")
+        taken = scoring.taken_in(self.prepared, "stitch")
         if "model_calls" not in taken:
             return ""
         return (
@@ -142,22 +152,43 @@ class Run:
             f" {taken['unusable_replies']:,} replies were cut or of no use."
         )
 
-    def of_labels(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Label-selection diagnostics, and how often each failure mode was found, by method."""
-        found = {"diagnostics": diagnostics, "failures": selection_failures}
-        return {
-            what: {method: told for method, records in self.records.items() if (told := make(records))}
-            for what, make in found.items()
-        }
-
-    def differences(self) -> list[dict[str, Any]]:
-        """How `stitch` compares with every other method on the measures that matter most, the main one first."""
-        found = paired_with("stitch", self.records, self.measures, names=self.compared)
-        return sorted(found, key=lambda row: self.compared.index(row["metric"]))
-
     def recall_by_budget(self, method: str) -> list[float]:
         """Evidence recall in contexts of each of `BUDGETS`."""
-        return [mean(recall_in(record, budget) for record in self.records[method]).value or 0.0 for budget in BUDGETS]
+        records = self.records[method]
+        inside = (mean(scoring.inside(own, budget, recall_at) for own in records).value for budget in BUDGETS)
+        return [value or 0.0 for value in inside]
+
+    def figures(self) -> dict[str, Any]:
+        """Everything that is measured, as a command prints it."""
+        reasons = {name: dict(row.reasons) for name, row in self.means.items() if row.reasons}
+        for name, records in self.records.items() if self.suite == "came" else ():
+            if self.rows[name]["entity_resolution_recall"] is None:
+                labeled = any(record.labels is not None for record in records)
+                why = "the data names no entity of its operations" if labeled else "the method resolves nothing"
+                reasons.setdefault(name, {})["entity_resolution_recall"] = why
+        return {
+            "set" if self.suite == "retrieval" else "data": self.set,
+            "trajectories": len({record.trajectory for record in self.every}),
+            "questions": max(map(len, self.records.values()), default=0),
+            "budget_tokens": self.manifest.settings.budget_tokens,
+            "methods": {name: self._figures_of(name, records) for name, records in self.records.items()},
+            "ingest": scoring.taken_in(self.prepared, self.first),
+            "paired": self.differences,
+            "reasons": reasons,
+        }
+
+    def _figures_of(self, method: str, records: Sequence[Record]) -> dict[str, Any]:
+        of_came = {"by_domain": scoring.grouped(records, "domain", self.measures)} if self.suite == "came" else {}
+        return {
+            **self.means[method],
+            **self.rows[method],
+            **scoring.by_budget(records),
+            **of_came,
+            "by_type": scoring.grouped(records, "type", self.measures, budgets=not of_came),
+            "decided_by": scoring.decided_by(records),
+            "label_diagnostics": scoring.diagnostics(records),
+            "selection_failures": scoring.selection_failures(records),
+        }
 
 
 def _interval(measure: Measure, records: Sequence[Record]) -> Interval | None:
@@ -176,14 +207,15 @@ def read_run(folder: Path) -> Run:
     Raises:
         InputError: It is no run, or has no record.
     """
-    manifest, order = read_manifest(folder), list(METHODS)
+    order = list(METHODS)
     names = sorted(methods_in(folder), key=lambda name: (order.index(name) if name in order else len(order), name))
-    records = {name: sorted(read_records(folder, name), key=lambda record: record.question) for name in names}
-    if not any(records.values()):
+    run = run_of(names, folder)
+    if not run.every:
         raise InputError(f"{str(folder)!r} has no records yet", hint="run the command of its manifest again")
-    return Run(manifest, records, read_prepared(folder))
+    return run
 
 
-def read_runs(folders: Iterable[Path]) -> list[Run]:
-    """Read several run folders, in the order given."""
-    return [read_run(folder) for folder in folders]
+def run_of(methods: Iterable[str], folder: Path) -> Run:
+    """What a run folder holds of these methods."""
+    records = {name: sorted(read_records(folder, name), key=lambda record: record.question) for name in methods}
+    return Run(read_manifest(folder), records, read_prepared(folder))

@@ -1,14 +1,23 @@
-"""From records to figures: everything a report shows is computed here, from the lines of a run alone."""
+"""From records to figures: what a run is told by is computed here, from the lines of its folder alone."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from stitch.bench.answering import NO_MODEL, is_unscored, score_answered
 from stitch.bench.figures import Figures
-from stitch.bench.metrics.answers import contains_normalized, items_of, normalize
+from stitch.bench.metrics.answers import (
+    bleu_1,
+    contains_normalized,
+    items_of,
+    normalize,
+    rouge_l,
+    said_in_context,
+    token_f1,
+)
 from stitch.bench.metrics.evidence import (
     BUDGETS,
     SelectionDiagnostics,
@@ -19,10 +28,8 @@ from stitch.bench.metrics.evidence import (
     recall_at,
     reciprocal_rank,
 )
-from stitch.bench.metrics.overlap import bleu_1, rouge_l, said_in_context, token_f1
-from stitch.bench.metrics.paired import PairedDifference, compare_paired
-from stitch.bench.metrics.scores import Score, Unscored, mean
-from stitch.bench.records import Prepared, Record
+from stitch.bench.metrics.scores import PairedDifference, Score, Unscored, compare_paired, mean
+from stitch.bench.records import Answered, Prepared, Record
 from stitch.core import DecidedBy
 
 Measure = Callable[[Record], Score]
@@ -36,15 +43,17 @@ NO_ANSWER = Unscored("the question has no gold answer")
 def retrieval_measures(budget_tokens: int) -> dict[str, Measure]:
     """The measures of evidence, by name."""
     return {
-        "recall@5": lambda r: recall_at(r.steps, r.evidence, k=5),
-        "recall@10": lambda r: recall_at(r.steps, r.evidence, k=10),
-        "recall@20": lambda r: recall_at(r.steps, r.evidence, k=20),
-        "all@10": lambda r: all_at(r.steps, r.evidence, k=10),
-        "mrr": lambda r: reciprocal_rank(r.steps, r.evidence),
-        "ndcg@10": lambda r: ndcg_at(r.steps, r.evidence, k=10),
-        "budget_recall": lambda r: recall_in(r, r.window_tokens or budget_tokens),
-        "budget_precision": lambda r: _inside(r, r.window_tokens or budget_tokens, precision_of),
+        **{f"recall@{k}": _ranked(recall_at, k=k) for k in (5, 10, 20)},
+        "all@10": _ranked(all_at, k=10),
+        "mrr": _ranked(reciprocal_rank),
+        "ndcg@10": _ranked(ndcg_at, k=10),
+        "budget_recall": lambda r: inside(r, r.window_tokens or budget_tokens, recall_at),
+        "budget_precision": lambda r: inside(r, r.window_tokens or budget_tokens, precision_of),
     }
+
+
+def _ranked(measure: Callable[..., Score], **at: int) -> Measure:
+    return lambda record: measure(record.steps, record.evidence, **at)
 
 
 def came_measures() -> dict[str, Measure]:
@@ -52,28 +61,17 @@ def came_measures() -> dict[str, Measure]:
     return {
         "answer_in_context": answer_in_context,
         "evidence_recall": lambda r: NO_CONTEXT if r.context_steps is None else recall_at(r.context_steps, r.evidence),
-        "precision": lambda r: _answer_score(r, "precision"),
-        "recall": lambda r: _answer_score(r, "recall"),
-        "f1": lambda r: _answer_score(r, "f1"),
+        **{part: partial(_answer_score, part=part) for part in ("precision", "recall", "f1")},
     }
 
 
 def answer_measures() -> dict[str, Measure]:
     """The measures of single answers, by name; unscored without a model."""
-    return {
-        "accuracy": _accepted,
-        "token_f1": lambda r: _compared(r, token_f1),
-        "bleu_1": lambda r: _compared(r, bleu_1),
-        "rouge_l": lambda r: _compared(r, rouge_l),
-    }
+    compared = {"token_f1": token_f1, "bleu_1": bleu_1, "rouge_l": rouge_l}
+    return {"accuracy": _accepted, **{name: partial(_compared, measure=own) for name, own in compared.items()}}
 
 
-def recall_in(record: Record, budget_tokens: int) -> Score:
-    """The share of the evidence of which something stands in the context of a budget."""
-    return _inside(record, budget_tokens, recall_at)
-
-
-def _inside(record: Record, budget_tokens: int, measure: Callable[[Sequence[str], Sequence[str]], Score]) -> Score:
+def inside(record: Record, budget_tokens: int, measure: Callable[[Sequence[str], Sequence[str]], Score]) -> Score:
     """A measure of the steps of which a reader sees something in a context of so many tokens."""
     steps = record.shown.get(budget_tokens)
     return NOT_KEPT if steps is None else measure(steps, record.evidence)
@@ -82,9 +80,7 @@ def _inside(record: Record, budget_tokens: int, measure: Callable[[Sequence[str]
 def by_budget(records: Sequence[Record]) -> dict[str, dict[str, float | None]]:
     """Recall, and whether all of it is there, by the tokens of the budget, also of a method with its own window."""
     return {
-        name: dict(
-            Figures(**{str(each): mean(_inside(record, each, measure) for record in records) for each in BUDGETS})
-        )
+        name: dict(Figures(**{str(each): mean(inside(own, each, measure) for own in records) for each in BUDGETS}))
         for name, measure in (("recall_in", recall_at), ("all_in", all_at))
     }
 
@@ -98,25 +94,30 @@ def answer_in_context(record: Record) -> Score:
     return sum(contains_normalized(text, item) for item in items) / len(items) if items else NO_ANSWER
 
 
-def _answer_score(record: Record, part: str) -> Score:
-    score = Unscored(NO_MODEL) if record.answered is None else score_answered(record, record.answered)
+def _given(record: Record, *, judged: bool) -> Answered | Unscored:
+    """The answer to a question, and the verdict on it, if that is asked for."""
+    own = record.answered
+    if own is None:
+        return Unscored(NO_MODEL)
+    return own if (own.correct if judged else own.answer) is not None else Unscored(own.reason or "not judged")
+
+
+def _answer_score(record: Record, *, part: str) -> Score:
+    own = _given(record, judged=True)
+    score = own if isinstance(own, Unscored) else score_answered(record, own)
     return score if isinstance(score, Unscored) else float(getattr(score, part))
 
 
 def _accepted(record: Record) -> Score:
-    own = record.answered
-    if own is None or own.correct is None:
-        return Unscored(NO_MODEL if own is None else own.reason or "not judged")
-    return float(own.correct > 0)
+    own = _given(record, judged=True)
+    return own if isinstance(own, Unscored) else float((own.correct or 0) > 0)
 
 
-def _compared(record: Record, measure: Callable[[str, str], float]) -> Score:
-    own = record.answered
+def _compared(record: Record, *, measure: Callable[[str, str], float]) -> Score:
+    own = _given(record, judged=False)
     if record.gold_answer is None:
         return NO_ANSWER
-    if own is None or own.answer is None:
-        return Unscored(NO_MODEL if own is None else own.reason)
-    return measure(own.answer, record.gold_answer)
+    return own if isinstance(own, Unscored) else measure(own.answer or "", record.gold_answer)
 
 
 def summarize(records: Sequence[Record], measures: Mapping[str, Measure]) -> Figures:
@@ -125,18 +126,14 @@ def summarize(records: Sequence[Record], measures: Mapping[str, Measure]) -> Fig
 
 
 def grouped(
-    records: Iterable[Record],
-    key: Callable[[Record], str],
-    measures: Mapping[str, Measure],
-    *,
-    further: Callable[[Sequence[Record]], Mapping[str, Any]] = lambda _: {},
+    records: Iterable[Record], key: str, measures: Mapping[str, Measure], *, budgets: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """The summary of each group, with the number of its questions and what `further` tells of it."""
+    """The summary of each group of records that are alike in a field, with the number of its questions."""
     groups: dict[str, list[Record]] = {}
     for record in records:
-        groups.setdefault(key(record), []).append(record)
+        groups.setdefault(getattr(record, key), []).append(record)
     return {
-        name: {"questions": len(own), **summarize(own, measures), **further(own)}
+        name: {"questions": len(own), **summarize(own, measures), **(by_budget(own) if budgets else {})}
         for name, own in sorted(groups.items())
     }
 
@@ -181,17 +178,17 @@ def _total(costs: Iterable[float | None]) -> float | None:
     return None if None in every else round(sum(cost for cost in every if cost), 6)
 
 
+def quantile(values: Sequence[float], share: float) -> float | None:
+    """The value below which this share of the values lies (nearest rank); None without values."""
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3) if ordered else None
+
+
 def selection_failures(records: Iterable[Record]) -> dict[str, float]:
     """How often each failure mode was found, as a share of the diagnosed (question, kind) pairs (Table 5)."""
     found = [modes for record in records if record.answered for modes in record.answered.failures.values()]
     counts = Counter(mode for modes in found for mode in modes)
     return {mode: round(count / len(found), 6) for mode, count in sorted(counts.items())}
-
-
-def quantile(values: Sequence[float], share: float) -> float | None:
-    """The value below which this share of the values lies (nearest rank); None without values."""
-    ordered = sorted(values)
-    return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3) if ordered else None
 
 
 def diagnostics(records: Iterable[Record]) -> dict[str, Any] | None:
@@ -216,15 +213,14 @@ def entity_resolution(notes: Iterable[Prepared], method: str) -> float | None:
 
 
 def paired_with(
-    baseline: str, records: Mapping[str, Sequence[Record]], measures: Mapping[str, Measure], *, names: Sequence[str]
+    baseline: str, records: Mapping[str, Sequence[Record]], measures: Mapping[str, Measure]
 ) -> list[dict[str, Any]]:
-    """Compare a method with every other one on the questions both have, for the named measures."""
+    """Compare a method with every other one on the questions both have, measure by measure."""
     found = []
     mine = {record.question: record for record in records.get(baseline, ())}
-    for other in records if mine else ():
-        both = [(mine[each.question], each) for each in records[other] if each.question in mine]
-        for name in names if other != baseline else ():
-            measure = measures[name]
+    for name, measure in measures.items():
+        for other in (each for each in records if each != baseline):
+            both = [(mine[each.question], each) for each in records[other] if each.question in mine]
             difference = compare_paired([measure(a) for a, _ in both], [measure(b) for _, b in both])
             if isinstance(difference, PairedDifference):
                 row = {"a": baseline, "b": other, "metric": name, "pairs": difference.pairs}

@@ -13,28 +13,26 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import urllib3
 
 from stitch.bench import timing
 from stitch.bench.timing import Figures, percentile, percentiles, sample_steps, took_ms
 from stitch.console.options import json_option
 
 CLIENTS = (1, 8, 32)
-SEARCHES = 320
+SEARCHES, ADDS = 320, 160
 """For each number of clients, on each side."""
-ADDS = 160
 K = 10
 WARMING = 20
-AHEAD = 1_024
-"""How many lines a stream of steps is ahead of its receipts at most."""
 STREAMS = 1_000
 _PLACE_TRIES = 10
-"""So often the place of a stream that was closed is waited for, a second each."""
+"""So often the place of a stream that was closed is waited for, as long as the server says."""
 
 
 def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0) -> Figures:
@@ -44,7 +42,7 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
     at a time: pairs, so that both have the same machine. `socket_overhead_*` is the same for `open_memory` of the
     served folder, and `python_overhead_*` for that of `stitch+http://`. `search_N_*` and `add_N_*` are asked by N
     clients at once, who wait for each answer; `in_process_*` by as many threads. `busy_*` are searches of one client
-    while another one streams steps without a pause, and `busy_steps_per_s` is how fast these are taken. `streams_mb` is
+    while another one adds batches without a pause, and `busy_steps_per_s` is how fast these are taken. `streams_mb` is
     what the server needs more with so many `streams` of events open, `stream_event_ms` the time until the last of them
     has been told of an event.
     """
@@ -66,12 +64,13 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
                     figures |= _overhead(f"{name}_overhead", partial(other.search, k=K), ask, questions)
             for clients in CLIENTS:
                 adds = [(step, f"add-{clients}-{n % clients}") for n, step in enumerate(sample_steps(rng, ADDS))]
-                figures |= _times(f"in_process_search_{clients}", clients, [partial(ask, each) for each in questions])
-                figures |= _times(f"search_{clients}", clients, [partial(server.search, each) for each in questions])
-                here = [partial(memory.add, step, trajectory=name) for step, name in adds]
-                figures |= _times(f"in_process_add_{clients}", clients, here)
-                there = [partial(server.add, step.model_dump(exclude_defaults=True), name) for step, name in adds]
-                figures |= _times(f"add_{clients}", clients, there)
+                for name, calls in (
+                    ("in_process_search", [partial(ask, each) for each in questions]),
+                    ("search", [partial(server.search, each) for each in questions]),
+                    ("in_process_add", [partial(memory.add, step, trajectory=own) for step, own in adds]),
+                    ("add", [partial(server.add, [step.model_dump(exclude_defaults=True)], own) for step, own in adds]),
+                ):
+                    figures |= _times(f"{name}_{clients}", clients, calls)
             return figures | _busy(server, questions) | _streams(server, streams)
 
 
@@ -91,77 +90,37 @@ def command(steps: int, streams: int, *, as_json: bool) -> None:
 
 
 class _Server:
-    """A server in a process of its own; each thread has one connection to it."""
+    """A server in a process of its own, asked over connections that are kept."""
 
     def __init__(self, url: str, pid: int) -> None:
         self.pid, self.url = pid, url
-        self._own = threading.local()
-        self._kept: list[http.client.HTTPConnection] = []
-
-    def close(self) -> None:
-        """Close the connections of all threads, those that have ended included."""
-        for connection in self._kept:
-            connection.close()
-
-    def connect(self) -> http.client.HTTPConnection:
-        self._kept.append(connection := http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=120))
-        return connection
+        self.connections = urllib3.PoolManager(maxsize=max(CLIENTS), timeout=120, retries=False)
 
     def search(self, question: str) -> object:
         return self._post("/v1/search", {"query": question, "k": K})
 
-    def add(self, step: dict[str, Any], trajectory: str) -> object:
-        return self._post("/v1/steps", {"trajectory": trajectory, "steps": [step]})
+    def add(self, steps: Sequence[dict[str, Any]], trajectory: str) -> object:
+        return self._post("/v1/steps", {"trajectory": trajectory, "steps": steps})
 
     def _post(self, path: str, body: object) -> object:
-        if not hasattr(self._own, "connection"):
-            self._own.connection = self.connect()
-        self._own.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
-        response = self._own.connection.getresponse()
-        answer = json.loads(response.read())
-        assert response.status == 200, answer
-        return answer
-
-    def stream(self, lines: Iterator[bytes], *, stored: Callable[[], None]) -> None:
-        """Send lines, never more than `AHEAD` ahead of their receipts; tell of each receipt."""
-        connection, room = self.connect(), threading.Semaphore(AHEAD)
-
-        def ahead() -> Iterator[bytes]:
-            for line in lines:
-                room.acquire()
-                yield line
-
-        def send() -> None:
-            headers = {"Content-Type": "application/x-ndjson", "Transfer-Encoding": "chunked"}
-            connection.request("POST", "/v1/stream?trajectory=busy", ahead(), headers, encode_chunked=True)
-
-        connection.connect()
-        sending, line = threading.Thread(target=send), b""
-        sending.start()
-        answer = http.client.HTTPResponse(connection.sock, method="POST")
-        answer.begin()
-        while receipt := answer.readline():
-            line = receipt
-            room.release()
-            stored()
-        sending.join()
-        assert line.startswith(b'{"done":true'), "the stream broke off"
+        response = self.connections.request("POST", self.url + path, json=body)
+        assert response.status == http.client.OK, response.data
+        return response.json()
 
 
 @contextmanager
 def _server(memory: Path) -> Iterator[_Server]:
     code = "from stitch.cli import main; main()"
     command = [sys.executable, "-c", code, "serve", "--memory", str(memory), "--port", "0", "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    try:
-        ready = json.loads(process.stdout.readline())
-        with closing(_Server(ready["url"], ready["pid"])) as server:
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            ready = json.loads(process.stdout.readline())
+            server = _Server(ready["url"], ready["pid"])
             yield server
-    finally:
-        process.terminate()
-        process.wait()
-        process.stdout.close()
+            server.connections.clear()
+        finally:
+            process.terminate()
 
 
 def _overhead(
@@ -183,53 +142,52 @@ def _overhead(
 
 def _times(name: str, clients: int, calls: Sequence[Callable[[], object]]) -> Figures:
     """Times of calls that so many clients make, each one after the other."""
-
-    def run(own: Sequence[Callable[[], object]]) -> list[float]:
-        return [took_ms(call) for call in own]
-
     began = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:
-        times = [each for own in pool.map(run, [calls[number::clients] for number in range(clients)]) for each in own]
+        times = list(pool.map(took_ms, calls))
     return {**percentiles(name, times), f"{name}_per_s": len(calls) / (time.perf_counter() - began)}
 
 
 def _busy(server: _Server, questions: Sequence[str]) -> Figures:
-    """Searches while steps are streamed in without a pause."""
-    rng, ending, stored = random.Random(1), threading.Event(), list[int]()
+    """Searches while batches of steps are added without a pause."""
+    rng, ending, stored = random.Random(1), threading.Event(), [0]
 
-    def lines() -> Iterator[bytes]:
+    def add() -> None:
         while not ending.is_set():
-            for step in sample_steps(rng, timing.TRAJECTORY_STEPS):
-                yield step.model_dump_json(exclude_defaults=True).encode() + b"\n"
+            batch = [step.model_dump(exclude_defaults=True) for step in sample_steps(rng, timing.TRAJECTORY_STEPS)]
+            server.add(batch, "busy")
+            stored[0] += len(batch)
 
-    began = time.perf_counter()
-    streaming = threading.Thread(target=server.stream, args=(lines(),), kwargs={"stored": lambda: stored.append(1)})
-    streaming.start()
+    began, adding = time.perf_counter(), threading.Thread(target=add)
+    adding.start()
     times = [took_ms(server.search, question) for question in questions]
-    per_s = len(stored) / (time.perf_counter() - began)
+    per_s = stored[0] / (time.perf_counter() - began)
     ending.set()
-    streaming.join()
+    adding.join()
     return {**percentiles("busy_search", times), "busy_steps_per_s": per_s}
 
 
 def _streams(server: _Server, count: int) -> Figures:
     """Many streams of events."""
     before_mb = timing.resident_mb(server.pid)
-    opened = [_opened(server) for _ in range(count)]
-    needed_mb = timing.resident_mb(server.pid) - before_mb
-    began = time.perf_counter()
-    server.search("Which hotel?")
-    for response in opened:
-        _read_event(response, "searched")
-    told_ms = (time.perf_counter() - began) * 1e3
-    for response in opened:
-        response.close()
+    with ExitStack() as ending:
+        connections = [
+            http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=120) for _ in range(count)
+        ]
+        for connection in connections:
+            ending.callback(connection.close)
+        opened = [_opened(connection) for connection in connections]
+        needed_mb = timing.resident_mb(server.pid) - before_mb
+        began = time.perf_counter()
+        server.search("Which hotel?")
+        for response in opened:
+            _read_event(response, "searched")
+        told_ms = (time.perf_counter() - began) * 1e3
     return {"streams": float(count), "streams_mb": needed_mb, "stream_event_ms": told_ms}
 
 
-def _opened(server: _Server) -> http.client.HTTPResponse:
+def _opened(connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
     """A stream of events that has begun; its place may have to be waited for, as the server says."""
-    connection, said = server.connect(), b""
     for _ in range(_PLACE_TRIES):
         connection.request("GET", "/v1/events")
         response = connection.getresponse()
@@ -239,7 +197,7 @@ def _opened(server: _Server) -> http.client.HTTPResponse:
         said = response.read()
         assert response.status == http.client.TOO_MANY_REQUESTS, said
         time.sleep(float(response.headers["Retry-After"]))
-    raise AssertionError(f"no place for a stream of events: {said!r}")
+    raise AssertionError("no place for a stream of events")
 
 
 def _read_event(response: http.client.HTTPResponse, name: str) -> None:

@@ -6,14 +6,14 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet, Question
+from stitch.bench.figures import print_table
 from stitch.bench.timing import percentile, resident_mb
 from stitch.console.options import json_option
 from stitch.console.printing import print_json
@@ -24,9 +24,6 @@ from stitch.themes import ThemeProjection
 from stitch.themes.grouping import MERGED, SPLIT
 from stitch.themes.objective import sparsity
 
-if TYPE_CHECKING:
-    from stitch.memory import Memory
-
 BATCH_STEPS = 100
 """After so many steps the themes are brought up."""
 ORDERS = 3
@@ -34,7 +31,6 @@ ORDERS = 3
 QUESTIONS = 60
 """So many questions are asked at each size."""
 BUDGET_TOKENS = 1_024
-_MOST_STATEMENTS = 10**8
 
 Row = dict[str, Any]
 
@@ -46,28 +42,27 @@ def figures_of(projection: ThemeProjection) -> Row:
     `cohesion` how similar a statement is to the centroid of its theme, on average; `reassigned` the share of
     statements that are in another theme than the one to which they came, by splits and merges.
     """
-    upkeep = projection.upkeep
-    members, placed = upkeep.grouping.members, upkeep.grouping.theme_of
-    sizes, statements = [len(names) for names in members.values()], len(placed)
+    members, placed = projection.upkeep.grouping.members, projection.upkeep.grouping.theme_of
+    sizes, themes, statements = [len(names) for names in members.values()], max(1, len(members)), max(1, len(placed))
     kinds = [event.kind for event in projection.events()]
     moved = sum(placed[name] != theme for name, theme in projection.came_to().items() if name in placed)
-    alike = sum(upkeep.groups[theme].cohesion * len(names) for theme, names in members.items())
+    alike = sum(projection.upkeep.groups[theme].cohesion * len(names) for theme, names in members.items())
     return {
-        "statements": statements,
+        "statements": len(placed),
         "themes": len(members),
-        "mean_size": statements / max(1, len(members)),
+        "mean_size": len(placed) / themes,
         "largest": max(sizes, default=0),
-        "singles": sizes.count(1) / max(1, len(members)),
+        "singles": sizes.count(1) / themes,
         "sparsity": sparsity(sizes) if sizes else 1.0,
-        "cohesion": alike / max(1, statements),
-        "reassigned": moved / max(1, statements),
+        "cohesion": alike / statements,
+        "reassigned": moved / statements,
         "splits": kinds.count(SPLIT),
         "merges": kinds.count(MERGED),
     }
 
 
-def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = None) -> Row:
-    """Measure the themes of trajectories that come one after the other, as of one tenant, up to `most` statements.
+def measure_themes(trajectories: Sequence[Trajectory]) -> Row:
+    """Measure the themes of trajectories that come one after the other, as of one tenant.
 
     `cpu_ms_a_step` is what it costs to derive statements and to place them, journal and embedder included; labels are
     not made, for themes do not need them. `load_cpu_s` is what a process that comes later pays to have all of it.
@@ -80,24 +75,15 @@ def measure_themes(trajectories: Sequence[Trajectory], *, most: int | None = Non
         journal = Journal(Path(folder) / "journal.sqlite")
         themes = ThemeProjection(journal=journal, tenant="bench", embedder=StaticEmbedder())
         themes.embedder.embed(["the table is read before anything is measured"])
-        for trajectory in trajectories:
-            for batch in _batches(trajectory):
-                journal.append_many(batch, tenant="bench", trajectory=trajectory.id, recorded=float(steps))
-                spent_s += _cpu_s(themes.bring_up)
-                steps += len(batch)
-            if most is not None and len(themes.holding.statements) >= most:
-                break
-        figures = figures_of(themes)
+        for name, batch in _batches(trajectories):
+            journal.append_many(batch, tenant="bench", trajectory=name, recorded=float(steps))
+            spent_s += _cpu_s(themes.bring_up)
+            steps += len(batch)
         again = ThemeProjection(journal=journal, tenant="bench", embedder=themes.embedder)
-        load_cpu_s = _cpu_s(again.bring_up)
+        costs = {"cpu_ms_a_step": 1e3 * spent_s / max(1, steps), "load_cpu_s": _cpu_s(again.bring_up)}
+        figures = figures_of(themes)
         journal.close()
-    costs = {"cpu_ms_a_step": 1e3 * spent_s / max(1, steps), "load_cpu_s": load_cpu_s}
     return {"steps": steps, **figures, **costs, "statements_a_step": figures["statements"] / max(1, steps)}
-
-
-def _batches(trajectory: Trajectory) -> Iterator[Sequence[Step]]:
-    for start in range(0, len(trajectory.steps), BATCH_STEPS):
-        yield trajectory.steps[start : start + BATCH_STEPS]
 
 
 def in_orders(trajectories: Sequence[Trajectory]) -> list[Row]:
@@ -113,52 +99,45 @@ def measure_growth(sets: Sequence[DataSet], sizes: Sequence[int], *, questions: 
     pays to have what is derived, and of searches. So many of the questions on what came last are asked at each size,
     of the themes and of the steps that `intent` ranks.
     """
+    from stitch.assemble import open_memory
+
+    coming = [each for data in sets for each in _batches(data.trajectories)]
+    about: dict[str, list[Question]] = {}
+    for question in (question for data in sets for question in data.questions):
+        about.setdefault(question.trajectory, []).append(question)
     wanted, rows, asked = sorted(set(sizes)), list[Row](), list[Question]()
-    progress = Progress("statements", of=max(sizes))
-    steps = before = statements = 0
-    spent_s = 0.0
+    progress, steps, before, spent_s = Progress("statements", of=max(sizes)), 0, 0, 0.0
     with tempfile.TemporaryDirectory(prefix="stitch-themes-") as folder:
-        memory = _opened(folder)
-        try:
-            for trajectory, batch, about, ends in _stream(sets):
-                asked += about
-                memory.add_many(batch, trajectory=trajectory)
-                spent_s += _cpu_s(partial(getattr, memory, "hierarchy"))
-                steps, now = steps + len(batch), memory.hierarchy.count()
-                progress.advance(now - statements)
-                statements = now
-                if statements >= wanted[0] or ends:
-                    memory.close()
-                    memory = _opened(folder)
-                    told = {"statements": statements, "steps": steps, "step_cpu_ms": 1e3 * spent_s / (steps - before)}
-                    rows.append(told | _costs(memory, asked[-questions:] if questions else []))
-                    spent_s, before = 0.0, steps
-                    wanted = [size for size in wanted if size > statements]
-                    if not wanted:
+        left = iter(coming)
+        while wanted and steps < sum(len(batch) for _, batch in coming):
+            with open_memory(folder) as memory:
+                for name, batch in left:
+                    asked += about.pop(name, [])
+                    memory.add_many(batch, trajectory=name)
+                    spent_s += _cpu_s(lambda: memory.hierarchy)
+                    steps += len(batch)
+                    progress.advance(memory.hierarchy.count() - progress.done)
+                    if memory.hierarchy.count() >= wanted[0]:
                         break
-        finally:
-            memory.close()
+                statements = memory.hierarchy.count()
+            told = {"statements": statements, "steps": steps, "step_cpu_ms": 1e3 * spent_s / (steps - before)}
+            rows.append(told | _costs(folder, asked[-questions:] if questions else []))
+            wanted, before, spent_s = [size for size in wanted if size > statements], steps, 0.0
     return rows
 
 
-def _stream(sets: Sequence[DataSet]) -> Iterator[tuple[str, Sequence[Step], list[Question], bool]]:
-    """Batches of all sets, the questions about a trajectory with its first, and whether it is the last of all."""
-    coming = [(trajectory, data.questions) for data in sets for trajectory in data.trajectories]
-    for place, (trajectory, questions) in enumerate(coming, start=1):
-        batches = list(_batches(trajectory))
-        for number, batch in enumerate(batches, start=1):
-            about = [each for each in questions if each.trajectory == trajectory.id] if number == 1 else []
-            yield trajectory.id, batch, about, place == len(coming) and number == len(batches)
+def _costs(folder: str, asked: Sequence[Question]) -> Row:
+    from stitch.assemble import open_memory
 
+    with open_memory(folder) as memory:
+        memory.search("is asked before anything is measured", retriever="intent")
+        load_cpu_s = _cpu_s(lambda: memory.hierarchy)
 
-def _costs(memory: Memory, asked: Sequence[Question]) -> Row:
-    load_cpu_s = _cpu_s(lambda: memory.hierarchy)
+        def search_ms(question: Question, lens: str) -> float:
+            given: Row = {"retriever": lens, "budget_tokens": BUDGET_TOKENS, "asked_at": question.asked_at}
+            return 1e3 * _cpu_s(lambda: memory.search(question.text, **given))
 
-    def search_ms(question: Question, lens: str) -> float:
-        given: Row = {"retriever": lens, "budget_tokens": BUDGET_TOKENS, "asked_at": question.asked_at}
-        return 1e3 * _cpu_s(lambda: memory.search(question.text, **given))
-
-    found = {lens: [search_ms(each, lens) for each in asked] for lens in ("themes", "intent")}
+        found = {lens: [search_ms(each, lens) for each in asked] for lens in ("themes", "intent")}
     return {
         "load_cpu_s": load_cpu_s,
         "search_p50_cpu_ms": percentile(found["themes"], 50) if asked else None,
@@ -168,13 +147,10 @@ def _costs(memory: Memory, asked: Sequence[Question]) -> Row:
     }
 
 
-def _opened(folder: str) -> Memory:
-    """A memory, with all read that is read at the first search whatever its size."""
-    from stitch.assemble import open_memory
-
-    memory = open_memory(folder)
-    memory.search("is asked before anything is measured", retriever="intent")
-    return memory
+def _batches(trajectories: Sequence[Trajectory]) -> Iterator[tuple[str, Sequence[Step]]]:
+    for trajectory in trajectories:
+        for start in range(0, len(trajectory.steps), BATCH_STEPS):
+            yield trajectory.id, trajectory.steps[start : start + BATCH_STEPS]
 
 
 def _cpu_s(do: Callable[[], object]) -> float:
@@ -183,10 +159,18 @@ def _cpu_s(do: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
+def _sizes(context: click.Context, option: click.Parameter, said: str | None) -> tuple[int, ...]:
+    """Numbers of statements, as an option says them."""
+    sizes = [each.strip() for each in (said or "").split(",") if each.strip()]
+    if not all(each.isascii() and each.isdecimal() and 0 < len(each) < 9 and int(each) for each in sizes):
+        raise click.BadParameter(f"{said!r} are no numbers of statements; write 1000,10000")
+    return tuple(map(int, sizes))
+
+
 @click.command()
 @click.option("--data", "folders", multiple=True, required=True, type=click.Path(exists=True, path_type=Path),
               help="A folder with trajectories and questions; may be repeated, all are of one tenant.")  # fmt: skip
-@click.option("--statements", metavar="N,N", callback=lambda context, option, said: _sizes(said),
+@click.option("--statements", metavar="N,N", callback=_sizes,
               help="Tell what a step, a search and loading cost when there are so many.")  # fmt: skip
 @click.option("--orders", is_flag=True, help="Let the trajectories come in other orders, too.")
 @json_option
@@ -201,33 +185,24 @@ def command(as_json: bool, folders: tuple[Path, ...], statements: tuple[int, ...
     if statements and orders:
         raise InputError("--orders and --statements measure different things", hint="give one of them")
     sets = [load_questions(folder) for folder in folders]
-    told = measure_growth(sets, statements) if statements else _figures(sets, orders=orders)
+    if statements:
+        rows = measure_growth(sets, statements)
+        if as_json:
+            print_json(rows)
+        else:
+            print_table({f"{row['statements']:,} statements": row for row in rows}, title="Themes as they grow")
+        return
+    told = _figures([each for data in sets for each in data.trajectories], orders=orders)
     if as_json:
         print_json(told)
-    elif isinstance(told, list):
-        for row in told:
-            click.echo("  ".join(f"{name} {_shown(value)}" for name, value in row.items()))
-    else:
-        for name, value in told.items():
-            click.echo(f"{name:>24}  {' to '.join(map(_shown, value)) if isinstance(value, list) else _shown(value)}")
+    for name, value in told.items() if not as_json else ():
+        each = value if isinstance(value, list) else [value]
+        click.echo(f"{name:>24}  {' to '.join(f'{number:.4g}' for number in each)}")
 
 
-def _figures(sets: Sequence[DataSet], *, orders: bool) -> Row:
-    trajectories = [each for data in sets for each in data.trajectories]
+def _figures(trajectories: Sequence[Trajectory], *, orders: bool) -> Row:
     told, other = measure_themes(trajectories), in_orders(trajectories) if orders else []
     for name in ("themes", "cohesion", "sparsity", "singles") if orders else ():
         values = [float(each[name]) for each in other]
         told[f"{name}_by_order"] = [min(values), max(values)]
     return told
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
-
-
-def _sizes(said: str | None) -> tuple[int, ...]:
-    """Numbers of statements, as an option says them."""
-    sizes = [each.strip() for each in (said or "").split(",") if each.strip()]
-    if not all(each.isascii() and each.isdecimal() and 0 < int(each) <= _MOST_STATEMENTS for each in sizes):
-        raise click.BadParameter(f"{said!r} are no numbers of statements; write 1000,10000")
-    return tuple(map(int, sizes))

@@ -16,8 +16,15 @@ from typing import Any
 
 import orjson
 
-from stitch.bench.data.files import digest_of, read_json, read_records, required, set_name
-from stitch.bench.data.records import check_questions, trajectory_from
+from stitch.bench.data.sets import (
+    check_questions,
+    digest_of,
+    read_json,
+    read_records,
+    required,
+    set_name,
+    trajectory_from,
+)
 from stitch.bench.data.types import DataSet, Question
 from stitch.errors import InputError
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from stitch.bench.data.files import read_records
+from stitch.bench.data.sets import read_records
 from stitch.core import Step, ToolCall
 from stitch.label.local.reading import Reading, read_step
 from stitch.text.sentences import sentence_spans

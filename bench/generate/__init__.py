@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stitch.bench.generate.generation import SIZES, Size, generate
-from stitch.bench.generate.trajectory import GeneratedTrajectory
-from stitch.bench.generate.verify import VerificationError, verify
+from stitch.bench.generate.generation import SIZES, Size, VerificationError, generate, verify
+from stitch.bench.generate.questions import GeneratedTrajectory
 
 __all__ = ["GeneratedTrajectory", "SIZES", "Size", "VerificationError", "generate", "verify"]

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
+from stitch.bench.generate.environment import PLAIN, WORDINGS
 from stitch.bench.generate.generation import SIZES, generate
+from stitch.bench.generate.questions import EXAMPLE, GeneratedTrajectory, require_free, statistics, write_release
 from stitch.bench.generate.realization import ModelWriter
 from stitch.bench.generate.runs import FORMATS, RunSettings, generate_runs, write_runs
-from stitch.bench.generate.trajectory import EXAMPLE, GeneratedTrajectory, require_free, statistics, write_release
-from stitch.bench.generate.wordings import PLAIN, WORDINGS
 from stitch.bench.models import configured_model
 from stitch.errors import SettingsError
 from stitch.lm import LanguageModel

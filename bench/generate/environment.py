@@ -2,12 +2,47 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping
+from importlib.resources import files
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from stitch.bench.generate.wordings import PARTS
+
+class Wording(NamedTuple):
+    """The sentences of one kind of people."""
+
+    name: str
+    travel: Mapping[str, Any]
+    debate: Mapping[str, Any]
+    questions: Mapping[str, Any]
+    capitals: bool
+    """Whether sentences begin with a capital."""
+    between: str
+    """What stands between sentences."""
+
+
+def read_phrases(name: str) -> Any:
+    """A file of phrases, with tuples for lists."""
+
+    def frozen(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: frozen(each) for name, each in value.items()}
+        return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+    return frozen(json.loads((files(__package__) / "phrases" / f"{name}.json").read_text(encoding="utf-8")))
+
+
+WORDINGS = {name: Wording(**read_phrases(name)) for name in ("plain", "chat")}
+PLAIN = WORDINGS["plain"]
+PARTS: Mapping[str, Any] = read_phrases("worlds")
+"""Parts of invented names, traits of places, motions, themes and findings."""
+PLAN: Mapping[str, Any] = read_phrases("plan")
+"""Words that belong to no voice: goals, cues, numbers, the order of an agent's sentences."""
+ORDINALS: tuple[str, ...] = PLAN["ordinals"]
+CARDINALS: tuple[str, ...] = PLAN["cardinals"]
+
 
 NAMESPACE = uuid.UUID("5b0e8a3e-6f5d-5d0e-8f6e-1f2f6a1f9c11")
 """Under which the ids of generated trajectories and evidence are made."""

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from stitch.bench.generate.environment import DebateWorld, TravelWorld
+from stitch.bench.generate.environment import ORDINALS, PLAIN, PLAN, DebateWorld, TravelWorld, Wording
 from stitch.bench.generate.storyboard import Operation
-from stitch.bench.generate.wordings import ORDINALS, PLAIN, PLAN, Wording
 from stitch.errors import ReplyError
 from stitch.lm import LanguageModel, Purpose
 

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from stitch.bench.generate.environment import DebateWorld, TravelWorld
+from stitch.bench.generate.environment import CARDINALS, ORDINALS, PLAIN, DebateWorld, TravelWorld, Wording
 from stitch.bench.generate.realization import claim_of, title_of
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation
-from stitch.bench.generate.wordings import CARDINALS, ORDINALS, PLAIN, Wording
 
 NAMED_SHARE = 0.04
 """How often a name is left standing. In the authors' example a name is said when it is proposed, then nearly never."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stitch.bench.generate.wordings import read_phrases
+from stitch.bench.generate.environment import read_phrases
 from stitch.errors import InputError
 
 RUNS = read_phrases("runs")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -45,3 +45,50 @@ def mean(scores: Iterable[Score]) -> Mean:
 def harmonic(precision: float, recall: float) -> float:
     """F1 of a precision and a recall; 0 if both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+SAMPLES = 2_000
+
+
+class Interval(NamedTuple):
+    """A mean with its 95 % bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class PairedDifference(NamedTuple):
+    """How much better a is than b, with a 95 % interval."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    pairs: int
+
+
+def bootstrap_mean(scores: Sequence[Score], *, seed: int = 0) -> Interval | Unscored:
+    """The mean of the scored values with its 95 % percentile bootstrap interval; `Unscored` if nothing is scored."""
+    if not (kept := scored(scores)):
+        return Unscored("nothing is scored")
+    import numpy as np
+
+    values = np.array(kept, np.float64)
+    drawn = np.random.default_rng(seed).integers(0, values.size, size=(SAMPLES, values.size))
+    low, high = np.percentile(values[drawn].mean(axis=1), (2.5, 97.5))
+    return Interval(float(values.mean()), float(low), float(high))
+
+
+def compare_paired(a: Sequence[Score], b: Sequence[Score], *, seed: int = 0) -> PairedDifference | Unscored:
+    """The difference over the questions of which both sides are scored, given in the same order."""
+    pairs = zip(a, b, strict=True)
+    differences = [x - y for x, y in pairs if not isinstance(x, Unscored) and not isinstance(y, Unscored)]
+    interval = bootstrap_mean(differences, seed=seed)
+    if isinstance(interval, Unscored):
+        return Unscored("no question is scored for both")
+    import numpy as np
+
+    signs = np.random.default_rng(seed + 1).integers(0, 2, size=(SAMPLES, len(differences)), dtype=np.int8) * 2 - 1
+    extreme = int((np.abs(signs @ np.array(differences) / len(differences)) >= abs(interval.value) - 1e-12).sum())
+    return PairedDifference(*interval, (1 + extreme) / (1 + SAMPLES), len(differences))

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from stitch.bench.data.files import read_json, required
+from stitch.bench.data.sets import read_json, required
 from stitch.console.printing import print_json
 from stitch.core import ContextualIntent, DensityCount, IntentFilter, MemorySnippet, rank_by_label_density
 from stitch.errors import InputError

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from stitch.bench.data.files import read_json
+from stitch.bench.data.sets import read_json
 from stitch.bench.figures import print_table
 from stitch.bench.metrics.answers import ContainmentJudge, Judge, score_answer_set
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.sampling import EFFORTS, TEMPERATURE, TOP_P, Sampling
-from stitch.bench.suites.running import JUDGES, PAPER_JUDGE
+from stitch.bench.models import PAPER_JUDGE, option_names, sampling_of, sampling_options
+from stitch.bench.suites.retrieval import JUDGES
 from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option
 from stitch.console.printing import print_json
@@ -69,9 +69,7 @@ def agreement(judge: Judge, recorded: Sequence[Judged], *, threads: int = 1) -> 
 @click.option("--data", required=True, type=click.Path(path_type=Path), help="Recorded judgements, a JSON list.")
 @click.option("--judge", type=click.Choice(JUDGES), default=JUDGES[0], show_default=True, help="Who judges.")
 @click.option("--judge-model", metavar="NAME", help="Another model than the configured one.")
-@click.option("--judge-temperature", type=TEMPERATURE, default=PAPER_JUDGE.temperature, show_default=True)
-@click.option("--judge-top-p", type=TOP_P, default=PAPER_JUDGE.top_p, show_default=True)
-@click.option("--judge-effort", type=click.Choice(EFFORTS))
+@sampling_options("judge", default=PAPER_JUDGE)
 @click.option("--seed", type=int)
 @json_option
 def command(data: Path, judge: str, judge_model: str | None, seed: int | None, as_json: bool, **sampling: Any) -> None:
@@ -86,13 +84,12 @@ def command(data: Path, judge: str, judge_model: str | None, seed: int | None, a
     if judge == "model":
         from stitch.bench.models import ModelJudge, configured_model
 
-        how = Sampling(seed=seed, **{name.removeprefix("judge_"): value for name, value in sampling.items()})
-        model = configured_model(judge_model, sampling=how)
+        model = configured_model(judge_model, sampling=sampling_of("judge", sampling, seed=seed))
         if model is None:
             raise SettingsError("a judge needs a language model", hint="set STITCH_MODEL, or take --judge containment")
         named, threads = ModelJudge(model), model.limits.concurrency
     else:
-        idle = ("judge_model", *sampling, "seed")
+        idle = ("judge_model", *option_names("judge"), "seed")
         refuse_idle(*idle, reason=f"--judge {judge} asks no model", hint="leave it out, or --judge")
     figures = agreement(named, read_judged(data), threads=threads)
     if as_json:

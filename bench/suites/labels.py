@@ -10,12 +10,14 @@ Entity types: see `metrics/entity_types.py`.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import Any, NamedTuple
 
 import click
@@ -24,6 +26,7 @@ from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import LabeledSet
 from stitch.bench.figures import Figures, print_table
 from stitch.bench.labelers import LABELERS, labeler_named
+from stitch.bench.methods import terms
 from stitch.bench.metrics.clusters import (
     adjusted_rand_index,
     entity_type_f1,
@@ -34,12 +37,43 @@ from stitch.bench.metrics.clusters import (
     window_diff,
 )
 from stitch.bench.metrics.scores import Unscored, mean
-from stitch.bench.texttiling import texttiling
 from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn
 from stitch.core import PHASE_MARK, ContextualIntent, Labeler, LabelKind, Trajectory, goal_of, with_calls
 from stitch.core.progress import counted
 from stitch.lm import LanguageModel
+
+BLOCK = 3
+
+
+def texttiling(texts: Sequence[str]) -> list[int]:
+    """The number of the segment of each text, from 0; a boundary never makes the label of an earlier segment return."""
+    bags = [Counter(terms(text)) for text in texts]
+    gaps = range(1, len(bags))
+    cohesion = [_cosine(_sum(bags[max(0, gap - BLOCK) : gap]), _sum(bags[gap : gap + BLOCK])) for gap in gaps]
+    depths = [_peak(cohesion[place::-1]) + _peak(cohesion[place:]) - 2 * here for place, here in enumerate(cohesion)]
+    segment, labels = 0, [0] * bool(texts)
+    cutoff = fmean(depths) + pstdev(depths) / 2 if depths else 0.0
+    for place, depth in enumerate(depths):
+        segment += depth > cutoff and depth == max(depths[max(0, place - 1) : place + 2])
+        labels.append(segment)
+    return labels
+
+
+def _peak(values: Sequence[float]) -> float:
+    """The height that is reached by going up from the first value."""
+    return next((here for here, after in pairwise(values) if after < here), values[-1])
+
+
+def _sum(bags: Sequence[Counter[str]]) -> Counter[str]:
+    return sum(bags, Counter())
+
+
+def _cosine(one: Counter[str], other: Counter[str]) -> float:
+    shared = sum(count * other[word] for word, count in one.items())
+    squares = (sum(count * count for count in bag.values()) for bag in (one, other))
+    return shared / math.sqrt(math.prod(squares)) if shared else 0.0
+
 
 Intents = Sequence[ContextualIntent]
 """The intent of each step of a trajectory, in order."""

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stitch.bench.data.types import DataSet
 from stitch.bench.memories import SharedMemory
-from stitch.bench.metrics.answers import candidates, contains, count_contained
+from stitch.bench.metrics.answers import candidates, contains, count_contained, token_f1
 from stitch.bench.metrics.evidence import recall_at
-from stitch.bench.metrics.overlap import token_f1
 from stitch.bench.metrics.scores import Unscored, harmonic
 from stitch.bench.models import ModelAnswerer
 from stitch.core import ContextualIntent, IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection

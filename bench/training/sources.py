@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from stitch.bench.data.came import load_came
-from stitch.bench.data.files import digest_of
-from stitch.bench.data.records import read_trajectories
-from stitch.bench.data.sets import load_labels, load_questions
+from stitch.bench.data.sets import digest_of, load_labels, load_questions, read_trajectories
 from stitch.bench.data.types import DataSet, LabeledSet
 from stitch.core import LabelKind, Trajectory
 from stitch.errors import InputError

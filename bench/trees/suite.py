@@ -1,4 +1,4 @@
-"""`stitch bench trees`: gold path queries of a domain against gold nodes, edits, and flat retrieval beside them.
+"""`stitch bench trees`: gold path queries of a domain against gold nodes, edits, and requests in words.
 
 Where the scorer was fitted on the set at hand, each condition is judged by a model that did not see it, nor one that is
 like it (`bench.fit.paths`). Of several forms of a request, the first is measured. A node of `may` counts neither way.
@@ -7,31 +7,112 @@ like it (`bench.fit.paths`). Of several forms of a request, the first is measure
 from __future__ import annotations
 
 import json
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from stitch.assemble import open_memory
 from stitch.bench.figures import print_table
-from stitch.bench.trees.edits import edits_are_exact
-from stitch.bench.trees.flat import flat_figures
-from stitch.bench.trees.sets import PARTS, Outcome, TreeSet, load_tree_set, mean_of
+from stitch.bench.trees.sets import PARTS, Outcome, Request, TreeSet, edits_are_exact, load_tree_set, mean_of, meets
 from stitch.console.idle import refuse_idle
 from stitch.console.printing import print_json
-from stitch.errors import SettingsError
+from stitch.errors import ReplyError, SettingsError, StitchError
 from stitch.retrieve.path import Cut, Forest, select
 from stitch.retrieve.path.forest import version_forest
 from stitch.retrieve.path.scorers import SCORERS, Judgement, Passage, Scorer, SimilarityScorer, scorer_named
 from stitch.retrieve.path.scorers.similarity import Calibration
 from stitch.retrieve.path.semantics import ScorerSemantics
+from stitch.trees.core.edits import apply
 
 if TYPE_CHECKING:
     from stitch.lm import LanguageModel
     from stitch.signatures.programs import TreeProgram
+    from stitch.trees import TreeReply, VersionedTree
+
+
+class Done(NamedTuple):
+    """The outcome of a request."""
+
+    outcome: Outcome
+    kind: bool
+    """Whether the kind of request was told."""
+    edited: bool | None
+    """Whether the proposal changes exactly what is expected; None of a request that changes nothing."""
+    calls: int
+    tokens: int
+    unusable: str
+    """The reason why the model's reply could not be used; empty if it could."""
+
+
+def run_in_words(domain: TreeSet, model: LanguageModel, *, program: TreeProgram | None = None) -> list[Done]:
+    """Do each request of a domain by itself, on its last version; proposals are compared, not committed."""
+    with tempfile.TemporaryDirectory() as folder, open_memory(Path(folder) / "m", labels="local") as memory:
+        first, *others = domain.history
+        tree = memory.trees.create("tree", domain.trees[first["version"]], message=first["message"], time=first["time"])
+        if others:
+            tree.edit_all(others)
+        return [_done(request, tree, model, program) for request in domain.requests]
+
+
+def _done(request: Request, tree: VersionedTree, model: LanguageModel, program: TreeProgram | None) -> Done:
+    from stitch.trees.requests.conversation import TreeConversation
+
+    spent = model.ledger.total()
+    replies: list[TreeReply] = []
+    unusable = ""
+    try:
+        conversation = TreeConversation(tree, model=model, tenant="bench", program=program)
+        replies = conversation.request(request.words, confirm=False)
+    except ReplyError as error:
+        unusable = error.message
+    found = {id_ for reply in replies for id_ in _found(reply)}
+    after = model.ledger.total()
+    return Done(
+        Outcome(request, frozenset(found), sum(reply.milliseconds for reply in replies)),
+        any(reply.kind == ("versions" if request.kind == "version" else request.kind) for reply in replies),
+        _edited(request, tree, replies) if request.edit else None,
+        after.calls - spent.calls,
+        after.tokens - spent.tokens,
+        unusable,
+    )
+
+
+def _found(reply: TreeReply) -> Iterable[str]:
+    return () if reply.selection is None else (id_ for id_ in reply.selection.ids if id_ not in reply.removed)
+
+
+def _edited(request: Request, tree: VersionedTree, replies: Iterable[TreeReply]) -> bool:
+    after = tree.tree
+    try:
+        for reply in replies:
+            after = apply(after, reply.operations)
+    except StitchError:  # two proposals of one request that cannot both be done
+        return False
+    return meets(request.edit, before=tree.tree, after=after)
+
+
+def figures_in_words(done: list[Done]) -> dict[str, Any]:
+    """F1 of each part, kinds, edits, and what it cost."""
+    figures: dict[str, Any] = {}
+    for part in PARTS:
+        own = [each.outcome for each in done if each.outcome.request.part == part]
+        f1, exact = mean_of(each.f1 for each in own), mean_of(float(each.exact) for each in own)
+        figures[part] = {"requests": len(own), "f1": f1, "exact_share": exact}
+    edits = [float(each.edited) for each in done if each.edited is not None]
+    return figures | {
+        "edits": {"requests": len(edits), "exact_share": mean_of(edits)},
+        "kind": mean_of(float(each.kind) for each in done),
+        "calls": sum(each.calls for each in done),
+        "tokens": sum(each.tokens for each in done),
+        "unusable": sum(bool(each.unusable) for each in done),
+    }
+
 
 WITHOUT = ("conditions", "domain", "nothing")
 LEFT_OUT = Path(__file__).parent / "left_out.json"
@@ -91,7 +172,7 @@ def run_requests(domain: TreeSet, scorer: Scorer, *, cut: Cut) -> list[Outcome]:
     return outcomes
 
 
-def measure(domain: TreeSet, scorer: Scorer, *, cut: Cut, flat: bool = True) -> dict[str, Any]:
+def measure(domain: TreeSet, scorer: Scorer, *, cut: Cut) -> dict[str, Any]:
     """All figures of a domain."""
     outcomes = run_requests(domain, scorer, cut=cut)
     by_part = {part: [each for each in outcomes if each.request.part == part] for part in PARTS}
@@ -103,9 +184,6 @@ def measure(domain: TreeSet, scorer: Scorer, *, cut: Cut, flat: bool = True) -> 
         "requests": len(edits),
         "exact_share": mean_of([float(edits_are_exact(request, domain.tree)) for request in edits]),
     }
-    if flat:
-        asked = [each.request for part in ("semantic", "mixed") for each in by_part[part]]
-        figures["flat"], figures["flat_fixed"] = flat_figures(domain.tree, asked)
     figures["milliseconds_p50"] = round(median(each.milliseconds for each in outcomes), 3) if outcomes else None
     return figures
 
@@ -197,8 +275,6 @@ def command(
         cut = Cut(threshold=threshold)
         figures = measure(domain, scorer, cut=cut)
         if in_words and model is not None:
-            from stitch.bench.trees.in_words import figures_in_words, run_in_words
-
             figures["in_words"] = figures_in_words(run_in_words(domain, model, program=_program(program)))
     if misses:
         figures["misses"] = [_miss(each) for each in run_requests(domain, scorer, cut=cut) if not each.exact]
@@ -220,7 +296,5 @@ def _show(figures: dict[str, Any]) -> None:
     if told := figures.get("in_words"):
         print_table({part: told[part] for part in (*PARTS, "edits")}, title="in words, end to end")
         click.echo(f"{told['calls']} calls, {told['tokens']} tokens; kind of request told: {told['kind']}")
-    rows = {"best cut in hindsight": figures["flat"], "one threshold for all": figures["flat_fixed"]}
-    print_table(rows, title="flat retrieval, semantic and mixed requests, F1")
     for miss in figures.get("misses", ()):
         click.echo(f"{miss['id']} {miss['path']}  F1 {miss['f1']}  missing {miss['missing']}  wrong {miss['wrong']}")

@@ -14,9 +14,8 @@ from click.testing import CliRunner
 from doubles.sets import write_came
 from stitch.bench.commands import group
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.models import ModelAnswerer, ModelJudge, configured_model, prompts_sha256
+from stitch.bench.models import ModelAnswerer, ModelJudge, Sampling, configured_model, prompts_sha256
 from stitch.bench.records import Answered, Record
-from stitch.bench.sampling import Sampling
 from stitch.bench.scoring import answer_measures, summarize
 from stitch.errors import BudgetSpentError
 from stitch.lm import LanguageModel, Limits, Price, Purpose

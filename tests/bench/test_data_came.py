@@ -15,8 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.bench.data.came import CameFiles, load_came, read_files, release_digest
-from stitch.bench.data.codec import REPOSITORY, decode, decode_blob, download_release
+from stitch.bench.data.came import (
+    REPOSITORY,
+    CameFiles,
+    decode,
+    decode_blob,
+    download_release,
+    load_came,
+    read_files,
+    release_digest,
+)
 from stitch.bench.data.types import GoldLabels, GoldOperation
 from stitch.errors import InputError
 

@@ -13,8 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from doubles.golden import compare_answers
-from stitch.bench.data.files import digest_of, read_json, read_records, required
-from stitch.bench.data.sets import load_labels, load_questions
+from stitch.bench.data.sets import digest_of, load_labels, load_questions, read_json, read_records, required
 from stitch.bench.data.types import GoldLabels, Inquiry, Question
 from stitch.core import Step, StepLabels, Trajectory
 from stitch.errors import InputError

@@ -22,13 +22,12 @@ from stitch.bench.data.came import load_came
 from stitch.bench.data.sets import load_labels, load_questions
 from stitch.bench.generate import SIZES, GeneratedTrajectory, Size, VerificationError, generate, verify
 from stitch.bench.generate.command import group
-from stitch.bench.generate.environment import DebateWorld, TravelWorld, build_debate_world, build_travel_world
+from stitch.bench.generate.environment import WORDINGS, DebateWorld, TravelWorld, build_debate_world, build_travel_world
+from stitch.bench.generate.questions import statistics
 from stitch.bench.generate.realization import RealizationRequest
 from stitch.bench.generate.refinement import Scene, scenes
 from stitch.bench.generate.runs import FORMATS, Memory, RunSettings, generate_runs
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, plan_debate, plan_trip
-from stitch.bench.generate.trajectory import statistics
-from stitch.bench.generate.wordings import WORDINGS
 from stitch.errors import InputError, SettingsError
 from stitch.testing.model import LoopbackProvider, fields_of
 

@@ -16,11 +16,20 @@ from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, GoldLabels, Inquiry, Question
 from stitch.bench.harness import Asked, Job, run
 from stitch.bench.labelers import GoldLabeler, gold_filter
-from stitch.bench.manifest import RunSettings, claim, new_manifest, read_manifest
 from stitch.bench.methods import Lexical
 from stitch.bench.metrics.answers import ContainmentJudge
 from stitch.bench.metrics.scores import Unscored
-from stitch.bench.records import mend, methods_in, read_prepared, read_records, record_file
+from stitch.bench.records import (
+    RunSettings,
+    claim,
+    mend,
+    methods_in,
+    new_manifest,
+    read_manifest,
+    read_prepared,
+    read_records,
+    record_file,
+)
 from stitch.bench.registry import DEFAULT_METHODS, METHODS, make_methods, method_names, missing_for
 from stitch.bench.scoring import came_measures, retrieval_measures, selection_failures, summarize
 from stitch.core import ContextualIntent, IntentFilter, Step, Trajectory

@@ -16,8 +16,7 @@ from stitch.bench.memories import found_in
 from stitch.bench.records import Record
 from stitch.bench.samples import PARTY_NOTES
 from stitch.bench.scoring import decided_by
-from stitch.bench.suites.retrieval import measure_retrieval
-from stitch.bench.suites.running import Options
+from stitch.bench.suites.retrieval import Options, measure
 from stitch.core import DecidedBy
 
 
@@ -76,16 +75,16 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
             note["content"] += " The day was long and nothing else of note happened in it." * 20
     write_set(folder, {trajectory["id"]: trajectory["steps"]}, [question])
     options = Options(methods=METHODS, limit=None, budget=512, labels="local", out=None, workers=1, as_json=True)
-    return measure_retrieval(load_questions(folder), options)
+    return measure(load_questions(folder), options)
 
 
 def test_every_method_tells_recall_inside_each_budget_overall_and_by_type(figures) -> None:
     assert set(figures["methods"]) == set(METHODS.split(","))
     for row in figures["methods"].values():
         for own in (row, row["by_type"]["list"]):
-            for measure in ("recall_in", "all_in"):
-                assert set(own[measure]) == {"512", "1024", "2048", "4096"}
-                assert all(0 <= figure <= 1 for figure in own[measure].values())
+            for inside in ("recall_in", "all_in"):
+                assert set(own[inside]) == {"512", "1024", "2048", "4096"}
+                assert all(0 <= figure <= 1 for figure in own[inside].values())
 
 
 def test_all_evidence_is_found_where_whole_steps_do_not_fit(figures) -> None:

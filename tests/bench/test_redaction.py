@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stitch.bench.commands import group
-from stitch.bench.frames import draw, read_frames
-from stitch.bench.redaction import is_left
+from stitch.bench.redaction import draw, is_left, read_frames
 from stitch.errors import InputError
 
 FRAMES = Path(__file__).parents[1] / "security" / "frames.txt"

@@ -14,9 +14,18 @@ from click.testing import CliRunner
 
 from doubles.golden import compare
 from stitch.bench.commands import group
-from stitch.bench.manifest import RunSettings, claim, new_manifest
 from stitch.bench.metrics.evidence import BUDGETS
-from stitch.bench.records import Answered, Prepared, Record, append, prepared_file, record_file
+from stitch.bench.records import (
+    Answered,
+    Prepared,
+    Record,
+    RunSettings,
+    append,
+    claim,
+    new_manifest,
+    prepared_file,
+    record_file,
+)
 from stitch.bench.runs import read_run
 from stitch.errors import InputError
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import threading
 from collections import Counter
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from stitch.bench import model as bench
 from stitch.bench import serving, stream, themes, timing
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.labeling_costs import KnownCompletion, RuleCompletion, measure_labeler
+from stitch.bench.rule_replies import KnownCompletion, RuleCompletion
 from stitch.core import Trajectory
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
@@ -109,7 +107,6 @@ def test_themes_are_measured_over_a_stream_and_in_other_orders() -> None:
     assert (told["steps"], told["statements"], told["statements_a_step"]) == (27, 27, 1.0)
     assert 1 <= told["themes"] <= 27
     assert 0 <= told["reassigned"] <= 1
-    assert themes.measure_themes(TALKS, most=9)["statements"] == 9
     assert [each["statements"] for each in themes.in_orders(TALKS)] == [27, 27, 27]
 
 
@@ -135,7 +132,7 @@ def test_windowed_labels_of_a_trip_keep_to_the_goals(asks: bool, beyond: int) ->
     steps = bench.came_steps()[:120]
     model = LanguageModel("known", completion=KnownCompletion(steps, {}, asks=asks))
     labeler = WindowedLabeler(model, fallback=LocalLabeler(), asks=asks)
-    cost = measure_labeler(labeler, steps, ledger=model.ledger)
+    cost = bench.measure_labeler(labeler, steps, ledger=model.ledger)
     assert cost["calls_per_step"] <= 0.06
     assert cost["beyond_own_tokens_per_step"] <= beyond
 
@@ -158,25 +155,8 @@ def test_labels_that_are_known_are_replied_and_their_cost_is_told(tmp_path: Path
 def test_stepwise_labels_of_a_trip_keep_to_four_calls() -> None:
     model = LanguageModel("rules", completion=RuleCompletion())
     labeler = StepwiseLabeler(model, embedder=HashingEmbedder(), fallback=LocalLabeler())
-    cost = measure_labeler(labeler, bench.came_steps()[:60], ledger=model.ledger)
+    cost = bench.measure_labeler(labeler, bench.came_steps()[:60], ledger=model.ledger)
     assert 3 <= cost["calls_per_step"] <= 4
-
-
-class ProviderBeside(bench.SlowProvider):
-    """The provider of the command in a thread: what it takes from us does not matter here."""
-
-    def __init__(self, latency_s: float) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), bench._exchange(latency_s))
-        self._server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def __enter__(self) -> ProviderBeside:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 @pytest.mark.parametrize("form", ["json", pytest.param("text", marks=pytest.mark.slow)])
@@ -187,7 +167,6 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
     monkeypatch.setattr("stitch.bench.model.QUESTIONS", 6)
     monkeypatch.setattr(bench, "LONG_STEPS", 24)
     monkeypatch.setattr(bench, "_WARM_STEPS", 24)
-    monkeypatch.setattr(bench, "SlowProvider", ProviderBeside)
     arguments = ["model", "--latency", "0.01", "--concurrency", "2"]
     result = CliRunner().invoke(group, arguments + (["--json"] if form == "json" else []), catch_exceptions=False)
     if form == "text":
@@ -212,10 +191,7 @@ def test_the_command_reports_every_figure(monkeypatch: pytest.MonkeyPatch, form:
 
 
 def test_statements_cost_a_call_for_a_window_beside_labels() -> None:
-    from stitch.bench.model import came_steps, measure_statements
-    from stitch.lm import LanguageModel
-
-    measured = measure_statements(came_steps()[:120], model=LanguageModel("rules", completion=RuleCompletion()))
+    measured = bench.measure_statements(bench.came_steps()[:120])
     assert 0 < measured["calls_per_step"] <= 0.1
     assert measured["statements_per_step"] > 0.3
     assert measured["themes_named"] > 0

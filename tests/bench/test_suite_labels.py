@@ -19,8 +19,7 @@ from stitch.bench.figures import Figures, shown
 from stitch.bench.labelers import labeler_named
 from stitch.bench.metrics.scores import Unscored, mean
 from stitch.bench.suites.density_replay import replay
-from stitch.bench.suites.labels import measure_labels, score_intents
-from stitch.bench.texttiling import texttiling
+from stitch.bench.suites.labels import measure_labels, score_intents, texttiling
 from stitch.core import ContextualIntent, LabelKind, LabelMerge, Step, StepLabels, Trajectory
 from stitch.errors import InputError, SettingsError
 from stitch.label.local import LocalLabeler

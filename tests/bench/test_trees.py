@@ -1,4 +1,4 @@
-"""`stitch bench trees`: path queries, edits and flat retrieval on a domain of our own making."""
+"""`stitch bench trees`: path queries and edits on a domain of our own making."""
 
 import json
 import shutil
@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from stitch.bench.fit.paths import command as fit_command
 from stitch.bench.fit.paths import examples_of, fit, fits_without, folds_of, judged_by, reliability
-from stitch.bench.trees.edits import meets, planned
-from stitch.bench.trees.sets import load_tree_set, own_sets
+from stitch.bench.trees.sets import load_tree_set, meets, own_sets, planned
 from stitch.bench.trees.suite import command, measure, unseen
 from stitch.errors import InputError, SettingsError
 from stitch.retrieve.path import Cut
@@ -37,11 +36,7 @@ def test_a_domain_is_measured_part_by_part(folder):
     assert figures["exact"] == {"requests": 2, "precision": 1, "recall": 1, "f1": 1, "exact_share": 1}
     assert figures["semantic"]["f1"] == figures["mixed"]["f1"] == figures["version"]["f1"] == 1
     assert figures["edits"] == {"requests": 2, "exact_share": 1}
-    assert set(figures["flat"]) == {"bm25", "dense", "hybrid"}
-    assert all(0 < figures["flat"][name] <= 1 for name in figures["flat"])
-    assert all(figures["flat_fixed"][name] <= figures["flat"][name] for name in figures["flat"])
-    assert figures["milliseconds_p50"] > 0
-    nothing = measure(load_tree_set(folder), static_scorer(), cut=Cut(threshold=1), flat=False)
+    nothing = measure(load_tree_set(folder), static_scorer(), cut=Cut(threshold=1))
     assert (nothing["semantic"]["recall"], nothing["exact"]["f1"]) == (0, 1)
 
 

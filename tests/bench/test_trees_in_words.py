@@ -12,9 +12,8 @@ from doubles.teaching import Pupil
 from stitch import open_memory
 from stitch.bench.training.paths import PathTask, path_lessons
 from stitch.bench.training.sources import open_task
-from stitch.bench.trees.in_words import figures_in_words, run_in_words
 from stitch.bench.trees.sets import load_tree_set
-from stitch.bench.trees.suite import command
+from stitch.bench.trees.suite import command, figures_in_words, run_in_words
 from stitch.errors import InputError, SettingsError
 from stitch.label.model.compiled import write_compiled
 from stitch.lm import LanguageModel

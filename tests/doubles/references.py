@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from stitch.bench.generate.environment import DebateWorld
+from stitch.bench.generate.environment import CARDINALS, ORDINALS, DebateWorld, Wording
+from stitch.bench.generate.generation import CUES, days_in
 from stitch.bench.generate.refinement import Scene
 from stitch.bench.generate.storyboard import Operation
-from stitch.bench.generate.verify import CUES, days_in
-from stitch.bench.generate.wordings import CARDINALS, ORDINALS, Wording
 
 
 def resolve(expression: str, operation: Operation, scene: Scene) -> str | None:

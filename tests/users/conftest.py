@@ -116,7 +116,7 @@ def keyed(tmp_path_factory):
 
 @pytest.fixture
 def model():
-    from stitch.bench.labeling_costs import reply_to
+    from stitch.bench.rule_replies import reply_to
     from stitch.testing.model import LoopbackProvider
 
     with LoopbackProvider(lambda system, user: reply_to(user)) as provider:

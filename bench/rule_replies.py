@@ -1,20 +1,17 @@
-"""Costs of labeling the trajectories of a set, with rules or known labels in the place of a model's replies."""
+"""Replies in the place of a model's: by the plainest rules, and as long, or of labels that are known."""
 
 from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stitch.core import Labeler, Step
+from stitch.core import Step
 
 if TYPE_CHECKING:
     from dspy import lm15
-
-    from stitch.lm import Ledger
 
 Known = Mapping[str, Mapping[str, Any]]
 """Fields of a reading by id of a step."""
@@ -22,7 +19,7 @@ _CALLED = {"event_types": "events", "entity_types": "entities"}
 
 
 class RuleCompletion:
-    """Answers labeling prompts by the plainest rules, in no time."""
+    """Answers labeling prompts by rule, in no time."""
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """Return a reply as long as a model's would be."""
@@ -121,43 +118,3 @@ def read_known(files: Sequence[Path]) -> dict[str, dict[str, dict[str, Any]]]:
             told["references"] = [f"{own['phrase']} = {own['means']}" for own in pairs]
         known.setdefault(told.pop("trajectory"), {}).setdefault(told.pop("id"), {}).update(told)
     return known
-
-
-def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Ledger) -> dict[str, float]:
-    """Calls, tokens and our own time a step over one trajectory."""
-    began = time.thread_time()
-    labeler.begin("trip").label(list(steps))
-    cpu_s, spent, count = time.thread_time() - began, ledger.total(), len(steps)
-    calls = (f"{call.name}{json.dumps(dict(call.arguments))}" for step in steps for call in step.tool_calls)
-    own = (sum(len(step.content) for step in steps) + sum(map(len, calls))) / 4 / count
-    return {
-        "calls_per_step": round(spent.calls / count, 4),
-        "tokens_per_step": round(spent.tokens / count, 1),
-        "prompt_tokens_per_step": round(spent.prompt_tokens / count, 1),
-        "own_tokens_per_step": round(own, 1),
-        "beyond_own_tokens_per_step": round(spent.tokens / count - own, 1),
-        "cpu_ms_per_step": round(1_000 * cpu_s / count, 3),
-    }
-
-
-def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Calls and tokens a step of labeling each trajectory of a set of questions, or of CAME-Bench, in each way."""
-    from stitch.bench.data.came import load_came
-    from stitch.bench.data.sets import load_questions
-    from stitch.embed import StaticEmbedder
-    from stitch.label.local import LocalLabeler
-    from stitch.label.model.stepwise import StepwiseLabeler
-    from stitch.label.model.windowed import WindowedLabeler
-    from stitch.lm import LanguageModel
-
-    labels, found = read_known(known), {}
-    loaded = (load_questions if any(data.glob("trajectories.jsonl*")) else load_came)(data)
-    for trajectory in loaded.trajectories:
-        for way in ways:
-            asks, own = way == "windowed", labels.get(trajectory.id, {})
-            model = LanguageModel("known", completion=KnownCompletion(trajectory.steps, own, asks=asks))
-            labeler: Labeler = WindowedLabeler(model, fallback=LocalLabeler(), asks=asks)
-            if way == "stepwise":
-                labeler = StepwiseLabeler(model, embedder=StaticEmbedder(), fallback=LocalLabeler(), asks=False)
-            found[f"{trajectory.id}, {way}"] = measure_labeler(labeler, trajectory.steps, ledger=model.ledger)
-    return found
