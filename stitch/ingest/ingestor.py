@@ -139,6 +139,7 @@ class Ingestor:
             journal=journal,
             labeler=labeler,
             states=self._states,
+            searches=self.searches,
             stand_back=self._stand_back,
             notice=self.notice,
             clock=clock,

@@ -21,13 +21,14 @@ from stitch.core import (
 )
 from stitch.errors import CallInterruptedError, ModelError, ModelUnavailableError, ReplyError
 from stitch.ingest.lineage import LineageSession
+from stitch.ingest.priorities import RightOfWay
 from stitch.ingest.state import BATCH_STEPS, TrajectoryState, TrajectoryStates, place_of
 from stitch.journal import Checkpoint, Entry, Journal
 from stitch.journal.entries import encode_labels
 from stitch.lm import charged_to, keeping_replies, led_by
 
-_AT_ONCE = 4
-"""So many steps are labeled locally between two times of standing back: a millisecond or two."""
+_AT_ONCE, _AT_ONCE_ALONE = 4, 32
+"""So many steps are labeled locally between two times of standing back: for a millisecond or two if others search."""
 
 
 class JournaledReplies:
@@ -77,6 +78,7 @@ class Labeling:
         journal: Journal,
         labeler: Labeler,
         states: TrajectoryStates,
+        searches: RightOfWay,
         stand_back: Callable[[], None],
         notice: Callable[[MemoryEvent], None],
         clock: Callable[[], float] = time.time,
@@ -86,7 +88,7 @@ class Labeling:
         self._labeler = labeler
         self._patient = labeler if isinstance(labeler, PatientLabeler) else None
         self._states = states
-        self._stand_back = stand_back
+        self._searches, self._stand_back = searches, stand_back
         self._notice, self._clock, self._timer = notice, clock, timer
 
     @property
@@ -209,7 +211,8 @@ class Labeling:
         start = 0
         while start < len(steps):
             self._stand_back()
-            end = start + _AT_ONCE if self._patient is None and not replies.asked else len(steps)
+            size = _AT_ONCE if self._searches.wanted else _AT_ONCE_ALONE
+            end = start + size if self._patient is None and not replies.asked else len(steps)
             yield steps[start:end]
             start = end
 

@@ -192,21 +192,6 @@ def _is_clean(name: str) -> bool:
     return not redact_text(name)[1]
 
 
-def redact_steps(
-    steps: Sequence[Step], *, tenant: str, trajectory: str, also: Redact | None = None
-) -> tuple[list[Step], dict[int, tuple[Redaction, ...]]]:
-    """Return steps without secrets, and what was taken out of those that had any, by their place.
-
-    Raises:
-        InputError: The name of the tenant or trajectory holds a secret: it cannot be changed, or nobody would find it.
-    """
-    for what, name in (("tenant", tenant), ("trajectory", trajectory)):
-        if not _is_clean(name):
-            raise InputError(f"the name of the {what} holds a secret; nothing is written", hint="give it another name")
-    cleaned = [redact_step(step, also=also) for step in steps]
-    return [step for step, _ in cleaned], {place: taken for place, (_, taken) in enumerate(cleaned) if taken}
-
-
 def redact_value(value: Any, *, also: Redact | None = None) -> Any:
     """Return JSON without the secrets in its texts and keys, and in what stands under telling keys."""
     return _Cleaner("", {}, also).value(value)
@@ -249,10 +234,21 @@ class Redactor:
     def steps(
         self, steps: Sequence[Step], *, tenant: str, trajectory: str
     ) -> tuple[Sequence[Step], Mapping[int, Sequence[Redaction]]]:
-        """Steps as they may be written, and what was taken out of each, by its place."""
+        """Steps as they may be written, and what was taken out of each, by its place.
+
+        Raises:
+            InputError: The name of the tenant or trajectory holds a secret: it cannot be changed, or nobody would find
+                it.
+        """
         if not self.redacts:
             return steps, {}
-        return redact_steps(steps, tenant=tenant, trajectory=trajectory, also=self._also)
+        for what, name in (("tenant", tenant), ("trajectory", trajectory)):
+            if not _is_clean(name):
+                raise InputError(
+                    f"the name of the {what} holds a secret; nothing is written", hint="give it another name"
+                )
+        cleaned = [redact_step(step, also=self._also) for step in steps]
+        return [step for step, _ in cleaned], {place: taken for place, (_, taken) in enumerate(cleaned) if taken}
 
     def counts(self, tenant: str) -> dict[str, int]:
         """How many secrets of each kind were taken out of the steps of a tenant."""

@@ -76,7 +76,8 @@ class Worker:
         self._notice, self._vectors, self._flushed = notice, vectors, flushed
         self.label_threads = threads if labeling.lets_wait else 0
         """How many trajectories are labeled in threads, side by side, because a model is waited for; 0 if none is."""
-        self.threads = WorkerThreads(self._do, count=max(1, threads) + 1)  # one for what was left
+        # One more where vectors are made in one: who labels must not wait for them.
+        self.threads = WorkerThreads(self._do, count=max(1, threads) + (vectors is not VectorTime.WITH))
         self._sweeping = threading.Lock()
         self._left = self._found = False
         self._tried: set[int] = set()

@@ -281,6 +281,13 @@ def forms() -> tuple[_Form, ...]:
     return tuple(found)
 
 
+@cache
+def _signs() -> tuple[tuple[str, ...], frozenset[str]]:
+    """The words without one of which a text holds no secret, and those of them that name a value."""
+    named = frozenset(_PARTS["sign"][0].split())
+    return tuple({*named, *(sign for form in forms() for sign in form.signs)}), named
+
+
 def kinds() -> Iterator[str]:
     """The kinds of secrets that are known."""
     yield from dict.fromkeys((*(form.kind for form in forms()), "password", "secret"))
@@ -293,8 +300,10 @@ def find_secrets(text: str) -> list[Found]:
     """The secrets of a text in order; what one rule has found is hidden from the next."""
     text = _REPLACED.sub(lambda mark: "*" * len(mark.group()), text)
     lowered, found = text.lower(), list[Found]()
-    rules = [form.find for form in forms() if any(sign in lowered for sign in form.signs)]
-    if any(sign in lowered for sign in _PARTS["sign"][0].split()):
+    signs, named = _signs()
+    there = {sign for sign in signs if sign in lowered}
+    rules = [form.find for form in forms() if not there.isdisjoint(form.signs)] if there else []
+    if not there.isdisjoint(named):
         rules.append(_assigned)
     for rule in rules:
         for each in list(rule(text)):
