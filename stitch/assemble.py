@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 from stitch import parts
@@ -25,7 +25,7 @@ from stitch.ingest.snippets import VectorTime
 from stitch.journal import check_version
 from stitch.lifecycle import folder as places
 from stitch.lifecycle.erase import finish_purge
-from stitch.lifecycle.folder import is_served, is_url, owner_note, store_folder
+from stitch.lifecycle.folder import is_served, is_shared, is_url, owner_note, store_folder
 from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
 from stitch.lifecycle.rebuild import finish_move
 from stitch.lm import Ledger
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from stitch.core import Observer, Retriever
+    from stitch.core import Embedder, Observer, Retriever, SnippetStore
     from stitch.given_settings import GivenSettings
 
 _log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def open_memory(
         opened.opened_as = loaded.reopening()
         return opened
     name = tenant_name(chosen.tenant)
-    if not chosen.share or observers:  # which are told what happens in this process
+    if not chosen.share or observers or _is_shared(loaded):  # which are told what happens in this process
         opened = open_here()
     else:
         hello, note = Hello(tenant=name, settings=loaded.compared()), owner_note(location, loaded.folder)
@@ -203,6 +203,10 @@ def _owner_of(loaded: LoadedSettings) -> int | None:
     return joined.welcome.pid
 
 
+def _is_shared(loaded: LoadedSettings) -> bool:
+    return is_shared(loaded.location, journal=loaded.settings.journal)
+
+
 def _share(made: MemoryParts, loaded: LoadedSettings, *, opened: Memory | None = None) -> None:
     """Let other processes use a memory that is open here, as long as it is; if that cannot be, say so in the log.
 
@@ -211,7 +215,7 @@ def _share(made: MemoryParts, loaded: LoadedSettings, *, opened: Memory | None =
         loaded: The settings by which they were made.
         opened: The memory of the only tenant for whom they were made; None if for all.
     """
-    if made.process.is_read_only or not loaded.settings.share:
+    if made.process.is_read_only or not loaded.settings.share or _is_shared(loaded):
         return
     try:
         owner = Owner(
@@ -228,12 +232,32 @@ def _share(made: MemoryParts, loaded: LoadedSettings, *, opened: Memory | None =
         made.resources.callback(owner.close)
 
 
+def _owned_store(
+    resources: ExitStack, loaded: LoadedSettings, folder: Path, *, embedder: Embedder, announced: bool
+) -> SnippetStore:
+    """The store of a memory that one process has open at a time; its lock tells who that is."""
+    settings, location = loaded.settings, loaded.location
+    path = store_folder(location, folder, collection=settings.collection)
+    finish_move(path)
+    store = parts.store_for(settings, location, folder=folder, path=path, embedder=embedder)
+    resources.callback(store.close)
+    if is_url(location):
+        resources.callback(Ownership(owner_note(location, folder), what=f"the journal of {location!r}").release)
+    if announced:
+        announce(folder, share=settings.share)
+        resources.callback(remove, folder)
+    places.remove_abandoned(folder)
+    for draft in folder.glob("*.jsonl.new"):  # left by a process that was killed
+        draft.unlink()
+    return store
+
+
 def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Observer], only: str | None) -> MemoryParts:
     """The parts of a memory, ready; `only` is the tenant to which it is confined."""
     settings, location = loaded.settings, loaded.location
     places.check_not_served(location)
     folder = loaded.folder
-    if must_exist:
+    if must_exist and not _is_shared(loaded):
         places.check_there(location, folder)
     places.check_restored(location, folder)
     with ExitStack() as resources:
@@ -253,21 +277,14 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         check_version(folder / places.JOURNAL_FILE)  # before anything of it is touched
         places.note_cache(folder, used=settings.lm_cache)
         resources.callback(clear_text_caches)
-        path = store_folder(location, folder, collection=settings.collection)
-        finish_move(path)
-        # First the store: its lock tells who owns it.
-        store = parts.store_for(settings, location, folder=folder, path=path, embedder=embedder)
-        resources.callback(store.close)
-        if is_url(location):
-            resources.callback(Ownership(owner_note(location, folder), what=f"the journal of {location!r}").release)
-        if not process.is_read_only:
-            announce(folder, share=settings.share)
-            resources.callback(remove, folder)
-        places.remove_abandoned(folder)
-        for draft in folder.glob("*.jsonl.new"):  # left by a process that was killed
-            draft.unlink()
-        journal = parts.journal_of(settings, folder)
-        resources.callback(journal.close)
+        if _is_shared(loaded):  # nobody owns it
+            journal = resources.enter_context(closing(parts.journal_of(settings, folder)))
+            path = resources.enter_context(places.working_folder(folder))
+            store = parts.store_for(settings, location, folder=folder, path=path, embedder=embedder, journal=journal)
+            resources.callback(store.close)
+        else:
+            store = _owned_store(resources, loaded, folder, embedder=embedder, announced=not process.is_read_only)
+            journal = resources.enter_context(closing(parts.journal_of(settings, folder)))
         places.check_whole(location, collection=settings.collection, journal=journal, store=store)
         if hasattr(embedder, "close"):  # one that is served elsewhere keeps connections
             resources.callback(embedder.close)

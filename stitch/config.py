@@ -28,7 +28,7 @@ from pydantic import (
 from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
 from stitch.errors import SettingsError
-from stitch.lifecycle.folder import folder_of
+from stitch.lifecycle.folder import folder_of, without_password
 from stitch.store.options import QdrantOptions
 
 ENV_PREFIX = "STITCH_"
@@ -137,7 +137,7 @@ class Settings(BaseModel):
     server_payload: Literal["full", "minimal", "none", "readable"] = "full"
     """Payload on a Qdrant server: all, or no text, which the journal gives then (earlier: `readable`, `none`)."""
     journal: str | None = None
-    """Folder of the journal when the memory is on a server; by default under the user's data folder."""
+    """Folder of the journal of a memory on a server, by default under the user's data folder; or a PostgreSQL URL."""
 
     max_step_chars: Annotated[int, Field(ge=1)] = 1_000_000
     """The longest step that is accepted, in characters."""
@@ -355,9 +355,9 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
 def plain_values(settings: Settings) -> dict[str, Any]:
     """The value of each setting as JSON writes it; of one that is secret, only that it is set."""
     values = settings.model_dump(mode="json")
-    return {
-        name: "(set)" if isinstance(getattr(settings, name), SecretStr) else value for name, value in values.items()
-    }
+    values["journal"] = without_password(settings.journal)
+    secret = (name for name in values if isinstance(getattr(settings, name), SecretStr))
+    return {**values, **dict.fromkeys(secret, "(set)")}
 
 
 def _read_environment() -> dict[str, Any]:

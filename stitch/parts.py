@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stitch.config import Settings, load_settings
 from stitch.errors import SettingsError, require_extra
+from stitch.journal.database import is_postgres
 from stitch.lifecycle.folder import JOURNAL_FILE, is_url
 
 if TYPE_CHECKING:
@@ -216,14 +217,22 @@ def tree_program_of(settings: Settings) -> TreeProgram | None:
 
 
 def journal_of(settings: Settings, folder: Path) -> Journal:
-    """The journal in a folder, opened."""
+    """The journal in a folder, or in the database that the settings name, opened."""
     from stitch.journal import Journal
 
-    return Journal(folder / JOURNAL_FILE, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
+    where = settings.journal if settings.journal and is_postgres(settings.journal) else folder / JOURNAL_FILE
+    return Journal(where, power_safe=settings.power_safe, max_step_chars=settings.max_step_chars)
 
 
 def store_for(
-    settings: Settings, location: str, *, folder: Path, path: Path, embedder: Embedder, building: bool = False
+    settings: Settings,
+    location: str,
+    *,
+    folder: Path,
+    path: Path,
+    embedder: Embedder,
+    building: bool = False,
+    journal: Journal | None = None,
 ) -> SnippetStore:
     """The store of a memory, opened.
 
@@ -234,6 +243,7 @@ def store_for(
         path: Where the store is, or what of it is not on a server.
         embedder: Makes its vectors.
         building: Whether it is built beside another one, which goes on to serve.
+        journal: One that several processes share, and the store with it.
     """
     if is_url(location):
         from stitch.lifecycle.folder import journal_id
@@ -242,7 +252,8 @@ def store_for(
         return ServerStore(
             path,
             server=server_of(settings, location),
-            journal=journal_id(folder),
+            journal=(journal and journal.shared_id) or journal_id(folder),
+            shared=journal is not None,
             embedder_name=embedder.name,
             dimension=embedder.dimension,
             building=building,

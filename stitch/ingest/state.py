@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TypeVar
 
 from stitch.core import (
+    ChangeKind,
     ContextualIntent,
     Labeler,
     LabelInventory,
@@ -76,6 +77,8 @@ class TrajectoryState:
     """How many merges were announced."""
     key: str = ""
     """The key of a server by which steps were added last: it led to the calls of a model that label them."""
+    left: int = 0
+    """The last change when it was last let go, where other processes may change it meanwhile."""
     seen: deque[tuple[int, float]] = field(default_factory=deque)
     """When this process first saw steps wait for their window: up to which (`Entry.seq`), the earliest first."""
 
@@ -108,6 +111,9 @@ class TrajectoryStates:
         self._checkpoint_steps = checkpoint_steps
         self._states: OrderedDict[tuple[str, str], TrajectoryState] = OrderedDict()
         self._inventories = TenantInventories()
+        self._shared = journal.shared_id is not None
+        self._followed = journal.last_change() if self._shared else 0
+        """The last change that `inventory` has seen."""
         self._lock = threading.RLock()
 
     @contextmanager
@@ -116,7 +122,8 @@ class TrajectoryStates:
         with self.pinned(tenant, trajectory) as state:
             before = state.position
             try:
-                with state.lock:
+                with state.lock, self._journal.exclusive(tenant, trajectory):
+                    self._see_others(state)
                     self._locate(state)
                     before = state.position
                     try:
@@ -127,6 +134,8 @@ class TrajectoryStates:
                     except BaseException:
                         state.session, state.position = None, _UNKNOWN  # whatever it was, the journal knows better
                         raise
+                    if self._shared:
+                        state.left = self._journal.last_change()
             finally:
                 if state.position != before:  # after the lock is free: who asks now is given the new one
                     self._inventories.changed(tenant, trajectory)
@@ -218,6 +227,8 @@ class TrajectoryStates:
         def shown(name: str) -> LabelInventory:
             return without_retired(self.with_retired(tenant, name), self._journal, tenant=tenant, trajectory=name)
 
+        if self._shared:
+            self._follow_others()
         if trajectory is not None:
             return shown(trajectory)
         return self._inventories.union(tenant, trajectories=lambda: self._journal.trajectories(tenant), part=shown)
@@ -249,6 +260,31 @@ class TrajectoryStates:
                 if not (state.users or state.position or state.seen):  # not even its name, should all be erased
                     del self._states[key]
 
+    def _see_others(self, state: TrajectoryState) -> None:
+        """Forget what is remembered of a held trajectory that another process has changed."""
+        if not self._shared or state.position == _UNKNOWN:
+            return
+        names = {"tenant": state.tenant, "trajectory": state.trajectory}
+        if self._journal.labeled(**names) != state.position or self._journal.changed(**names, after=state.left):
+            self.forget(state)
+            forget_trajectory(state.trajectory, tenant=state.tenant)
+
+    def _follow_others(self) -> None:
+        """Let go of label spaces of trajectories that were changed since this was last asked."""
+        for change in self._journal.changes(after=self._followed):
+            self._followed = change.number
+            if change.kind is ChangeKind.ACCEPTED:
+                continue
+            if change.trajectory is None:
+                self._inventories = TenantInventories()
+                continue
+            self._inventories.changed(change.tenant, change.trajectory)
+            key = (change.tenant, change.trajectory)
+            with self._lock:
+                state = self._states.get(key)
+                if state is not None and not state.users and change.number > state.left:
+                    del self._states[key]
+
     def _make_room(self) -> None:
         excess = len(self._states) - self._limit
         steps = sum(state.kept_steps for state in self._states.values()) - KEPT_STEPS
@@ -256,7 +292,8 @@ class TrajectoryStates:
             if excess <= 0 and steps <= 0:
                 return
             if not state.users:
-                self._save(state)
+                if not self._shared:  # or another process may have saved more meanwhile
+                    self._save(state)
                 del self._states[key]
                 excess, steps = excess - 1, steps - state.kept_steps
 

@@ -151,6 +151,9 @@ class Database(ABC):
         errors: The errors of its driver.
     """
 
+    id: str | None = None
+    """Names the journal, if several processes share it."""
+
     def __init__(
         self, name: str, *, dialect: Dialect, causes: Sequence[Cause], errors: tuple[type[Exception], ...]
     ) -> None:

@@ -18,7 +18,7 @@ from stitch.journal.progress import Progress
 from stitch.journal.reading import Reading
 from stitch.journal.records import Records
 from stitch.journal.revising import Revising
-from stitch.journal.rows import SIZE, given
+from stitch.journal.rows import NAMED, SIZE, given
 from stitch.journal.sqlite_file import SqliteFile
 from stitch.journal.tables import changes, trajectories
 
@@ -30,6 +30,12 @@ _ALL_CHANGES = (
     .limit(SIZE)
 )
 _CHANGES_OF_TENANT = _ALL_CHANGES.where(changes.c.tenant == bindparam("tenant"))
+_CHANGED = (
+    select(changes.c.number)
+    .join_from(changes, trajectories, trajectories.c.number == changes.c.trajectory)
+    .where(NAMED, changes.c.number > bindparam("after"), changes.c.kind != ChangeKind.ACCEPTED.value)
+    .limit(1)
+)
 _LAST_CHANGE = select(func.coalesce(func.max(changes.c.number), 0))
 
 
@@ -74,6 +80,11 @@ class Journal(Intake, Progress, Revising, Reading, Records):
         return self._db.path if isinstance(self._db, SqliteFile) else None
 
     @property
+    def shared_id(self) -> str | None:
+        """The id of a journal that several processes may have open at once; None of one that this process owns."""
+        return self._db.id
+
+    @property
     def max_step_chars(self) -> int:
         """The longest step that is accepted, in characters of its JSON."""
         return self._max_step_chars
@@ -84,6 +95,10 @@ class Journal(Intake, Progress, Revising, Reading, Records):
         for rows in self._db.pages(query, given(tenant=tenant), after=after):
             for number, kind, owner, trajectory, first, last in rows:
                 yield Change(number, ChangeKind(kind), owner, trajectory, range(first, last + 1))
+
+    def changed(self, tenant: str, trajectory: str, *, after: int) -> bool:
+        """Whether something became of a trajectory's steps after a change, beside that some were accepted."""
+        return bool(self._db.rows(_CHANGED, tenant=tenant, trajectory=trajectory, after=after))
 
     def last_change(self) -> int:
         """The number of the last change; 0 if there is none."""

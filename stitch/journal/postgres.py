@@ -85,7 +85,10 @@ class Postgres(Database):
                 raise psycopg.errors.ReadOnlySqlTransaction
             if cursor.execute("SELECT current_schema()").fetchone() == (None,):
                 (path,) = cursor.execute("SHOW search_path").fetchone()
-                cursor.execute(psycopg.sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(psycopg.sql.Identifier(path)))
+                made = psycopg.sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(psycopg.sql.Identifier(path))
+                with connection.transaction():  # one process at a time, or the second one fails
+                    cursor.execute("SELECT pg_advisory_xact_lock(hashtext('stitch schema'))")
+                    cursor.execute(made)
         with self.transaction() as db, db.connection.cursor() as cursor:
             cursor.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
             there = {name for (name,) in cursor.fetchall()}

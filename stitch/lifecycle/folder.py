@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import uuid
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
 
 from stitch.core.files import keep_others_from_writing, make_private_folder, private, refuse_links
-from stitch.errors import InputError, JournalError, StoreError, StoreLockedError
+from stitch.errors import InputError, JournalError, SettingsError, StoreError, StoreLockedError
 from stitch.ingest.snippets import SNIPPETS
+from stitch.journal.database import is_postgres
 from stitch.store.owner import Ownership
 
 if TYPE_CHECKING:
@@ -51,6 +53,27 @@ def is_url(location: str) -> bool:
     return location.startswith(("http://", "https://"))
 
 
+def without_password(url: str | None) -> str | None:
+    """The URL of a journal as it is shown."""
+    return url and re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", url)
+
+
+def is_shared(location: str, *, journal: str | None) -> bool:
+    """Whether any number of processes may have a memory open at once.
+
+    Raises:
+        SettingsError: Its journal is in PostgreSQL, and its snippets are not on a server.
+    """
+    if journal is None or not is_postgres(journal):
+        return False
+    if not is_url(location):
+        raise SettingsError(
+            "a journal in PostgreSQL is of no use beside a store in a folder",
+            hint="name a Qdrant server with --memory http://...",
+        )
+    return True
+
+
 def is_served(location: str) -> bool:
     """Whether a location is the URL of a memory that `stitch serve` serves."""
     return location.startswith((f"{SERVED}http://", f"{SERVED}https://"))
@@ -69,14 +92,15 @@ def check_not_served(location: str) -> None:
 def folder_of(location: str, *, journal: str | None, collection: str) -> Path:
     """The folder of a memory's journal, which need not be there.
 
-    Of several URLs the first names the memory. Without a folder for it, its journal is under the user's data folder.
+    Of several URLs the first names the memory. Without a folder for it, its journal is under the user's data folder; of
+    a journal in PostgreSQL what is left beside it.
     """
     if not is_url(location):
         return Path(location)
-    if journal is not None:
-        return Path(journal)
     first = location.partition(",")[0].strip()
-    return own_folder(f"{first}\n{collection}")
+    if journal is not None and is_postgres(journal):  # here is what belongs to this machine, such as what was asked
+        return own_folder(f"{first}\n{collection}\n{journal.rpartition('@')[2]}")
+    return own_folder(f"{first}\n{collection}") if journal is None else Path(journal)
 
 
 def own_folder(name: str) -> Path:

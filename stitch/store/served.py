@@ -44,6 +44,7 @@ class ServerStore(QdrantStore):
         server: The collection; made when it is not there.
         journal: The id of the journal.
         building: Whether it is built beside another one of this collection, which goes on to serve.
+        shared: Whether other processes fill the collection too; the folder is of this one alone.
         from_journal: Gives what was said, where the server is not told (`Server.minimal`).
 
     Raises:
@@ -62,10 +63,11 @@ class ServerStore(QdrantStore):
         embedder_name: str,
         dimension: int,
         building: bool = False,
+        shared: bool = False,
         create: bool = True,
         from_journal: FromJournal | None = None,
     ) -> None:
-        self._server, self._journal, self._building = server, journal, building
+        self._server, self._journal, self._building, self._shared = server, journal, building, shared
         self._from_journal = from_journal
         super().__init__(path, embedder_name=embedder_name, dimension=dimension, create=create)
 
@@ -111,7 +113,7 @@ class ServerStore(QdrantStore):
         server = self._server.named(self._collection)
         try:
             found = look(server)
-            if found is not None and create and found.journal == self._journal:
+            if found is not None and create and found.journal == self._journal and not self._shared:
                 drop(server)  # of a store that is not there any more
                 found = None
             found = found or make(server, dimension=self._dimension, journal=self._journal)

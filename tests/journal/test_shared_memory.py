@@ -1,0 +1,133 @@
+"""A memory whose journal is in PostgreSQL and whose snippets are on a server: any number of processes at once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from doubles.postgres import MakeUrl
+from doubles.qdrant import LoopbackQdrant
+from stitch import Memory, Step, open_memory
+from stitch.config import load_settings, plain_values
+from stitch.core import StepState
+from stitch.errors import SettingsError
+from stitch.lifecycle.selection import Selector
+
+PROCESSES, STEPS = 3, 12
+ADDING = """
+import sys
+from stitch import Step, open_memory
+server, journal, name, count = sys.argv[1:]
+with open_memory(server, journal=journal) as memory:
+    for number in range(int(count)):
+        steps = [Step(id=f"{name}-{number}", role="user", content=f"{name} books room {number} on day {number % 3}.")]
+        (receipt,) = memory.add_many(steps, trajectory=f"t{number % 2}")
+        print(receipt.state.value, flush=True)
+        if number % 5 == 0:
+            memory.search(f"Which rooms did {name} book?")
+"""
+
+
+@pytest.fixture
+def journal_url(new_url: MakeUrl) -> str:
+    return new_url()
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackQdrant]:
+    with LoopbackQdrant() as started:
+        yield started
+
+
+@pytest.fixture
+def open_shared(server: LoopbackQdrant, journal_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return lambda: open_memory(server.url, journal=journal_url)
+
+
+def say(content: str, name: str) -> Step:
+    return Step(id=name, role="user", content=content)
+
+
+def found(memory: Memory) -> str:
+    return "\n".join(hit.snippet.text for hit in memory.search("What does the inn cost a night?").hits)
+
+
+def test_what_processes_add_to_the_same_trajectories_is_there_once_and_found(
+    open_shared, server: LoopbackQdrant, journal_url: str
+) -> None:
+    def adding(name: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", ADDING, server.url, journal_url, name, str(STEPS)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    started = [adding(f"guest{number}") for number in range(PROCESSES)]
+    told = [each.communicate(timeout=240)[0].split() for each in started]
+    assert told == [["stored"] * STEPS] * PROCESSES
+    with open_shared() as memory:
+        assert memory.status().stored == PROCESSES * STEPS
+        for name in ("t0", "t1"):
+            entries = list(memory.steps(name))
+            assert [entry.position for entry in entries] == list(range(PROCESSES * STEPS // 2))
+            assert all(entry.labels is not None for entry in entries)
+        assert memory.lifecycle.verify().disagreements == ()
+        hits = memory.search("Which rooms did guest1 book?", k=10).hits
+        assert any("guest1" in hit.snippet.text for hit in hits)
+
+
+def test_each_sees_at_once_what_the_other_adds_corrects_and_erases(open_shared) -> None:
+    with open_shared() as one, open_shared() as two:
+        one.add(say("Day 1: let's plan the trip to Kyoto.", "1"), trajectory="t")
+        two.add(say("The Harbor Inn costs 90 dollars a night.", "2"), trajectory="t")
+        one.add(say("Book it for two nights.", "3"), trajectory="t")
+        assert [entry.id for entry in two.steps("t")] == ["1", "2", "3"]
+        assert two.inventory().steps == one.inventory().steps == 3
+        assert "Harbor" in found(one)
+        one.lifecycle.correct("2", trajectory="t", text="The Palm Court costs 70 dollars a night.")
+        assert "Palm" in found(two)
+        two.add(say("And a table for dinner.", "4"), trajectory="t")
+        two.lifecycle.erase(Selector(trajectory="t", step="2"))
+        assert "Palm" not in found(one)
+        assert [entry.id for entry in one.steps("t")] == ["1", "3", "4"]
+        assert one.inventory().steps == 3
+        assert one.lifecycle.verify().disagreements == ()
+
+
+def test_what_a_killed_process_left_half_done_is_finished_by_the_next(
+    open_shared, server: LoopbackQdrant, journal_url: str
+) -> None:
+    command = [sys.executable, "-c", ADDING, server.url, journal_url, "guest", "10000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as adding:
+        assert adding.stdout is not None
+        told = [adding.stdout.readline() for _ in range(15)]
+        adding.send_signal(signal.SIGKILL)
+        told += [line for line in adding.stdout if line.endswith("\n")]
+    with open_shared() as memory:
+        memory.add(say("Somebody else goes on.", "after"), trajectory="t0")
+        entries = [entry for name in ("t0", "t1") for entry in memory.steps(name)]
+        assert len(entries) >= len(told) + 1
+        assert {entry.state for entry in entries} == {StepState.STORED}
+        assert memory.lifecycle.verify().disagreements == ()
+
+
+def test_of_a_memory_in_a_folder_the_journal_stays_there(tmp_path: Path, journal_url: str) -> None:
+    with pytest.raises(SettingsError, match="of no use beside a store in a folder"):
+        open_memory(tmp_path / "m", journal=journal_url)
+
+
+def test_whoever_has_another_journal_is_refused_the_collection(
+    open_shared, server: LoopbackQdrant, new_url: MakeUrl
+) -> None:
+    with open_shared() as memory:
+        memory.add(say("Day 1: a hotel in Kyoto.", "1"), trajectory="t")
+    with pytest.raises(Exception, match="belongs to the journal"):
+        open_memory(server.url, journal=new_url())
+
+
+def test_settings_are_shown_without_the_password_of_the_database() -> None:
+    settings = load_settings(memory="http://q:6333", journal="postgresql://ann:secret@db/stitch").settings
+    assert plain_values(settings)["journal"] == "postgresql://ann:***@db/stitch"
