@@ -244,11 +244,8 @@ class _View:
         return [NearStatement(self.holding.with_episode(each), near) for near, each in found[:limit]]
 
     def theme(self, number: int) -> Theme:
-        if number not in self._themes:
-            self._themes[number] = self._theme(number)
-        return self._themes[number]
-
-    def _theme(self, number: int) -> Theme:
+        if (made := self._themes.get(number)) is not None:
+            return made
         held = self.holding.statements
         statements = sorted((held[name] for name in self.upkeep.grouping.members[number]), key=_age)
         names = [each.id for each in statements]
@@ -256,7 +253,8 @@ class _View:
         medoid = medoid_of(names, self.upkeep.vectors.take(names))
         called = self._names.of(number, names) if self._names is not None else ""
         name = called or name_of_terms(terms, medoid=held[medoid].text)
-        return Theme(name_of(number), name, terms, medoid, tuple(names))
+        made = self._themes[number] = Theme(name_of(number), name, terms, medoid, tuple(names))
+        return made
 
 
 _age = attrgetter("recorded", "trajectory", "position", "id")
