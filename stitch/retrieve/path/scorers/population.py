@@ -41,14 +41,11 @@ class Reading:
         self.terms: dict[str, int] = {"": 0}
         self._parts: dict[str, tuple[int, tuple[int, ...]]] = {}
         self._known: dict[Passage, PassageRead] = {}
-        self.texts = 0
-        """The number of texts of all passages that were read."""
 
     def read(self, passage: Passage) -> PassageRead:
         """A passage; what was read before is not read again."""
         found = self._known.get(passage)
         if found is None:
-            self.texts += len(passage.texts)
             told = dict.fromkeys(PART_ENDS.split("\n".join(passage.texts).lower()))
             parts = [self._parts.get(part) or self._part(part) for part in told]
             terms = tuple(dict.fromkeys(chain.from_iterable([terms for _, terms in parts])))

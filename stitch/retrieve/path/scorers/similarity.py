@@ -32,8 +32,6 @@ _MOST_DEVIATIONS = 3.0
 """No feature is taken for further from its mean: other trees have other ranges."""
 _FREE, _HOLDS = 0.8, 0.03
 """The score of absence of a thing that is not named, and of one that is."""
-_MOST_TEXTS = 500_000
-"""A tree of whose versions so many texts were read is read anew, so that no version is held for ever."""
 
 
 class Calibration(NamedTuple):
@@ -136,16 +134,13 @@ def _judged(scorer: SimilarityScorer, condition: str, passages: Passages) -> Jud
 
 @text_cache(maxsize=64)
 def _made_ready(scorer: SimilarityScorer, passages: Passages) -> Population:
-    kept = _readings(scorer, passages.tree or id(passages))
-    if kept[-1].texts > _MOST_TEXTS:
-        kept[:] = [Reading(scorer.embedder)]
-    return Population(passages, reading=kept[-1])
+    return Population(passages, reading=_reading_of(scorer, passages.tree or id(passages)))
 
 
 @text_cache(maxsize=64)
-def _readings(scorer: SimilarityScorer, tree: str | int) -> list[Reading]:
-    """What was read of a tree in any version, under the id of its root."""
-    return [Reading(scorer.embedder)]
+def _reading_of(scorer: SimilarityScorer, tree: str | int) -> Reading:
+    """The texts of a tree in any version, under the id of its root."""
+    return Reading(scorer.embedder)
 
 
 def _told(condition: str, ready: Population, capitals: frozenset[str]) -> dict[str, Column]:
