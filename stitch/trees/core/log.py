@@ -94,7 +94,7 @@ class TreeLog(TreeVersions):
                 f"there is a tree {name!r} in this memory", hint="choose another name, or delete it first"
             ) from None
         log = cls(journal, tenant=tenant, name=name)
-        log._keep(commit.id, root)
+        log._keep(commit.id, Tree(root))
         return log
 
     def refresh(self) -> None:
@@ -189,7 +189,7 @@ class TreeLog(TreeVersions):
                 made.append(commit)
             self._write(records, branch=branch, parent=parent)
             self._index = (at, index)
-            self._keep(at, index.root)
+            self._keep(at, Tree(index.root))
             return made
 
     def rewrite(self, records: Sequence[NewRecord]) -> None:

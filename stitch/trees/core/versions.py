@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import timezone
 from typing import Any
@@ -32,7 +31,7 @@ class TreeVersions(ABC):
         self._commits: dict[str, Commit] = {}
         self._heads: dict[str, str] = {}
         self._schemas: dict[str, Schema] = {}
-        self._trees: OrderedDict[str, Tree] = OrderedDict()
+        self._trees: dict[str, Tree] = {}
         self._erased: list[str] = []
         """Versions that were erased from the history."""
 
@@ -132,10 +131,8 @@ class TreeVersions(ABC):
             JournalError: It is damaged.
         """
         with self._lock:
-            if version in self._trees:
-                self._trees.move_to_end(version)
-                return self._trees[version]
-            return self._keep(version, self._made_of_those_before(version))
+            tree = self._trees.pop(version, None)
+            return self._keep(version, Tree(self._made_of_those_before(version)) if tree is None else tree)
 
     def diff(self, before: str, after: str) -> TreeDiff:
         """The difference of two versions."""
@@ -146,10 +143,10 @@ class TreeVersions(ABC):
         self._heads[commit.branch] = commit.id
         self._schemas[commit.id] = commit.schema_given() or self._schemas[commit.parent or ""]
 
-    def _keep(self, version: str, root: Node) -> Tree:
-        self._trees[version] = tree = Tree(root)
+    def _keep(self, version: str, tree: Tree) -> Tree:
+        self._trees[version] = tree  # the last that was asked for is the last of them
         if len(self._trees) > _TREES_KEPT:
-            self._trees.popitem(last=False)
+            del self._trees[next(iter(self._trees))]
         return tree
 
     def _made_of_those_before(self, version: str) -> Node:

@@ -105,7 +105,7 @@ def _statement(said: Statement) -> Node:
         "text": said.text, "speaker": said.speaker, "trajectory": said.trajectory, "step": Several(said.steps),
     }  # fmt: skip
     if said.said_at is not None:
-        fields["time"] = said.said_at if isinstance(said.said_at, str) else _moment(said.said_at)
+        fields["time"] = _moment(said.said_at)
     if said.happened_at is not None:
         fields["happened"] = said.happened_at
     return Node(said.id, STATEMENT, fields=fields)
@@ -155,9 +155,7 @@ def _by_episode(nodes: list[Node], episodes: Mapping[str, Episode]) -> list[Node
 
 def _episode(episode: Episode, steps: list[Node]) -> Node:
     times = {"started": episode.started_at, "ended": episode.ended_at}
-    fields = {
-        name: time if isinstance(time, str) else _moment(time) for name, time in times.items() if time is not None
-    }
+    fields = {name: _moment(time) for name, time in times.items() if time is not None}
     return Node(f"{episode.id}/{steps[0].id}", EPISODE, fields=fields, children=steps)
 
 
@@ -179,12 +177,13 @@ def _step(entry: Entry, vocabulary: LabelVocabulary, *, trajectory: str, said: S
     if step.tool_calls:
         fields["tool"] = Several(dict.fromkeys(call.name for call in step.tool_calls))
     if step.timestamp is not None:
-        fields["time"] = step.timestamp if isinstance(step.timestamp, str) else _moment(step.timestamp)
+        fields["time"] = _moment(step.timestamp)
     return Node(f"{trajectory}/{entry.id}", "Step", fields=fields, children=said)
 
 
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
+def _moment(time: float | str) -> str:
+    """A time as a source says it; seconds in ISO 8601."""
+    return time if isinstance(time, str) else datetime.fromtimestamp(time, timezone.utc).isoformat(timespec="seconds")
 
 
 def _several(field: str, kind: LabelKind, values: Iterable[str], vocabulary: LabelVocabulary) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from os import PathLike
 from pathlib import Path
@@ -55,7 +54,7 @@ class Trees:
 
     def __init__(self, parts: TreeParts) -> None:
         self.asker, self._parts = parts.asker, parts
-        self._logs: OrderedDict[str, TreeLog] = OrderedDict()
+        self._logs: dict[str, TreeLog] = {}
         self._lock = threading.Lock()
 
     @property
@@ -214,17 +213,14 @@ class Trees:
 
     def _log(self, name: str) -> TreeLog:
         with self._lock:
-            log = self._logs.get(name)
-            if log is None:
-                log = TreeLog(self._ingestor.journal, tenant=self._parts.tenant, name=name)
+            log = self._logs.pop(name, None) or TreeLog(self._ingestor.journal, tenant=self._parts.tenant, name=name)
             self._keep(log)
             return log
 
     def _keep(self, log: TreeLog) -> None:
-        self._logs[log.name] = log
-        self._logs.move_to_end(log.name)
+        self._logs[log.name] = log  # the last that was asked for is the last of them
         if len(self._logs) > _LOGS_KEPT:
-            self._logs.popitem(last=False)
+            del self._logs[next(iter(self._logs))]
 
 
 def given_schema(given: Schema | Mapping[str, Any] | str | PathLike[str] | None) -> Schema | None:
