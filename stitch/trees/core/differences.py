@@ -125,8 +125,7 @@ class _Comparison:
     """Makes the first tree into the second, and notes how.
 
     Nodes are visited as they stand in the second, parents first, so that all above a node is in its place when it comes
-    in its turn. What is gone goes last, when whatever it held that stays has left it; but what holds nothing that stays
-    goes at once, so that the rest keeps its places.
+    in its turn. What is gone goes last, when whatever it held that stays has left it.
     """
 
     def __init__(self, before: Tree, after: Tree) -> None:
@@ -135,14 +134,15 @@ class _Comparison:
 
     def operations(self) -> tuple[Operation, ...]:
         self._delete_what_changes_its_type()
-        self._delete(whole=True)
         waiting = [self._after.root]
         while waiting:
             node = waiting.pop()
             self._set_fields(node)
             self._set_children(node)
             waiting.extend(reversed(node.children))
-        self._delete(whole=False)
+        for node in self._before:
+            if node.id in self._index and node.id not in self._after:
+                self._do(Delete(node.id))
         return tuple(self._done)
 
     def _do(self, operation: Operation) -> None:
@@ -151,18 +151,6 @@ class _Comparison:
     def _delete_what_changes_its_type(self) -> None:
         for node in self._before:
             if node.id in self._index and node.id in self._after and self._after.node(node.id).type != node.type:
-                self._do(Delete(node.id))
-
-    def _delete(self, *, whole: bool) -> None:
-        """Delete what is not in the second tree: only what holds nothing that is, if it is `whole`."""
-        gone = [node for node in self._before if node.id not in self._after]
-        empty: set[str] = set()
-        if whole:
-            for node in reversed(gone):  # children before parents
-                if all(child.id in empty for child in node.children):
-                    empty.add(node.id)
-        for node in gone:
-            if node.id in self._index and (not whole or node.id in empty):
                 self._do(Delete(node.id))
 
     def _set_fields(self, node: Node) -> None:
