@@ -217,11 +217,14 @@ def _share(made: MemoryParts, loaded: LoadedSettings, *, opened: Memory | None =
     """
     if made.process.is_read_only or not loaded.settings.share or _is_shared(loaded):
         return
+    compared = loaded.compared(all_of_them=True)
+    if (lm := loaded.settings.lm) is not None:  # nobody else can have it, but may be told of it
+        compared["model"] = f"{lm.model} (given as lm)"
     try:
         owner = Owner(
             Tenants(made, opened=opened, for_all=True).memory,
             folder=made.folder,
-            settings=loaded.compared(all_of_them=True),
+            settings=compared,
             guarded=parts.chosen_labelers(loaded.settings),
             only=None if opened is None else opened.tenant,
             names=made.ingestor.journal.tenants,

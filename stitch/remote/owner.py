@@ -350,6 +350,8 @@ def _json(answer: BaseModel) -> bytes:
 
 def _shown(value: Any) -> str:
     """A setting as a message may hold it: a secret is there as a digest, which says nothing."""
+    if value is None:
+        return "none"
     return "(a secret)" if isinstance(value, str) and value.startswith("digest:") else repr(value)
 
 

@@ -264,3 +264,13 @@ def test_a_second_process_uses_the_owners_model_and_says_so(tmp_path: Path, capl
         second.flush()
     assert (len(asked.prompts), len(unasked.prompts)) == (1, 0)
     assert "its model is used, and not the lm given here" in caplog.text
+
+
+def test_a_second_process_that_names_a_model_is_told_of_the_owners(tmp_path: Path) -> None:
+    for owner, there in (({"labels": "model", "lm": scripted()[0]}, "'fake/scripted \\(given as lm\\)'"), ({}, "none")):
+        folder = tmp_path / there[:3].strip("'")
+        with (
+            open_memory(folder, **owner),
+            pytest.raises(SettingsError, match=f"with another model: {there} there, 'm' here"),
+        ):
+            open_memory(folder, model="m", base_url="http://localhost:1/v1")

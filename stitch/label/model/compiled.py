@@ -39,7 +39,7 @@ class PredictorState(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     prompt_sha256: str
-    """Of the prompt as it stood in the code."""
+    """Of the prompt as it stood in the code; empty if nobody says."""
     instructions: str
     demos: list[dict[str, Any]]
     """Examples: inputs and outputs by field."""
@@ -224,22 +224,17 @@ def load_program(given: Any, program: Any, *, target: str) -> None:
 def _states_in(file: ProgramFile, program: Any, *, target: str, source: str) -> dict[str, PredictorState]:
     """The states of predictors that a file gives a program, if it fits."""
     made = file.metadata.stitch
-    again = f"`stitch optimize {target} --train DATA --optimizer ... --out FILE` makes one that fits"
-    if made is None:
-        again = f"save a {type(program).__name__} of stitch.signatures.programs"
-    if made is not None and made.target != target:
-        raise InputError(
-            f"{source} is for {_shown(made.target)}, not for {target!r}",
-            hint="add --stepwise, which uses it" if made.target == "stepwise" and target == "windowed" else again,
-        )
-    plain = {name: prompt_sha256(each.signature) for name, each in program.named_predictors()}
-    prompts = plain if made is None else made.prompt_sha256
-    said = {
-        name: PredictorState(
-            prompt_sha256=prompts.get(name, ""), instructions=each.signature.instructions, demos=each.demos
-        )
-        for name, each in (file.__pydantic_extra__ or {}).items()
-    }
+    again = f"save a {type(program).__name__} of stitch.signatures.programs"
+    if made is not None:
+        again = f"`stitch optimize {target} --train DATA --optimizer ... --out FILE` makes one that fits"
+        if made.target != target:
+            other = made.target == "stepwise" and target == "windowed"
+            hint = "add --stepwise, which uses it" if other else again
+            raise InputError(f"{source} is for {_shown(made.target)}, not for {target!r}", hint=hint)
+    said: dict[str, PredictorState] = {}
+    for name, each in (file.__pydantic_extra__ or {}).items():
+        of = made.prompt_sha256.get(name, "none") if made is not None else ""
+        said[name] = PredictorState(prompt_sha256=of, instructions=each.signature.instructions, demos=each.demos)
     states = _fitting(said, program, source=source, again=again)
     if made is not None and (now := made.provenance.after.score) < (before := made.provenance.before.score):
         raise InputError(
@@ -257,7 +252,7 @@ def _fitting(
     _check_names(predictors.keys(), program, source=source, again=again)
     for name, said in predictors.items():
         states[name] = state = _state(plain[name], said.instructions, said.demos)
-        if said.prompt_sha256 != state.prompt_sha256:
+        if said.prompt_sha256 not in ("", state.prompt_sha256):
             raise InputError(f"{source} was made for another prompt than {name!r} has in this version", hint=again)
         if (reason := reason_to_refuse(state.instructions, state.demos)) is not None:
             raise InputError(f"{source} {reason} in {name!r}", hint="have it made anew by somebody you trust")
@@ -289,11 +284,9 @@ def read_program(path: str | Path) -> ProgramFile:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "content"
-        if len(where) > _NAME_CHARS or not where.isprintable():
-            where = _shown(where)
-        raise InputError(
-            f"{str(path)!r} is no compiled program: {where}: {str(first['msg']).lower()[:200]}", hint=_MAKES_ONE
-        ) from None
+        where = where if len(where) <= _NAME_CHARS and where.isprintable() else _shown(where)
+        reason = f"{where}: {str(first['msg']).lower()[:200]}"
+        raise InputError(f"{str(path)!r} is no compiled program: {reason}", hint=_MAKES_ONE) from None
 
 
 def _content(path: str | Path) -> bytes:

@@ -70,8 +70,8 @@ class _OfflineSession(WindowedSession):
 
     @override
     def _label(self, steps: list[Step]) -> list[StepLabels]:
-        readings = self.read(steps)
-        return [self.accept(step, reading) for step, reading in zip(steps, readings, strict=True)]
+        readings = self._ask(steps, whole=True)
+        return [self.accept(step, readings[n]) for n, step in enumerate(steps, start=1)]
 
 
 class _Ready:

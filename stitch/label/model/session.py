@@ -37,21 +37,19 @@ from stitch.label.model.matching import (
 from stitch.label.model.quoting import cut_at_sentence, quote, shown_text, shown_time
 from stitch.label.model.vocabularies import Vocabularies
 from stitch.lm import LanguageModel, Purpose
-from stitch.signatures import Reference
+from stitch.signatures import Reference, StepReading
+from stitch.signatures.windows import AskingReading
 from stitch.text.structured import find_entity_mentions
 from stitch.text.words import stems
 
-MAX_EVENT_NAMES = 64
-"""How large the vocabulary of event types may grow in a trajectory; from then on only known ones are used."""
-MAX_ENTITY_NAMES = 96
-
-EVENTS_A_STEP = 2
-ENTITIES_A_STEP = 6
+MOST_NAMES = {LabelKind.EVENT_TYPE: 64, LabelKind.ENTITY_TYPE: 96}
+"""How many names of a kind a trajectory may have; from then on only known ones are used."""
+_NAMES_A_STEP = {LabelKind.EVENT_TYPE: 2, LabelKind.ENTITY_TYPE: 6}
 ASKS_A_STEP, WORDS_A_STEP = 2, 6
 _REMEMBERED_STEPS = 96
 """More than a window has: a name may stand at its beginning."""
 _REMEMBERED_CHARS = 600
-SUMMARY_CHARS = 300
+_SUMMARY_CHARS = 300
 _GIST_CHARS = 260
 _SHORT_GIST_CHARS = 130
 RECENT_SCOPES = 14
@@ -211,30 +209,16 @@ class ModelSession:
             self._down = error.message
             _log.warning("local labels stand in for the model's in trajectory %r: %s", self._trajectory, error.message)
 
-    def _made(
-        self,
-        step: Step,
-        *,
-        scope: str,
-        events: Iterable[str],
-        entities: Iterable[str],
-        references: tuple[ReferenceRewrite, ...],
-        summary: str,
-        asks: Iterable[str] = (),
-    ) -> StepLabels:
+    def _made(self, step: Step, said: StepReading, *, references: tuple[ReferenceRewrite, ...]) -> StepLabels:
         """The labels of a step from what a model wrote, taken in."""
         labels = StepLabels(
-            intent=ContextualIntent(
-                scope=self._scope_of(scope),
-                event_types=tuple(self._canonical(LabelKind.EVENT_TYPE, events, MAX_EVENT_NAMES, EVENTS_A_STEP)),
-                entity_types=tuple(self._canonical(LabelKind.ENTITY_TYPE, entities, MAX_ENTITY_NAMES, ENTITIES_A_STEP)),
-            ),
+            intent=self._intent(said, scope=self._scope_of(said.scope)),
             made_by=self._name,
             references=references,
-            summary=cut_at_sentence(clean_label_text(summary), limit=SUMMARY_CHARS),
+            summary=summary_of(said),
             mentions=find_entity_mentions(step),
             context=self._context(step),
-            asks=tuple(asks),
+            asks=asks_of(said.asks, said.words) if isinstance(said, AskingReading) else (),
         )
         self._local.replay([step], [labels])
         self._take(step, labels)
@@ -257,9 +241,17 @@ class ModelSession:
             return ""
         return bare if len(bare.split()) <= MAX_SCOPE_WORDS else ""
 
-    def _canonical(self, kind: LabelKind, values: Iterable[str], most: int, most_a_step: int) -> list[str]:
+    def _intent(self, said: StepReading, *, scope: str) -> ContextualIntent:
+        events, entities = (
+            tuple(self._canonical(kind, names))
+            for kind, names in ((LabelKind.EVENT_TYPE, said.events), (LabelKind.ENTITY_TYPE, said.entities))
+        )
+        return ContextualIntent(scope=scope, event_types=events, entity_types=entities)
+
+    def _canonical(self, kind: LabelKind, values: Iterable[str]) -> list[str]:
         used = self._names.of[kind]
-        chosen = choose_names(values, list(used.counts), most=most_a_step, room=len(used.counts) < most)
+        room = len(used.counts) < MOST_NAMES[kind]
+        chosen = choose_names(values, list(used.counts), most=_NAMES_A_STEP[kind], room=room)
         return list(dict.fromkeys(map(used.canonical, chosen)))
 
     def rename(self, old: str, new: str) -> bool:
@@ -360,10 +352,15 @@ def quote_past(past: Past, *, chars: int, scope: str | int, n: int | None = None
     return quote({**number, "role": past.role, "scope": scope, "text": text})
 
 
-def asks_of(asks: Iterable[str], words: Iterable[str]) -> list[str]:
+def summary_of(said: StepReading) -> str:
+    """The summary of a step, fit to be shown again."""
+    return cut_at_sentence(clean_label_text(said.summary), limit=_SUMMARY_CHARS)
+
+
+def asks_of(asks: Iterable[str], words: Iterable[str]) -> tuple[str, ...]:
     """The questions that a step answers and the words that it is looked for by, cleaned; none said twice."""
     said = [*islice(asks, ASKS_A_STEP), *islice(words, WORDS_A_STEP)]
-    return list(dict.fromkeys(filter(None, map(clean_label_text, said))))
+    return tuple(dict.fromkeys(filter(None, map(clean_label_text, said))))
 
 
 def clean_label_text(text: str) -> str:

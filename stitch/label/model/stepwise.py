@@ -14,17 +14,15 @@ from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.model.matching import choose_names
 from stitch.label.model.quoting import quote_step
 from stitch.label.model.session import (
-    EVENTS_A_STEP,
-    MAX_ENTITY_NAMES,
-    MAX_EVENT_NAMES,
+    MOST_NAMES,
     Estimate,
     ModelSession,
     Past,
-    asks_of,
     quote_past,
 )
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.signatures.programs import StepProgram, asking
+from stitch.signatures.windows import AskingReading
 
 EVENT_CANDIDATES = 5
 """k_event of the paper: how many event types are offered for a step."""
@@ -141,38 +139,34 @@ class _StepwiseSession(ModelSession):
         """
         labeler, shown = self._labeler, quote_step(step)
         spoiled: list[ReplyError] = []
-        scope, summary = self._scope, ""
-        asks: list[str] = []
-        events: list[str] = []
-        entities: Sequence[str] = ()
+        said = AskingReading(n=0, scope=self._scope, events=[], entities=[])
         references: tuple[ReferenceRewrite, ...] = ()
         with _noting(spoiled):
-            scope = self._scope_for(shown)
-        if not scope:
+            said.scope = self._scope_for(shown)
+        if not said.scope:
             raise spoiled[0]
         with _noting(spoiled):
+            candidates, program = self._candidates(step), labeler.program
             picked = self._run(
-                labeler.program.select_events, "event types", candidates=self._candidates(step), scope=scope, step=shown
+                program.select_events, "event types", candidates=candidates, scope=said.scope, step=shown
             )
-            events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types, MAX_EVENT_NAMES, EVENTS_A_STEP)
+            said.events = self._canonical(LabelKind.EVENT_TYPE, picked.event_types)
         with _noting(spoiled):
-            references = self._resolve(step, scope, events)
+            references = self._resolve(step, said.scope, said.events)
         with _noting(spoiled):
             told = self._run(
                 labeler.summarize,
                 "summary",
-                scope=scope,
-                event_types=events,
+                scope=said.scope,
+                event_types=said.events,
                 known_entity_types=self._known(LabelKind.ENTITY_TYPE),
                 step=quote_step(step, text=annotate_rewrites(step.content, references)) if references else shown,
             )
-            entities, summary = told.entity_types, told.summary
-            asks = asks_of(told.asks, told.words) if labeler.asks else []
+            said.entities, said.summary = told.entity_types, told.summary
+            said.asks, said.words = (told.asks, told.words) if labeler.asks else ([], [])
         if len(spoiled) >= _SPOILED_CALLS:
             raise spoiled[0]
-        return self._made(
-            step, scope=scope, events=events, entities=entities, references=references, summary=summary, asks=asks
-        )
+        return self._made(step, said, references=references)
 
     def _scope_for(self, shown: str) -> str:
         chosen = self._run(
@@ -276,14 +270,14 @@ class _StepwiseSession(ModelSession):
             seed = self._run(
                 labeler.program.seed_entities, "entity vocabulary", steps=block, known_entity_types=entities
             ).entity_types
-            self._grow(LabelKind.ENTITY_TYPE, seed, MAX_ENTITY_NAMES)
-        self._grow(LabelKind.EVENT_TYPE, new, MAX_EVENT_NAMES)
+            self._grow(LabelKind.ENTITY_TYPE, seed)
+        self._grow(LabelKind.EVENT_TYPE, new)
         self._seeded = True
         self._merge(LabelKind.EVENT_TYPE, labeler.program.merge_events, "event_types")
         self._merge(LabelKind.ENTITY_TYPE, labeler.program.merge_entities, "entity_types")
 
-    def _grow(self, kind: LabelKind, names: Sequence[str], most: int) -> None:
-        used = self._names.of[kind].counts
+    def _grow(self, kind: LabelKind, names: Sequence[str]) -> None:
+        used, most = self._names.of[kind].counts, MOST_NAMES[kind]
         for name in choose_names(names, list(used), most=most, room=True)[: max(0, most - len(used))]:
             used.setdefault(name, 0)
 

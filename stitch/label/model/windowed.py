@@ -12,19 +12,13 @@ from stitch.core import ContextualIntent, Labeler, LabelKind, Step, StepLabels
 from stitch.errors import CutReplyError, ModelError, ReplyError
 from stitch.label.model.gists import Gist
 from stitch.label.model.matching import clean_name_of, match_name
-from stitch.label.model.quoting import cut_at_sentence, quote_step, quote_window
+from stitch.label.model.quoting import quote_step, quote_window
 from stitch.label.model.session import (
-    ENTITIES_A_STEP,
-    EVENTS_A_STEP,
-    MAX_ENTITY_NAMES,
-    MAX_EVENT_NAMES,
-    SUMMARY_CHARS,
     Estimate,
     ModelSession,
     Past,
-    asks_of,
-    clean_label_text,
     quote_past,
+    summary_of,
 )
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.lm.reading import whole_items
@@ -85,6 +79,7 @@ class WindowedLabeler:
         self._fallback = fallback
         self.program = program or WindowProgram()
         self.prompt = asking(self.program.label_window, asks=asks)
+        self.reading = AskingReading if asks else StepReading
 
     @property
     def name(self) -> str:
@@ -175,15 +170,6 @@ class WindowedSession(ModelSession):
             labels.append(self.accept(step, reading))
         return labels + (self._label_window(left_out) if left_out else [])
 
-    def read(self, window: list[Step]) -> list[StepReading]:
-        """What the model says of the next steps, one reading a step.
-
-        Raises:
-            ModelError: It does not answer, or the reply cannot be used, or leaves out a step.
-        """
-        readings = self._ask(window, whole=True)
-        return [readings[n] for n in range(1, len(window) + 1)]
-
     def _ask(self, window: Sequence[Step], *, whole: bool = False) -> dict[int, StepReading]:
         """What the model says of the next steps, by their numbers from 1; at least of one, and if `whole` of all.
 
@@ -209,10 +195,9 @@ class WindowedSession(ModelSession):
         """Take note of what an earlier step is about after all, unless a person, or another model, has said it."""
         if past.step is None or past.made_by not in self._ours:
             return
-        scope = self._named_scope(reading.scope) or past.scope
-        events = self._canonical(LabelKind.EVENT_TYPE, reading.events, MAX_EVENT_NAMES, EVENTS_A_STEP)
-        entities = self._canonical(LabelKind.ENTITY_TYPE, reading.entities, MAX_ENTITY_NAMES, ENTITIES_A_STEP)
-        summary = cut_at_sentence(clean_label_text(reading.summary), limit=SUMMARY_CHARS)
+        scope, summary = self._named_scope(reading.scope) or past.scope, summary_of(reading)
+        intent = self._intent(reading, scope=scope)
+        events, entities = list(intent.event_types), list(intent.entity_types)
         self._misread[past.step] = {"scope": scope, "events": events, "entities": entities, "summary": summary}
         past.scope, past.events = scope, events or past.events  # what is shown next is what is known now
         past.summary = summary or past.summary
@@ -260,7 +245,7 @@ class WindowedSession(ModelSession):
         try:
             prediction = self._model.run(self._labeler.prompt, purpose=purpose, **self.shown(window))
         except CutReplyError as error:
-            if said := _by_scope_names(whole_items(error.said, AskingReading), known):
+            if said := _by_scope_names(whole_items(error.said, self._labeler.reading), known):
                 return said, 0
             raise
         said = _by_scope_names(prediction.readings, known)
@@ -287,16 +272,7 @@ class WindowedSession(ModelSession):
 
     def accept(self, step: Step, reading: StepReading) -> StepLabels:
         """The labels of the next step, from what the model said of it."""
-        asks = asks_of(reading.asks, reading.words) if isinstance(reading, AskingReading) else []
-        return self._made(
-            step,
-            scope=reading.scope,
-            events=reading.events,
-            entities=reading.entities,
-            references=self._located(step, reading.references),
-            summary=reading.summary,
-            asks=asks if self._labeler.asks else (),
-        )
+        return self._made(step, reading, references=self._located(step, reading.references))
 
 
 _AS_IN = re.compile(

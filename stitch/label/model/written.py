@@ -19,6 +19,7 @@ from stitch.errors import ReplyError
 from stitch.label.model.session import ModelSession, asks_of
 from stitch.lm import LanguageModel, Ledger
 from stitch.signatures import Reference
+from stitch.signatures.windows import AskingReading
 
 
 class WrittenStep(BaseModel):
@@ -38,7 +39,7 @@ class WrittenStep(BaseModel):
 
     def found_by(self) -> tuple[str, ...]:
         """What the step is found by in other words, held to what a model may say."""
-        return tuple(asks_of(self.asks, self.words))
+        return asks_of(self.asks, self.words)
 
 
 WrittenSteps = Mapping[tuple[str, str], WrittenStep]
@@ -124,15 +125,9 @@ class _WrittenSession(ModelSession):
 
     def _labels_of(self, step: Step) -> StepLabels:
         said = self._written.get((self._trajectory, str(step.id)))
-        asks = said.found_by() if said else ()
         if said is None or not (self._scope_of(said.scope) and said.event_types):
+            asks = said.found_by() if said else ()
             return self._label_locally([step])[0].model_copy(update={"asks": asks})
-        return self._made(
-            step,
-            scope=said.scope,
-            events=said.event_types,
-            entities=said.entity_types,
-            references=self._located(step, said.references),
-            summary=said.summary,
-            asks=asks,
-        )
+        names = {"events": list(said.event_types), "entities": list(said.entity_types), "words": list(said.words)}
+        reading = AskingReading(n=0, scope=said.scope, summary=said.summary, asks=list(said.asks), **names)
+        return self._made(step, reading, references=self._located(step, said.references))
