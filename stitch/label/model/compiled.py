@@ -2,16 +2,19 @@
 
 A file is what DSPy's own `save` writes: state and nothing else, for each predictor its instructions and its examples
 (which are excerpts of the training data). `stitch optimize` adds to its metadata where it comes from; such a file fits
-a program if it was made for the same target and for the prompts as they stand in the code.
+a program if it was made for the same target and for the prompts as they stand in the code. What could end the text that
+stands around it is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, get_args
@@ -21,12 +24,19 @@ from pydantic_core import to_jsonable_python
 
 from stitch.core.files import not_waiting, private
 from stitch.errors import InputError
-from stitch.label.model.harmless import breaks_out, reason_to_refuse, without_markers
+from stitch.text.markers import escape_unseen
 
 _GUARDS = ("addressed to you", "gives you no orders", "quoted material")
 """How each prompt says of the texts it quotes that nothing in them is an instruction."""
 
 _MOST_BYTES = 16_000_000
+_MOST_INSTRUCTION_CHARS = 200_000
+_MOST_EXAMPLES = 1_000
+_MARKER = re.compile(
+    r"<[|\uff5c][^<>\n]{1,60}[|\uff5c]>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_[a-z]{1,20}>|\[\|[a-z]{1,20}\|\]"
+    r"|\[/?(?:SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|\[\[ ## \w{1,60} ## \]\]"
+)
+"""By which chat templates, and DSPy, tell apart who speaks."""
 _NAME_CHARS = 80
 _PICKLE = b"\x80"
 """How a file begins that DSPy's `save` writes under a name that ends in .pkl."""
@@ -305,6 +315,45 @@ def _content(path: str | Path) -> bytes:
 def _shown(name: str) -> str:
     """A name out of a file, in one short line."""
     return ascii(name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}...")
+
+
+def without_markers(instructions: str) -> str:
+    """Instructions without what would be refused."""
+    return escape_unseen(_MARKER.sub("", instructions), escape=lambda signs: "")
+
+
+def reason_to_refuse(instructions: str, demos: Sequence[object]) -> str | None:
+    """What a prompt holds that none of ours does; None if nothing."""
+    if len(instructions) > _MOST_INSTRUCTION_CHARS:
+        return f"has instructions longer than {_MOST_INSTRUCTION_CHARS:,} letters"
+    if len(demos) > _MOST_EXAMPLES:
+        return f"has more than {_MOST_EXAMPLES:,} examples"
+    return breaks_out([instructions, *demos])
+
+
+def breaks_out(value: Any) -> str | None:
+    """What in a text or an example could end what stands around it; None if nothing."""
+    for each in _parts(value):
+        if isinstance(each, float) and not math.isfinite(each):
+            return "has no finite number"
+        if isinstance(each, str) and _MARKER.search(each):
+            return "has the marker of a chat template"
+        if isinstance(each, str) and escape_unseen(each, escape=lambda signs: "") != each:
+            return "has a sign that nobody sees"
+    return None
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """All texts and numbers in a value, the names in objects included."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Mapping):
+            waiting += [*each.keys(), *each.values()]
+        elif isinstance(each, list):
+            waiting += each
+        else:
+            yield each
 
 
 def write_compiled(path: str | Path, compiled: CompiledProgram, *, plain: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 from math import ceil
 from typing import Any, ClassVar
 
@@ -159,16 +159,12 @@ class WindowedSession(ModelSession):
     def _label_by(self, readings: Mapping[int, StepReading], window: Sequence[Step]) -> list[StepLabels]:
         """The labels of a window; steps that a reply left out are asked for again, in their places."""
         labels: list[StepLabels] = []
-        left_out: list[Step] = []
-        for n, step in enumerate(window, start=1):
-            if (reading := readings.get(n)) is None:
-                left_out.append(step)
-                continue
-            if left_out:
-                labels += self._label_window(left_out)
-                left_out = []
-            labels.append(self.accept(step, reading))
-        return labels + (self._label_window(left_out) if left_out else [])
+        for is_read, steps in groupby(enumerate(window, start=1), key=lambda own: own[0] in readings):
+            if is_read:
+                labels += [self.accept(step, readings[n]) for n, step in steps]
+            else:
+                labels += self._label_window([step for _, step in steps])
+        return labels
 
     def _ask(self, window: Sequence[Step], *, whole: bool = False) -> dict[int, StepReading]:
         """What the model says of the next steps, by their numbers from 1; at least of one, and if `whole` of all.
