@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from stitch.core import Embedder, Observer, Retriever, SnippetStore
+    from stitch.core import DensityCount, Embedder, FilterSelector, Observer, Retriever, SnippetStore
     from stitch.given_settings import GivenSettings
 
 _log = logging.getLogger(__name__)
@@ -268,7 +268,7 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         if not is_url(location) and cannot_be_written(folder):
             process = OwnProcess(f"the memory {location!r}", read_only=ReadOnlyError(location))
             folder = resources.enter_context(copy_to_read(folder))
-        embedder, lexical, counter = parts.embedder_for(settings), LexicalEncoder(), PieceCounter()
+        embedder, lexical = parts.embedder_for(settings), LexicalEncoder()
         ledger = Ledger(folder / places.LEDGER_FILE)
         model = parts.model_if_needed(settings, ledger)
         labeler, selector = parts.labeler_of(settings, model, embedder=embedder), parts.selector_of(settings, model)
@@ -313,27 +313,13 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         resources.callback(ingestor.close)
         ingestor.recover()
         finish_purge(ingestor, folder=folder)
-        searched: dict[str, Any] = {"store": store, "embedder": embedder, "counter": counter}
-        inventories = ingestor.inventory
-        intent = IntentRetriever(
-            **searched, selector=selector, lexical=lexical, inventories=inventories, count=settings.density
-        )
-        covering = ThemesRetriever(**searched, steps=intent, hierarchies=themes.of)
-        retrievers: tuple[Retriever, ...] = (
-            intent,
-            covering,
-            AutoRetriever(intent=intent, themes=covering, inventories=inventories),
-            DenseRetriever(**searched),
-            LexicalRetriever(store=store, lexical=lexical, counter=counter),
-            HybridRetriever(**searched, lexical=lexical),
-        )
-        by_name = {retriever.mode: retriever for retriever in retrievers}
-        retriever_named(settings.retriever, by_name)  # refuse one that is not there before anything is asked
+        retrievers = _retrievers(ingestor, lexical, themes, selector=selector, count=settings.density)
+        retriever_named(settings.retriever, retrievers)  # refuse one that is not there before anything is asked
         return MemoryParts(
             folder=folder,
             ingestor=ingestor,
             themes=themes,
-            retrievers=by_name,
+            retrievers=retrievers,
             defaults=SearchDefaults(settings.retriever, settings.k, settings.budget_tokens, settings.ranking),
             observer=observer,
             ledger=ledger,
@@ -346,3 +332,22 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
             model_workers=threads,
             process=process,
         )
+
+
+def _retrievers(
+    ingestor: Ingestor, lexical: LexicalEncoder, themes: TenantThemes, *, selector: FilterSelector, count: DensityCount
+) -> dict[str, Retriever]:
+    """All retrievers of a memory, by the names under which they are chosen."""
+    counter, inventories = PieceCounter(), ingestor.inventory
+    searched: dict[str, Any] = {"store": ingestor.store, "embedder": ingestor.embedder, "counter": counter}
+    intent = IntentRetriever(**searched, selector=selector, lexical=lexical, inventories=inventories, count=count)
+    covering = ThemesRetriever(**searched, steps=intent, hierarchies=themes.of)
+    made: tuple[Retriever, ...] = (
+        intent,
+        covering,
+        AutoRetriever(intent=intent, themes=covering, inventories=inventories),
+        DenseRetriever(**searched),
+        LexicalRetriever(store=ingestor.store, lexical=lexical, counter=counter),
+        HybridRetriever(**searched, lexical=lexical),
+    )
+    return {retriever.mode: retriever for retriever in made}
