@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from stitch.observe.recalls import Recall
     from stitch.retrieve import ExplainsRanks, WhyNot
     from stitch.retrieve.path import NodeSelection
+    from stitch.retrieve.rank.explain import Why
     from stitch.themes import Themes
     from stitch.trees import Trees
     from stitch.trees.requests.asking import SelectOptions
-    from stitch.why import Why
 
 
 class Memory:
@@ -363,7 +363,7 @@ class Memory:
             InputError: The memory knows no such step; it was never accepted, or erased.
             SettingsError: The retriever of the settings cannot explain its ranking.
         """
-        from stitch.why import explain
+        from stitch.retrieve.rank.explain import explain
 
         moment = self._moment(as_of, trajectory)
         request = self._request(

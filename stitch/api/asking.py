@@ -28,7 +28,7 @@ from stitch.core.ranking import DECIMALS
 if TYPE_CHECKING:
     from stitch.memory import Memory
     from stitch.retrieve import WhyNot
-    from stitch.why import Why
+    from stitch.retrieve.rank.explain import Why
 
 
 def query(memory: Memory, request: QueryRequest) -> QueryResponse:

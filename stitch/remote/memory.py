@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from stitch.remote.transport import Transport
     from stitch.retrieve import WhyNot
     from stitch.retrieve.path import NodeSelection
+    from stitch.retrieve.rank.explain import Why
     from stitch.trees.requests.asking import SelectOptions
     from stitch.trees.requests.trees import Trees
-    from stitch.why import Why
 
 
 class RemoteMemory(Asking, Memory):

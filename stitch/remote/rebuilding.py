@@ -35,8 +35,7 @@ from stitch.lifecycle.repair import Disagreement, Repaired, Verification
 from stitch.lifecycle.retention import Expired, Expiry
 from stitch.lifecycle.traces import Proof
 from stitch.lm.ledger import Totals
-from stitch.retrieve.rank.explain import FilterChange, WhyNot
-from stitch.why import Why
+from stitch.retrieve.rank.explain import FilterChange, Why, WhyNot
 
 
 def result_of(answer: QueryResponse) -> RetrievalResult:
