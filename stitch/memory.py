@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from typing_extensions import Self, Unpack
 
-from stitch.asynchronous import for_asyncio
 from stitch.core import (
     IntentFilter,
     KeptTrajectory,
@@ -40,6 +39,7 @@ from stitch.memory_parts import (
     MemoryParts,
     MemoryStatus,
     SearchDefaults,
+    for_asyncio,
     note_search,
     retriever_named,
     searching,

@@ -1,12 +1,14 @@
-"""The parts of memories, their status, and a search through them."""
+"""The parts of memories, their status, a search through them, and their methods for asyncio."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
     from stitch.retrieve.relevance import RelevanceJudge
     from stitch.signatures.programs import TreeProgram
     from stitch.themes import TenantThemes
+
+
+Owner = TypeVar("Owner")
+Options = ParamSpec("Options")
+Result = TypeVar("Result")
 
 
 class MemoryStatus(BaseModel):
@@ -176,3 +183,22 @@ def note_search(result: RetrievalResult, parts: MemoryParts) -> None:
             milliseconds=result.milliseconds,
         )
     )
+
+
+def for_asyncio(
+    method: Callable[Concatenate[Owner, Options], Result],
+) -> Callable[Concatenate[Owner, Options], Coroutine[Any, Any, Result]]:
+    """Return a method that runs another one in a thread, with the same options and types, and does not block the loop.
+
+    A call that is cancelled is not awaited any more; what its thread had begun is finished.
+    """
+
+    @wraps(method)
+    async def crossing(self: Owner, /, *arguments: Options.args, **options: Options.kwargs) -> Result:
+        return await asyncio.to_thread(getattr(self, name), *arguments, **options)
+
+    name = method.__name__
+    crossing.__name__ = f"a{name}"
+    crossing.__qualname__ = method.__qualname__.replace(name, crossing.__name__)
+    crossing.__doc__ = f"As `{name}`, with the same options, for asyncio."
+    return crossing
