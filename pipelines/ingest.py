@@ -23,7 +23,7 @@ from stitch.console.progress import progress_drawn
 from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
 from stitch.core.progress import Progress
-from stitch.errors import InputError, some_of
+from stitch.errors import InputError, some_of, system_reason
 from stitch.ingest.redact import redact_path, redact_value
 from stitch.pipelines.follow import read_input
 from stitch.pipelines.intake import IngestReport, Intake, LabelingEstimate, estimate
@@ -278,7 +278,7 @@ def _rejects_file(path: Path, *, tenant: str) -> Iterator[Callable[[Rejection], 
             file.flush()
         except OSError as error:
             raise InputError(
-                f"cannot write the rejects file {str(path)!r}: {str(error.strerror).lower()}",
+                f"cannot write the rejects file {str(path)!r}: {system_reason(error)}",
                 hint="name another with --rejects; what was stored so far is kept, the same command goes on",
             ) from error
 

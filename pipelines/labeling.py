@@ -14,7 +14,7 @@ from stitch.console.options import json_option, labeling_options, memory_options
 from stitch.console.out_file import written_privately
 from stitch.console.printing import print_json, print_told
 from stitch.console.progress import progress_drawn
-from stitch.errors import InputError, ModelError, StepRejectedError
+from stitch.errors import InputError, ModelError, StepRejectedError, system_reason
 from stitch.lifecycle.handover import NumberedLine
 
 SOME_REJECTED = StepRejectedError.exit_code
@@ -181,6 +181,4 @@ def _lines(files: tuple[str, ...]) -> Iterator[NumberedLine]:
                 for number, line in enumerate(lines, start=1):
                     yield NumberedLine(name, number, line)
         except OSError as error:
-            raise InputError(
-                f"cannot read {name!r}: {str(error.strerror).lower()}", hint="name another file"
-            ) from error
+            raise InputError(f"cannot read {name!r}: {system_reason(error)}", hint="name another file") from error

@@ -27,7 +27,7 @@ from pydantic import (
 
 from stitch.core import DensityCount, DspyLanguageModel, PromptModule, Ranking
 from stitch.core.retention import RetentionRule
-from stitch.errors import SettingsError
+from stitch.errors import SettingsError, system_reason
 from stitch.lifecycle.folder import folder_of, without_password
 from stitch.store.options import QdrantOptions
 
@@ -388,7 +388,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
             raise ValueError(f"it has more than {_MOST_CHARS:,} characters")
         content = yaml.safe_load(text)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # a long number is a ValueError
-        said = str(error.strerror).lower() if isinstance(error, OSError) else str(error)
+        said = system_reason(error) if isinstance(error, OSError) else str(error)
         reason = " ".join(said.split()).partition(";")[0][:200]
         if isinstance(error, RecursionError):
             reason = "it is nested too deeply"

@@ -224,3 +224,8 @@ def some_of(names: Sequence[str]) -> str:
     """The first of some names, and how many more there are."""
     more = len(names) - _NAMES_SHOWN
     return ", ".join(map(repr, names[:_NAMES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+
+def system_reason(error: OSError) -> str:
+    """The reason that the system gives for an error, in small letters."""
+    return (error.strerror or str(error)).lower()

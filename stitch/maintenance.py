@@ -20,7 +20,7 @@ from stitch.assemble import open_memory
 from stitch.config import LoadedSettings, load_settings
 from stitch.core import tenant_name
 from stitch.core.files import copy_private, make_private_folder, refuse_links
-from stitch.errors import InputError, StitchError, StoreError, StoreLockedError
+from stitch.errors import InputError, StitchError, StoreError, StoreLockedError, system_reason
 from stitch.ingest import Ingestor
 from stitch.journal import Journal, check_version, copy_running
 from stitch.label.local import LocalLabeler
@@ -229,7 +229,7 @@ def restore_memory(
         backups.put_at(making, folder)
     except OSError as error:
         raise StoreError(
-            f"the memory {location!r} cannot be made: {(error.strerror or str(error)).lower()}",
+            f"the memory {location!r} cannot be made: {system_reason(error)}",
             hint=f"repeat it: stitch restore {os.fspath(backup)} --memory {location}",
         ) from error
     return found._replace(folder=folder)

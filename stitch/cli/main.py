@@ -15,7 +15,7 @@ from stitch import __version__
 from stitch.console.ending import Terminated, status_of, termination_heeded
 from stitch.console.lazy import LazyGroup
 from stitch.console.terminal import terminal_unsteered
-from stitch.errors import StitchError
+from stitch.errors import StitchError, system_reason
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("stitch.bench.demo:command", "See the memory do its main job on two sample trajectories."),
@@ -147,7 +147,7 @@ def _run() -> int:
         status = 1
     except OSError as error:  # a file that the command was given, or a disk that is full
         where = f"{error.filename!r}: " if error.filename else ""
-        click.echo(f"stitch: {where}{(error.strerror or str(error)).lower()}", err=True)
+        click.echo(f"stitch: {where}{system_reason(error)}", err=True)
         if error.errno == errno.ENOSPC:
             click.echo("  next: free some disk space and run the command again; nothing accepted is lost", err=True)
         status = 1

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from stitch.errors import InputError
+from stitch.errors import InputError, system_reason
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def written_privately(out: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise
-        reason = (error.strerror or str(error)).lower()
+        reason = system_reason(error)
         raise InputError(f"cannot write {str(out)!r}: {reason}", hint="name another with --out") from error
     finally:
         if partial is not None:

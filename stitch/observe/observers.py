@@ -27,7 +27,7 @@ from stitch.core import (
     StoreBack,
 )
 from stitch.core.files import private
-from stitch.errors import SettingsError
+from stitch.errors import SettingsError, system_reason
 
 _log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class TraceObserver(AbstractContextManager["TraceObserver"]):
         try:
             self._file = open(self.path, "ab", buffering=0, opener=private)  # noqa: SIM115 open as long as the observer is
         except OSError as error:
-            cause = (error.strerror or str(error)).lower()
+            cause = system_reason(error)
             raise SettingsError(f"trace {str(path)!r} cannot be written: {cause}", hint="name another file") from error
 
     def notice(self, event: MemoryEvent) -> None:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from stitch.core import IntentFilter, RetrievalResult, matched_by_kind
 from stitch.core.files import private
-from stitch.errors import SettingsError
+from stitch.errors import SettingsError, system_reason
 
 
 class RecalledStep(BaseModel, frozen=True):
@@ -130,7 +130,7 @@ class RecallLog:
                 if self._counts[recall.tenant] >= 2 * self._most:
                     self._shorten()
             except OSError as error:
-                cause = (error.strerror or str(error)).lower()
+                cause = system_reason(error)
                 raise SettingsError(
                     f"the recall log {str(self.path)!r} cannot be written: {cause}", hint="set recall_log to 0"
                 ) from error
