@@ -12,16 +12,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import dropwhile, islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from stitch.core import Rejection, StepLabels, StepState
 from stitch.errors import ReplyError
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
-from stitch.ingest.state import BATCH_STEPS, chunks
-from stitch.journal.entries import Checkpoint, Entry, encode_labels
+from stitch.journal.entries import Entry
+from stitch.lifecycle.relabel import Relabeling
 
 if TYPE_CHECKING:
     from stitch.label.model.offline import OfflineLabeler
@@ -63,27 +63,23 @@ class Handover:
     def __init__(self, ingestor: Ingestor, *, labeler: OfflineLabeler, tenant: str, ledger: Ledger) -> None:
         self._ingestor, self._journal = ingestor, ingestor.journal
         self._labeler, self._tenant, self._ledger = labeler, tenant, ledger
-        self._corrected = self._journal.correctors(tenant)
         self._names: dict[str, str] = {}
         """Trajectories by the digest that stands in the ids of their windows."""
 
     def windows(self) -> Iterator[BatchRequest]:
         """The window that is next in each trajectory that has one."""
-        for trajectory in self._journal.trajectories(self._tenant):
-            window = self._next(trajectory)
+        for run in self._runs():
+            window = self._next(run)
             if window:
-                session = self._session(trajectory, window[0].position)
-                request = self._labeler.request(session, [entry.step for entry in window])
+                run.begin(window[0].position)
+                request = self._labeler.request(run.session, [entry.step for entry in window])
                 ids = tuple(entry.id for entry in window)
-                yield request._replace(id=self._id(window), trajectory=trajectory, steps=ids)
+                yield request._replace(id=self._id(window), trajectory=run.name, steps=ids)
 
     def waiting(self) -> tuple[int, int]:
         """How many trajectories, and how many steps of them, wait for labels of this labeler."""
-        trajectories = steps = 0
-        for trajectory in self._journal.trajectories(self._tenant):
-            count = sum(map(self._waits, self._journal.entries(self._tenant, trajectory)))
-            trajectories, steps = trajectories + bool(count), steps + count
-        return trajectories, steps
+        counts = [sum(map(run.waits, run.entries())) for run in self._runs()]
+        return sum(map(bool, counts)), sum(counts)
 
     def take_in(self, lines: Iterable[NumberedLine]) -> TakenIn:
         """Store the labels of all replies that can be used, each window as a whole, in place of what is there.
@@ -113,24 +109,24 @@ class Handover:
             windows, steps, repeated = windows + bool(count), steps + count, repeated + (not count)
         written = added_up(told)
         for trajectory in dict.fromkeys(name for name, _ in written):
-            count = self._take_in_written(trajectory, written)
+            run = self._run(trajectory)
+            count = run.rework(partial(self._store_written, run, written))
             windows, steps, repeated = windows + bool(count), steps + count, repeated + (not count)
         return TakenIn(windows, steps, repeated, tuple(rejections))
 
-    def _waits(self, entry: Entry) -> bool:
-        if entry.state is StepState.RETIRED:
-            return False
-        maker = entry.labels.made_by if entry.labels else ""
-        return maker != self._labeler.name and (entry.seq, maker) not in self._corrected
+    def _runs(self) -> Iterator[Relabeling]:
+        corrected = self._journal.correctors(self._tenant)
+        return (self._run(name, corrected) for name in self._journal.trajectories(self._tenant))
 
-    def _next(self, trajectory: str) -> list[Entry]:
+    def _run(self, trajectory: str, corrected: Collection[tuple[int, str]] | None = None) -> Relabeling:
+        corrected = self._journal.correctors(self._tenant) if corrected is None else corrected
+        labeler, tenant = self._labeler, self._tenant
+        return Relabeling(self._ingestor, labeler, tenant=tenant, trajectory=trajectory, corrected=corrected)
+
+    def _next(self, run: Relabeling) -> list[Entry]:
         """The next window of a trajectory; none if there is nothing to label."""
-        window: list[Entry] = []
-        for entry in self._journal.entries(self._tenant, trajectory):
-            if self._waits(entry):
-                window.append(entry)
-            if window and (window[-1] is not entry or len(window) == self._labeler.window_steps):
-                break
+        waiting = takewhile(run.waits, dropwhile(lambda entry: not run.waits(entry), run.entries()))
+        window = list(islice(waiting, self._labeler.window_steps))
         first = next(self._labeler.windows([entry.step for entry in window]), [])
         return window[: len(first)]
 
@@ -144,38 +140,11 @@ class Handover:
     def _mark(self, trajectory: str) -> str:
         return hashlib.sha256(json.dumps([self._tenant, trajectory]).encode()).hexdigest()[:12]
 
-    def _session(self, trajectory: str, position: int) -> LineageSession:
-        """The labeling of a trajectory as it stands before a position, from the last checkpoint if it fits."""
-        checkpoint = self._journal.checkpoint(self._tenant, trajectory)
-        if checkpoint and checkpoint.labeler == self._labeler.name and checkpoint.position <= position:
-            begun, start = self._labeler.begin(trajectory, checkpoint.session), checkpoint.position
-        else:
-            begun, start = self._labeler.begin(trajectory), 0
-        before = self._journal.entries(self._tenant, trajectory, start=max(0, start - WINDOW_STEPS), stop=start)
-        session = LineageSession(begun, before=before, earlier=partial(self._journal.entry, self._tenant, trajectory))
-        missed = self._journal.entries(self._tenant, trajectory, start=start, stop=position)
-        for chunk in chunks((entry for entry in missed if entry.labels), BATCH_STEPS):
-            session.replay([entry.step for entry in chunk], [entry.labels for entry in chunk if entry.labels])
-        return session
-
     def _take_in(self, returned: BatchReply) -> int:
         """Store the labels of a window; return how many steps have them now, 0 if they had them already."""
         window = self._found(returned.id)
-        if not any(map(self._waits, window)):
-            return 0
-        stored = 0
-        refused: ReplyError | None = None
-
-        def store() -> None:
-            nonlocal stored, refused
-            try:
-                stored = self._store(returned)
-            except ReplyError as error:  # nothing is changed then, and nothing is owed to the store
-                refused = error
-
-        self._ingestor.rework(self._tenant, window[0].trajectory, store)
-        if refused is not None:
-            raise refused
+        run = self._run(window[0].trajectory)
+        stored = run.rework(partial(self._store, returned)) if any(map(run.waits, window)) else 0
         if stored:
             self._charge(window, returned.reply)
         return stored
@@ -197,71 +166,45 @@ class Handover:
 
     def _store(self, returned: BatchReply) -> int:
         """As `_take_in`, while nobody else changes the trajectory: a person may have corrected steps meanwhile."""
-        self._corrected = self._journal.correctors(self._tenant)
         window = self._found(returned.id)
-        trajectory, position = window[0].trajectory, window[0].position
-        if not any(map(self._waits, window)):
-            return 0
-        if any(map(self._waits, self._journal.entries(self._tenant, trajectory, stop=position))):
-            raise ReplyError(f"steps before it in trajectory {trajectory!r} have no labels of this model yet")
-        session = self._session(trajectory, position)
-        labels = self._labeler.accept(session, [entry.step for entry in window], returned.reply)
-        kept = [(entry, made) for entry, made in zip(window, labels, strict=True) if self._waits(entry)]
-        rows = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in kept]
-        self._journal.replace_labels(rows, tenant=self._tenant, trajectory=trajectory)
-        self._ingestor.labeling.revise_apart(session, tenant=self._tenant, trajectory=trajectory)
+        run, position = self._run(window[0].trajectory), window[0].position
+        if any(map(run.waits, run.entries(stop=position))):
+            raise ReplyError(f"steps before it in trajectory {run.name!r} have no labels of this model yet")
+        run.begin(position)
+        labels = self._labeler.accept(run.session, [entry.step for entry in window], returned.reply)
+        kept = [(entry, made) for entry, made in zip(window, labels, strict=True) if run.waits(entry)]
+        run.replace([entry for entry, _ in kept], [made for _, made in kept])
+        run.revise()
         if len(kept) == len(window):  # else the session knows other labels than the journal
-            end = window[-1].position + 1
-            checkpoint = Checkpoint(self._labeler.name, end, session.save(), session.inventory())
-            self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
+            run.save(window[-1].position + 1)
         return len(kept)
 
-    def _take_in_written(self, trajectory: str, written: WrittenSteps) -> int:
-        """Store labels that stand in a file; return how many steps have them now."""
-        stored = 0
-
-        def store() -> None:
-            nonlocal stored
-            stored = self._store_written(trajectory, written)
-
-        self._ingestor.rework(self._tenant, trajectory, store)
-        return stored
-
-    def _store_written(self, trajectory: str, written: WrittenSteps) -> int:
-        """As `_take_in_written`, while nobody else changes the trajectory."""
-        self._corrected = self._journal.correctors(self._tenant)
-        entries = [entry for entry in self._journal.entries(self._tenant, trajectory) if entry.labels is not None]
-        said = {entry.seq: own for entry in entries if (own := written.get((trajectory, entry.id)))}
-        due = {entry.seq for entry in entries if self._is_due(entry, said.get(entry.seq))}
+    def _store_written(self, run: Relabeling, written: WrittenSteps) -> int:
+        """Store labels that stand in a file, while nobody else changes the trajectory; return how many steps have them."""
+        entries = [entry for entry in run.entries() if entry.labels is not None]
+        due = [entry for entry in entries if self._is_due(run, entry, written.get((run.name, entry.id)))]
         if not due:
             return 0
-        begun = self._labeler.written(written).begin(trajectory)
-        session = LineageSession(begun, earlier=partial(self._journal.entry, self._tenant, trajectory))
-        rows: list[tuple[int, bytes]] = []
-        for entry in entries:
-            made = self._labels_of(entry, said.get(entry.seq), session=session)
-            if entry.seq in due:
-                rows.append((entry.seq, encode_labels(made, step=entry.id)))
-        self._journal.replace_labels(rows, tenant=self._tenant, trajectory=trajectory)
-        end = entries[-1].position + 1
-        checkpoint = Checkpoint(self._labeler.name, end, session.save(), session.inventory())
-        self._journal.save_checkpoint(self._tenant, trajectory, checkpoint)
-        return len(rows)
+        run.begin(labeler=self._labeler.written(written))
+        made = {entry.seq: self._labels_of(run, entry, written.get((run.name, entry.id))) for entry in entries}
+        run.replace(due, [made[entry.seq] for entry in due])
+        run.save(entries[-1].position + 1)
+        return len(due)
 
-    def _is_due(self, entry: Entry, said: WrittenStep | None) -> bool:
+    def _is_due(self, run: Relabeling, entry: Entry, said: WrittenStep | None) -> bool:
         """Whether what is written of a step is to be stored: it waits, or has no `asks` of this labeler yet."""
-        if said is None or self._waits(entry):
+        if said is None or run.waits(entry):
             return said is not None
         ours = entry.labels is not None and entry.labels.made_by == self._labeler.name and not entry.labels.asks
         return ours and entry.state is not StepState.RETIRED and bool(said.found_by())
 
-    def _labels_of(self, entry: Entry, said: WrittenStep | None, *, session: LineageSession) -> StepLabels:
+    def _labels_of(self, run: Relabeling, entry: Entry, said: WrittenStep | None) -> StepLabels:
         """The labels of the next step of a session; `asks` may stand in a file of their own, and stay then."""
         had = entry.labels
-        if had is None or (said is not None and self._waits(entry)):
-            (made,) = session.label([entry.step])
+        if had is None or (said is not None and run.waits(entry)):
+            (made,) = run.session.label([entry.step])
         else:
-            session.replay([entry.step], [had])
+            run.replay([entry])
             made = had
         asks = (said.found_by() if said else ()) or (had.asks if had else ())
         return made.model_copy(update={"asks": asks})

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from stitch.core import StepLabels, StepState
+from stitch.core import Labeler, StepLabels, StepState
 from stitch.core.progress import Progress
 from stitch.errors import ReplyError
 from stitch.ingest.ingestor import Ingestor
-from stitch.ingest.lineage import LineageSession
+from stitch.ingest.lineage import WINDOW_STEPS, LineageSession
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal.entries import Checkpoint, Entry, encode_labels
 
@@ -37,69 +37,125 @@ def relabel(ingestor: Ingestor, *, tenant: str) -> Relabeled:
         ReplyError: The labeler gave more or fewer labels than there are steps; that batch is as it was.
     """
     ingestor.retry(tenant)
-    corrected = ingestor.journal.correctors(tenant)
+    journal, labeler = ingestor.journal, ingestor.labeler
+    corrected, known = journal.correctors(tenant), journal.trajectories(tenant)
     trajectories = steps = relabeled = 0
-    known = ingestor.journal.trajectories(tenant)
     progress = Progress("steps labeled", of=sum(each.steps for each in known))
     for trajectory in known:
-        run, before = _Run(ingestor, tenant, trajectory, corrected, progress=progress), progress.done
-        foreign = sum(map(run.is_foreign, ingestor.journal.entries(tenant, trajectory)))
+        run = Relabeling(ingestor, labeler, tenant=tenant, trajectory=trajectory, corrected=corrected)
+        before = progress.done
+        foreign = sum(run.waits(entry) for entry in run.entries() if entry.labels is not None)
         if foreign:
-            ingestor.rework(tenant, trajectory, run.change)
-            trajectories, steps, relabeled = trajectories + 1, steps + foreign, relabeled + run.relabeled
+            relabeled += run.rework(partial(_relabel, run, labeler.name, progress))
+            trajectories, steps = trajectories + 1, steps + foreign
         progress.advance(before + trajectory.steps - progress.done)
     return Relabeled(trajectories, steps, relabeled)
 
 
-class _Run:
+def _relabel(run: Relabeling, maker: str, progress: Progress) -> int:
+    """Label a trajectory anew from its first step; labels that are the labeler's own stay."""
+    run.forget()
+    run.begin()
+    relabeled = end = 0
+    for chunk in chunks((entry for entry in run.entries() if entry.labels is not None), BATCH_STEPS):
+        for foreign, group in groupby(chunk, key=run.waits):
+            entries = list(group)
+            if foreign:
+                labels = run.session.label([entry.step for entry in entries])
+                run.replace(entries, labels)
+                run.revise()
+                relabeled += sum(made.made_by == maker for made in labels)
+            else:
+                run.replay(entries)
+            progress.advance(len(entries))
+        end = chunk[-1].position + 1
+    run.save(end)
+    return relabeled
+
+
+class Relabeling:
+    """A trajectory whose labels a labeler makes that has not made them, in place.
+
+    Args:
+        ingestor: Has the trajectory.
+        labeler: Whose labels are wanted.
+        tenant: Whose trajectory it is.
+        trajectory: Its name.
+        corrected: Which steps of the tenant have been corrected, and by whom.
+    """
+
+    session: LineageSession
+    """The labeling, once it is begun."""
+
     def __init__(
         self,
         ingestor: Ingestor,
+        labeler: Labeler,
+        *,
         tenant: str,
         trajectory: str,
-        corrected: frozenset[tuple[int, str]],
-        *,
-        progress: Progress,
+        corrected: Collection[tuple[int, str]],
     ) -> None:
-        self.relabeled, self._progress = 0, progress
-        self._ingestor, self._tenant, self._trajectory, self._corrected = ingestor, tenant, trajectory, corrected
+        self.name, self._labeler = trajectory, labeler
+        self._ingestor, self._journal, self._key = ingestor, ingestor.journal, (tenant, trajectory)
+        self._corrected = corrected
 
-    def is_foreign(self, entry: Entry) -> bool:
-        """Whether another labeler made the labels, and nobody corrected them."""
-        if entry.labels is None or entry.state is StepState.RETIRED:
+    def waits(self, entry: Entry) -> bool:
+        """Whether a step has no labels of this labeler, and nobody corrected it or took it out of retrieval."""
+        if entry.state is StepState.RETIRED:
             return False
-        maker = entry.labels.made_by
-        return maker != self._ingestor.labeler.name and (entry.seq, maker) not in self._corrected
+        maker = entry.labels.made_by if entry.labels else ""
+        return maker != self._labeler.name and (entry.seq, maker) not in self._corrected
 
-    def change(self) -> None:
-        """Label the trajectory anew from its first step; labels that are this labeler's own stay."""
-        ingestor, journal = self._ingestor, self._ingestor.journal
-        session = LineageSession(
-            ingestor.labeler.begin(self._trajectory),
-            earlier=partial(journal.entry, self._tenant, self._trajectory),
+    def entries(self, *, start: int = 0, stop: int | None = None) -> Iterator[Entry]:
+        """The steps from one position to before another."""
+        return self._journal.entries(*self._key, start=start, stop=stop)
+
+    def rework(self, change: Callable[[], int]) -> int:
+        """Change labels while nobody else changes the trajectory; return what that returns."""
+        counts = list[int]()
+        self._ingestor.rework(*self._key, lambda: counts.append(change()))
+        return counts[0]
+
+    def begin(self, position: int = 0, *, labeler: Labeler | None = None) -> None:
+        """Take up the labeling as it stands before a position, from the last checkpoint if it fits."""
+        begun, checkpoint = labeler or self._labeler, self._journal.checkpoint(*self._key)
+        start, saved = 0, None
+        if checkpoint and checkpoint.labeler == begun.name and checkpoint.position <= position:
+            start, saved = checkpoint.position, checkpoint.session
+        self.session = LineageSession(
+            begun.begin(self.name, saved),
+            before=self.entries(start=max(0, start - WINDOW_STEPS), stop=start),
+            earlier=partial(self._journal.entry, *self._key),
         )
-        journal.forget_checkpoint(self._tenant, self._trajectory)
-        position = 0
-        stop = journal.labeled(self._tenant, self._trajectory)
-        for chunk in chunks(journal.entries(self._tenant, self._trajectory, stop=stop), BATCH_STEPS):
-            for foreign, group in groupby(chunk, key=self.is_foreign):
-                entries = list(group)
-                steps = [entry.step for entry in entries]
-                if foreign:
-                    self._replace(entries, session.label(steps))
-                    ingestor.labeling.revise_apart(session, tenant=self._tenant, trajectory=self._trajectory)
-                else:
-                    session.replay(steps, [entry.labels for entry in entries if entry.labels])
-                position = entries[-1].position + 1
-                self._progress.advance(len(entries))
-        checkpoint = Checkpoint(ingestor.labeler.name, position, session.save(), session.inventory())
-        journal.save_checkpoint(self._tenant, self._trajectory, checkpoint)
+        for chunk in chunks(self.entries(start=start, stop=position), BATCH_STEPS):
+            self.replay(chunk)
 
-    def _replace(self, entries: Sequence[Entry], labels: Sequence[StepLabels]) -> None:
+    def forget(self) -> None:
+        """Forget what the labeling remembers, in case that what follows is interrupted."""
+        self._journal.forget_checkpoint(*self._key)
+
+    def replay(self, entries: Iterable[Entry]) -> None:
+        """Take in steps as they are labeled."""
+        labeled = [(entry.step, entry.labels) for entry in entries if entry.labels is not None]
+        self.session.replay([step for step, _ in labeled], [labels for _, labels in labeled])
+
+    def replace(self, entries: Sequence[Entry], labels: Sequence[StepLabels]) -> None:
+        """Keep labels in place of those that are there.
+
+        Raises:
+            ReplyError: There are more or fewer than steps; nothing was changed.
+        """
         if len(labels) != len(entries):
-            raise ReplyError(
-                f"labeler {self._ingestor.labeler.name!r} gave {len(labels)} labels for {len(entries)} steps"
-            )
-        encoded = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in zip(entries, labels, strict=True)]
-        self._ingestor.journal.replace_labels(encoded, tenant=self._tenant, trajectory=self._trajectory)
-        self.relabeled += sum(made.made_by == self._ingestor.labeler.name for made in labels)
+            raise ReplyError(f"labeler {self._labeler.name!r} gave {len(labels)} labels for {len(entries)} steps")
+        rows = [(entry.seq, encode_labels(made, step=entry.id)) for entry, made in zip(entries, labels, strict=True)]
+        self._journal.replace_labels(rows, tenant=self._key[0], trajectory=self._key[1])
+
+    def revise(self) -> None:
+        """Correct the steps that the labeling has misread."""
+        self._ingestor.labeling.revise_apart(self.session, tenant=self._key[0], trajectory=self._key[1])
+
+    def save(self, position: int) -> None:
+        """Keep what the labeling remembers after so many steps."""
+        checkpoint = Checkpoint(self._labeler.name, position, self.session.save(), self.session.inventory())
+        self._journal.save_checkpoint(*self._key, checkpoint)
