@@ -24,7 +24,6 @@ from stitch.lifecycle.side_files import Gone, remove_mentions, words_left
 from stitch.lifecycle.traces import (
     Needles,
     Proof,
-    PurgeableStore,
     search_files,
     texts_of_step,
     traces_in,
@@ -32,6 +31,7 @@ from stitch.lifecycle.traces import (
     whole_sentences,
     words_in,
 )
+from stitch.store import QdrantStore
 from stitch.trees.core.commits import texts_of
 
 TRUSTED_CLOCK = "trusted clock"
@@ -137,7 +137,7 @@ def purge(ingestor: Ingestor, *, folder: Path) -> None:
     """
     remove_abandoned(folder)
     ingestor.flush()
-    if isinstance(ingestor.store, PurgeableStore):
+    if isinstance(ingestor.store, QdrantStore):
         remove_next(ingestor.store.path)
         remove_other_collections(folder, but=ingestor.store.path)
         ingestor.store.purge()

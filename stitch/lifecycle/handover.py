@@ -180,7 +180,7 @@ class Handover:
         return len(kept)
 
     def _store_written(self, run: Relabeling, written: WrittenSteps) -> int:
-        """Store labels that stand in a file, while nobody else changes the trajectory; return how many steps have them."""
+        """Store labels that stand in a file, while nobody else changes the trajectory; return how many have them."""
         entries = [entry for entry in run.entries() if entry.labels is not None]
         due = [entry for entry in entries if self._is_due(run, entry, written.get((run.name, entry.id)))]
         if not due:

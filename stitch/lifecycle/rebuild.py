@@ -4,39 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
 
 from stitch.core.files import make_private_folder, private
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal
 from stitch.lifecycle.repair import in_doubt
+from stitch.store import QdrantStore
 from stitch.store.owner import Ownership
 
 NEXT_FOLDER = "reindex"
 """Where in the folder of a memory its next store is built."""
 
 _NOTE, _OLD = "embedder", "old"
-
-
-@runtime_checkable
-class ReplaceableStore(Protocol):
-    """A store that can go on with what another one of its kind holds."""
-
-    path: Path
-    """The folder of the store."""
-
-    def sibling(self, path: Path) -> Any:
-        """A store like this one in another folder."""
-
-    def unchanged(self) -> AbstractContextManager[None]:
-        """Let writers wait; searches go on."""
-
-    def replace_by(self, built: Any, *, move: Callable[[], None]) -> None:
-        """Go on with what another store holds."""
 
 
 def rebuild(ingestor: Ingestor) -> int:
@@ -52,7 +35,7 @@ def rebuild(ingestor: Ingestor) -> int:
         StoreLockedError: Another process builds one.
     """
     serving = ingestor.store
-    if not isinstance(serving, ReplaceableStore):
+    if not isinstance(serving, QdrantStore):
         raise StoreError("this store is not built anew while it serves", hint="stitch reindex")
     check_source(ingestor.journal, store_holds=serving.count() > 0)
     folder = serving.path

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from stitch.core import Label, LabelInventory, LabelVocabulary, MemorySnippet, Step, StepState, snippet_id
 from stitch.core.cancellation import check_canceled
@@ -15,7 +15,7 @@ from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import DamagedRecordError, Journal
 from stitch.journal.entries import Entry, differences
 from stitch.lifecycle.tree_transfer import faults_of_trees
-from stitch.store.points import Damage
+from stitch.store import QdrantStore
 from stitch.themes.grouping import KIND as THEMES
 from stitch.themes.grouping import decode
 
@@ -28,17 +28,6 @@ class Disagreement(NamedTuple):
     step: str
     """Empty if it is about a whole trajectory."""
     what: str
-
-
-@runtime_checkable
-class CheckableStore(Protocol):
-    """A store that can tell what of it is not as it was written."""
-
-    def check(self, tenant: str) -> Sequence[Damage]:
-        """Read everything of a tenant, and name each snippet that is damaged."""
-
-    def mend(self, tenant: str) -> int:
-        """Delete the damaged snippets of a tenant, so that they can be put again; return how many."""
 
 
 class Verification(NamedTuple):
@@ -71,7 +60,7 @@ def verify(ingestor: Ingestor, *, tenant: str) -> Verification:
     faults = [f"journal: {message}" for message in journal.damage()]
     faults += [*_faults_of_trees(journal, tenant=tenant), *_faults_of_themes(journal, tenant=tenant)]
     found = [Disagreement("", "", fault) for fault in faults]
-    unlike = store.check(tenant) if isinstance(store, CheckableStore) else ()
+    unlike = store.check(tenant) if isinstance(store, QdrantStore) else ()
     if unlike:
         found += [Disagreement(each.trajectory, each.step, f"store: {each.what}") for each in unlike]
         return Verification(0, store.count(tenant), tuple(found))
@@ -154,7 +143,7 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
         What does not agree after that: damage of the journal itself.
     """
     journal, store = ingestor.journal, ingestor.store
-    if isinstance(store, CheckableStore):
+    if isinstance(store, QdrantStore):
         store.mend(tenant)
     choices = tuple(_mend(ingestor, tenant=tenant))
     if _faults_of_themes(journal, tenant=tenant):

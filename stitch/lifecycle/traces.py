@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from stitch.ingest.ingestor import Ingestor
 from stitch.journal.entries import Entry
 from stitch.lifecycle.erased_words import split_names, strings
 from stitch.lifecycle.folder import LM_CACHE_FILE
+from stitch.store import QdrantStore
 
 LEAST_BYTES = 8
 """The shortest trace that is searched for among bytes, where a shorter one could stand by chance."""
@@ -61,21 +62,6 @@ wal_enabled integer primary key not null create table without rowid unique
 
 To find one of them, or a part of one, among bytes shows nothing.
 """
-
-
-@runtime_checkable
-class PurgeableStore(Protocol):
-    """A store whose files this process can rewrite."""
-
-    path: Path
-    """The folder of the store."""
-
-    @property
-    def not_searched(self) -> Sequence[str]:
-        """Where beside its files something of what was deleted may be left."""
-
-    def purge(self) -> None:
-        """Leave no byte of what was deleted in the files."""
 
 
 class Proof(NamedTuple):
@@ -211,7 +197,7 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
             continue
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
-    elsewhere = ingestor.store.not_searched if isinstance(ingestor.store, PurgeableStore) else ()
+    elsewhere = ingestor.store.not_searched if isinstance(ingestor.store, QdrantStore) else ()
     cached = (folder / LM_CACHE_FILE).read_text() if (folder / LM_CACHE_FILE).is_file() else ""
     not_searched = (*_ELSEWHERE, *elsewhere, *([f"DSPy's cache of replies in {cached}"] if cached else []))
     return Proof(len(traces), len(innocent), tuple(found), not_searched)
