@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -53,6 +54,16 @@ def read_short(path: Path, *, most_bytes: int) -> str:
     if len(data) > most_bytes:
         raise OSError(f"{str(path)!r} is longer than {most_bytes:,} bytes")
     return data.decode()
+
+
+def sync(path: Path) -> None:
+    """Let what a file or folder holds survive a loss of power, where the system can."""
+    if sys.platform != "win32":  # there a folder cannot be synced, and need not be
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def make_private_folder(folder: Path, *, parents: bool = False) -> None:

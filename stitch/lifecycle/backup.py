@@ -7,17 +7,17 @@ digest of each file. Of snippets, vectors and indexes there is no copy: they are
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
-import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, StrictInt
 
 from stitch.core import tenant_name, trajectory_name
-from stitch.core.files import make_private, make_private_folder, private, refuse_links
+from stitch.core.files import make_private, make_private_folder, private, refuse_links, sync
 from stitch.core.json_text import read_json
 from stitch.errors import InputError, JournalError, StitchError, StoreMismatchError, some_of
 from stitch.journal import VERSION, Journal, copy_running
@@ -31,8 +31,20 @@ _OF_A_COPY = re.compile(
     r"journal\.sqlite(-wal|-shm|-journal)?|manifest\.json|owner\.json|unfinished|store|reindex|.+\.jsonl"
 )
 """What stands in the folder of a copy that is being made, or of a memory that is made from one."""
-_FORMAT = "stitch backup"
+_IN_A_BACKUP = re.compile(r"journal\.sqlite|[^/\\]+\.jsonl")
 _SHOWN_CHARS = 200
+
+
+class _Manifest(BaseModel):
+    """What a backup says of itself."""
+
+    format: Literal["stitch backup"]
+    schema_version: StrictInt
+    made_at: float
+    tenants: int
+    steps: int
+    files: dict[str, dict[str, int | str]]
+    """Size in bytes and SHA-256 of each."""
 
 
 class BackedUp(NamedTuple):
@@ -47,11 +59,10 @@ class BackedUp(NamedTuple):
 def back_up(
     journal: Journal | Path, *, to: str | os.PathLike[str], beside: Path, at: float, tenant: str | None = None
 ) -> BackedUp:
-    """Make a backup; when this returns, it is whole and on the disk.
+    """Make a backup of a tenant, or of all; when this returns, it is whole and on the disk.
 
     The journal is open, and others may go on using it, or it is the file of one that another process has open; never of
-    one that this process has open: SQLite would lose its lock on it. The folder is empty or not there. If no tenant is
-    named, everybody's is copied.
+    one that this process has open: SQLite would lose its lock on it.
 
     Raises:
         InputError: There is something at `to`.
@@ -71,15 +82,14 @@ def back_up(
         for lines in sorted(beside.glob("*.jsonl")):
             _copy_lines(lines, to=making / lines.name, tenant=tenant)
         files = {path.name: _described(path) for path in sorted(making.iterdir())}
-        about = {
-            "format": _FORMAT, "schema_version": VERSION, "made_at": at, "tenants": tenants, "steps": steps,
-            "files": files,
-        }  # fmt: skip
-        (making / MANIFEST).write_text(json.dumps(about, indent=1) + "\n")
+        about = _Manifest(
+            format="stitch backup", schema_version=VERSION, made_at=at, tenants=tenants, steps=steps, files=files
+        )
+        (making / MANIFEST).write_text(about.model_dump_json(indent=1) + "\n")
         make_private(making)
         for path in making.iterdir():
-            _sync(path)
-        _sync(making)
+            sync(path)
+        sync(making)
         put_at(making, folder)
     except OSError as error:
         shutil.rmtree(making, ignore_errors=True)
@@ -88,7 +98,7 @@ def back_up(
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
         raise
-    return BackedUp(folder, tenants, steps, round(sum(each["bytes"] for each in files.values()) / 1e6, 1))
+    return BackedUp(folder, tenants, steps, round(sum(path.stat().st_size for path in folder.iterdir()) / 1e6, 1))
 
 
 def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
@@ -101,45 +111,32 @@ def check_backup(backup: str | os.PathLike[str]) -> list[Path]:
     """
     folder = Path(backup)
     refuse_links(folder)
-    files = _manifest_files(folder)
-    foreign = [name for name in files if name != JOURNAL_FILE and not name.endswith(".jsonl")]
-    if foreign:  # it would be found in the memory that is made, and believed
-        raise JournalError(
-            f"the backup {str(folder)!r} is damaged: it names {some_of(sorted(foreign))}, which no backup has",
-            hint="do not use it if you do not know who made it; use another backup",
-        )
-    paths = []
-    for name, described in files.items():
-        path = folder / name
-        if path.parent != folder or name in (".", "..") or not path.is_file() or _described(path) != described:
-            raise JournalError(
-                f"the backup {str(folder)!r} is damaged: {name!r} is not as it was", hint="use another backup"
-            )
-        paths.append(path)
-    if JOURNAL_FILE not in files:
-        raise JournalError(f"the backup {str(folder)!r} is damaged: it has no journal", hint="use another backup")
-    return paths
-
-
-def _manifest_files(folder: Path) -> dict[str, Any]:
-    """What the manifest of a backup says of each file."""
     try:
-        about = read_json((folder / MANIFEST).read_text())
-        if about["format"] != _FORMAT:
-            raise ValueError(about["format"])
-        version, files = int(about["schema_version"]), about["files"]
-        if not isinstance(files, dict):
-            raise TypeError(files)
+        about = _Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except OSError as error:
         raise InputError(f"no backup at {str(folder)!r}", hint="`stitch backup --to FOLDER` makes one") from error
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except ValueError as error:
         raise JournalError(f"the backup {str(folder)!r} is damaged: its {MANIFEST} cannot be read") from error
-    if version > VERSION:
+    if about.schema_version > VERSION:
         raise StoreMismatchError(
-            f"the backup {str(folder)!r} has schema version {version}, this library reads {VERSION}",
+            f"the backup {str(folder)!r} has schema version {about.schema_version}, this library reads {VERSION}",
             hint="open it with the version of stitch-memory that wrote it, or a later one",
         )
-    return files
+    wrong = ""
+    if foreign := [name for name in about.files if not _IN_A_BACKUP.fullmatch(name)]:
+        wrong = (
+            f"it names {some_of(sorted(foreign))}, which no backup has"  # it would be believed in what is made of it
+        )
+    elif JOURNAL_FILE not in about.files:
+        wrong = "it has no journal"
+    elif changed := [name for name, file in about.files.items() if _described(folder / name) != file]:
+        wrong = f"{changed[0]!r} is not as it was"
+    if wrong:
+        raise JournalError(
+            f"the backup {str(folder)!r} is damaged: {wrong}",
+            hint="use another backup, and none of which you do not know who made it",
+        )
+    return [folder / name for name in about.files]
 
 
 def check_rows(journal: Journal) -> None:
@@ -212,7 +209,7 @@ def put_at(made: Path, folder: Path) -> None:
     if folder.exists():
         folder.rmdir()
     made.rename(folder)
-    _sync(folder.parent)
+    sync(folder.parent)
 
 
 def _copy_lines(lines: Path, *, to: Path, tenant: str | None) -> None:
@@ -233,18 +230,12 @@ def _names(line: bytes, tenant: str) -> bool:
     return isinstance(fields, dict) and fields.get("tenant") == tenant
 
 
-def _described(path: Path) -> dict[str, Any]:
+def _described(path: Path) -> dict[str, int | str]:
+    """The size and digest of a file; nothing if there is none."""
+    if not path.is_file():
+        return {}
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
             digest.update(piece)
     return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
-
-
-def _sync(path: Path) -> None:
-    if sys.platform != "win32":  # there a folder cannot be synced
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

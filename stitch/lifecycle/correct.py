@@ -32,12 +32,10 @@ def correct(
     asks: Sequence[str] | None = None,
     metadata: Mapping[str, JsonValue] | None = None,
 ) -> None:
-    """Replace the text, labels, references, asks or metadata of a step; what it was is kept in its history.
+    """Replace the text, labels, references, asks or metadata of a step; see `Lifecycle.correct`.
 
     With another text, references, summary and asks of the old one go; a source that gives the step as it was changes
-    nothing.
-    Labels are by field of `ContextualIntent`, those not named stay; of references those are named that stay replaced.
-    What is empty takes all away, what is None leaves it. `by` goes into `StepLabels.made_by`.
+    nothing. What is empty takes all away, what is None leaves it. `by` goes into `StepLabels.made_by`.
 
     Raises:
         InputError: There is no such step, it is retired, waits for the labels that are to be corrected, no reference

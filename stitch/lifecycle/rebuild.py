@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from stitch.core.files import make_private_folder, private
+from stitch.core.files import make_private_folder, private, sync
 from stitch.errors import JournalError, StoreError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal
@@ -23,11 +22,9 @@ _NOTE, _OLD = "embedder", "old"
 
 
 def rebuild(ingestor: Ingestor) -> int:
-    """Build the store anew, for all tenants, and go on with it; return how many snippets were written.
+    """Build the store anew while it serves, and go on with it; see `Lifecycle.reindex`.
 
-    Meanwhile steps are added and found as ever. Only at the end do writers wait, until what came in between is in the
-    new store too; then the next search is answered from it. An interrupted run leaves the old store, and is taken up
-    by the next one, or by `stitch reindex`.
+    Only at the end do writers wait, until what came in between is in the new store too.
 
     Raises:
         JournalError: Steps are damaged in the journal; the old store stays as it is.
@@ -102,10 +99,7 @@ def put_in_place(folder: Path) -> None:
     with _written(made):
         store.rename(made / _OLD)
         (made / "store").rename(store)
-        if os.name == "posix":
-            descriptor = os.open(folder, os.O_RDONLY)
-            os.fsync(descriptor)
-            os.close(descriptor)
+        sync(folder)
         remove_next(folder)
 
 

@@ -106,12 +106,9 @@ def export_lines(journal: Journal, *, tenant: str, trajectory: str | None = None
 def import_lines(
     ingestor: Ingestor, lines: Iterable[str | bytes], *, tenant: str, source: str = "-", again: bool = False
 ) -> Imported:
-    """Take in the lines of an export, as they were in the memory that they come from, under this tenant.
+    """Take in the lines of an export under this tenant; see `Lifecycle.import_lines`.
 
-    Steps keep their places, clocks, labels and who made them, references, corrections with their history, failures and
-    retirements; those that waited for labels there are labeled here. What is there already is left alone, so an
-    interrupted import is taken up by repeating it.
-    With `again` steps that were erased here are taken in.
+    Steps keep all that the journal had of them; those that waited for labels there are labeled here.
     """
     run = _Import(ingestor, tenant, source, again=again)
     for batch in chunks(run.read(lines), BATCH_STEPS):

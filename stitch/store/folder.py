@@ -6,12 +6,11 @@ import json
 import logging
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stitch.core.files import make_private, make_private_folder, private
+from stitch.core.files import make_private, make_private_folder, private, sync
 from stitch.core.json_text import read_json
 from stitch.errors import StoreError, StoreMismatchError
 from stitch.store.owner import Ownership
@@ -79,10 +78,7 @@ class StoreFolder:
             stream.flush()
             os.fsync(stream.fileno())
         half_written.replace(self.path / name)
-        if sys.platform != "win32":  # there a folder cannot be synced, and need not be
-            folder = os.open(self.path, os.O_RDONLY)
-            os.fsync(folder)
-            os.close(folder)
+        sync(self.path)
 
     def _is_earlier(self) -> bool:
         """Whether it is of an earlier layout and is made anew; one that was made with something else is refused."""

@@ -103,18 +103,23 @@ class LocalLabelSession:
         labels = []
         for start in range(0, len(steps), _AT_ONCE):
             window = steps[start : start + _AT_ONCE]
-            if not self._runs.active and not any(step.tool_calls or step.tool_name for step in window):
-                self._scopes.look_ahead([step.content for step in window])
+            self._look_ahead(window)
             labels += [self._label(step) for step in window]
         self._scopes.look_ahead(())
         return labels
+
+    def _look_ahead(self, window: Sequence[Step]) -> None:
+        if not self._runs.active and not any(step.tool_calls or step.tool_name for step in window):
+            self._scopes.look_ahead([step.content for step in window])
 
     def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
         """Take in steps whose labels are known, as if `label` had just returned them.
 
         Labels that `label` would make now leave the session exactly as `label` leaves it.
         """
-        for step, known in zip(steps, labels, strict=True):
+        for place, (step, known) in enumerate(zip(steps, labels, strict=True)):
+            if place % _AT_ONCE == 0:
+                self._look_ahead(steps[place : place + _AT_ONCE])
             if (turn := self._runs.hear(step)) is not None:
                 self._label_in_run(step, turn, known=known)
                 continue
@@ -129,6 +134,7 @@ class LocalLabelSession:
                 if known.made_by != NAME or clean_label(naming.name) != given:
                     scope, naming = self._given(reading, given, unit=unit)
             self._take(reading, scope, naming, unit=unit, known=known)
+        self._scopes.look_ahead(())
 
     def _given(self, reading: Reading, given: str, *, unit: str) -> tuple[Scope | None, _Naming]:
         """The scope that somebody else has named, None if it is new, and what it is called."""
