@@ -154,15 +154,14 @@ class Lifecycle:
 
     def _old_enough(self, selector: Selector, *, trust_clock: bool) -> list[Selected]:
         """The steps that a selector means, if the clock is to be believed where it goes by age."""
-        from stitch.lifecycle.retention import check_clock
+        from stitch.lifecycle.retention import silent_days, trust
         from stitch.lifecycle.selection import select
 
         selected = select(self._ingestor, selector, tenant=self._tenant)
         if selector.accepted_before is not None:
-            check_clock(
-                self._writer, selected, tenant=self._tenant, accepted_before=selector.accepted_before, now=time.time(),
-                trust_clock=trust_clock,
-            )  # fmt: skip
+            journal, now = self._writer.journal, time.time()
+            silence = silent_days(journal, [(selected, selector.accepted_before)], tenant=self._tenant, now=now)
+            trust(journal, silence, tenant=self._tenant, now=now, trust_clock=trust_clock)
         return selected
 
     def expire(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -70,11 +70,10 @@ def expire(
     """
     found = _found(ingestor, rules, tenant=tenant, now=now)
     proof = None
-    times = ingestor.journal.accepted_at(tenant)
-    aged = [(taken.steps, taken.rule.accepted_before(now)) for taken in found]
-    silent_days = _silent_days(times, aged, now=now, trusted=_trusted(ingestor.journal, tenant))
+    journal, aged = ingestor.journal, [(taken.steps, taken.rule.accepted_before(now)) for taken in found]
+    silence = silent_days(journal, aged, tenant=tenant, now=now)
     if not dry_run:
-        _ask(ingestor.journal, tenant, silent_days, now=now, trust_clock=trust_clock)
+        trust(journal, silence, tenant=tenant, now=now, trust_clock=trust_clock)
         gone = [each for taken in found if taken.rule.action == "erase" for each in taken.steps]
         if gone:
             proof = erase(ingestor, gone, tenant=tenant, folder=folder).proof
@@ -82,32 +81,12 @@ def expire(
             if rule.action == "retire":
                 retire(ingestor, steps, tenant=tenant, at=now, reason=f"retention, {_said(rule)}")
     expired = tuple(Expired(rule, len(steps), waiting) for rule, steps, waiting in found)
-    to_come = sum(at > now + SECONDS_PER_DAY for at in times.values())
-    return Expiry(expired, proof, silent_days, to_come)
+    to_come = sum(at > now + SECONDS_PER_DAY for at in journal.accepted_at(tenant).values())
+    return Expiry(expired, proof, silence, to_come)
 
 
-def check_clock(
-    ingestor: Ingestor,
-    selected: Sequence[Selected],
-    *,
-    tenant: str,
-    accepted_before: float,
-    now: float,
-    trust_clock: bool = False,
-) -> None:
-    """See that steps are as old as a selector by age takes them to be.
-
-    Raises:
-        InputError: The clock may have jumped ahead (`MOST_SILENT_DAYS`).
-    """
-    journal = ingestor.journal
-    times, trusted = journal.accepted_at(tenant), _trusted(journal, tenant)
-    silent_days = _silent_days(times, [(selected, accepted_before)], now=now, trusted=trusted)
-    _ask(journal, tenant, silent_days, now=now, trust_clock=trust_clock)
-
-
-def _ask(journal: Journal, tenant: str, silent_days: int, *, now: float, trust_clock: bool) -> None:
-    """Go on only if the clock is trusted; then note that it is.
+def trust(journal: Journal, silent_days: int, *, tenant: str, now: float, trust_clock: bool) -> None:
+    """Go on after a silence only if the clock is trusted; then note that it is.
 
     Raises:
         InputError: It may have jumped ahead, and nobody says that it is right.
@@ -149,22 +128,21 @@ def _found(ingestor: Ingestor, rules: Sequence[RetentionRule], *, tenant: str, n
     return [found[number] for number in range(len(rules))]
 
 
-def _silent_days(
-    times: Mapping[int, float], aged: Iterable[tuple[Sequence[Selected], float]], *, now: float, trusted: float
-) -> int:
+def silent_days(journal: Journal, aged: Iterable[tuple[Sequence[Selected], float]], *, tenant: str, now: float) -> int:
     """The longest silence without which fewer steps would be old enough, in days; 0 if none is too long.
 
     Args:
-        times: When each step was accepted.
+        journal: Says when steps were accepted, and up to when somebody has said that the clock is right.
         aged: Steps, and the moment before which they must have been accepted.
+        tenant: Whose they are.
         now: Unix seconds.
-        trusted: Up to when the clock is right.
     """
-    moments = sorted({min(at, now) for at in times.values()} | {now})
+    times, trusted = journal.accepted_at(tenant), journal.records(tenant, kind=TRUSTED_CLOCK, key="")
+    right = max((float(each.payload) for each in trusted), default=-math.inf)
     silences = [
         (before, after - before)
-        for before, after in pairwise(moments)
-        if after - before > MOST_SILENT_DAYS * SECONDS_PER_DAY and after > trusted
+        for before, after in pairwise(sorted({min(at, now) for at in times.values()} | {now}))
+        if after - before > MOST_SILENT_DAYS * SECONDS_PER_DAY and after > right
     ]
     longest = 0.0
     for steps, accepted_before in aged:
@@ -173,11 +151,6 @@ def _silent_days(
         if steps and newest + sum(after) >= accepted_before:
             longest = max(longest, *after)
     return math.floor(longest / SECONDS_PER_DAY)
-
-
-def _trusted(journal: Journal, tenant: str) -> float:
-    """Up to when somebody has said that the clock is right, in Unix seconds."""
-    return max((float(each.payload) for each in journal.records(tenant, kind=TRUSTED_CLOCK, key="")), default=-math.inf)
 
 
 def _said(rule: RetentionRule) -> str:

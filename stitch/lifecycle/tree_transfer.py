@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 import orjson
@@ -123,7 +124,7 @@ class TreeImport:
     def _new(said: CommitFields, incoming: Incoming) -> NewCommit:
         operations = incoming.operations(operations_of(said.operations))
         author, message = incoming.text(said.author, what="the author"), incoming.text(said.message, what="the message")
-        redacted = dict(incoming.redacted + said.taken_out())
+        redacted = dict(incoming.redacted + Counter(said.redacted))
         schema = None if said.schema_ is None else schema_of(said.schema_)
         return NewCommit(operations, author, message, said.recorded, said.time, schema, redacted, said.version)
 

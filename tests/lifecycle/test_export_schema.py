@@ -52,4 +52,5 @@ def test_a_step_that_no_journal_holds_is_refused() -> None:
 
 def test_what_is_no_line_of_an_export_is_refused() -> None:
     compare_phrases(LINES / "others.txt", lambda _, line: refused(line))
-    assert refused("[" * 200_000) == "it is nested too deeply"
+    assert "recursion limit exceeded" in refused("[" * 200_000)
+    assert "hex escape" in refused(json.dumps({**STEP, "step": {"id": "s", "role": "user", "content": "\ud800"}}))
