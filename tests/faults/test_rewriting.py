@@ -1,4 +1,4 @@
-"""A file of JSON lines that is rewritten when the process is killed is whole after the next opening."""
+"""A file of JSON lines out of which lines are taken when the process is killed has all others whole."""
 
 from __future__ import annotations
 
@@ -57,11 +57,12 @@ def charge(number: int, *, trajectory: str = "t") -> Charge:
 
 
 def lines_of(folder: Path) -> dict[str, list[bytes]]:
-    return {path.name: path.read_bytes().splitlines(keepends=True) for path in sorted(folder.glob("*.jsonl"))}
+    files = {path.name: path.read_bytes().splitlines() for path in sorted(folder.glob("*.jsonl"))}
+    return {name: [line.strip() for line in lines if line.strip()] for name, lines in files.items()}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["os.ftruncate", "pathlib.Path.replace", "pathlib.Path.unlink", "os.fsync"])
+@pytest.mark.parametrize("where", ["os.ftruncate", "os.fsync"])
 @pytest.mark.parametrize("call", [1, 2])
 def test_killed_while_lines_are_removed_every_other_line_stands_whole_and_once(
     memory: Path, where: str, call: int
@@ -70,7 +71,6 @@ def test_killed_while_lines_are_removed_every_other_line_stands_whole_and_once(
     killed = subprocess.run([sys.executable, "-c", ERASER.format(where=where, call=call), str(memory)], check=False)
     assert killed.returncode == -signal.SIGKILL
     open_memory(memory).close()
-    assert not [path.name for path in memory.iterdir() if path.suffix in (".kept", ".new")]
     for name, lines in lines_of(memory).items():
         left = iter(before[name])
         assert all(line in left for line in lines), f"{name} has the lines that it had, in order, or fewer"
