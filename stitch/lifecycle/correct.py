@@ -1,16 +1,26 @@
-"""A step put right: its text, its labels, its references; what it was is kept in its history."""
+"""A step put right: its text, its labels, its references; what it was is kept, for whoever learns from it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
-from stitch.core import ContextualIntent, ReferenceRewrite, Step, StepCorrected, StepLabels, StepState, clean_text
+from stitch.core import (
+    ContextualIntent,
+    LabelKind,
+    ReferenceRewrite,
+    Step,
+    StepCorrected,
+    StepLabels,
+    StepState,
+    clean_text,
+)
 from stitch.errors import InputError, some_of
 from stitch.ingest.ingestor import Ingestor
+from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Journal, Revision
 from stitch.journal.entries import Entry, encode_step
 
@@ -143,3 +153,29 @@ def _entry(journal: Journal, tenant: str, trajectory: str, step: str) -> Entry:
     if entry is None:
         raise InputError(f"no step {step!r} in trajectory {trajectory!r}", hint="`stitch show --steps` lists the steps")
     return entry
+
+
+class Correction(NamedTuple):
+    """The labels of a step that a person has put right."""
+
+    trajectory: str
+    position: int
+    by: str
+    kinds: frozenset[LabelKind]
+    """Which kinds of labels were changed; the others the person let stand, and may not have looked at."""
+    labels: StepLabels
+
+
+def corrections(journal: Journal, *, tenant: str) -> Iterator[Correction]:
+    """Yield the steps of a tenant whose labels a person has changed, as they are now, in the order of acceptance."""
+    correctors = journal.correctors(tenant)
+    for chunk in chunks(sorted({seq for seq, _ in correctors}), BATCH_STEPS):
+        past = journal.revisions(chunk)
+        for entry in journal.entries_of(chunk):
+            right, wrong = entry.labels, past[entry.seq][0].labels
+            # A model that corrects a step goes by another name there than on the labels that it makes.
+            if right is None or wrong is None or (entry.seq, right.made_by) not in correctors:
+                continue
+            kinds = frozenset(kind for kind in LabelKind if right.intent.of(kind) != wrong.intent.of(kind))
+            if kinds:
+                yield Correction(entry.trajectory, entry.position, right.made_by, kinds, right)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stitch.journal import Revision, Selected
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lifecycle.backup import BackedUp
-    from stitch.lifecycle.corrections import Correction
+    from stitch.lifecycle.correct import Correction
     from stitch.lifecycle.erase import Erased
     from stitch.lifecycle.handover import Handover
     from stitch.lifecycle.relabel import Relabeled
@@ -114,7 +114,7 @@ class Lifecycle:
 
     def corrections(self) -> Iterator[Correction]:
         """The steps whose labels a person has put right, in the order of acceptance."""
-        from stitch.lifecycle.corrections import corrections
+        from stitch.lifecycle.correct import corrections
 
         return corrections(self._ingestor.journal, tenant=self._tenant)
 
@@ -126,7 +126,7 @@ class Lifecycle:
         Raises:
             InputError: As for `erase`.
         """
-        from stitch.lifecycle.retire import retire
+        from stitch.lifecycle.retention import retire
 
         selected = self._old_enough(selector, trust_clock=trust_clock)
         return retire(self._writer, selected, tenant=self._tenant, at=time.time(), reason=reason)

@@ -1,4 +1,4 @@
-"""Retention rules applied: what is older than it may be is retired or erased, counted first."""
+"""Steps retired, and retention rules applied: what is older than it may be is retired or erased, counted first."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from stitch.core import StepState
+from stitch.core import StepsRetired, StepState
 from stitch.core.retention import SECONDS_PER_DAY, RetentionRule
 from stitch.errors import InputError
 from stitch.ingest.ingestor import Ingestor
 from stitch.journal import Journal, Selected
 from stitch.lifecycle.erase import TRUSTED_CLOCK, erase
-from stitch.lifecycle.retire import retire
-from stitch.lifecycle.selection import Selector, select
+from stitch.lifecycle.selection import Selector, by_trajectory, select
 from stitch.lifecycle.traces import Proof
 
 MOST_SILENT_DAYS = 365
@@ -24,6 +23,34 @@ MOST_SILENT_DAYS = 365
 A jump shows as a silence: before the first step that was accepted after it, or before now. Whoever says that the clock
 is right is not asked about the same silence again.
 """
+
+
+def retire(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str, at: float, reason: str) -> int:
+    """Take steps out of retrieval; the journal keeps them, with the reason. Return how many were not retired before.
+
+    Raises:
+        InputError: Some wait for their labels; none was retired.
+    """
+    if waiting := [each for each in selected if not each.labeled]:
+        raise InputError(
+            f"{len(waiting)} of the steps wait for their labels, the first is {waiting[0].step!r}",
+            hint="`stitch retry` labels them; erasing needs no labels",
+        )
+    reason = ingestor.secrets.text(reason)
+    retired = 0
+    for trajectory, group in by_trajectory(selected):
+
+        def change(trajectory: str = trajectory, group: Sequence[Selected] = group) -> None:
+            nonlocal retired
+            seqs = [each.seq for each in group]
+            retired += ingestor.journal.retire(seqs, at=at, reason=reason)
+            ingestor.snippets.bring_up(seqs)  # all of them: an earlier call may have come no further
+
+        ingestor.rework(tenant, trajectory, change)
+        ingestor.learn(tenant, trajectory)
+        ids = tuple(each.step for each in group)
+        ingestor.notice(StepsRetired(tenant=tenant, trajectory=trajectory, steps=ids, reason=reason))
+    return retired
 
 
 class Expired(NamedTuple):

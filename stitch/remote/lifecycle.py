@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stitch.journal import Revision
     from stitch.label.model.offline import OfflineLabeler
     from stitch.lifecycle.backup import BackedUp
-    from stitch.lifecycle.corrections import Correction
+    from stitch.lifecycle.correct import Correction
     from stitch.lifecycle.handover import Handover
     from stitch.lifecycle.repair import Repaired, Verification
     from stitch.lifecycle.retention import Expiry

@@ -30,7 +30,7 @@ from stitch.core.retention import RetentionRule
 from stitch.errors import StoreError
 from stitch.journal import Entry, Revision
 from stitch.lifecycle.backup import BackedUp
-from stitch.lifecycle.corrections import Correction
+from stitch.lifecycle.correct import Correction
 from stitch.lifecycle.repair import Disagreement, Repaired, Verification
 from stitch.lifecycle.retention import Expired, Expiry
 from stitch.lifecycle.traces import Proof

@@ -17,7 +17,7 @@ from stitch.api.operations import made
 from stitch.core import trajectory_name
 from stitch.errors import InputError
 from stitch.ingest.trees import tree_name
-from stitch.lifecycle.trees import ErasedFromTree, ErasedTrees
+from stitch.lifecycle.erase import ErasedFromTree, ErasedTrees
 from stitch.remote import rebuilding
 from stitch.trees.core.commits import MAIN, Commit
 from stitch.trees.core.differences import diff

@@ -19,7 +19,7 @@ from stitch.core.snippets import EntityTypeSummary
 from stitch.errors import InputError, ReadOnlyError, StoreLockedError
 from stitch.journal import Entry
 from stitch.lifecycle.backup import BackedUp
-from stitch.lifecycle.corrections import Correction
+from stitch.lifecycle.correct import Correction
 from stitch.lifecycle.handover import TakenIn
 from stitch.lifecycle.relabel import Relabeled
 from stitch.lifecycle.repair import Disagreement, Repaired

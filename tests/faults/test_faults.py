@@ -21,7 +21,7 @@ from stitch.ingest import Ingestor
 from stitch.journal import Journal
 from stitch.lifecycle.erase import erase
 from stitch.lifecycle.repair import verify
-from stitch.lifecycle.retire import retire
+from stitch.lifecycle.retention import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.maintenance import backup_memory, restore_memory
 from stitch.testing.hashing import HashingEmbedder

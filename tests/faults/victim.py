@@ -33,8 +33,7 @@ from stitch.lifecycle.erase import erase, finish_purge
 from stitch.lifecycle.rebuild import finish_move, rebuild
 from stitch.lifecycle.relabel import relabel
 from stitch.lifecycle.repair import verify
-from stitch.lifecycle.retention import expire
-from stitch.lifecycle.retire import retire
+from stitch.lifecycle.retention import expire, retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.lifecycle.transfer import export_lines, import_lines
 from stitch.maintenance import reindex_memory, restore_memory

@@ -18,7 +18,7 @@ from stitch.lifecycle.correct import correct, history
 from stitch.lifecycle.erase import erase
 from stitch.lifecycle.export_schema import EXPORT_VERSION
 from stitch.lifecycle.repair import verify
-from stitch.lifecycle.retire import retire
+from stitch.lifecycle.retention import retire
 from stitch.lifecycle.selection import Selector, select
 from stitch.lifecycle.transfer import Imported, export_lines, import_lines
 from stitch.testing.hashing import HashingEmbedder

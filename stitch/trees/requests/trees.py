@@ -22,7 +22,7 @@ from stitch.trees.requests.versioned import PERSON, TreeParts, VersionedTree, ne
 
 if TYPE_CHECKING:
     from stitch.ingest import Ingestor
-    from stitch.lifecycle.trees import ErasedFromTree, ErasedTrees
+    from stitch.lifecycle.erase import ErasedFromTree, ErasedTrees
     from stitch.retrieve.path import NodeSelection
 
 _LOGS_KEPT = 16
@@ -174,7 +174,7 @@ class Trees:
         Raises:
             InputError: There is no such tree.
         """
-        from stitch.lifecycle.trees import erase_trees
+        from stitch.lifecycle.erase import erase_trees
 
         self._parts.process.check_writing()
         name = tree_name(name)
@@ -201,7 +201,7 @@ class Trees:
             InputError: There is no such tree, node or version, or nothing would be left.
             ConflictError: Somebody has committed meanwhile; nothing was erased.
         """
-        from stitch.lifecycle.trees import erase_from_tree
+        from stitch.lifecycle.erase import erase_from_tree
 
         self._parts.process.check_writing()
         if not nodes and not versions:
