@@ -136,6 +136,8 @@ class MemorySnippet(BaseModel, frozen=True):
     asks: tuple[str, ...] = ()
     """See `StepLabels.asks`."""
     intent: ContextualIntent = Field(default_factory=ContextualIntent)
+    entities: tuple[str, ...] = ()
+    """The values that the step names, whose classes are its key entity types (`StepLabels.mentions`)."""
     references: tuple[ReferenceRewrite, ...] = ()
     session: str | None = None
     happened: float | str | None = None
@@ -149,6 +151,8 @@ class MemorySnippet(BaseModel, frozen=True):
     origin: Origin = Origin.AGENT
     trust: Trust = Trust.LOW
     """Trust in the resolved text: never more than its origin, nor than what it took in."""
+    tokens: int = 0
+    """Of the resolved text, as contexts count them; 0 if they were not counted."""
     metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
 
     @cached_property  # a search asks for it half a dozen times

@@ -25,6 +25,7 @@ from stitch.core import (
     with_calls,
 )
 from stitch.errors import JournalError, ReplyError, StepRejectedError
+from stitch.text.tokens import count_tokens
 
 MAX_STEP_CHARS = 1_000_000
 """The longest step, in characters of its JSON."""
@@ -94,7 +95,8 @@ class Entry(NamedTuple):
         """
         step, labels = self.step, self.labels or _NO_LABELS
         origin = step.whence()
-        resolved = annotate_rewrites(step.content, labels.references)
+        rewritten = annotate_rewrites(step.content, labels.references)
+        resolved = with_calls(rewritten, step.tool_calls)
         return MemorySnippet(
             tenant=self.tenant,
             trajectory=self.trajectory,
@@ -102,18 +104,20 @@ class Entry(NamedTuple):
             position=self.position,
             role=step.role,
             text=with_calls(step.content, step.tool_calls),
-            resolved=with_calls(resolved, step.tool_calls),
+            resolved=resolved,
             summary=labels.summary,
             context=labels.context,
             asks=labels.asks,
             intent=labels.intent,
+            entities=tuple(dict.fromkeys(mention.value for mention in labels.mentions)),
             references=labels.references,
             session=step.session,
             happened=step.timestamp,
             recorded=self.recorded,
             labeled_by=labels.made_by or None,
             origin=origin,
-            trust=min(origin.trust, borrowed_trust(labels, rewritten=resolved != step.content)),
+            trust=min(origin.trust, borrowed_trust(labels, rewritten=rewritten != step.content)),
+            tokens=count_tokens(resolved),
             tools=tuple(dict.fromkeys([call.name for call in step.tool_calls] or filter(None, [step.tool_name]))),
             metadata=step.metadata,
         )

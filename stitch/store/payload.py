@@ -19,7 +19,7 @@ from stitch.core.intent import ContextualIntent, Label, LabelKind, is_setup
 from stitch.core.json_text import read_json
 from stitch.core.snippets import SCHEMA_VERSION, MemorySnippet, ReferenceRewrite
 from stitch.core.text_cache import text_cache
-from stitch.core.trust import Origin, Trust
+from stitch.core.trust import USERS, Origin, Trust
 from stitch.errors import StoreError
 from stitch.text.dates import read_timestamp
 
@@ -42,9 +42,11 @@ INDEXES: Mapping[str, str] = {
 
 _TRUSTS = (Trust.LOW, Trust.MEDIUM, Trust.HIGH)
 _ORIGINS = {origin.value: origin for origin in Origin}
+_NO_NAMES = USERS | {"assistant", "agent", "ai", "bot", "model"}
+"""Roles that say on whose side somebody speaks, and not who."""
 _ALWAYS = ("tenant", "trajectory", "step", "position", "role", "text")
-_IF_ANY = {"summary": "", "context": "", "session": None, "labeled_by": None}
-_LISTS = ("asks", "tools")
+_IF_ANY = {"summary": "", "context": "", "session": None, "labeled_by": None, "tokens": 0}
+_LISTS = ("asks", "tools", "entities")
 
 
 @text_cache(maxsize=65_536)
@@ -79,6 +81,8 @@ def seconds_in(clocked: str) -> float:
 def to_payload(snippet: MemorySnippet) -> Payload:
     """The payload of a snippet; what is empty is left out, and the resolved text if it is the text.
 
+    `speaker` is the role where it names somebody, `outcome` what flags of a tool's result said.
+
     Clocks are RFC 3339; `happened_as_said` is what the source wrote, where that is no number. `metadata` is JSON text:
     it is returned and never searched, and survives whatever Qdrant would change (large integers, lone surrogates).
 
@@ -103,9 +107,17 @@ def to_payload(snippet: MemorySnippet) -> Payload:
         payload["metadata"] = json.dumps(dict(snippet.metadata))
     payload |= {"origin": snippet.origin.value, "trust": snippet.trust.level}
     payload |= {"setup": int(is_setup(snippet.intent)), "schema_version": SCHEMA_VERSION}
-    payload |= _clocks(snippet)
+    payload |= {**_told(snippet), **_clocks(snippet)}
     _check(payload, snippet)
     return payload
+
+
+def _told(snippet: MemorySnippet) -> Payload:
+    """The name of who speaks, and how a tool's call ended, where that is known."""
+    named = snippet.origin in (Origin.USER, Origin.AGENT) and snippet.role.casefold() not in _NO_NAMES
+    told: Payload = {"speaker": snippet.role} if named else {}
+    outcome = snippet.metadata.get("outcome")
+    return {**told, "outcome": outcome} if outcome in ("failure", "success") else told
 
 
 def _clocks(snippet: MemorySnippet) -> Payload:
@@ -184,6 +196,8 @@ def _fields(payload: Mapping[str, Any]) -> dict[str, Any]:
         "recorded": seconds_in(payload["recorded"]),
         "labeled_by": get("labeled_by"),
         "tools": tuple(get("tools", ())),
+        "entities": tuple(get("entities", ())),
+        "tokens": get("tokens", 0),
         "origin": _ORIGINS[payload["origin"]],
         "trust": _TRUSTS[payload["trust"]],
         "metadata": read_json(payload["metadata"]) if "metadata" in payload else {},

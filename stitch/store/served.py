@@ -19,7 +19,7 @@ from stitch.store.qdrant import QdrantStore
 NOTE = "collection.json"
 _NEXT = "reindex"
 """Where in the folder of a store the next one is built."""
-_TEXTS = ("text", "resolved", "summary", "context", "asks", "references", "metadata")
+_TEXTS = ("text", "resolved", "summary", "context", "asks", "entities", "references", "metadata")
 """What says something that was said."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from qdrant_edge import EdgeShard, ScrollRequest
 
 from stitch import Step, StitchError, open_memory
 
@@ -22,6 +23,21 @@ def test_a_step_is_stored_and_found_when_add_returns(memory):
     receipt = memory.add(Step(role="user", content="The passport is in the blue drawer."), trajectory="home")
     assert (receipt.state, receipt.trajectory, receipt.repeated) == ("stored", "home", False)
     assert "blue drawer" in memory.search("Where is the passport?", k=3).hits[0].snippet.text
+
+
+def test_a_point_says_in_qdrants_own_words_what_a_step_says(tmp_path):
+    failed = {"role": "tool", "tool_name": "book", "content": "no rooms left", "metadata": {"outcome": "failure"}}
+    with open_memory(tmp_path / "own.memory") as memory:
+        memory.add_many([{"role": "Maria", "content": "I booked the Casa Azul for 80 euros."}, failed], trajectory="t")
+        shown = [hit.snippet for hit in memory.search("Which house did Maria book?").hits]
+    shard = EdgeShard.load(str(tmp_path / "own.memory" / "store" / "shard"))
+    points, _ = shard.scroll(ScrollRequest(with_payload=True))
+    shard.close()
+    maria, tool = sorted((point.payload for point in points), key=lambda payload: payload["position"])
+    assert {"Casa Azul", "80 euros"} <= set(maria["entities"])
+    assert (maria["speaker"], maria["tokens"], "outcome" in maria) == ("Maria", 9, False)
+    assert (tool["outcome"], "speaker" in tool) == ("failure", False)
+    assert {snippet.step: snippet.tokens for snippet in shown}.items() <= {"0": 9, "1": tool["tokens"]}.items()
 
 
 def test_one_bad_step_of_many_stores_none(memory):

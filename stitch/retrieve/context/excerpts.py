@@ -62,7 +62,7 @@ def excerpt_hits(
 
 
 def _with_text(hit: ScoredSnippet, text: str) -> ScoredSnippet:
-    return hit._replace(snippet=hit.snippet.model_copy(update={"resolved": text}))
+    return hit._replace(snippet=hit.snippet.model_copy(update={"resolved": text, "tokens": 0}))
 
 
 def _wanted(question: Question) -> frozenset[str]:

@@ -75,7 +75,7 @@ def shorten_long(hits: Iterable[ScoredSnippet], query: str, *, budget_tokens: in
             yield hit
             continue
         shown = what_matters(text, terms, chars=chars, tail=_TAIL if runs else 0)
-        yield hit._replace(snippet=hit.snippet.model_copy(update={"resolved": shown}))
+        yield hit._replace(snippet=hit.snippet.model_copy(update={"resolved": shown, "tokens": 0}))
 
 
 class _Lengths:
