@@ -162,10 +162,10 @@ def operation_of(said: object) -> Operation:
     kind = _KINDS[name]
     attributes = {_key(kind, each.name): each for each in fields(kind)}
     told = set(said) - {"op"}
-    if missing := sorted(key for key, each in attributes.items() if each.default is MISSING and key not in told):
-        raise InputError(f"operation {name!r} does not say its {', '.join(missing)}", hint=_HINT)
-    if strange := sorted(told - set(attributes)):
-        raise InputError(f"operation {name!r} knows no {', '.join(strange)}", hint=_HINT)
+    missing = sorted(key for key, each in attributes.items() if each.default is MISSING and key not in told)
+    for fault, keys in (("does not say its", missing), ("knows no", sorted(told - set(attributes)))):
+        if keys:
+            raise InputError(f"operation {name!r} {fault} {', '.join(keys)}", hint=_HINT)
     for key, value in said.items():
         if problem := _problem(key, value):
             raise InputError(f"{key} of operation {name!r} {problem}: {value!r}", hint=_HINT)
@@ -176,14 +176,18 @@ def operation_of(said: object) -> Operation:
 
 def _problem(key: str, value: object) -> str:
     """The fault of the kind of a value; empty if it is right."""
-    if key in _REFS and not isinstance(value, str):
-        return "is no id of a node"
-    if key == "field" and not isinstance(value, str):
-        return "is no name"
-    if key == "node" and not isinstance(value, Mapping | Node):
-        return "is no object"
-    number = isinstance(value, int) and not isinstance(value, bool)
-    return "is no number" if key == "position" and not number and value not in (None, "last") else ""
+    if key == "position":
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return "" if is_number or value in (None, "last") else "is no number"
+    kind, fault = _WANTED.get(key, (object, ""))
+    return "" if isinstance(value, kind) else fault
+
+
+_WANTED: dict[str, tuple[type | tuple[type, ...], str]] = {
+    **dict.fromkeys(_REFS, (str, "is no id of a node")),
+    "field": (str, "is no name"),
+    "node": ((Mapping, Node), "is no object"),
+}
 
 
 def operations_of(said: Iterable[object]) -> list[Operation]:
