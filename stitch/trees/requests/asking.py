@@ -120,17 +120,22 @@ class TreeAsker:
             with charged_to(self._tenant):
                 return select(query, forest=forest, semantics=semantics, cut=cut)
         except InputError as error:
-            if (set(KINDS) & _types_in(query)).issubset(forest.types()):
+            if (set(KINDS) & types_named(query)).issubset(forest.types()):
                 raise
             raise InputError(error.message, hint="steps, episodes, statements and themes are no tree: `Memory.select`, "
                              "or `stitch select`, asks them") from error  # fmt: skip
 
 
-def _types_in(query: str) -> set[str]:
+def types_named(query: str) -> frozenset[str]:
+    """The types that a query names, those inside of conditions included.
+
+    Raises:
+        InputError: It cannot be read.
+    """
     from stitch.retrieve.path import parse_query
     from stitch.retrieve.path.syntax import types_in
 
-    return set(types_in(parse_query(query)))
+    return frozenset(types_in(parse_query(query)))
 
 
 def asks_versions(query: str, tree: Tree) -> bool:
@@ -139,4 +144,4 @@ def asks_versions(query: str, tree: Tree) -> bool:
     Raises:
         InputError: It cannot be read.
     """
-    return VERSION not in tree.of_type and VERSION in _types_in(query)
+    return VERSION not in tree.of_type and VERSION in types_named(query)

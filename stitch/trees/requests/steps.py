@@ -23,7 +23,7 @@ from stitch.core import Episode, LabelInventory, LabelKind, LabelVocabulary, Sta
 from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError
 from stitch.trees.core.nodes import Node, Several, Tree
-from stitch.trees.requests.asking import EPISODE, KINDS, STATEMENT, THEME, SelectOptions, TreeAsker
+from stitch.trees.requests.asking import EPISODE, KINDS, STATEMENT, THEME, SelectOptions, TreeAsker, types_named
 
 if TYPE_CHECKING:
     from stitch.journal import Entry
@@ -59,10 +59,7 @@ def select_steps(
     Raises:
         InputError: The query cannot be read, names a type that is not there, or both themes and what holds steps.
     """
-    from stitch.retrieve.path import parse_query
-    from stitch.retrieve.path.syntax import types_in
-
-    named = frozenset(types_in(parse_query(query)))
+    named = types_named(query)
     if THEME in named and (others := sorted(_OF_STEPS & named)):
         raise InputError(
             f"a theme stands neither above nor below a {others[0]}: it groups statements of many trajectories",
