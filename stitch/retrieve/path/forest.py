@@ -58,7 +58,7 @@ class Forest:
         return self.tree_of(place).nodes[place & _WITHIN]
 
     def path(self, place: int) -> str:
-        """Where a place stands in its tree."""
+        """The path of a place in its tree."""
         return self.tree_of(place).path_at(place & _WITHIN)
 
     def holder(self, place: int) -> Node | None:

@@ -233,7 +233,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class Has:
-    """Whether a field is there."""
+    """A condition that a field is there."""
 
     operand: Field | End
 
