@@ -197,10 +197,18 @@ def search_files(folder: Path, ingestor: Ingestor, traces: set[bytes], *, tenant
             continue
         if there:
             found.append(f"{path.relative_to(folder)}: {len(there)} traces")
-    elsewhere = ingestor.store.not_searched if isinstance(ingestor.store, QdrantStore) else ()
-    cached = (folder / LM_CACHE_FILE).read_text() if (folder / LM_CACHE_FILE).is_file() else ""
-    not_searched = (*_ELSEWHERE, *elsewhere, *([f"DSPy's cache of replies in {cached}"] if cached else []))
-    return Proof(len(traces), len(innocent), tuple(found), not_searched)
+    return Proof(len(traces), len(innocent), tuple(found), tuple(_not_searched(folder, ingestor)))
+
+
+def _not_searched(folder: Path, ingestor: Ingestor) -> Iterator[str]:
+    yield from _ELSEWHERE
+    if isinstance(ingestor.store, QdrantStore):
+        yield from ingestor.store.not_searched
+    if ingestor.journal.shared_id is not None:
+        yield "PostgreSQL's write-ahead log, replicas and base backups, until they are recycled"
+        yield "the recall logs, rejects, ledgers and traces of other processes that use this journal"
+    if (folder / LM_CACHE_FILE).is_file():
+        yield f"DSPy's cache of replies in {(folder / LM_CACHE_FILE).read_text()}"
 
 
 def _search(path: Path, needles: Needles) -> set[bytes]:

@@ -90,7 +90,8 @@ def test_each_sees_at_once_what_the_other_adds_corrects_and_erases(open_shared) 
         one.lifecycle.correct("2", trajectory="t", text="The Palm Court costs 70 dollars a night.")
         assert "Palm" in found(two)
         two.add(say("And a table for dinner.", "4"), trajectory="t")
-        two.lifecycle.erase(Selector(trajectory="t", step="2"))
+        proof = two.lifecycle.erase(Selector(trajectory="t", step="2")).proof
+        assert (proof.found, any("write-ahead log" in each for each in proof.not_searched)) == ((), True)
         assert "Palm" not in found(one)
         assert [entry.id for entry in one.steps("t")] == ["1", "3", "4"]
         assert one.inventory().steps == 3
