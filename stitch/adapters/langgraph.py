@@ -177,7 +177,7 @@ class MemoryStore(BaseStore):
         """The items of a namespace that a filter wants."""
         for held in self._items(namespace):
             value = held.about["value"]
-            if not self._omitted(held) and all(_matches(value.get(key), each) for key, each in (wanted or {}).items()):
+            if not self._omitted(held) and _matches(value, wanted or {}):
                 yield held
 
     def _scores(self, query: str, inside: Sequence[tuple[str, ...]]) -> dict[tuple[str, str], float]:
@@ -317,24 +317,41 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 def _matches(value: Any, wanted: Any) -> bool:
     """Whether a value is what a filter wants: equal, inside the bounds of `$gt` and its kind, and so for each field.
 
+    `$and` and `$or` take a list of filters, `$not` takes one.
+
     Raises:
         ValueError: The filter has an operator that is not known.
     """
-    if isinstance(wanted, Mapping) and any(str(key).startswith("$") for key in wanted):
-        if unknown := [key for key in wanted if key not in _COMPARISONS]:
-            raise ValueError(f"unsupported operator {unknown[0]!r}; there are {', '.join(_COMPARISONS)}")
-        return all(_compares(key, value, bound) for key, bound in wanted.items())
     if isinstance(wanted, Mapping):
-        return isinstance(value, Mapping) and all(_matches(value.get(key), inner) for key, inner in wanted.items())
+        return (bool(wanted) or isinstance(value, Mapping)) and all(
+            _holds(str(key), value, each) for key, each in wanted.items()
+        )
     if isinstance(wanted, list | tuple):
         alike = isinstance(value, list) and len(value) == len(wanted)
         return alike and all(map(_matches, value, wanted))
     return bool(value == wanted)
 
 
+def _holds(key: str, value: Any, wanted: Any) -> bool:
+    """Whether one field of a value, or the value under an operator, is what a filter wants."""
+    if not key.startswith("$"):
+        return isinstance(value, Mapping) and _matches(value.get(key), wanted)
+    if key in _COMPARISONS:
+        return _compares(key, value, wanted)
+    if key == "$not":
+        return not _matches(value, wanted)
+    if key not in ("$and", "$or") or not isinstance(wanted, list | tuple):
+        raise ValueError(
+            f"unsupported operator {key!r}; there are {', '.join(_COMPARISONS)},"
+            " $not with a filter, $and and $or with a list of them"
+        )
+    return (all if key == "$and" else any)(_matches(value, each) for each in wanted)
+
+
 def _compares(name: str, value: Any, bound: Any) -> bool:
-    numbers = (value, bound) if name in ("$eq", "$ne") else (_number(value), _number(bound))
-    return _COMPARISONS[name](*numbers)
+    texts = isinstance(value, str) and isinstance(bound, str)
+    same = name in ("$eq", "$ne") or texts
+    return _COMPARISONS[name](*((value, bound) if same else (_number(value), _number(bound))))
 
 
 def _number(value: Any) -> float:

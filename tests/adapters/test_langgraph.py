@@ -115,10 +115,16 @@ def test_a_search_is_by_prefix_of_segments_filter_and_page(store: MemoryStore) -
         ({"at": {"x": [1]}, "n": 0}, ["k0"]),
         ({"at": {"x": [1, 2]}}, []),
         ({"n": {"x": 1}}, []),
+        ({"kind": {"$gt": "even"}}, ["k1", "k3"]),
+        ({"$or": [{"n": 0}, {"$and": [{"kind": "odd"}, {"n": {"$gte": 3}}]}]}, ["k0", "k3"]),
+        ({"kind": "even", "$not": {"n": 4}}, ["k0", "k2"]),
+        ({"n": {"$not": {"$lt": 4}}}, ["k4"]),
     ):
         assert keys(store.search(ANN, filter=wanted)) == found, wanted
     with pytest.raises(ValueError, match="unsupported operator '\\$like'"):
         store.search(ANN, filter={"n": {"$like": 1}})
+    with pytest.raises(ValueError, match="unsupported operator '\\$nor'"):
+        store.search(ANN, filter={"$nor": [{"n": 1}]})
 
 
 @pytest.mark.parametrize("space", [(), ("a.b",), ("",), ("langgraph", "x"), (1,)])
