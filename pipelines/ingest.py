@@ -18,7 +18,7 @@ import orjson
 from stitch.console.ending import Terminated
 from stitch.console.idle import awaiting_no_vectors, labeled_by_model
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
-from stitch.console.printing import print_told
+from stitch.console.printing import counted, print_told
 from stitch.console.progress import progress_drawn
 from stitch.core import Rejection, SourcedStep
 from stitch.core.files import private
@@ -131,7 +131,9 @@ def command(
 def _print_report(report: IngestReport, *, as_json: bool, files: int, rejects_path: Path) -> None:
     lines = [_outcome(report, files=files)]
     if report.labels:  # not if it was interrupted
-        lines.append("labels: " + ", ".join(f"{n} {name.replace('_', ' ')}s" for name, n in report.labels.items()))
+        lines.append(
+            "labels: " + ", ".join(counted(**{f"{name.replace('_', ' ')}s": n}) for name, n in report.labels.items())
+        )
     if report.model_calls:
         cost = "" if report.model_cost_usd is None else f", ${report.model_cost_usd:.4f}"
         lines.append(f"model: {report.model_calls} calls, {report.model_tokens} tokens{cost}")
@@ -161,7 +163,7 @@ def _print_estimate(cost: LabelingEstimate, *, as_json: bool) -> None:
     """Print an estimate to standard output."""
     money = "" if cost.model_cost_usd is None else f", ${cost.model_cost_usd:.4f}"
     line = (
-        f"{cost.steps} steps of {cost.trajectories} trajectories: about {cost.model_calls} calls of the model"
+        f"{counted(steps=cost.steps, trajectories=cost.trajectories)}: about {cost.model_calls} calls of the model"
         f" and {cost.model_tokens} tokens{money}"
     )
     reads = f"beside these, at most {cost.statement_calls} calls that read what the steps assert"
@@ -181,7 +183,7 @@ def _outcome(report: IngestReport, *, files: int) -> str:
     source = f" from {files} files" if files > 1 else ""
     waiting = f", {report.waiting} wait for the store" if report.waiting else ""
     return (
-        f"{report.steps} steps of {report.trajectories} trajectories{source} in {report.seconds:.1f} s:"
+        f"{counted(steps=report.steps, trajectories=report.trajectories)}{source} in {report.seconds:.1f} s:"
         f" {report.stored} stored, {report.failed} failed, {report.rejected} rejected{waiting}"
     )
 
@@ -301,7 +303,7 @@ class _Reading:
     def stored(self, steps: int) -> None:
         """So many steps more are stored."""
         self._steps += steps
-        self._progress.what = f"{self._steps} steps"
+        self._progress.what = f"{counted(steps=self._steps)}"
         self._progress.advance(0)
 
     def watched(self, items: Iterable[SourcedStep | Rejection | None]) -> Iterator[SourcedStep | Rejection | None]:

@@ -12,7 +12,7 @@ import click
 from stitch.console.idle import labeled_by_model
 from stitch.console.options import json_option, labeling_options, memory_options, opened_memory
 from stitch.console.out_file import written_privately
-from stitch.console.printing import print_json, print_told
+from stitch.console.printing import counted, print_json, print_told
 from stitch.console.progress import progress_drawn
 from stitch.errors import InputError, ModelError, StepRejectedError, system_reason
 from stitch.lifecycle.handover import NumberedLine
@@ -51,7 +51,7 @@ def relabel(context: click.Context, /, *, as_json: bool, **settings: Any) -> Non
         "fallback_steps": done.steps - done.relabeled, "model_calls": spent.calls, "model_tokens": spent.tokens,
         "model_cost_usd": spent.cost_usd,
     }  # fmt: skip
-    lines = [f"{done.relabeled} of {done.steps} steps of {done.trajectories} trajectories labeled anew"]
+    lines = [f"{done.relabeled} of {counted(steps=done.steps, trajectories=done.trajectories)} labeled anew"]
     if spent.calls:
         lines.append(f"model: {spent.calls} calls, {spent.tokens} tokens")
     print_told(value, *lines, as_json=as_json)
@@ -108,7 +108,10 @@ def export_command(*, form: Any, out: Path | None, as_json: bool, **settings: An
     if as_json and out is not None:
         print_json({"windows": windows, "steps": steps, "waiting_steps": waiting})
         return
-    click.echo(f"{windows} windows of {steps} steps; {waiting} steps wait for labels in all", err=out is None)
+    click.echo(
+        f"{counted(windows=windows, steps=steps)}; {waiting} steps wait for labels in all",
+        err=out is None,
+    )
 
 
 @group.command("import")
@@ -147,7 +150,7 @@ def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json
         "rejections": rejections, "waiting_steps": waiting,
     }  # fmt: skip
     line = (
-        f"{done.windows} windows of {done.steps} steps stored, {done.repeated} were in already,"
+        f"{counted(windows=done.windows, steps=done.steps)} stored, {done.repeated} were in already,"
         f" {len(rejections)} rejected; {waiting} steps wait for labels"
     )
     print_told(value, line, as_json=as_json)

@@ -13,7 +13,7 @@ import click
 from stitch.api.maintenance_models import CorrectRequest, CorrectResponse, ExpireRequest, ExpireResponse
 from stitch.api.models import ForgetRequest, ForgetResponse
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory, together
-from stitch.console.printing import print_proof, print_told
+from stitch.console.printing import counted, print_proof, print_told
 from stitch.errors import InputError
 
 _NONE = "no step is what was named; `stitch show --steps` and `stitch labels` say what there is"
@@ -91,6 +91,10 @@ def correct(told: CorrectResponse, say: Say, step: str, **_: Any) -> None:
     say(f"step {step} of {told.trajectory} is corrected; {told.revisions} earlier versions are kept")
 
 
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
 @click.group()
 def forget() -> None:
     """Correct steps, retire them from retrieval, or erase them. Only ever of one tenant.
@@ -136,7 +140,7 @@ def retire(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> None:
     Example:
       stitch forget retire --event-type chat --older-than 90d --memory trip.memory
     """
-    say(f"{told.steps} steps {'would be' if dry_run else 'are'} retired")
+    say(f"{counted(steps=told.steps)} {'would be' if dry_run else _are(told.steps)} retired")
     if not told.steps:
         click.echo(f"stitch: {_NONE}, or all of them are retired", err=True)
 
@@ -156,9 +160,9 @@ def erase(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> int:
       stitch forget erase --trajectory trip-1 --memory trip.memory
     """
     if dry_run:
-        say(f"{told.steps} steps would be erased")
+        say(f"{counted(steps=told.steps)} would be erased")
     else:
-        say(f"{told.steps} steps of {told.trajectories} trajectories are erased")
+        say(f"{counted(steps=told.steps, trajectories=told.trajectories or 0)} {_are(told.steps)} erased")
     if not told.steps:
         nothing = "" if dry_run else "; nothing was erased, and nothing searched for"
         click.echo(f"stitch: {_NONE}{nothing}", err=True)
@@ -183,9 +187,9 @@ def expire(told: ExpireResponse, say: Say, dry_run: bool, **_: Any) -> int:
     """
     for rule in told.rules:
         kind = "of any event type" if rule.event_type is None else f"of event type {rule.event_type}"
-        done = f"{'would be' if dry_run else 'are'} {rule.action}d"
+        done = f"{'would be' if dry_run else _are(rule.steps)} {rule.action}d"
         late = f"; {rule.waiting} more wait for their labels" if rule.waiting else ""
-        say(f"{rule.steps} steps {kind} older than {rule.older_than_days:g} days {done}{late}")
+        say(f"{counted(steps=rule.steps)} {kind} older than {rule.older_than_days:g} days {done}{late}")
     if told.silent_days and dry_run:
         click.echo(
             f"stitch: no step was accepted in {told.silent_days} days, without which less would expire: the clock may"

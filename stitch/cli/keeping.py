@@ -21,7 +21,7 @@ from stitch.api.operations import ask
 from stitch.api.spending import read_spending
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
 from stitch.console.out_file import written_privately
-from stitch.console.printing import print_json, print_told
+from stitch.console.printing import counted, print_json, print_told
 from stitch.console.progress import progress_drawn
 from stitch.core.progress import Progress
 from stitch.errors import (
@@ -115,7 +115,8 @@ def verify(found: VerifyResponse, say: Say, repair: bool, **_: Any) -> int:
         where = " ".join(filter(None, (disagreement.trajectory, disagreement.step))) or "memory"
         say(f"{where}: {disagreement.what}")
     count = len(found.disagreements)
-    say(f"{found.steps} steps, {found.snippets} snippets: {f'{count} do not agree' if count else 'all agree'}")
+    agree = f"{count} do not agree" if count else "all agree"
+    say(f"{counted(steps=found.steps)}, {counted(snippets=found.snippets)}: {agree}")
     if count and not repair:
         click.echo("stitch: `stitch verify --repair` mends the store; the journal is the truth", err=True)
     return StoreError.exit_code if count else 0
@@ -148,7 +149,7 @@ def reindex(as_json: bool, embedder: str | None, adopt: bool, dry_run: bool, **a
         return
     with progress_drawn("building"):
         result = _rebuilt(embedder=embedder, adopt=adopt, **arguments)
-    line = f"{result.snippets} snippets with the embedder {result.embedder!r}, {result.written} written now"
+    line = f"{counted(snippets=result.snippets)} with the embedder {result.embedder!r}, {result.written} written now"
     told = {name: getattr(result, name) for name in ("snippets", "written", "embedder")}
     print_told(told, line, as_json=as_json)
     if embedder:
@@ -163,7 +164,7 @@ def _tell_adoption(*, as_json: bool, embedder: str | None, **arguments: Any) -> 
     line = "nothing would be dropped: there is no collection, or it is this journal's"
     if found is not None:
         whose = f"of the journal {found.journal}" if found.journal else "that says of no journal whose they are"
-        line = f"{found.points} points {whose} would be dropped, and this journal's put"
+        line = f"{counted(points=found.points)} {whose} would be dropped, and this journal's put"
     print_told(found._asdict() if found else {"journal": None, "points": 0}, line, as_json=as_json)
 
 
@@ -205,7 +206,7 @@ def backup(as_json: bool, to: str, **arguments: Any) -> None:
 
     with progress_drawn("copying"):
         made = backup_memory(to=to, **arguments)
-    line = f"{made.steps} steps of {made.tenants} tenants, {made.megabytes} MB, are backed up in {made.folder}"
+    line = f"{counted(steps=made.steps, tenants=made.tenants)}, {made.megabytes} MB, are backed up in {made.folder}"
     print_told({**made._asdict(), "folder": str(made.folder)}, line, as_json=as_json)
 
 
@@ -229,7 +230,7 @@ def restore(context: click.Context, /, *, folder: str, as_json: bool, **argument
 
     made = restore_memory(folder, **arguments)
     agree = f"{made.disagreements} things do not agree" if made.disagreements else "all agree"
-    line = f"{made.steps} steps of {made.tenants} tenants, {made.snippets} snippets: {agree}"
+    line = f"{counted(steps=made.steps, tenants=made.tenants)}, {counted(snippets=made.snippets)}: {agree}"
     print_told({**made._asdict(), "folder": str(made.folder)}, line, as_json=as_json)
     if made.disagreements:
         context.exit(StoreError.exit_code)
@@ -302,7 +303,7 @@ def import_(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
     for rejection in result.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
     line = (
-        f"{result.steps} steps of {result.trajectories} trajectories taken in ({result.failed} failed),"
+        f"{counted(steps=result.steps, trajectories=result.trajectories)} taken in ({result.failed} failed),"
         f" {result.known} were there already, {len(result.rejections)} lines rejected"
     )
     trees = [f"{result.trees} trees taken in"] if result.trees else []

@@ -14,7 +14,7 @@ import click
 from stitch.api.listing_models import Timeline, TimelineRequest
 from stitch.api.operations import made
 from stitch.console.options import all_pages, json_option, memory_options, opened_memory
-from stitch.console.printing import draw_lanes, one_line, print_json
+from stitch.console.printing import counted, draw_lanes, one_line, print_json
 from stitch.core import Rejection
 from stitch.errors import InputError
 
@@ -58,7 +58,7 @@ def command(files: tuple[str, ...], as_json: bool, trajectory: str | None, steps
 
 def _draw(timeline: Timeline) -> None:
     """Print the lanes of a trajectory, and its steps, where it has them."""
-    click.echo(f"{timeline.trajectory}  ({timeline.length} steps)")
+    click.echo(f"{timeline.trajectory}  ({counted(steps=timeline.length)})")
     click.echo(draw_lanes(timeline.scopes, length=timeline.length))
     for step in timeline.steps:
         labels = ", ".join([*step.event_types, *(f"[{name}]" for name in step.entity_types)])

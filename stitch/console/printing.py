@@ -23,6 +23,15 @@ def one_line(text: str, *, limit: int = 140) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def counted(**numbers: int) -> str:
+    """Numbers with their nouns, which are given as plurals: `3 steps of 1 trajectory`."""
+    return " of ".join(f"{number} {_singular(noun) if number == 1 else noun}" for noun, number in numbers.items())
+
+
+def _singular(noun: str) -> str:
+    return f"{noun[:-3]}y" if noun.endswith("ies") else noun[:-1]
+
+
 def print_json(value: Any) -> None:
     """Print one JSON object to standard output."""
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode())

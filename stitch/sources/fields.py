@@ -190,6 +190,9 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
     kinds = (str, int, float) if name == "timestamp" else (str, int)
     for alias in (name, *_ALIASES.get(name, ())):
         value = metadata.get(alias)
+        if name == "timestamp" and isinstance(value, Mapping) and (at := _time_of_database(value)) is not None:
+            del metadata[alias]
+            return at
         if isinstance(value, kinds) and not isinstance(value, bool) and value != "":
             return metadata.pop(alias)
         if alias == name and value is not None:
@@ -197,6 +200,18 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
     if name == "timestamp":
         return next((metadata.pop(key) for key, value in list(metadata.items()) if is_time(key, value)), None)
     return _answered_in(metadata) if name == "parent" else None
+
+
+def _time_of_database(value: Mapping[str, Any]) -> Any:
+    """A time as MongoDB (`{"$date": ...}`) and Firestore (`{"_seconds": ...}`) write it; None if it is none."""
+    at = value.get("$date")
+    if isinstance(at, Mapping):
+        at = at.get("$numberLong")
+    seconds = next((value[name] for name in ("_seconds", "seconds") if type(value.get(name)) is int), None)
+    if seconds is not None:
+        nanoseconds = value.get("_nanoseconds", value.get("nanoseconds", value.get("nanos")))
+        at = seconds + (nanoseconds / 1e9 if type(nanoseconds) is int else 0.0)
+    return at if isinstance(at, str | int | float) else None
 
 
 def taken_of(metadata: dict[str, Any], *names: str) -> Row:

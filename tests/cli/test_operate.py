@@ -64,7 +64,7 @@ def test_steps_of_before_the_clock_jumped_ahead_are_not_taken_for_old(run, memor
     code, _, err = run("forget", "erase", "--older-than", "90d", "--memory", memory)
     assert (code, "clock may have jumped ahead" in err, "--trust-clock" in err) == (2, True, True)
     code, out, _ = run("forget", "erase", "--older-than", "90d", "--trust-clock", "--memory", memory)
-    assert (code, out.splitlines()[0]) == (0, "3 steps of 1 trajectories are erased")
+    assert (code, out.splitlines()[0]) == (0, "3 steps of 1 trajectory are erased")
 
 
 def set_state(memory, state, reason):

@@ -64,7 +64,7 @@ def test_ingest_tells_the_time_left_where_lines_can_be_counted(drawn: Drawn) -> 
     assert "6 of 6" in drawn("ingest", "a.jsonl", "b.jsonl", "--memory", "m", status=3)
     Path("c.json").write_text(f"[{step}]")
     said = drawn("ingest", "c.json", "--memory", "m")
-    assert "1 steps" in said
+    assert "1 step" in said
     assert " of " not in said
 
 

@@ -122,11 +122,11 @@ def test_the_rules_of_the_settings_are_applied_by_command(call: Any) -> None:
     Path("s.yaml").write_text("retention:\n- {older_than_days: 0, action: erase}\n")
     where = ("--memory", "m", "--config", "s.yaml")
     assert call("forget", "expire", "--dry-run", *where)[:2] == (
-        0, "1 steps of any event type older than 0 days would be erased\n",
+        0, "1 step of any event type older than 0 days would be erased\n",
     )  # fmt: skip
     code, out, _ = call("forget", "expire", *where)
     assert code == 0
-    assert "are erased\nproof: " in out
+    assert "is erased\nproof: " in out
     found = json.loads(call("forget", "expire", "--json", *where)[1])
     assert found["rules"] == [{"older_than_days": 0.0, "action": "erase", "event_type": None, "steps": 0, "waiting": 0}]
     code, _, err = call("forget", "expire", "--memory", "m")

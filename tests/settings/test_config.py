@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from stitch.config import Settings, load_settings, plain_values
 from stitch.errors import SettingsError
@@ -145,3 +146,8 @@ def test_a_cluster_is_named_by_a_list_and_what_its_collection_is_made_like_by_a_
     monkeypatch.setenv("STITCH_QDRANT", '{"shards": 6}')
     with pytest.raises(SettingsError, match=r"setting 'qdrant' \(from environment STITCH_QDRANT\)"):
         load_settings()
+
+
+def test_the_file_of_this_machine_alone_says_the_defaults():
+    said = yaml.safe_load(next(file for file in CONFIGS if file.name == "local.yaml").read_text())
+    assert said.items() <= Settings().model_dump().items()
