@@ -183,14 +183,57 @@ class Ingestor:
         self, steps: Sequence[Step], *, tenant: str, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt]:
         """As `add`, for the next steps of a trajectory at once: all are accepted, or none; one receipt a step."""
-        results = self._add(steps, tenant, trajectory, whole=True, wait=wait, again=again)
+        results = self.add_each(steps, tenant=tenant, trajectory=trajectory, wait=wait, again=again, whole=True)
         return [result for result in results if isinstance(result, Receipt)]
 
     def add_each(
-        self, steps: Sequence[Step], *, tenant: str, trajectory: str, wait: bool = True, again: bool = False
+        self,
+        steps: Sequence[Step],
+        *,
+        tenant: str,
+        trajectory: str,
+        wait: bool = True,
+        again: bool = False,
+        whole: bool = False,
     ) -> list[Receipt | StepRejectedError]:
-        """As `add_many`, but a rejected step is handed back as its error, in its place, and all others are taken in."""
-        return self._add(steps, tenant, trajectory, whole=False, wait=wait, again=again)
+        """As `add_many`, but unless `whole`, a rejected step is handed back as its error, in its place, and all others
+        are taken in.
+        """
+        tenant, trajectory = tenant_name(tenant), trajectory_name(trajectory)
+        steps, redacted = self.secrets.steps(steps, tenant=tenant, trajectory=trajectory)
+        follow, accepted = self.worker.label_threads > 0 or not wait, list[Entry]()
+        what = f"what was added to trajectory {trajectory!r} is accepted, and not all of it is found yet"
+        outcomes: dict[int, Entry] = {}
+        with standing(what, accepted), self._taken(tenant, trajectory, follow=follow) as state:
+            state.key = charged_key.get() or state.key
+            with state.door:
+                results = self.journal.append_many(
+                    steps,
+                    tenant=tenant,
+                    trajectory=trajectory,
+                    recorded=self._clock(),
+                    whole=whole,
+                    again=again,
+                    redacted=redacted,
+                )
+                given = [result for result in results if isinstance(result, Entry)]
+                accepted += [each for each in given if not each.repeated and each.state is not StepState.ERASED]
+                if follow:
+                    self.worker.show(accepted)
+            if accepted:
+                ids = tuple(entry.id for entry in accepted)
+                self.notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
+                if follow:
+                    self.worker.threads.announce(tenant, trajectory)
+                else:
+                    outcomes = {entry.seq: entry for entry in self.worker.add(state, accepted)}
+        self._checkpoint_when_due()
+        return [
+            result
+            if isinstance(result, StepRejectedError)
+            else outcomes.get(result.seq, result)._replace(repeated=result.repeated).receipt()
+            for result in results
+        ]
 
     def recover(self) -> int:
         """Finish what was interrupted; return how much there was to do. To be called before anything is added.
@@ -376,45 +419,6 @@ class Ingestor:
                 self.store.close()
             finally:
                 self.journal.close()
-
-    def _add(
-        self, steps: Sequence[Step], tenant: str, trajectory: str, *, whole: bool, wait: bool, again: bool
-    ) -> list[Receipt | StepRejectedError]:
-        tenant, trajectory = tenant_name(tenant), trajectory_name(trajectory)
-        steps, redacted = self.secrets.steps(steps, tenant=tenant, trajectory=trajectory)
-        follow, accepted = self.worker.label_threads > 0 or not wait, list[Entry]()
-        what = f"what was added to trajectory {trajectory!r} is accepted, and not all of it is found yet"
-        outcomes: dict[int, Entry] = {}
-        with standing(what, accepted), self._taken(tenant, trajectory, follow=follow) as state:
-            state.key = charged_key.get() or state.key
-            with state.door:
-                results = self.journal.append_many(
-                    steps,
-                    tenant=tenant,
-                    trajectory=trajectory,
-                    recorded=self._clock(),
-                    whole=whole,
-                    again=again,
-                    redacted=redacted,
-                )
-                given = [result for result in results if isinstance(result, Entry)]
-                accepted += [each for each in given if not each.repeated and each.state is not StepState.ERASED]
-                if follow:
-                    self.worker.show(accepted)
-            if accepted:
-                ids = tuple(entry.id for entry in accepted)
-                self.notice(StepsAccepted(tenant=tenant, trajectory=trajectory, steps=ids))
-                if follow:
-                    self.worker.threads.announce(tenant, trajectory)
-                else:
-                    outcomes = {entry.seq: entry for entry in self.worker.add(state, accepted)}
-        self._checkpoint_when_due()
-        return [
-            result
-            if isinstance(result, StepRejectedError)
-            else outcomes.get(result.seq, result)._replace(repeated=result.repeated).receipt()
-            for result in results
-        ]
 
     @contextmanager
     def _taken(self, tenant: str, trajectory: str, *, follow: bool) -> Iterator[TrajectoryState]:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from queue import Queue
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from stitch.core import Receipt, Rejection, SourcedStep, Step
 from stitch.core.process import OwnProcess
@@ -23,8 +23,7 @@ BUFFER_STEPS = 1024
 _EXCERPT_CHARS = 200
 
 
-class _End(NamedTuple):
-    error: BaseException | None
+_END = object()
 
 
 def batches(items: Iterable[T], *, bound: int = BUFFER_STEPS) -> Generator[list[T], None, None]:
@@ -33,34 +32,30 @@ def batches(items: Iterable[T], *, bound: int = BUFFER_STEPS) -> Generator[list[
     An item that comes alone is yielded alone and at once; what comes faster than it is taken comes in larger lists.
     At most `bound` items wait. An error of the iterator is raised here, after all that came before.
     """
-    coming, left = Queue[T | _End](bound), threading.Event()
+    coming, left, errors = Queue[Any](bound), threading.Event(), list[BaseException]()
 
     def fill() -> None:
-        end = _End(None)
         try:
             for item in items:
                 coming.put(item)
                 if left.is_set():
                     return
         except BaseException as error:  # noqa: BLE001 - whoever takes the items raises it again
-            end = _End(error)
-        coming.put(end)
+            errors.append(error)
+        coming.put(_END)
 
     threading.Thread(target=fill, name="stitch-stream", daemon=True).start()
     try:
         while True:
-            batch: list[T] = []
-            item = coming.get()
-            while not isinstance(item, _End):
-                batch.append(item)
-                if len(batch) == bound or coming.empty():
-                    break
-                item = coming.get()
-            if batch:
+            batch = [coming.get()]
+            while batch[-1] is not _END and len(batch) < bound and not coming.empty():
+                batch.append(coming.get())
+            ended = batch[-1] is _END
+            if batch := batch[: len(batch) - ended]:
                 yield batch
-            if isinstance(item, _End):
-                if item.error is not None:
-                    raise item.error
+            if ended:
+                if errors:
+                    raise errors[0]
                 return
     finally:
         left.set()

@@ -64,7 +64,8 @@ class WorkerThreads:
             self.closed = True
             self._changed.notify_all()
         for thread in self._threads:
-            thread.join()
+            if thread is not threading.current_thread():  # whom an observer closes from
+                thread.join()
 
     def _put(self, job: Job, due: float) -> None:
         if self.closed:

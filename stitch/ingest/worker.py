@@ -148,6 +148,8 @@ class Worker:
 
     def show(self, entries: Sequence[Entry]) -> None:
         """Put steps that wait for their labels, so that they can be found meanwhile; they stay accepted."""
+        if not entries:
+            return
         with_vectors = self._embeds(awaited=False)
         try:
             self._put_snippets(entries, with_vectors=with_vectors, stand_back=self._searches.stand_back)
@@ -155,7 +157,7 @@ class Worker:
             return  # they are put when it is back
         except (EmbedderError, StoreError) as error:
             _log.warning("steps that wait for labels cannot be found yet: %s", error)
-        if entries and not with_vectors:
+        if not with_vectors:
             self._leave()
 
     def _put(
@@ -166,6 +168,8 @@ class Worker:
         While the store is away, what has labels waits: it is labeled, in the journal and here. So it is while its
         vector follows; what had failed with its labels is put with its vector, for the journal has it as failed.
         """
+        if not entries:
+            return []
         labeled = [entry for entry in entries if entry.labels is not None]
         with_vectors = self._embeds(awaited=awaited) or any(entry.state is StepState.FAILED for entry in labeled)
         try:
