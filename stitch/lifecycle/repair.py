@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -128,7 +128,7 @@ def _compare(ingestor: Ingestor, damaged: Mapping[int, str], *, tenant: str, fou
             what = "it is in the store, and the journal does not know it"
             found.append(Disagreement(snippet.trajectory, snippet.step, what))
     for trajectory in journal.trajectories(tenant):
-        found.extend(inventory_disagreements(ingestor, tenant, trajectory))
+        found.extend(_faults_of_inventory(ingestor, tenant, trajectory))
     return Verification(steps, snippets, tuple(found))
 
 
@@ -156,7 +156,7 @@ def repair(ingestor: Ingestor, *, tenant: str) -> Repaired:
         return Repaired(*verify(ingestor, tenant=tenant), choices)
     ingestor.snippets.remove_unknown(tenant)
     for trajectory in journal.trajectories(tenant):
-        if any(inventory_disagreements(ingestor, tenant, trajectory)):
+        if any(_faults_of_inventory(ingestor, tenant, trajectory)):
             ingestor.rework(tenant, trajectory, partial(journal.forget_checkpoint, tenant, trajectory))
     ingestor.flush()
     return Repaired(*verify(ingestor, tenant=tenant), choices)
@@ -199,12 +199,19 @@ def _disagreement(entry: Entry, wanted: MemorySnippet, held: MemorySnippet | Non
     return f"the store has it with another {', '.join(names)}" if names else ""
 
 
-def inventory_disagreements(ingestor: Ingestor, tenant: str, trajectory: str) -> Iterator[Disagreement]:
-    """What of the labels of a trajectory's steps its inventory does not know."""
-    inventory = ingestor.inventory(tenant, trajectory)
+def _faults_of_inventory(ingestor: Ingestor, tenant: str, trajectory: str) -> Iterator[Disagreement]:
+    entries = ingestor.journal.entries(tenant, trajectory)
+    shown = (entry for entry in entries if entry.state is not StepState.RETIRED)
+    return inventory_disagreements(ingestor.inventory(tenant, trajectory), shown, trajectory=trajectory)
+
+
+def inventory_disagreements(
+    inventory: LabelInventory, entries: Iterable[Entry], *, trajectory: str
+) -> Iterator[Disagreement]:
+    """What an inventory does not say as the labels of the steps do that it is of."""
     vocabulary, steps, used = inventory.vocabulary(), 0, dict[Label, str]()
-    for entry in ingestor.journal.entries(tenant, trajectory):
-        if entry.labels is not None and entry.state is not StepState.RETIRED:
+    for entry in entries:
+        if entry.labels is not None:
             steps += 1
             used = dict.fromkeys(sorted(entry.labels.intent.labels()), entry.id) | used
     if inventory.steps != steps:

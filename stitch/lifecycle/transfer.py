@@ -135,8 +135,8 @@ class _Import:
         """Steps that had failed where they come from, by `Entry.seq`: they are put without labels."""
         self._to_store = set[tuple[str, str]]()
         self._gone: dict[str, list[Entry]] = {}
-        self._changed = False
-        """Whether anything comes in otherwise than it was: what labeling remembered of it is learnt anew then."""
+        self._changed = set[str]()
+        """Trajectories of which something comes in otherwise than it was, all if "": they are learnt anew."""
 
     def read(self, lines: Iterable[str | bytes]) -> Iterator[_Found]:
         """Yield the steps; take note of all else."""
@@ -200,11 +200,12 @@ class _Import:
         for name, gone in self._gone.items():
             self._ingestor.rework(self._tenant, name, partial(self._clean, name, gone))
         for line, session in self._sessions:
-            if self._changed or self._journal.checkpoint(self._tenant, session.trajectory):
+            name = session.trajectory
+            if not self._changed.isdisjoint(("", name)) or self._journal.checkpoint(self._tenant, name):
                 continue  # it is taken from steps and labels again when it is needed
             if not self._keep(session):
-                reason = f"what was remembered of trajectory {session.trajectory!r} does not fit its steps"
-                self._reject(line, reason)
+                reason = f"what was remembered of trajectory {name!r} does not fit its steps"
+                self._reject(line, reason, trajectory=name)
         for name in self._waiting:
             self._ingestor.finish(self._tenant, name)
         for name in self.trajectories:  # or the first search would learn all of them
@@ -223,9 +224,11 @@ class _Import:
 
     def _keep(self, session: SessionLine) -> bool:
         """Keep what was remembered of a trajectory, if its steps are here and the labeler can go on from it."""
-        tenant, name, journal, ingestor = self._tenant, session.trajectory, self._journal, self._ingestor
-        labeler = ingestor.labeler
-        if session.position > journal.labeled(tenant, name):
+        tenant, name, journal, labeler = self._tenant, session.trajectory, self._journal, self._ingestor.labeler
+        entries = journal.entries(tenant, name, stop=session.position)
+        if session.position > journal.labeled(tenant, name) or any(
+            inventory_disagreements(session.inventory, entries, trajectory=name)
+        ):
             return False
         try:
             if session.labeler == labeler.name:
@@ -233,10 +236,7 @@ class _Import:
         except Exception:  # noqa: BLE001  what a labeler makes of bytes that it did not write is anything
             return False
         made = Checkpoint(session.labeler, session.position, session.session, session.inventory)
-        ingestor.rework(tenant, name, partial(journal.save_checkpoint, tenant, name, made))
-        if any(inventory_disagreements(ingestor, tenant, name)):
-            ingestor.rework(tenant, name, partial(journal.forget_checkpoint, tenant, name))
-            return False
+        self._ingestor.rework(tenant, name, partial(journal.save_checkpoint, tenant, name, made))
         return True
 
     def _begin(self, name: str) -> None:
@@ -250,15 +250,15 @@ class _Import:
             try:
                 kept.append((found, self._kept(seq, found.step)))
             except InputError as error:
-                self._reject(found.line, error.message, found.step.step.content)
+                self._reject(found.line, error.message, found.step.step.content, trajectory=found.step.trajectory)
         results = self._journal.restore([each for _, each in kept], tenant=self._tenant, again=self._again)
         for (found, each), result in zip(kept, results, strict=True):
             if isinstance(result, StepRejectedError):
-                self._reject(found.line, result.message, found.step.step.content)
+                self._reject(found.line, result.message, found.step.step.content, trajectory=each.trajectory)
                 continue
             if result.state is StepState.ERASED:
                 self.erased += 1
-                self._changed = True  # what was remembered of it still holds the step
+                self._changed.add(each.trajectory)  # what was remembered of it still holds the step
                 self._gone.setdefault(each.trajectory, []).append(result)
                 continue
             self.known, self.steps = self.known + result.repeated, self.steps + (not result.repeated)
@@ -309,7 +309,8 @@ class _Import:
         if found and labels is not None:
             labels = StepLabels(intent=labels.intent, made_by=labels.made_by, trust=labels.trust)
         cleaned = labels and redact_labels(labels)
-        self._changed |= bool(found) or cleaned is not labels  # what was remembered still holds the secret
+        if found or cleaned is not labels:
+            self._changed.add(trajectory)  # what was remembered of it still holds the secret
         return clean, cleaned, tuple(found.get(0, ()))
 
     def _state(self, line: StepLine) -> tuple[StepState, str]:
@@ -321,7 +322,7 @@ class _Import:
         self._waiting[line.trajectory] = None
         return StepState.FAILED, _WAITS
 
-    def _reject(self, line: int, reason: str, text: str = "") -> None:
-        self._changed = True
+    def _reject(self, line: int, reason: str, text: str = "", *, trajectory: str = "") -> None:
+        self._changed.add(trajectory)
         text = text.encode("utf-8", "replace").decode()
         self.rejections.append(Rejection(source=self._source, line=line, reason=reason, text=text.strip()[:200]))

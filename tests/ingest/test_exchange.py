@@ -151,6 +151,24 @@ def test_a_torn_line_is_named_and_all_others_are_taken_in(worlds: Make, steps: M
     assert here.snippets() == there.snippets()
 
 
+def test_what_labeling_remembered_comes_over_where_it_fits_the_steps(worlds: Make, steps: Make) -> None:
+    there = worlds(labeler=ScriptedLabeler(merges=[MERGE]))
+    there.add(*steps(3))
+    there.add(*steps(3), trajectory="u")
+    there.inventory()
+    lines = exported(there)
+    (place,) = [n for n, line in enumerate(lines) if '"session"' in line and json.loads(line)["trajectory"] == "u"]
+    session = json.loads(lines[place])
+    session["inventory"]["event_types"] = {}
+    here = worlds()  # it makes no merges itself
+    result = imported(here, [*lines[:place], json.dumps(session), *lines[place + 1 :]])
+    assert [each.line for each in result.rejections] == [place + 1]
+    assert "does not fit its steps" in result.rejections[0].reason
+    merges = {name: here.journal.checkpoint("a", name).inventory.merges for name in ("t", "u")}
+    assert merges == {"t": (MERGE,), "u": ()}
+    assert verify(here.ingestor, tenant="a").disagreements == ()
+
+
 def test_what_a_later_version_wrote_is_refused_whole(worlds: Make, steps: Make) -> None:
     there, here = worlds(), worlds()
     there.add(*steps(2))
