@@ -16,14 +16,17 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from stitch.bench.data.came import load_came
 from stitch.bench.data.sets import load_labels, load_questions
+from stitch.bench.suites.retrieval import Options
+from stitch.bench.suites.retrieval import measure as measure_run
 
 DATA = Path("../shared/data")
 
@@ -37,6 +40,16 @@ class Floor(NamedTuple):
     floor: float
     most: bool = False
     """Whether it is a ceiling: the figure may not rise over it."""
+
+    def holds(self, value: float) -> bool:
+        """Whether the figure is where it may be."""
+        return value <= self.floor if self.most else value >= self.floor
+
+    def line(self, value: float) -> str:
+        """What is printed."""
+        bound = f"{'at most' if self.most else 'at least':8} {self.floor:5.3f}"
+        verdict = "" if self.holds(value) else "  FELL"
+        return f"{self.source:20} {self.figure:22} {value:7.3f}   {bound}{verdict}"
 
 
 FLOORS = (
@@ -65,6 +78,7 @@ FLOORS = (
     Floor("scripted model", "recall@10", 0.080),
     Floor("perf", "search by engine, cpu", 8.0, most=True),
 )
+_OPTIONS = Options(methods="stitch", workers=2, as_json=True)
 QUICK = ("sgd_interleaved", "agent_runs", "experience", "strangers", "strangers_reworded")
 
 
@@ -75,50 +89,37 @@ class AbsentError(Exception):
 Figures = Mapping[str, float]
 
 
-def _retrieval(name: str, *, written: bool = False) -> Callable[[Path], Figures]:
+def _retrieval(data: Path, name: str, *, written: bool = False) -> Figures:
     """Evidence found in a set of questions; with labels and filters as a strong model wrote them, if so."""
-
-    def measure(data: Path) -> Figures:
-        from stitch.bench.suites.retrieval import measure as measure_run
-
-        folder, options = _there(data / "memory_qa" / name), _options()
-        if written:
-            names = ("model_labels", "asks", "filters")
-            labels, asks, filters = (_there(data / "model_labels" / f"{own}.jsonl") for own in names)
-            options = replace(options, labels=f"{labels},{asks}", filters=filters)
-        row = measure_run(load_questions(folder), options)["methods"]["stitch"]
-        return {
-            "recall@5": row["recall@5"],
-            "recall@10": row["recall@10"],
-            "all@10": row["all@10"],
-            "inside 4096": row["recall_in"]["4096"],
-        }
-
-    return measure
+    folder, options = _there(data / "memory_qa" / name), _OPTIONS
+    if written:
+        labels, asks, filters = (
+            _there(data / "model_labels" / f"{own}.jsonl") for own in ("model_labels", "asks", "filters")
+        )
+        options = replace(options, labels=f"{labels},{asks}", filters=filters)
+    row = measure_run(load_questions(folder), options)["methods"]["stitch"]
+    return {
+        **{name: row[name] for name in ("recall@5", "recall@10", "all@10")},
+        "inside 4096": row["recall_in"]["4096"],
+    }
 
 
 def _came_example(data: Path) -> Figures:
     """The authors' published trip and debate."""
-    from stitch.bench.suites.retrieval import measure as measure_run
-
     folder = _there(data / "came" / "example")
-    row = measure_run(load_came(folder), _options(), suite="came")["methods"]["stitch"]
+    row = measure_run(load_came(folder), _OPTIONS, suite="came")["methods"]["stitch"]
     return {"answers in context": row["answer_in_context"]}
 
 
-def _labels(name: str) -> Callable[[Path], Figures]:
+def _labels(data: Path, name: str) -> Figures:
     """Labels without a model against a person's."""
+    from stitch.bench.labelers import labeler_named
+    from stitch.bench.suites.labels import label_trajectory, score_intents
 
-    def measure(data: Path) -> Figures:
-        from stitch.bench.labelers import labeler_named
-        from stitch.bench.suites.labels import label_trajectory, score_intents
-
-        labeled, labeler = load_labels(_there(data / "labels" / f"{name}.jsonl.gz")), labeler_named("local")
-        made = score_intents(labeled, [label_trajectory(labeler, own) for own in labeled.trajectories])
-        told = {"scope B-cubed": ("scope", "bcubed_f1"), "event V-measure": ("event_type", "v_measure")}
-        return {figure: made[kind][measured] for figure, (kind, measured) in told.items() if made[kind]}
-
-    return measure
+    labeled, labeler = load_labels(_there(data / "labels" / f"{name}.jsonl.gz")), labeler_named("local")
+    made = score_intents(labeled, [label_trajectory(labeler, own) for own in labeled.trajectories])
+    told = {"scope B-cubed": ("scope", "bcubed_f1"), "event V-measure": ("event_type", "v_measure")}
+    return {figure: made[kind][measured] for figure, (kind, measured) in told.items() if made[kind]}
 
 
 def _scripted_model(data: Path) -> Figures:
@@ -162,20 +163,17 @@ def _perf(data: Path) -> Figures:
 
 
 SOURCES: Mapping[str, Callable[[Path], Figures]] = {
-    **{name: _retrieval(name) for name in (*QUICK, "multilingual", "ikat", "locomo", "beam", "qmsum", "longmemeval_s")},
-    "model labels": _retrieval("strangers", written=True),
-    "model labels reworded": _retrieval("strangers_reworded", written=True),
+    **{
+        name: partial(_retrieval, name=name)
+        for name in (*QUICK, "multilingual", "ikat", "locomo", "beam", "qmsum", "longmemeval_s")
+    },
+    "model labels": partial(_retrieval, name="strangers", written=True),
+    "model labels reworded": partial(_retrieval, name="strangers_reworded", written=True),
     "came example": _came_example,
-    **{f"labels of {name}": _labels(name) for name in ("star", "sgd", "irc")},
+    **{f"labels of {name}": partial(_labels, name=name) for name in ("star", "sgd", "irc")},
     "scripted model": _scripted_model,
     "perf": _perf,
 }
-
-
-def _options() -> Any:
-    from stitch.bench.suites.retrieval import Options
-
-    return Options(methods="stitch", workers=2, as_json=True)
 
 
 def _there(path: Path) -> Path:
@@ -184,27 +182,9 @@ def _there(path: Path) -> Path:
     return path
 
 
-class Outcome(NamedTuple):
-    """A line of what was found."""
-
-    floor: Floor
-    value: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether the figure is where it may be."""
-        return self.value <= self.floor.floor if self.floor.most else self.value >= self.floor.floor
-
-    def line(self) -> str:
-        """What is printed."""
-        bound = f"{'at most' if self.floor.most else 'at least':8} {self.floor.floor:5.3f}"
-        verdict = "" if self.holds else "  FELL"
-        return f"{self.floor.source:20} {self.floor.figure:22} {self.value:7.3f}   {bound}{verdict}"
-
-
-def measure(sources: Sequence[str], *, data: Path = DATA) -> tuple[list[Outcome], dict[str, str]]:
-    """The figures of these sources, each printed as it comes, and why others were left out."""
-    outcomes: list[Outcome] = []
+def measure(sources: Sequence[str], *, data: Path = DATA) -> tuple[list[bool], dict[str, str]]:
+    """Whether each figure of these sources holds, printed as it comes, and why others were left out."""
+    held: list[bool] = []
     skipped: dict[str, str] = {}
     for source in sources:
         began = time.perf_counter()
@@ -215,9 +195,9 @@ def measure(sources: Sequence[str], *, data: Path = DATA) -> tuple[list[Outcome]
             continue
         took = time.perf_counter() - began
         for floor in (own for own in FLOORS if own.source == source):
-            outcomes.append(Outcome(floor, figures[floor.figure]))
-            click.echo(f"{outcomes[-1].line()}   {took:4.0f} s")
-    return outcomes, skipped
+            held.append(floor.holds(figures[floor.figure]))
+            click.echo(f"{floor.line(figures[floor.figure])}   {took:4.0f} s")
+    return held, skipped
 
 
 @click.command()
@@ -230,12 +210,11 @@ def command(quick: bool, only: str, data: Path) -> None:
     if unknown := sorted(set(names) - set(SOURCES)):
         raise click.BadParameter(f"no source {unknown[0]!r}; there are {', '.join(SOURCES)}")
     began = time.perf_counter()
-    outcomes, skipped = measure(names, data=data)
+    held, skipped = measure(names, data=data)
     for source, why in skipped.items():
         click.echo(f"{source:20} skipped: {why} is not there")
-    fallen = [own for own in outcomes if not own.holds]
-    click.echo(f"{len(outcomes)} figures, {len(fallen)} fell, {time.perf_counter() - began:.0f} s")
-    sys.exit(2 if not outcomes else 1 if fallen else 0)
+    click.echo(f"{len(held)} figures, {held.count(False)} fell, {time.perf_counter() - began:.0f} s")
+    sys.exit(2 if not held else 0 if all(held) else 1)
 
 
 if __name__ == "__main__":

@@ -44,37 +44,29 @@ class Known(NamedTuple):
 
 def draw(trajectories: Sequence[Trajectory], *, seed: int = 7) -> tuple[list[Trajectory], list[Known]]:
     """The trajectories to be searched, and what is asked of them."""
-    drawn = random.Random(seed)
-    used, steps = [], 0
+    drawn, used, steps = random.Random(seed), list[Trajectory](), 0
     for trajectory in drawn.sample(trajectories, len(trajectories)):
         used.append(trajectory)
         steps += len(trajectory.steps)
         if steps > _STEPS:
             break
     begun = [
-        (each.id, str(step.id), tuple(_words(with_calls(step.content, step.tool_calls))[:_FIRST]))
+        (each.id, str(step.id), tuple(filter(_is_word, with_calls(step.content, step.tool_calls).split()))[:_FIRST])
         for each in used
         for step in each.steps
     ]
     times = Counter(words for *_, words in begun)
     apart = [known for known in begun if len(known[2]) >= _LEAST and times[known[2]] == 1]
-    chosen = drawn.sample(apart, min(_ASKED, len(apart)))
-    return used, [Known(*known, _some(known[2], drawn)) for known in chosen]
+
+    def some(words: tuple[str, ...]) -> tuple[str, ...]:
+        places = drawn.sample(range(len(words)), max(_LEAST, round(_SHARE * len(words))))
+        return tuple(words[place] for place in sorted(places))
+
+    return used, [Known(*known, some(known[2])) for known in drawn.sample(apart, min(_ASKED, len(apart)))]
 
 
-def _words(text: str) -> list[str]:
-    return [word for word in text.split() if any(map(str.isalnum, word))]
-
-
-def _some(words: tuple[str, ...], drawn: random.Random) -> tuple[str, ...]:
-    places = drawn.sample(range(len(words)), max(_LEAST, round(_SHARE * len(words))))
-    return tuple(words[place] for place in sorted(places))
-
-
-def is_found(memory: Memory, known: Known, words: Sequence[str]) -> bool:
-    """Whether a memory has the step among the first ten for these words."""
-    hits = memory.search(" ".join(words), trajectory=known.trajectory, k=K).hits
-    return known.step in (hit.snippet.step for hit in hits)
+def _is_word(said: str) -> bool:
+    return any(map(str.isalnum, said))
 
 
 def measure(trajectories: Sequence[Trajectory], *, seed: int = 7) -> dict[str, Any]:
@@ -83,10 +75,18 @@ def measure(trajectories: Sequence[Trajectory], *, seed: int = 7) -> dict[str, A
     with tempfile.TemporaryDirectory(prefix="stitch-known-") as folder, default_opener("local")(Path(folder)) as memory:
         for trajectory in used:
             memory.add_many(trajectory.steps, trajectory=trajectory.id)
-        own = sum(is_found(memory, known, known.words) for known in asked)
-        some = sum(is_found(memory, known, known.some) for known in asked)
-    count = max(1, len(asked))
-    return {"asked": len(asked), "own_words": round(own / count, 4), "some_words": round(some / count, 4)}
+
+        def found(said: str) -> float:
+            hits = [is_found(memory, known, getattr(known, said)) for known in asked]
+            return round(sum(hits) / max(1, len(hits)), 4)
+
+        return {"asked": len(asked), "own_words": found("words"), "some_words": found("some")}
+
+
+def is_found(memory: Memory, known: Known, words: Sequence[str]) -> bool:
+    """Whether a memory has the step among the first ten for these words."""
+    hits = memory.search(" ".join(words), trajectory=known.trajectory, k=K).hits
+    return known.step in (hit.snippet.step for hit in hits)
 
 
 @click.command()

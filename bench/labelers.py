@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -101,33 +101,6 @@ def _lines(file: Path) -> list[bytes]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot read {str(file)!r}: {reason}", hint="name `local`, `model`, or files") from error
-
-
-class TargetLabeler:
-    """Labels with the values that a step mentions as targets, the fourth kind of the authors' code."""
-
-    def __init__(self, labeler: Labeler) -> None:
-        self._labeler, self.name = labeler, f"{labeler.name}+targets"
-
-    def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
-        """Start labeling a trajectory, or continue."""
-        session: Any = _TargetSession(self._labeler.begin(trajectory, saved))
-        return session  # type: ignore[no-any-return]
-
-
-class _TargetSession:
-    def __init__(self, session: LabelSession) -> None:
-        self._session = session
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._session, name)
-
-    def label(self, steps: Sequence[Step]) -> list[StepLabels]:
-        def with_targets(labels: StepLabels) -> StepLabels:
-            told = {**labels.intent.model_dump(), "targets": tuple(each.value.casefold() for each in labels.mentions)}
-            return labels.model_copy(update={"intent": ContextualIntent(**told)})
-
-        return list(map(with_targets, self._session.label(steps)))
 
 
 class GoldLabeler:

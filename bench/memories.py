@@ -17,7 +17,6 @@ from stitch.bench.methods import TENANT
 from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.records import Found
 from stitch.core import (
-    DensityCount,
     FilterSelector,
     IntentFilter,
     Labeler,
@@ -27,7 +26,6 @@ from stitch.core import (
     SearchRequest,
     Selection,
     Trajectory,
-    clean_label,
     matched_by_kind,
 )
 from stitch.lm import LABELING_STAGES, Totals, read_ledger, sum_up
@@ -228,10 +226,8 @@ def default_opener(labels: str) -> Opener:
     return open_in
 
 
-def opener(
-    labeler: Labeler, *, selector: FilterSelector | None = None, count: DensityCount = DensityCount.VALUES
-) -> Opener:
-    """Makes memories as `default_opener` does, but with another labeler, selector or density."""
+def opener(labeler: Labeler, *, selector: FilterSelector | None = None) -> Opener:
+    """Makes memories as `default_opener` does, but with another labeler or selector."""
 
     def open_in(folder: Path) -> Memory:
         from stitch.embed import LexicalEncoder, StaticEmbedder
@@ -259,7 +255,6 @@ def opener(
             lexical=lexical,
             inventories=ingestor.inventory,
             counter=counter,
-            count=count,
             **shared,
         )
         covering = ThemesRetriever(steps=intent, counter=counter, hierarchies=themes.of, **shared)
@@ -279,40 +274,16 @@ def opener(
     return open_in
 
 
-SelectionChange = Callable[[Selection, SearchRequest, LabelInventory], Selection]
+class Without:
+    """The labels that a question's words choose, but for those of a kind."""
 
-
-class ChangedSelector:
-    """The labels that a question's words choose, changed."""
-
-    def __init__(self, change: SelectionChange) -> None:
+    def __init__(self, kind: LabelKind) -> None:
         from stitch.retrieve import LocalFilterSelector
 
-        self._selector, self._change = LocalFilterSelector(), change
+        names = {LabelKind.SCOPE: "scopes", LabelKind.EVENT_TYPE: "event_types", LabelKind.ENTITY_TYPE: "entity_types"}
+        self._selector, self._none = LocalFilterSelector(), {names[kind]: ()}
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
-        """The changed choice."""
-        return self._change(self._selector.select(request, inventory), request, inventory)
-
-
-def without(kind: LabelKind) -> SelectionChange:
-    """Leaves out the labels of a kind."""
-    fields = {LabelKind.SCOPE: "scopes", LabelKind.EVENT_TYPE: "event_types", LabelKind.ENTITY_TYPE: "entity_types"}
-    none = {fields[kind]: ()}
-    return lambda chosen, request, inventory: chosen._replace(
-        intent_filter=chosen.intent_filter.model_copy(update=none)
-    )
-
-
-def with_targets(chosen: Selection, request: SearchRequest, inventory: LabelInventory) -> Selection:
-    """Adds every target that the question names word for word."""
-    asked = f" {_folded(request.query)} "
-    values = {value for summary in inventory.entity_types.values() for value in summary.values}
-    values |= {value for scope in inventory.scopes for value in scope.values}
-    named = sorted({value.casefold() for value in values if _folded(value) and f" {_folded(value)} " in asked})
-    filter_ = chosen.intent_filter.model_copy(update={"targets": tuple(named)})
-    return Selection(filter_, (*chosen.reasons, *(f"target {value!r}: named" for value in named)))
-
-
-def _folded(text: str) -> str:
-    return " ".join("".join(c if c.isalnum() or c in ".'" else " " for c in clean_label(text).casefold()).split())
+        """The rest of the choice."""
+        chosen = self._selector.select(request, inventory)
+        return chosen._replace(intent_filter=chosen.intent_filter.model_copy(update=self._none))

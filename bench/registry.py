@@ -11,7 +11,6 @@ from stitch.bench.data.types import DataSet
 from stitch.bench.labelers import (
     FilterChoice,
     GoldLabeler,
-    TargetLabeler,
     as_written,
     gold_filter,
     labeler_named,
@@ -19,7 +18,7 @@ from stitch.bench.labelers import (
 )
 from stitch.bench.memories import MemoryMethod, SharedMemory, opener
 from stitch.bench.methods import Ranker
-from stitch.core import DensityCount, LabelKind
+from stitch.core import LabelKind
 from stitch.errors import InputError, require_extra
 
 DEFAULT_METHODS = ("stitch", "stitch-unlabeled", "bm25", "dense", "hybrid")
@@ -54,22 +53,10 @@ class Bench:
         """The same memory, searched without labels."""
         return self._method(name, "default", lambda: memories.default_opener(self._labels), memories.no_labels)
 
-    def changed(self, name: str, change: memories.SelectionChange) -> MemoryMethod:
-        """The default labels, with other ones chosen for questions."""
-        selector = memories.ChangedSelector(change)
+    def without(self, name: str, *, kind: LabelKind) -> MemoryMethod:
+        """The default labels, of which questions choose none of a kind."""
+        selector = memories.Without(kind)
         return self._method(name, name, lambda: opener(labeler_named(self._labels), selector=selector))
-
-    def by_kind(self, name: str) -> MemoryMethod:
-        """Density that counts kinds, with targets as the fourth: the authors' code."""
-
-        def make() -> memories.Opener:
-            labeler, selector = (
-                TargetLabeler(labeler_named(self._labels)),
-                memories.ChangedSelector(memories.with_targets),
-            )
-            return opener(labeler, selector=selector, count=DensityCount.KINDS)
-
-        return self._method(name, name, make)
 
     def with_gold(self, name: str) -> MemoryMethod:
         """Gold labels on steps and questions: the ceiling."""
@@ -86,20 +73,15 @@ class Bench:
         return MemoryMethod(name, self._shared[memory], choose, retriever=retriever)
 
 
-def _without(kind: LabelKind) -> Callable[[Bench, str], Method]:
-    return lambda bench, name: bench.changed(name, memories.without(kind))
-
-
 METHODS: dict[str, Callable[[Bench, str], Method]] = {
     "stitch": Bench.plain,
-    "stitch-no-scope": _without(LabelKind.SCOPE),
-    "stitch-no-event": _without(LabelKind.EVENT_TYPE),
-    "stitch-no-entity": _without(LabelKind.ENTITY_TYPE),
+    "stitch-no-scope": partial(Bench.without, kind=LabelKind.SCOPE),
+    "stitch-no-event": partial(Bench.without, kind=LabelKind.EVENT_TYPE),
+    "stitch-no-entity": partial(Bench.without, kind=LabelKind.ENTITY_TYPE),
     "stitch-unlabeled": Bench.unlabeled,
     "themes": partial(Bench.plain, retriever="themes"),
     "auto": partial(Bench.plain, retriever="auto"),
     GOLD_METHOD: Bench.with_gold,
-    "density-by-kind": Bench.by_kind,
     "bm25": lambda bench, name: methods.Lexical(),
     "dense": lambda bench, name: methods.Dense(),
     "hybrid": lambda bench, name: methods.Hybrid(),

@@ -8,7 +8,7 @@ what was last called on a thing with an identifier, and the calls of a run, are 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -39,50 +39,56 @@ _MOST_CALLS = 8
 """A run of more calls is not asked for all of them."""
 
 
-def _data_set(
-    path: Path, memories: Mapping[str, Rows], questions: Iterable[Question], *, files: Sequence[Path], note: str = ""
-) -> DataSet:
-    """A set of memories and questions; evidence that names no step is left out and counted, for these files have slips.
+class _Reading:
+    """A set as it is read from its files."""
 
-    Raises:
-        InputError: A row or a question cannot be used, or there is no question.
-    """
-    read = {name: trajectory_from(name, rows, where=f"{path}, {name}") for name, rows in memories.items()}
-    kept, slips = [], 0
-    for question in questions:
-        evidence = tuple(step for step in question.evidence if step in read[question.trajectory].steps)
-        slips += len(question.evidence) - len(evidence)
-        kept.append(replace(question, evidence=evidence))
-    check_questions(kept, known={name: each.steps for name, each in read.items()}, where=str(path))
-    bare = sum(not question.evidence for question in kept)
-    notes = [note] if note else []
-    notes += [f"{slips} evidence ids that name no step were left out"] if slips else []
-    notes += [f"{bare} questions have no evidence"] if bare and (bare < len(kept) or slips) else []
-    trajectories = tuple(each.trajectory for each in read.values())
-    return DataSet(set_name(path), trajectories, tuple(kept), digest_of(files), notes=tuple(notes))
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.memories: dict[str, Rows] = {}
+        self._questions: list[Question] = []
+
+    def ask(
+        self, id_: str, trajectory: str, type_: str, text: Any, answer: Any, evidence: Sequence[str] = (), **more: Any
+    ) -> None:
+        told = None if answer is None else str(answer)
+        self._questions.append(Question(id_, trajectory, type_, str(text), told, tuple(evidence), **more))
+
+    def done(self, files: Sequence[Path], *, note: str = "") -> DataSet:
+        """The set; evidence that names no step is left out and counted, for these files have slips.
+
+        Raises:
+            InputError: A row or a question cannot be used, or there is no question.
+        """
+        path = self._path
+        read = {name: trajectory_from(name, rows, where=f"{path}, {name}") for name, rows in self.memories.items()}
+        kept, slips = [], 0
+        for question in self._questions:
+            evidence = tuple(step for step in question.evidence if step in read[question.trajectory].steps)
+            slips += len(question.evidence) - len(evidence)
+            kept.append(replace(question, evidence=evidence))
+        check_questions(kept, known={name: each.steps for name, each in read.items()}, where=str(path))
+        bare = sum(not question.evidence for question in kept)
+        notes = [note] if note else []
+        notes += [f"{slips} evidence ids that name no step were left out"] if slips else []
+        notes += [f"{bare} questions have no evidence"] if bare and (bare < len(kept) or slips) else []
+        trajectories = tuple(each.trajectory for each in read.values())
+        return DataSet(set_name(path), trajectories, tuple(kept), digest_of(files), notes=tuple(notes))
 
 
 def load_locomo(path: Path) -> DataSet:
     """Load the official LoCoMo file; ids of its evidence such as `D:11:26` and `D30:05` are repaired."""
-    memories: dict[str, Rows] = {}
-    questions: list[Question] = []
+    made = _Reading(path)
     for place, sample in enumerate(_listed(path, holding="conversation", of="LoCoMo")):
         where = f"{path}, sample {place}"
         name = str(required(sample, "sample_id", where))
-        memories[name] = list(_locomo_rows(sample["conversation"], where))
+        made.memories[name] = list(_locomo_rows(sample["conversation"], where))
         for number, asked in enumerate(required(sample, "qa", where)):
             ids = _DIALOG_ID.findall(" ".join(map(str, asked.get("evidence") or ())))
-            questions.append(
-                Question(
-                    id=f"{name}#{number}",
-                    trajectory=name,
-                    type=_CATEGORIES.get(asked.get("category"), str(asked.get("category"))),
-                    text=str(required(asked, "question", where)),
-                    answer=None if asked.get("answer") is None else str(asked["answer"]),
-                    evidence=tuple(dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in ids)),
-                )
-            )
-    return _data_set(path, memories, questions, files=[path])
+            evidence = dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in ids)
+            type_ = _CATEGORIES.get(asked.get("category"), str(asked.get("category")))
+            text = required(asked, "question", where)
+            made.ask(f"{name}#{number}", name, type_, text, asked.get("answer"), tuple(evidence))
+    return made.done([path])
 
 
 def _locomo_rows(conversation: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
@@ -100,52 +106,45 @@ def _locomo_rows(conversation: Mapping[str, Any], where: str) -> Iterator[dict[s
 
 def load_longmemeval(path: Path) -> DataSet:
     """Load an official LongMemEval file; evidence are the turns marked `has_answer`."""
-    memories: dict[str, Rows] = {}
-    questions: list[Question] = []
+    made = _Reading(path)
     for place, instance in enumerate(_listed(path, holding="haystack_sessions", of="LongMemEval")):
         where = f"{path}, question {place}"
         name, dates = str(required(instance, "question_id", where)), instance.get("haystack_dates") or []
-        marked: list[str] = []
-        memories[name] = rows = []
-        for number, session in enumerate(instance["haystack_sessions"]):
-            for turn_place, turn in enumerate(session):
-                row = {
-                    "id": f"s{number}:{turn_place}",
-                    "role": required(turn, "role", where),
-                    "content": str(required(turn, "content", where)),
-                    "timestamp": dates[number] if number < len(dates) else None,
-                    "session": str(number),
-                }
-                rows.append(row)
-                marked += [row["id"]] if turn.get("has_answer") and row["content"].strip() else []
-        kind = str(required(instance, "question_type", where))
-        questions.append(_question(instance, name, where=where, trajectory=name, type=kind, evidence=marked,
-                                   asked_at=instance.get("question_date")))  # fmt: skip
-    return _data_set(path, memories, questions, files=[path])
+        turns = [
+            (turn, {
+                "id": f"s{number}:{turn_place}", "role": required(turn, "role", where), "session": str(number),
+                "content": str(required(turn, "content", where)),
+                "timestamp": dates[number] if number < len(dates) else None,
+            })
+            for number, session in enumerate(instance["haystack_sessions"])
+            for turn_place, turn in enumerate(session)
+        ]  # fmt: skip
+        made.memories[name] = [row for _, row in turns]
+        marked = [row["id"] for turn, row in turns if turn.get("has_answer") and row["content"].strip()]
+        type_, text, answer = (required(instance, field, where) for field in ("question_type", "question", "answer"))
+        made.ask(name, name, str(type_), text, str(answer), marked, asked_at=instance.get("question_date"))
+    return made.done([path])
 
 
 def load_ama(path: Path) -> DataSet:
     """Load AMA-Bench: JSON lines, one episode each, with actions, observations and questions."""
-    memories: dict[str, Rows] = {}
-    questions: list[Question] = []
+    made = _Reading(path)
     for where, episode in read_records(path):
         name = str(required(episode, "episode_id", where))
-        rows = [{"id": "task", "role": "user", "content": str(episode.get("task") or "")}]
-        for place, turn in enumerate(
-            _listing(required(episode, "trajectory", where), where, "'trajectory' is no list of turns")
-        ):
+        rows = made.memories[name] = [{"id": "task", "role": "user", "content": str(episode.get("task") or "")}]
+        turns = _expected(list, required(episode, "trajectory", where), f"{where}: 'trajectory' is no list of turns")
+        for place, turn in enumerate(turns):
             number = turn.get("turn_idx", place)
-            action = f"Action (step {number}): {_text(turn.get('action'))}"
-            rows.append({"id": f"{number}:action", "role": "assistant", "content": action})
-            rows.append(
-                {"id": f"{number}:observation", "role": "environment", "content": _text(turn.get("observation"))}
-            )
-        memories[name] = rows
+            for role, part, said in (
+                ("assistant", "action", f"Action (step {number}): {_text(turn.get('action'))}"),
+                ("environment", "observation", _text(turn.get("observation"))),
+            ):
+                rows.append({"id": f"{number}:{part}", "role": role, "content": said})
         for number, pair in enumerate(required(episode, "qa_pairs", where)):
             kind, id_ = str(pair.get("type") or ""), str(pair.get("question_uuid") or f"{name}#{number}")
-            questions.append(_question(pair, id_, where=where, trajectory=name, type=_ABILITIES.get(kind, kind),
-                                       domain=str(episode.get("domain") or "")))  # fmt: skip
-    return _data_set(path, memories, questions, files=[path])
+            text, answer = required(pair, "question", where), str(required(pair, "answer", where))
+            made.ask(id_, name, _ABILITIES.get(kind, kind), text, answer, domain=str(episode.get("domain") or ""))
+    return made.done([path])
 
 
 def load_longmemeval_v2(folder: Path, *, tier: str = "small") -> DataSet:
@@ -157,30 +156,25 @@ def load_longmemeval_v2(folder: Path, *, tier: str = "small") -> DataSet:
     if tier not in ("small", "medium"):
         raise InputError(f"no tier {tier!r}", hint="one of small, medium")
     files = [folder / "questions.jsonl", folder / "trajectories.jsonl", folder / "haystacks" / f"lme_v2_{tier}.json"]
-    haystacks = _object(
-        read_json(files[2]), f"{str(files[2])!r} is no haystack file: an object of questions is expected"
-    )
+    otherwise = f"{str(files[2])!r} is no haystack file: an object of questions is expected"
+    haystacks = _expected(dict, read_json(files[2]), otherwise)
     asked = [(where, record) for where, record in read_records(files[0]) if str(record.get("id")) in haystacks]
     shown = [(where, record) for where, record in asked if not record.get("image")]
-    runs = _runs(files[1], wanted={str(run) for _, record in shown for run in haystacks[str(record["id"])]})
+    wanted = {str(run) for _, record in shown for run in haystacks[str(record["id"])]}
+    read = ((str(required(record, "id", where)), record) for where, record in read_records(files[1]))
+    runs = {name: record for name, record in read if name in wanted}
     names: dict[tuple[str, ...], str] = {}
-    memories: dict[str, Rows] = {}
-    questions: list[Question] = []
+    made = _Reading(folder)
     for where, record in shown:
-        own = tuple(map(str, haystacks[str(record["id"])]))
-        name = names.setdefault(own, f"{record.get('domain') or 'runs'}-{len(names)}")
-        if name not in memories:
-            memories[name] = [row for run in own for row in _web_rows(run, runs, where)]
-        questions.append(_question(record, str(record["id"]), where=where, trajectory=name,
-                                   type=_told(record, "question_type"), domain=_told(record, "domain")))  # fmt: skip
+        own, domain = tuple(map(str, haystacks[str(record["id"])])), str(record.get("domain") or "")
+        name = names.setdefault(own, f"{domain or 'runs'}-{len(names)}")
+        if name not in made.memories:
+            made.memories[name] = [row for run in own for row in _web_rows(run, runs, where)]
+        text, answer = required(record, "question", where), str(required(record, "answer", where))
+        made.ask(str(record["id"]), name, str(record.get("question_type") or ""), text, answer, domain=domain)
     left_out = len(asked) - len(shown)
     note = f"{left_out} questions that show an image were left out" if left_out else ""
-    return _data_set(folder, memories, questions, files=files, note=note)
-
-
-def _runs(path: Path, *, wanted: set[str]) -> dict[str, dict[str, Any]]:
-    read = ((str(required(record, "id", where)), record) for where, record in read_records(path))
-    return {name: record for name, record in read if name in wanted}
+    return made.done(files, note=note)
 
 
 def _web_rows(name: str, runs: Mapping[str, dict[str, Any]], where: str) -> Iterator[dict[str, Any]]:
@@ -206,30 +200,22 @@ def load_who_and_when(folder: Path) -> DataSet:
 
     A run is asked once which step that was; the files name its place in the history, from 0.
     """
-    files = _json_files(folder, of="Who&When")
-    memories: dict[str, Rows] = {}
-    questions: list[Question] = []
+    files, made = _json_files(folder, of="Who&When"), _Reading(folder)
     for file in files:
         where, name = str(file), file.relative_to(folder).with_suffix("").as_posix()
-        record = _object(read_json(file), f"{where!r} is no run of Who&When: an object is expected")
-        history = _listing(required(record, "history", where), where, "'history' is no list of messages")
-        memories[name] = [
+        record = _expected(dict, read_json(file), f"{where!r} is no run of Who&When: an object is expected")
+        history = _expected(list, required(record, "history", where), f"{where}: 'history' is no list of messages")
+        made.memories[name] = [
             {"id": str(place), "role": str(said.get("name") or required(said, "role", where)),
              "content": str(said.get("content") or "")}
             for place, said in enumerate(history)
         ]  # fmt: skip
         task = str(record.get("question") or "").strip()
-        questions.append(
-            Question(
-                id=name,
-                trajectory=name,
-                type="decisive mistake",
-                text=f"The task was: {task} It failed. At which step was the decisive mistake made, and by whom?",
-                answer=f"{record.get('mistake_agent') or ''}: {record.get('mistake_reason') or ''}".strip(": "),
-                evidence=(str(required(record, "mistake_step", where)).strip(),),
-            )
-        )
-    return _data_set(folder, memories, questions, files=files)
+        text = f"The task was: {task} It failed. At which step was the decisive mistake made, and by whom?"
+        answer = f"{record.get('mistake_agent') or ''}: {record.get('mistake_reason') or ''}".strip(": ")
+        step = str(required(record, "mistake_step", where)).strip()
+        made.ask(name, name, "decisive mistake", text, answer, [step])
+    return made.done(files)
 
 
 def load_state_bench(folder: Path) -> DataSet:
@@ -237,33 +223,27 @@ def load_state_bench(folder: Path) -> DataSet:
 
     Results follow the calls they rest on, and words said after them come last, though a message lists words first.
     """
-    files = _json_files(folder, of="STATE-Bench")
-    memories: dict[str, Rows] = {}
-    questions: list[Question] = []
+    files, made = _json_files(folder, of="STATE-Bench"), _Reading(folder)
     for file in files:
         domain, name = file.parent.name, f"{file.parent.name}/{file.stem}"
-        record = _object(read_json(file), f"{str(file)!r} is no run of STATE-Bench: an object is expected")
+        record = _expected(dict, read_json(file), f"{str(file)!r} is no run of STATE-Bench: an object is expected")
         rows = list(_state_rows(file.stem, record, str(file)))
-        memories.setdefault(domain, []).extend(rows)
+        made.memories.setdefault(domain, []).extend(rows)
         said = next((row["content"] for row in rows if row["role"] == "user"), "")
-        calls = tuple(row["id"] for row in rows if row.get("tool_calls"))
+        calls = [row["id"] for row in rows if row.get("tool_calls")]
         if said and 0 < len(calls) <= _MOST_CALLS:
             text = f'Which calls were made when a customer said this? "{said}"'
-            questions.append(Question(name, domain, "procedure", text, None, calls))
-    for domain, rows in memories.items():
-        questions += _of_things(domain, rows)
-    return _data_set(folder, memories, questions, files=files)
-
-
-def _of_things(domain: str, rows: Rows) -> Iterator[Question]:
-    last: dict[str, tuple[str, str]] = {}
-    for call, result in pairwise(rows):
-        for made in call.get("tool_calls") or ():
-            values = (value for value in made["arguments"].values() if isinstance(value, str))
-            last |= {value: (call["id"], result["id"]) for value in values if _KEY.fullmatch(value)}
-    for key, evidence in last.items():
-        text = f"What was the last call on {key}, and what came of it?"
-        yield Question(f"{domain}/{key}", domain, "state", text, None, evidence)
+            made.ask(name, domain, "procedure", text, None, calls)
+    for domain, rows in made.memories.items():
+        last: dict[str, tuple[str, str]] = {}
+        for call, result in pairwise(rows):
+            given = [value for own in call.get("tool_calls") or () for value in own["arguments"].values()]
+            keys = [value for value in given if isinstance(value, str) and _KEY.fullmatch(value)]
+            last |= dict.fromkeys(keys, (call["id"], result["id"]))
+        for key, evidence in last.items():
+            text = f"What was the last call on {key}, and what came of it?"
+            made.ask(f"{domain}/{key}", domain, "state", text, None, evidence)
+    return made.done(files)
 
 
 def _state_rows(run: str, record: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
@@ -274,19 +254,11 @@ def _state_rows(run: str, record: Mapping[str, Any], where: str) -> Iterator[dic
         for call in message.get("tool_calls") or ():
             made = {"name": str(required(call, "name", where)), "arguments": call.get("arguments") or {}}
             rows.append({"role": role, "content": "", "words": "", "tool_calls": [made]})
-            rows.append(
-                {"role": "tool", "content": orjson.dumps(call.get("result")).decode(), "tool_name": made["name"]}
-            )
+            result = orjson.dumps(call.get("result")).decode()
+            rows.append({"role": "tool", "content": result, "tool_name": made["name"]})
         if message.get("content"):
             rows.append({"role": role, "content": str(message["content"])})
     return ({"id": f"{run}:{number}", **row} for number, row in enumerate(rows))
-
-
-def _question(
-    record: Mapping[str, Any], id_: str, *, where: str, evidence: Sequence[str] = (), **more: Any
-) -> Question:
-    text, answer = str(required(record, "question", where)), str(required(record, "answer", where))
-    return Question(id=id_, text=text, answer=answer, evidence=tuple(evidence), **more)
 
 
 def _listed(path: Path, *, holding: str, of: str) -> list[dict[str, Any]]:
@@ -297,14 +269,8 @@ def _listed(path: Path, *, holding: str, of: str) -> list[dict[str, Any]]:
     return read
 
 
-def _listing(value: Any, where: str, otherwise: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise InputError(f"{where}: {otherwise}")
-    return value
-
-
-def _object(value: Any, otherwise: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
+def _expected(kind: type, value: Any, otherwise: str) -> Any:
+    if not isinstance(value, kind):
         raise InputError(otherwise)
     return value
 
@@ -313,10 +279,6 @@ def _json_files(folder: Path, *, of: str) -> list[Path]:
     if files := sorted(folder.rglob("*.json")):
         return files
     raise InputError(f"{str(folder)!r} holds no JSON file of {of}")
-
-
-def _told(record: Mapping[str, Any], field: str) -> str:
-    return str(record.get(field) or "")
 
 
 def _text(value: Any) -> str:

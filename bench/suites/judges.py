@@ -11,7 +11,7 @@ import click
 
 from stitch.bench.data.sets import read_json
 from stitch.bench.figures import print_table
-from stitch.bench.metrics.answers import ContainmentJudge, Judge, score_answer_set
+from stitch.bench.metrics.answers import AnswerForm, ContainmentJudge, Judge, score_by
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.models import PAPER_JUDGE, option_names, sampling_of, sampling_options
 from stitch.bench.suites.retrieval import JUDGES
@@ -46,8 +46,10 @@ def agreement(judge: Judge, recorded: Sequence[Judged], *, threads: int = 1) -> 
 
     def one(own: Judged) -> tuple[bool, float] | None:
         verdict = judge.count(own.question, gold=own.gold, generated=own.generated)
-        mine = score_answer_set(own.gold, own.generated, count=verdict.correct)
-        theirs = score_answer_set(own.gold, own.generated, count=own.counted)
+        mine, theirs = (
+            score_by(AnswerForm.SET, gold=own.gold, generated=own.generated, count=count)
+            for count in (verdict.correct, own.counted)
+        )
         if isinstance(mine, Unscored) or isinstance(theirs, Unscored):
             return None
         return mine == theirs, mine.f1 - theirs.f1

@@ -5,7 +5,7 @@ Names never count. Scope: B-cubed per trajectory, then the mean; switches pooled
 the mean. Where gold scopes are "goal / phase", goals are measured apart: what stands before the mark, on both sides.
 Event types: V-measure and adjusted Rand index over all steps of the set, by name; V-measure of the first, too, for
 the name of a tool stands behind it. Outcomes: of what gold calls a result or an error, whether it is known as one.
-Entity types: see `metrics/entity_types.py`.
+Entity types: see `metrics/clusters.py`.
 """
 
 from __future__ import annotations

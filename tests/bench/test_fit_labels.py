@@ -173,7 +173,8 @@ def some_replies(*, dimension=256, numbers=8):
     return Replies(last, gist, answers, rng.normal(size=numbers).tolist())
 
 
-def test_the_command_writes_a_table_and_weights_that_go_together(tmp_path):
+def test_the_command_writes_a_table_and_weights_that_go_together(tmp_path, monkeypatch):
+    monkeypatch.setattr("stitch.bench.fit.replies.NARROW_DIMENSION", 200)
     table, out = tmp_path / "averaged", tmp_path / "out"
     table.mkdir()
     out.mkdir()
@@ -183,7 +184,7 @@ def test_the_command_writes_a_table_and_weights_that_go_together(tmp_path):
     replies = some_replies()
     (out / "reply_weights.json").write_text(json.dumps({"made_by": "fit_local", **as_data(replies)}))
     (tmp_path / "texts.json").write_text(json.dumps(TEXTS))
-    given = ["narrow", "--table", table, "--texts", tmp_path / "texts.json", "--out", out, "--dimension", 200]
+    given = ["narrow", "--table", table, "--texts", tmp_path / "texts.json", "--out", out]
     assert CliRunner().invoke(group, list(map(str, given)), catch_exceptions=False).exit_code == 0
     data = json.loads((out / "reply_weights.json").read_bytes())
     assert data["made_by"] == "fit_local"

@@ -91,7 +91,7 @@ def test_every_method_answers_every_question_inside_the_budget_and_a_finished_ru
             assert set(record.context_steps or ()) <= {f"s{i}" for i in range(6)}
             assert set(record.shown) >= {512, 1024, 2048, 4096}
             assert record.shown[record.window_tokens or 4096] == record.context_steps
-            assert (record.labels is not None) == (method.startswith(("stitch", "density", "themes", "auto")))
+            assert (record.labels is not None) == (method.startswith(("stitch", "themes", "auto")))
     before = {path.name: path.read_bytes() for path in everything.glob("*.*")}
     run(job(everything, *METHODS, contexts=True))
     assert {path.name: path.read_bytes() for path in everything.glob("*.*")} == before

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from stitch.bench.fit.replies import token_weights
+from stitch.bench.fit.replies import SIF, token_weights
 from stitch.bench.fit.table.fit import FitSettings, Passages, Runs, fit, unit
 from stitch.bench.fit.table.texts import Text, read_texts, sample_runs
 from stitch.embed.static import TABLE, load_tokenizer, read_tokens
@@ -28,8 +28,7 @@ _SEED = 14
 """Of the choice of texts."""
 _RUNS = 14_000
 """Runs of texts that the teacher reads; with half as many more the table found no more."""
-_SIF = 1e-3
-"""Coefficient of the weights with which tokens begin."""
+DIMENSION = 256
 _PART, _NUMBER = 0.35, 0.4
 """What the rest of a word that is cut, and what has digits, weigh beside a word: they say little of what a text is
 about, but are rare in the vocabulary, and would weigh as much as rare words."""
@@ -139,7 +138,7 @@ def make_table(*, packages: Path, model: Path, work: Path, start: Path, dimensio
 def _beginning(teacher: Teacher, vocabulary: Sequence[str], basis: Vectors) -> Vectors:
     # As Model2Vec does: what the teacher makes of each token alone, weighed by its estimated frequency.
     alone = teacher.embed_tokens(vocabulary)
-    table = ((alone - alone.mean(axis=0)) @ basis) * token_weights(vocabulary, sif=_SIF)[:, None]
+    table = ((alone - alone.mean(axis=0)) @ basis) * token_weights(vocabulary, sif=SIF)[:, None]
     table /= np.linalg.norm(table, axis=1).mean()
     for place, token in enumerate(vocabulary):
         table[place] *= _NUMBER if any(map(str.isdigit, token)) else _PART if token.startswith("##") else 1
@@ -180,19 +179,16 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.option("--model", required=True, type=_FOLDER, help="Folder of MiniLM.")
 @click.option("--work", required=True, type=click.Path(path_type=Path), help="Folder for what is in between.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write.")
-@click.option("--start", default=TABLE, type=_FOLDER, help="Whose vocabulary is kept (that of the shipped table).")
-@click.option("--dimension", default=256, show_default=True, help="Components kept.")
-@click.option("--version", default=2, show_default=True, help="Goes into the name.")
-def command(packages: Path, model: Path, work: Path, out: Path, start: Path, dimension: int, version: int) -> None:
+def command(packages: Path, model: Path, work: Path, out: Path) -> None:
     """Make a fitted table for the static embedder."""
     from safetensors.numpy import save_file
 
-    table = make_table(packages=packages, model=model, work=work, start=start, dimension=dimension)
+    table = make_table(packages=packages, model=model, work=work, start=TABLE, dimension=DIMENSION)
     out.mkdir(parents=True, exist_ok=True)
     scale = np.abs(table).max() / 127
     save_file({"embeddings": np.rint(table / scale).astype(np.int8)}, out / "model.safetensors")
-    (out / "tokenizer.json").write_bytes((start / "tokenizer.json").read_bytes())
-    config = json.loads((start / "config.json").read_bytes())
-    config |= {"name": f"minilm-static-{dimension}-v{version}", "hidden_dim": dimension, "apply_pca": dimension}
+    (out / "tokenizer.json").write_bytes((TABLE / "tokenizer.json").read_bytes())
+    config = json.loads((TABLE / "config.json").read_bytes())
+    config |= {"name": f"minilm-static-{DIMENSION}-v2", "hidden_dim": DIMENSION, "apply_pca": DIMENSION}
     (out / "config.json").write_text(json.dumps(config, indent=4))
     click.echo(f"{out}: {len(table)} tokens")
