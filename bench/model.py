@@ -93,7 +93,7 @@ def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Ledger) 
 def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) -> dict[str, dict[str, float]]:
     """Calls and tokens a step of labeling each trajectory of a set of questions, or of CAME-Bench, in each way."""
     from stitch.bench.data.came import load_came
-    from stitch.bench.data.sets import load_questions
+    from stitch.bench.data.sets import load_questions, trajectories_in
     from stitch.embed import StaticEmbedder
     from stitch.label.local import LocalLabeler
     from stitch.label.model.stepwise import StepwiseLabeler
@@ -101,7 +101,7 @@ def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) 
     from stitch.lm import LanguageModel
 
     labels, found = read_known(known), {}
-    loaded = (load_questions if any(data.glob("trajectories.jsonl*")) else load_came)(data)
+    loaded = (load_questions if trajectories_in(data) else load_came)(data)
     for trajectory in loaded.trajectories:
         for way in ways:
             asks, own = way == "windowed", labels.get(trajectory.id, {})

@@ -153,16 +153,11 @@ def load_longmemeval_v2(folder: Path, *, tier: str = "small") -> DataSet:
     Questions over the same runs share a memory, in which each run is a session. Screenshots are left out, and so are
     questions that show an image. `tier` is `small` or `medium`.
     """
-    if tier not in ("small", "medium"):
-        raise InputError(f"no tier {tier!r}", hint="one of small, medium")
     files = [folder / "questions.jsonl", folder / "trajectories.jsonl", folder / "haystacks" / f"lme_v2_{tier}.json"]
-    otherwise = f"{str(files[2])!r} is no haystack file: an object of questions is expected"
-    haystacks = _expected(dict, read_json(files[2]), otherwise)
+    haystacks = _haystacks(files[2])
     asked = [(where, record) for where, record in read_records(files[0]) if str(record.get("id")) in haystacks]
     shown = [(where, record) for where, record in asked if not record.get("image")]
-    wanted = {str(run) for _, record in shown for run in haystacks[str(record["id"])]}
-    read = ((str(required(record, "id", where)), record) for where, record in read_records(files[1]))
-    runs = {name: record for name, record in read if name in wanted}
+    runs = _runs(files[1], wanted={str(run) for _, record in shown for run in haystacks[str(record["id"])]})
     names: dict[tuple[str, ...], str] = {}
     made = _Reading(folder)
     for where, record in shown:
@@ -175,6 +170,18 @@ def load_longmemeval_v2(folder: Path, *, tier: str = "small") -> DataSet:
     left_out = len(asked) - len(shown)
     note = f"{left_out} questions that show an image were left out" if left_out else ""
     return made.done(files, note=note)
+
+
+def _haystacks(file: Path) -> dict[str, Any]:
+    if not file.exists():
+        raise InputError(f"there is no {str(file)!r}", hint="one of the tiers small and medium")
+    read = _expected(dict, read_json(file), f"{str(file)!r} is no haystack file: an object of questions is expected")
+    return dict(read)
+
+
+def _runs(path: Path, *, wanted: set[str]) -> dict[str, dict[str, Any]]:
+    read = ((str(required(record, "id", where)), record) for where, record in read_records(path))
+    return {name: record for name, record in read if name in wanted}
 
 
 def _web_rows(name: str, runs: Mapping[str, dict[str, Any]], where: str) -> Iterator[dict[str, Any]]:
@@ -235,15 +242,20 @@ def load_state_bench(folder: Path) -> DataSet:
             text = f'Which calls were made when a customer said this? "{said}"'
             made.ask(name, domain, "procedure", text, None, calls)
     for domain, rows in made.memories.items():
-        last: dict[str, tuple[str, str]] = {}
-        for call, result in pairwise(rows):
-            given = [value for own in call.get("tool_calls") or () for value in own["arguments"].values()]
-            keys = [value for value in given if isinstance(value, str) and _KEY.fullmatch(value)]
-            last |= dict.fromkeys(keys, (call["id"], result["id"]))
-        for key, evidence in last.items():
+        for key, evidence in _last_calls(rows).items():
             text = f"What was the last call on {key}, and what came of it?"
             made.ask(f"{domain}/{key}", domain, "state", text, None, evidence)
     return made.done(files)
+
+
+def _last_calls(rows: Rows) -> dict[str, tuple[str, str]]:
+    """The last call on each thing with an identifier, and its result."""
+    last: dict[str, tuple[str, str]] = {}
+    for call, result in pairwise(rows):
+        given = [value for own in call.get("tool_calls") or () for value in own["arguments"].values()]
+        keys = [value for value in given if isinstance(value, str) and _KEY.fullmatch(value)]
+        last |= dict.fromkeys(keys, (call["id"], result["id"]))
+    return last
 
 
 def _state_rows(run: str, record: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:

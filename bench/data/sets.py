@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from stitch.bench.data.types import DataSet, GoldLabels, LabeledSet, Question
+from stitch.bench.data.types import DataSet, GoldLabels, Question
 from stitch.core import Step, Trajectory
 from stitch.errors import InputError, StepRejectedError
 from stitch.sources.tool_calls import ToolCalls
@@ -223,25 +223,35 @@ def load_questions(folder: Path) -> DataSet:
     )
 
 
-def load_labels(path: Path) -> LabeledSet:
-    """Load a file of trajectories whose steps carry `gold`.
+def load_labels(path: Path) -> DataSet:
+    """Load trajectories whose steps carry `gold`: a file of them, or a folder with `trajectories.jsonl[.gz]`.
 
     Raises:
         InputError: The file cannot be used, or no step of it carries gold.
     """
-    if not path.is_file():
+    file = path if path.is_file() else trajectories_in(path)
+    if file is None:
         raise InputError(f"{str(path)!r} is no file", hint="name a JSON-lines file, plain or gzip")
-    read = list(read_trajectories(path))
+    read = list(read_trajectories(file))
     gold = {each.trajectory.id: each.gold for each in read}
     if not any(gold.values()):
         raise InputError(f"{str(path)!r} holds no labeled trajectory", hint="see `stitch bench labels --help`")
-    return LabeledSet(set_name(path), tuple(each.trajectory for each in read), gold, digest_of([path]))
+    return DataSet(set_name(path), tuple(each.trajectory for each in read), (), digest_of([file]), gold=gold)
+
+
+def trajectories_in(folder: Path) -> Path | None:
+    """The file of trajectories in a folder of the generic format; None if it is none."""
+    return _found(folder, "trajectories")
+
+
+def _found(folder: Path, stem: str) -> Path | None:
+    files = (folder / f"{stem}{ending}" for ending in (".jsonl.gz", ".jsonl"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _find(folder: Path, stem: str) -> Path:
-    for ending in (".jsonl.gz", ".jsonl"):
-        if (path := folder / f"{stem}{ending}").is_file():
-            return path
+    if (file := _found(folder, stem)) is not None:
+        return file
     raise InputError(
         f"{str(folder)!r} is no data set: it has no {stem}.jsonl",
         hint="name a folder with trajectories.jsonl and questions.jsonl, plain or gzip",
@@ -250,8 +260,7 @@ def _find(folder: Path, stem: str) -> Path:
 
 def _question(record: Mapping[str, Any], where: str) -> Question:
     evidence, text, answer = (
-        required(record, "evidence", where),
-        required(record, "question", where),
+        *(required(record, name, where) for name in ("evidence", "question")),
         record.get("answer"),
     )
     if not isinstance(evidence, list):

@@ -75,25 +75,8 @@ StepGold = Mapping[str, GoldLabels]
 
 
 @dataclass(frozen=True)
-class LabeledSet:
-    """Trajectories whose steps carry gold labels."""
-
-    name: str
-    trajectories: tuple[Trajectory, ...]
-    gold: Mapping[str, StepGold]
-    """By trajectory."""
-    digest: str
-    """SHA-256 of the files it was read from."""
-
-    @property
-    def steps(self) -> int:
-        """The number of steps of all trajectories."""
-        return sum(len(trajectory.steps) for trajectory in self.trajectories)
-
-
-@dataclass(frozen=True)
 class DataSet:
-    """Trajectories with questions, gold apart."""
+    """Trajectories with questions, gold apart; a set of labels has no questions."""
 
     name: str
     trajectories: tuple[Trajectory, ...]

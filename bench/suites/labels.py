@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import click
 
 from stitch.bench.data.sets import load_labels
-from stitch.bench.data.types import LabeledSet
+from stitch.bench.data.types import DataSet
 from stitch.bench.figures import Figures, print_table
 from stitch.bench.labelers import LABELERS, labeler_named
 from stitch.bench.methods import terms
@@ -81,7 +81,7 @@ Intents = Sequence[ContextualIntent]
 _NO_LABELS = Unscored("no labels of this kind")
 
 
-def measure_labels(labeled: LabeledSet, labeler: Labeler) -> dict[str, Any]:
+def measure_labels(labeled: DataSet, labeler: Labeler) -> dict[str, Any]:
     """Label a set and measure the labels, with the trivial baselines."""
     started = time.perf_counter()
     trajectories = counted(labeled.trajectories, "trajectories labeled", of=lambda: len(labeled.trajectories))
@@ -129,7 +129,7 @@ def label_trajectory(labeler: Labeler, trajectory: Trajectory, *, made_by: Count
     return [merged(label.intent) for label in labels]
 
 
-def score_intents(labeled: LabeledSet, intents: Sequence[Intents]) -> dict[str, Any]:
+def score_intents(labeled: DataSet, intents: Sequence[Intents]) -> dict[str, Any]:
     """Measure intents against the gold of a set; a kind without gold is None."""
     each = list(zip(labeled.trajectories, intents, strict=True))
     scopes, events, types = (
@@ -152,7 +152,7 @@ class _Step(NamedTuple):
     gold: tuple[str, ...]
 
 
-def _steps(labeled: LabeledSet, own: tuple[Trajectory, Intents], kind: str) -> list[_Step]:
+def _steps(labeled: DataSet, own: tuple[Trajectory, Intents], kind: str) -> list[_Step]:
     gold = labeled.gold.get(own[0].id, {})
     pairs = [(intent, gold.get(str(step.id))) for step, intent in zip(own[0].steps, own[1], strict=True)]
     return [_Step(intent, getattr(labels, kind)) for intent, labels in pairs if labels and getattr(labels, kind)]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from stitch.bench.data.came import load_came
-from stitch.bench.data.sets import digest_of, load_labels, load_questions, read_trajectories
-from stitch.bench.data.types import DataSet, LabeledSet
+from stitch.bench.data.sets import load_labels, load_questions, trajectories_in
+from stitch.bench.data.types import DataSet
 from stitch.core import LabelKind, Trajectory
 from stitch.errors import InputError
 from stitch.pipelines.optimize.splitting import Parts, check_apart, hold_back
@@ -113,22 +113,16 @@ def _label_lessons(path: Path, *, tenant: str | None) -> Iterator[Lesson]:
             yield from lessons_from_corrections(trajectory, [labels for _, labels in told], corrected=kinds)
 
 
-def _labeled(path: Path) -> LabeledSet:
+def _labeled(path: Path) -> DataSet:
     """Trajectories with gold: a file of them, a folder with questions beside them, or CAME-Bench."""
-    if path.is_file():
-        return load_labels(path)
-    if (file := _trajectories(path)) is not None:
-        read = list(read_trajectories(file))
-        gold = {each.trajectory.id: each.gold for each in read}
-        labeled = LabeledSet(path.name, tuple(each.trajectory for each in read), gold, digest_of([file]))
-    elif path.is_dir():
-        data = load_came(path)
-        labeled = LabeledSet(data.name, data.trajectories, data.gold, data.digest)
-    else:
+    if not path.exists():
         raise InputError(f"there are no data at {str(path)!r}", hint="name a file or folder with --train")
-    if not any(labeled.gold.values()):
-        raise InputError(f"no step in {str(path)!r} carries gold labels", hint="see `stitch bench labels --help`")
-    return labeled
+    if path.is_file() or trajectories_in(path):
+        return load_labels(path)
+    data = load_came(path)
+    if not any(data.gold.values()):
+        raise InputError(f"{str(path)!r} holds no labeled trajectory", hint="see `stitch bench labels --help`")
+    return data
 
 
 def _questions(path: Path, target: str) -> DataSet:
@@ -140,7 +134,7 @@ def _questions(path: Path, target: str) -> DataSet:
         )
     if not path.is_dir():
         raise InputError(f"there are no data at {str(path)!r}", hint="name a folder with --train")
-    return load_questions(path) if _trajectories(path) is not None else load_came(path)
+    return load_questions(path) if trajectories_in(path) else load_came(path)
 
 
 def _joined(data: list[DataSet]) -> DataSet:
@@ -153,8 +147,3 @@ def _joined(data: list[DataSet]) -> DataSet:
                 hint="rename one of them",
             )
     return replace(data[0], trajectories=tuple(trajectories.values()))
-
-
-def _trajectories(folder: Path) -> Path | None:
-    files = (folder / f"trajectories{ending}" for ending in (".jsonl.gz", ".jsonl"))
-    return next((file for file in files if file.is_file()), None)

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from doubles.labeling import ScriptedLabeler
 from stitch.bench.commands import COMMANDS, group
 from stitch.bench.data.sets import load_labels
-from stitch.bench.data.types import GoldLabels, LabeledSet
+from stitch.bench.data.types import DataSet, GoldLabels
 from stitch.bench.figures import Figures, shown
 from stitch.bench.labelers import labeler_named
 from stitch.bench.metrics.scores import Unscored, mean
@@ -218,7 +218,7 @@ def test_goals_and_phases_are_measured_apart_and_outcomes_against_results_and_er
         "2": GoldLabels(scope=("sell",), event_types=("report error",)),
         "3": GoldLabels(scope=("sell",), event_types=("report result",)),
     }
-    labeled = LabeledSet("s", (Trajectory(id="t", steps=steps),), {"t": gold}, "")
+    labeled = DataSet("s", (Trajectory(id="t", steps=steps),), (), "", gold={"t": gold})
     own = [
         ContextualIntent(scope="a / one", event_types=("empty",)),
         ContextualIntent(scope="a / one", event_types=("refusal", "report error")),
@@ -228,14 +228,16 @@ def test_goals_and_phases_are_measured_apart_and_outcomes_against_results_and_er
     figures = score_intents(labeled, [own])
     assert figures["goal"]["bcubed_f1"] == 1.0 > figures["scope"]["bcubed_f1"]
     assert figures["outcome"] == {"told": 0.75, "accuracy": 0.5, "error_f1": pytest.approx(2 / 3)}
-    plain = LabeledSet("s", labeled.trajectories, {"t": {"0": GoldLabels(scope=("fix",))}}, "")
+    plain = DataSet("s", labeled.trajectories, (), "", gold={"t": {"0": GoldLabels(scope=("fix",))}})
     assert score_intents(plain, [own])["goal"] is None
     assert score_intents(plain, [own])["outcome"] is None
 
 
 def test_labels_that_stand_in_for_a_models_are_told_apart_and_so_are_replies_of_no_use():
     steps = tuple(Step(id=str(n), role="user", content=f"What about day {n}?") for n in range(4))
-    labeled = LabeledSet("talk", (Trajectory(id="t", steps=steps),), {"t": {"0": GoldLabels(scope=("day 0",))}}, "0")
+    labeled = DataSet(
+        "talk", (Trajectory(id="t", steps=steps),), (), "0", gold={"t": {"0": GoldLabels(scope=("day 0",))}}
+    )
     replies = iter(["I cannot."] * 3)  # for the window, its first half, and the first step of that
     model = LanguageModel("m", completion=ScriptedCompletion(lambda s, u: next(replies, None) or label_by_rules(s, u)))
     figures = measure_labels(labeled, WindowedLabeler(model, fallback=LocalLabeler()))

@@ -125,7 +125,7 @@ def test_mistakes_are_one_line_with_a_next_step(run, labeled, tmp_path):
         "no model is named": ("windowed", "--train", labeled),
         "holds no labeled trajectory": ("windowed", "--train", "empty.jsonl", *model),
         "'plain.jsonl' holds no labeled trajectory": ("stepwise", "--train", "plain.jsonl", *model),
-        "no step in 'mute' carries gold": ("windowed", "--train", "mute", *model),
+        "'mute' holds no labeled trajectory": ("windowed", "--train", "mute", *model),
         "nobody has corrected a label": ("windowed", "--train", "m", *model),
         "6 examples of --valid are in --train": ("windowed", "--train", labeled, "--valid", half, *model),
         "36 examples of --valid are in --train": ("filter", "--train", asked, "--valid", asked, *model),
