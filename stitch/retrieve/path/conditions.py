@@ -1,30 +1,42 @@
-"""Decides conditions: a score in [0, 1] for each of many nodes at once."""
+"""Follows steps and decides conditions: for many nodes at once, a score in [0, 1] of each.
+
+Brackets between which no position stands may be decided in any order: those that cost nothing go first, and semantic
+conditions are scored in one batch over the nodes that are left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from heapq import nsmallest
+from itertools import groupby
 from math import prod
 from typing import NamedTuple
 
-from stitch.retrieve.path.forest import Forest, Row
-from stitch.retrieve.path.operands import Operands, Values, mean, read_all, said_value
+from stitch.core.cancellation import check_canceled
+from stitch.retrieve.path.forest import DOCUMENT, Forest, Row, best_of
+from stitch.retrieve.path.operands import Values, column, ends, mean, number_value, read_all, said_value, total
 from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.retrieve.path.syntax import (
     Alike,
+    Between,
+    Bracket,
     Compare,
     Condition,
+    End,
     Field,
     Has,
     Joined,
     Not,
     Only,
+    Operand,
     Over,
     Path,
     Said,
+    Shift,
     Step,
     values_in,
 )
-from stitch.retrieve.path.trace import Trace
+from stitch.retrieve.path.trace import SHORT_KEPT, Short, Trace
 from stitch.trees.core.values import Value, holds, read_value, straddles, within
 
 
@@ -45,12 +57,15 @@ def costs_nothing(condition: Condition) -> bool:
     return not any(isinstance(value, Alike) for value in values_in(condition))
 
 
-class Judge(Operands):
+class Judge:
     """Decides conditions on the nodes of one forest, in one run."""
 
     def __init__(self, forest: Forest, *, semantics: ScorerSemantics, threshold: float | None, trace: Trace) -> None:
-        super().__init__(forest, trace=trace)
+        self.forest, self.trace = forest, trace
         self.semantics, self._threshold = semantics, threshold
+        self.considered = 0
+        """The number of nodes that the last step reached before its conditions."""
+        self._from_root: dict[tuple[Path, str], list[Value]] = {}
 
     def verdicts(self, condition: Condition, places: list[int]) -> Verdicts:
         """Decide a condition; what types alone decide has 0 or 1."""
@@ -151,9 +166,9 @@ class Judge(Operands):
         verdicts: dict[str | None, float] = {None: 0.0}
         row: Row = {}
         for tree, offset, positions in self.forest.by_tree(places):
-            column = self.column(tree, field)
+            said_at = column(tree, field)
             for position in positions:
-                said = column.get(position)
+                said = said_at.get(position)
                 if said not in verdicts:
                     verdicts[said] = float(_decided(condition.how, read_all(said or ""), constants))
                 row[position + offset] = verdicts[said]
@@ -176,6 +191,109 @@ class Judge(Operands):
             self.trace.note(f"{asked.text!r} is no {values[0][1].kind}, as @{field} is")
         elif asked.kind != "words" and words:
             self.trace.note(f"@{field} is mixed, no {asked.kind}: {some_of(words)}")
+
+    # Where steps lead.
+
+    def walk(self, steps: Sequence[Step], rows: list[Row], *, told: bool = False) -> list[Row]:
+        """Follow steps from several rows at once; each stays by itself."""
+        for step in steps:
+            check_canceled()
+            grouped = any(not isinstance(bracket, Only) for bracket in step.brackets)
+            owners = [self.forest.along(step, row, grouped=grouped) if row else [] for row in rows]
+            if told:
+                self.considered = _size(owners)
+                self.trace.stage(str(Step(step.axis, step.type)), given=sum(map(len, rows)), left=self.considered)
+            for bracket in _in_order_of_cost(step.brackets):
+                owners = self.bracketed(owners, bracket, told=told)
+            rows = [best_of(groups) for groups in owners]
+        return rows
+
+    def bracketed(self, owners: list[list[Row]], bracket: Bracket, *, told: bool) -> list[list[Row]]:
+        """What a bracket leaves of the groups of nodes of each owner."""
+        if isinstance(bracket, Only):
+            return self._filtered(owners, bracket, told=told)
+        kept = [
+            [_at(group, bracket) if isinstance(bracket, Between) else self._shifted(group, bracket) for group in groups]
+            for groups in owners
+        ]
+        if told:
+            self.trace.stage(str(bracket), given=_size(owners), left=_size(kept))
+        return kept
+
+    def _shifted(self, group: Row, bracket: Shift) -> Row:
+        moved: Row = {}
+        for place, score in group.items():
+            beside = self.forest.siblings(place, by=bracket.by)
+            if abs(bracket.by) <= len(beside):
+                there = beside[abs(bracket.by) - 1]
+                moved[there] = max(score, moved.get(there, 0.0))
+        return moved
+
+    def _filtered(self, owners: list[list[Row]], bracket: Only, *, told: bool) -> list[list[Row]]:
+        check_canceled()
+        groups = [group for groups in owners for group in groups]
+        places = list(groups[0] if len(groups) == 1 else {place: 0 for group in groups for place in group})
+        scores, holding = self.verdicts(bracket.condition, places)
+        if told:
+            missed = () if costs_nothing(bracket.condition) else self._short(scores, holding)
+            self.trace.stage(str(bracket), given=len(scores), left=len(holding), short=missed)
+        return [
+            [{place: score * scores[place] for place, score in group.items() if place in holding} for group in groups]
+            for groups in owners
+        ]
+
+    def _short(self, scores: Row, passed: Collection[int]) -> tuple[Short, ...]:
+        missed = nsmallest(SHORT_KEPT, [(-score, place) for place, score in scores.items() if place not in passed])
+        return tuple(Short(self.forest.node(place).id, self.forest.path(place), -score) for score, place in missed)
+
+    # Operands.
+
+    def from_each(self, path: Path, places: Sequence[int]) -> list[Row]:
+        """The nodes of a path from each place; a path from the document is followed once."""
+        if path.start == "document":
+            [row] = self.walk(path.steps, [{DOCUMENT: 1.0}])
+            return [row] * len(places)
+        return self.walk(path.steps, [{place: 1.0} for place in places])
+
+    def values(self, operand: Operand, places: Sequence[int]) -> list[Values]:
+        """The values of an operand at each place; none where a field is not there."""
+        if isinstance(operand, Field):
+            if operand.path is None:
+                return self._field(operand.name, places)
+            return self._field_of(operand.path, operand.name, places)
+        if isinstance(operand, Said):
+            return [[said_value(operand.value)]] * len(places)
+        if isinstance(operand, End):
+            return [ends(operand.which, values) for values in self.values(operand.of, places)]
+        if operand.is_evidence:
+            scores = self.share(operand, list(places))
+            return [[number_value(scores[place])] for place in places]
+        if operand.field is None:
+            return [[number_value(len(row))] for row in self.from_each(operand.path, places)]
+        found = self._field_of(operand.path, operand.field, places, each=True)
+        return [total(operand.how, values, trace=self.trace) for values in found]
+
+    def _field(self, field: str, places: Sequence[int]) -> list[Values]:
+        found: dict[int, Values] = {}
+        for tree, offset, positions in self.forest.by_tree(place for place in places if place != DOCUMENT):
+            said_at = column(tree, field)
+            for position in positions:
+                said = said_at.get(position)
+                found[position + offset] = () if said is None else read_all(said)
+        return [found.get(place, ()) for place in places]
+
+    def _field_of(self, path: Path, field: str, places: Sequence[int], *, each: bool = False) -> list[Values]:
+        if path.start == "document":
+            if (path, field) not in self._from_root:
+                [row] = self.from_each(path, [DOCUMENT])
+                self._from_root[path, field] = self._of_row(field, row, each=each)
+            return [self._from_root[path, field]] * len(places)
+        return [self._of_row(field, row, each=each) for row in self.from_each(path, places)]
+
+    def _of_row(self, field: str, row: Row, *, each: bool) -> list[Value]:
+        """The values of all nodes of a row; equal ones once, unless each counts."""
+        values = [value for said in self._field(field, list(row)) for value in said]
+        return values if each else list(dict.fromkeys(values))
 
 
 _CONTENT = "content"
@@ -225,3 +343,25 @@ def some_of(texts: Sequence[str]) -> str:
     """Some of several texts, as a note shows them."""
     shown = ", ".join(repr(text if len(text) <= 30 else text[:29] + "…") for text in texts[:4])
     return f"{shown} and {len(texts) - 4} more" if len(texts) > 4 else shown
+
+
+def _size(owners: list[list[Row]]) -> int:
+    return sum(len(group) for groups in owners for group in groups)
+
+
+def _at(group: Row, bracket: Between) -> Row:
+    """The nodes at positions of one group, in its order; negative positions count from its end."""
+    pairs = list(group.items())
+    first = 1 if bracket.first is None else bracket.first
+    last = -1 if bracket.last is None else bracket.last
+    start = first - 1 if first > 0 else max(0, len(pairs) + first)
+    end = last if last > 0 else len(pairs) + last + 1
+    return dict(pairs[start : max(end, 0)])
+
+
+def _in_order_of_cost(brackets: Sequence[Bracket]) -> list[Bracket]:
+    """Brackets as written, but between two positions those that cost nothing first."""
+    ordered: list[Bracket] = []
+    for _, group in groupby(brackets, key=lambda bracket: isinstance(bracket, Only)):
+        ordered += sorted(group, key=lambda bracket: isinstance(bracket, Only) and not costs_nothing(bracket.condition))
+    return ordered

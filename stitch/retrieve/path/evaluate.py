@@ -1,25 +1,17 @@
-"""Runs a path query: steps and brackets from left to right, for all nodes at once.
-
-Brackets between which no position stands may be decided in any order: those that cost nothing go first, and semantic
-conditions are scored in one batch over the nodes that are left.
-"""
+"""Runs a path query: its sets and pipes, and the cut of what is found."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
-from itertools import groupby
 
-from stitch.core.cancellation import check_canceled
 from stitch.errors import InputError
-from stitch.retrieve.path.conditions import Judge, costs_nothing, some_of
+from stitch.retrieve.path.conditions import Judge, some_of
 from stitch.retrieve.path.forest import DOCUMENT, Forest, Row, best_of
 from stitch.retrieve.path.operands import Values
 from stitch.retrieve.path.semantics import ScorerSemantics
-from stitch.retrieve.path.syntax import Between, Bracket, NodeSet, Only, Path, Pipe, Query, Shift, Step
-from stitch.retrieve.path.trace import SHORT_KEPT, Short, Trace
+from stitch.retrieve.path.syntax import NodeSet, Path, Pipe, Query
+from stitch.retrieve.path.trace import Trace
 
 Ranked = list[tuple[int, float]]
 """Places with their scores, the best first, equals in document order."""
@@ -62,8 +54,6 @@ class Run(Judge):
     def __init__(self, forest: Forest, *, semantics: ScorerSemantics, cut: Cut) -> None:
         super().__init__(forest, semantics=semantics, threshold=cut.threshold, trace=Trace())
         self._cut = cut
-        self.considered = 0
-        """The number of nodes that the last step reached before its conditions."""
 
     def nodes(self, query: Query) -> Ranked:
         """The places that a query finds."""
@@ -107,59 +97,8 @@ class Run(Judge):
         if not isinstance(path.start, str):
             row = dict(self._of(path.start.query))
             for bracket in path.start.brackets:
-                row = self._bracketed([[row]], bracket, told=True)[0][0]
+                row = self.bracketed([[row]], bracket, told=True)[0][0]
         return self.walk(path.steps, [row], told=True)[0]
-
-    def walk(self, steps: Sequence[Step], rows: list[Row], *, told: bool = False) -> list[Row]:
-        """Follow steps from several rows at once; each stays by itself."""
-        for step in steps:
-            check_canceled()
-            grouped = any(not isinstance(bracket, Only) for bracket in step.brackets)
-            owners = [self.forest.along(step, row, grouped=grouped) if row else [] for row in rows]
-            if told:
-                self.considered = _size(owners)
-                self.trace.stage(str(Step(step.axis, step.type)), given=sum(map(len, rows)), left=self.considered)
-            for bracket in _in_order_of_cost(step.brackets):
-                owners = self._bracketed(owners, bracket, told=told)
-            rows = [best_of(groups) for groups in owners]
-        return rows
-
-    def _bracketed(self, owners: list[list[Row]], bracket: Bracket, *, told: bool) -> list[list[Row]]:
-        if isinstance(bracket, Only):
-            return self._filtered(owners, bracket, told=told)
-        kept = [
-            [_at(group, bracket) if isinstance(bracket, Between) else self._shifted(group, bracket) for group in groups]
-            for groups in owners
-        ]
-        if told:
-            self.trace.stage(str(bracket), given=_size(owners), left=_size(kept))
-        return kept
-
-    def _shifted(self, group: Row, bracket: Shift) -> Row:
-        moved: Row = {}
-        for place, score in group.items():
-            beside = self.forest.siblings(place, by=bracket.by)
-            if abs(bracket.by) <= len(beside):
-                there = beside[abs(bracket.by) - 1]
-                moved[there] = max(score, moved.get(there, 0.0))
-        return moved
-
-    def _filtered(self, owners: list[list[Row]], bracket: Only, *, told: bool) -> list[list[Row]]:
-        check_canceled()
-        groups = [group for groups in owners for group in groups]
-        places = list(groups[0] if len(groups) == 1 else {place: 0 for group in groups for place in group})
-        scores, holding = self.verdicts(bracket.condition, places)
-        if told:
-            missed = () if costs_nothing(bracket.condition) else self._short(scores, holding)
-            self.trace.stage(str(bracket), given=len(scores), left=len(holding), short=missed)
-        return [
-            [{place: score * scores[place] for place, score in group.items() if place in holding} for group in groups]
-            for groups in owners
-        ]
-
-    def _short(self, scores: Row, passed: Collection[int]) -> tuple[Short, ...]:
-        missed = nsmallest(SHORT_KEPT, [(-score, place) for place, score in scores.items() if place not in passed])
-        return tuple(Short(self.forest.node(place).id, self.forest.path(place), -score) for score, place in missed)
 
     # Pipes.
 
@@ -208,25 +147,3 @@ def _key(values: Values) -> tuple[str, float] | None:
         if value.kind != "words":
             return ("amount" if value.kind in ("number", "money") else value.kind), (value.low + value.high) / 2
     return None
-
-
-def _size(owners: list[list[Row]]) -> int:
-    return sum(len(group) for groups in owners for group in groups)
-
-
-def _at(group: Row, bracket: Between) -> Row:
-    """The nodes at positions of one group, in its order; negative positions count from its end."""
-    pairs = list(group.items())
-    first = 1 if bracket.first is None else bracket.first
-    last = -1 if bracket.last is None else bracket.last
-    start = first - 1 if first > 0 else max(0, len(pairs) + first)
-    end = last if last > 0 else len(pairs) + last + 1
-    return dict(pairs[start : max(end, 0)])
-
-
-def _in_order_of_cost(brackets: Sequence[Bracket]) -> list[Bracket]:
-    """Brackets as written, but between two positions those that cost nothing first."""
-    ordered: list[Bracket] = []
-    for _, group in groupby(brackets, key=lambda bracket: isinstance(bracket, Only)):
-        ordered += sorted(group, key=lambda bracket: isinstance(bracket, Only) and not costs_nothing(bracket.condition))
-    return ordered
