@@ -56,6 +56,21 @@ def run_python(code: str, *arguments: object, **options: object) -> subprocess.P
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload,no-any-return]
 
 
+@pytest.mark.parametrize("worlds", [100, pytest.param(3_000, marks=pytest.mark.slow)])
+def test_every_world_is_ranked_by_definition_whatever_others_hold(tmp_path: Path, worlds: int) -> None:
+    rng = random.Random(17)
+    with closing(open_store(tmp_path)) as store:
+        made = {
+            f"{n}": random_records(rng, rng.choice([1, 5, 20, 80]), tenants=(f"{n}", f"other {n}"))
+            for n in range(worlds)
+        }
+        store.put([record for records in made.values() for record in records])
+        for name, records in made.items():
+            for _ in range(3):
+                query, vocabulary = random_query(rng, tenants=(name,))
+                assert_ranked(store.rank(query), expected_ranking(records, query, vocabulary), k=query.k)
+
+
 def test_a_reopened_store_ranks_as_before(tmp_path: Path) -> None:
     rng = random.Random(5)
     records = random_records(rng, 120)
