@@ -43,7 +43,7 @@ accepted addressed antecedent arguments asked_by at_length autoincrement begin_b
 checksum checksums chunkedmmap chunk_size_bytes chunk_size_vectors collection compression conversations corrected
 correction cost_usd decided_by decision default_segment_number deleted_threshold dimension distance edge_config embedder
 entities entity_type entity_types event_type event_types exchange field_schema
-followed hardware_counter history_of immutable
+followed hardware_counter history_of immutable outcome
 in_context indexed_fields indexing_threshold inexact initial_version inputrejected intent_filter interruptions inventory
 labeled_by labelsmerged last_answered_tool last_called last_closed last_role listed_at looked_at made_by mappings
 max_segment_size memory_threshold mentions metadata milliseconds min_trust mutable_id_tracker nearness next_row next_seq

@@ -67,6 +67,8 @@ class EdgePoints:
 
     def __init__(self, folder: Path, *, dimension: int, create: bool, what: str, hint: str) -> None:
         self._folder, self._what, self._hint = folder, what, hint
+        self._sole: dict[str | None, bool] = {}
+        """Of a tenant, whether all points are its own: then the engine need not look whose each one is."""
         with self._errors("make" if create else "open"):
             self._check_disk(_SPARE_BYTES)
             shard = engine.EdgeShard
@@ -91,6 +93,7 @@ class EdgePoints:
         if known := list(self.retrieve([each.id for each in points], fields=False)):
             self.delete(known)
         self._check_disk(_SPARE_BYTES)
+        self._sole.clear()
         with self._errors("write to"):
             self._shard.update(engine.UpdateOperation.upsert_points(made))
 
@@ -99,13 +102,14 @@ class EdgePoints:
         requests = []
         for each in searches:
             vector: Any = each.vector
+            where = Where() if each.where == Where(each.where.tenant) and self._is_sole(each.where) else each.where
             if isinstance(vector, dict):
                 vector = engine.SparseVector(list(vector), list(vector.values()))
             requests.append(
                 engine.QueryRequest(
                     each.limit,
                     query=engine.Query.Nearest(vector, using=each.using),
-                    filter=_filter(each.where),
+                    filter=_filter(where),
                     params=engine.SearchParams(exact=True),
                     with_payload=False,
                     with_vector=False,
@@ -117,6 +121,11 @@ class EdgePoints:
             Scores([point.id.int for point in own], np.fromiter((point.score for point in own), np.float64, len(own)))
             for own in answers
         ]
+
+    def _is_sole(self, tenant: Where) -> bool:
+        if tenant.tenant not in self._sole:
+            self._sole[tenant.tenant] = self.count(tenant) == self.count(Where())
+        return self._sole[tenant.tenant]
 
     def retrieve(
         self, ids: Sequence[Id], *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False

@@ -33,7 +33,7 @@ def test_a_point_says_in_qdrants_own_words_what_a_step_says(tmp_path):
     shard = EdgeShard.load(str(tmp_path / "own.memory" / "store" / "shard"))
     points, _ = shard.scroll(ScrollRequest(with_payload=True))
     shard.close()
-    maria, tool = sorted((point.payload for point in points), key=lambda payload: payload["position"])
+    maria, tool = sorted((point.payload or {} for point in points), key=lambda payload: payload["position"])
     assert {"Casa Azul", "80 euros"} <= set(maria["entities"])
     assert (maria["speaker"], maria["tokens"], "outcome" in maria) == ("Maria", 9, False)
     assert (tool["outcome"], "speaker" in tool) == ("failure", False)
