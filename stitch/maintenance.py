@@ -3,6 +3,8 @@
 Not for who holds one tenant's memory: that one has `Lifecycle.backup` and `Lifecycle.export`. Each function takes the
 `memory` (a folder, or the URL of a Qdrant server), `config`, a YAML file of settings, and any other of
 `stitch.config.Settings` by name.
+
+More than 400 lines because a move is a backup and a restore, and a restore a copy, a rebuilding and a comparison.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +31,15 @@ from stitch.lifecycle import folder as places
 from stitch.lifecycle import rebuild, repair
 from stitch.lifecycle.adoption import Adoption, adopted, make_room
 from stitch.lifecycle.backup import BackedUp
-from stitch.lifecycle.folder import JOURNAL_FILE, UNFINISHED_FILE, is_url, owner_note, restoring_in, store_folder
+from stitch.lifecycle.folder import (
+    JOURNAL_FILE,
+    UNFINISHED_FILE,
+    is_shared,
+    is_url,
+    owner_note,
+    restoring_in,
+    store_folder,
+)
 from stitch.lifecycle.read_only import cannot_be_written, check_writable, copy_to_read
 from stitch.lifecycle.transfer import export_lines
 from stitch.store.edge import holds_points
@@ -68,7 +78,8 @@ def reindex_memory(
     before. An interrupted run is taken up where it was. On a server both are in the collection that the settings name,
     so that one that was made for other vectors, or by an earlier version, is dropped first; then there is no memory
     until this is done. With `adopt` one is dropped with what others have put there (`adoption` says what that is); then
-    an empty journal is begun if there is none.
+    an empty journal is begun if there is none. The collection of a memory that several processes share is filled where
+    it is: end them first.
 
     Raises:
         InputError: There is no memory.
@@ -78,6 +89,8 @@ def reindex_memory(
     """
     loaded = _found(memory, config, settings, to_adopt=adopt)
     chosen, location, folder = loaded.settings, loaded.location, loaded.folder
+    if _is_shared(loaded):
+        return _refill(loaded, adopt=adopt)
     embedder = parts.embedder_for(chosen)
     path = store_folder(location, folder, collection=chosen.collection)
     with ExitStack() as stack:
@@ -121,6 +134,9 @@ def adoption(memory: str | Path | None = None, *, config: str | Path | None = No
     if not is_url(location):
         raise InputError("only a collection on a server can be adopted", hint="name one with --memory URL")
     own = places.journal_id(folder) if (folder / JOURNAL_FILE).is_file() else ""
+    if _is_shared(loaded):
+        with closing(parts.journal_of(loaded.settings, folder)) as journal:
+            own = str(journal.shared_id)
     with closing(parts.server_of(loaded.settings, location)) as connection:
         return adopted(connection, journal=own)
 
@@ -209,6 +225,8 @@ def restore_memory(
     if is_url(location) and (folder / UNFINISHED_FILE).exists():
         identity = places.journal_id(folder)  # the collection has it already
         shutil.rmtree(folder)  # what an interrupted call has made
+    if _is_shared(loaded):
+        return _restore_shared(loaded, files)
     backups.check_empty(folder)
     making = restoring_in(folder)
     try:
@@ -233,6 +251,35 @@ def restore_memory(
             hint=f"repeat it: stitch restore {os.fspath(backup)} --memory {location}",
         ) from error
     return found._replace(folder=folder)
+
+
+def move_memory(old: str | Path, *, memory: str, config: str | Path | None = None, **settings: Any) -> Restored:
+    """Bring a memory to a server, for all tenants, and compare the two; the old one stays as it is.
+
+    What is taken along is what the old one holds at one moment: end who adds to it first.
+
+    Args:
+        old: Its folder or URL.
+        memory: The URL of the server.
+        config: A YAML file of settings of the new one.
+        settings: Any other of its settings, such as `journal`, the URL of a PostgreSQL database.
+
+    Raises:
+        InputError: There is no memory at `old`, `memory` is no server, or there is something already.
+        StoreError: Steps are missing in the new one.
+    """
+    if not is_url(memory):
+        raise InputError(f"{memory!r} is no Qdrant server", hint="name one: stitch move OLD http://localhost:6333")
+    source = _found(old, None, {})
+    with places.working_folder(source.folder) as working:
+        kept = backup_memory(old, to=working / "moved")
+        made = restore_memory(kept.folder, memory=memory, config=config, **settings)
+    if (made.tenants, made.steps) != (kept.tenants, kept.steps):
+        raise StoreError(
+            f"{made.steps} steps of {made.tenants} tenants came to {memory!r}, of {kept.steps} of {kept.tenants}",
+            hint="the old memory is as it was; use another collection and journal, and move again",
+        )
+    return made
 
 
 def count_steps(
@@ -275,7 +322,7 @@ def _found(
     loaded = load_settings(config, memory=memory, **settings)
     location, folder = loaded.location, loaded.folder
     places.check_not_served(location)
-    if not to_adopt or not is_url(location) or restoring_in(folder).exists():
+    if not _is_shared(loaded) and (not to_adopt or not is_url(location) or restoring_in(folder).exists()):
         places.check_there(location, folder)
     refuse_links(folder, written=True)
     check_version(folder / JOURNAL_FILE)  # before anything of it is touched
@@ -286,6 +333,10 @@ def _found(
 def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
     """The journal of a memory, opened if nobody has it; else its file, to be copied."""
     settings, location, folder = loaded.settings, loaded.location, loaded.folder
+    if _is_shared(loaded):
+        with closing(parts.journal_of(settings, folder)) as journal:
+            yield journal
+        return
     with ExitStack() as stack:
         if not is_url(location) and cannot_be_written(folder):
             folder = stack.enter_context(copy_to_read(folder))
@@ -308,18 +359,61 @@ def _readable(loaded: LoadedSettings) -> Iterator[Journal | Path]:
         yield found
 
 
-def _compare(loaded: LoadedSettings, location: str, folder: Path) -> Restored:
+def _is_shared(loaded: LoadedSettings) -> bool:
+    return is_shared(loaded.location, journal=loaded.settings.journal)
+
+
+def _refill(loaded: LoadedSettings, *, adopt: bool) -> Reindexed:
+    """Fill the collection of a memory that several processes share; one that was made for something else is dropped."""
+    settings, folder = loaded.settings, loaded.folder
+    embedder = parts.embedder_for(settings)
+    with places.made_folder(folder), closing(parts.journal_of(settings, folder)) as journal:
+        with closing(parts.server_of(settings, loaded.location)) as server:
+            make_room(server, own=str(journal.shared_id), dimension=embedder.dimension, adopt=adopt)
+        journal.agree_on_embedder(embedder.name, anew=True)
+    with _opened(loaded, loaded.location, folder) as ingestor:
+        reached, written = ingestor.journal.last_change(), ingestor.snippets.rebuild()
+        ingestor.journal.record_projected(ingestor.snippets.name, reached)
+        return Reindexed(ingestor.store.count(), written, embedder.name)
+
+
+def _restore_shared(loaded: LoadedSettings, files: Sequence[Path]) -> Restored:
+    """Take the journal of a backup into an empty database, and fill the collection from it."""
+    folder = loaded.folder
+    with places.made_folder(folder), places.working_folder(folder) as making:
+        for file in files:
+            copy_private(file, making / file.name)
+        _check_copy(making)
+        with closing(parts.journal_of(loaded.settings, folder)) as journal:
+            journal.take_from(making / JOURNAL_FILE)
+        for lines in making.glob("*.jsonl"):
+            lines.replace(folder / lines.name)
+    _refill(loaded, adopt=False)
+    return _compare(loaded, loaded.location, folder)
+
+
+@contextmanager
+def _opened(loaded: LoadedSettings, location: str, folder: Path) -> Iterator[Ingestor]:
+    """Journal and store of a memory that is all there."""
     settings = loaded.settings
+    embedder = parts.embedder_for(settings)
     with ExitStack() as stack:
-        embedder = parts.embedder_for(settings)
-        path = store_folder(location, folder, collection=settings.collection)
-        store = parts.store_for(settings, location, folder=folder, path=path, embedder=embedder)
+        journal = stack.enter_context(closing(parts.journal_of(settings, folder)))
+        if shared := journal.shared_id is not None:
+            path = stack.enter_context(places.working_folder(folder))
+        else:
+            path = store_folder(location, folder, collection=settings.collection)
+        store = parts.store_for(
+            settings, location, folder=folder, path=path, embedder=embedder, journal=journal if shared else None
+        )
         stack.callback(store.close)
-        journal = parts.journal_of(settings, folder)
-        stack.callback(journal.close)
         places.give_texts(store, journal)
-        ingestor = Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
-        tenants = journal.tenants()
+        yield Ingestor(journal=journal, store=store, embedder=embedder, labeler=LocalLabeler())
+
+
+def _compare(loaded: LoadedSettings, location: str, folder: Path) -> Restored:
+    with _opened(loaded, location, folder) as ingestor:
+        tenants = ingestor.journal.tenants()
         found = [repair.verify(ingestor, tenant=tenant) for tenant in tenants]
     return Restored(
         folder=folder,

@@ -249,6 +249,8 @@ def store_for(
         from stitch.lifecycle.folder import journal_id
         from stitch.store import ServerStore
 
+        if journal is not None:
+            journal.agree_on_embedder(embedder.name)
         return ServerStore(
             path,
             server=server_of(settings, location),

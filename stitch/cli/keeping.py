@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 import orjson
@@ -32,6 +32,9 @@ from stitch.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
+
+if TYPE_CHECKING:
+    from stitch.maintenance import Restored
 
 _SHOWN_TRAJECTORIES = 5
 
@@ -228,7 +231,35 @@ def restore(context: click.Context, /, *, folder: str, as_json: bool, **argument
     """
     from stitch.maintenance import restore_memory
 
-    made = restore_memory(folder, **arguments)
+    _tell_made(context, restore_memory(folder, **arguments), as_json=as_json)
+
+
+@click.command()
+@click.argument("old", metavar="OLD")
+@click.argument("memory", metavar="URL")
+@click.option("--journal", metavar="FOLDER|URL", help="Where its journal shall be: a folder, or a PostgreSQL database.")
+@click.option("--embedder", metavar="NAME", help="The embedder to use, as in `stitch config`.")
+@click.option("--config", metavar="FILE", type=click.Path(dir_okay=False), help="A YAML file of its settings.")
+@json_option
+@click.pass_context
+def move(context: click.Context, /, *, old: str, memory: str, as_json: bool, **arguments: Any) -> None:
+    """Bring the memory OLD to the Qdrant server at URL, for all tenants, with nothing missing.
+
+    Journal and vectors are compared in the end; the exit status is 5 if they do not agree. OLD stays as it is.
+
+    \b
+    Example:
+      stitch move trip.memory http://localhost:6333
+      stitch move trip.memory http://localhost:6333 --journal postgresql://stitch@localhost/stitch
+    """
+    from stitch.maintenance import move_memory
+
+    with progress_drawn("moving"):
+        made = move_memory(old, memory=memory, **arguments)
+    _tell_made(context, made, as_json=as_json)
+
+
+def _tell_made(context: click.Context, made: Restored, *, as_json: bool) -> None:
     agree = f"{made.disagreements} things do not agree" if made.disagreements else "all agree"
     line = f"{counted(steps=made.steps, tenants=made.tenants)}, {counted(snippets=made.snippets)}: {agree}"
     print_told({**made._asdict(), "folder": str(made.folder)}, line, as_json=as_json)

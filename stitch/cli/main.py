@@ -46,6 +46,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "export": ("stitch.cli.keeping:export", "Write a tenant's memory as lines of JSON."),
     "import": ("stitch.cli.keeping:import_", "Take in what `stitch export` wrote, without loss."),
     "backup": ("stitch.cli.keeping:backup", "Copy a memory while it runs."),
+    "move": ("stitch.cli.keeping:move", "Bring a memory to a server."),
     "restore": ("stitch.cli.keeping:restore", "Make a memory of a backup."),
     "serve": ("stitch.serve.command:command", "Serve a memory over HTTP: REST, events, tools, numbers."),
     "keys": ("stitch.serve.keys_command:group", "Make, list and revoke the keys of a server."),

@@ -62,7 +62,8 @@ class SnippetProjection:
         self._embedder, self._lexical = embedder, lexical
         self._vectors_follow = vectors_follow
         self._applied = self.position()
-        self._follows_all = self._applied == journal.last_change()
+        self._found = journal.last_change()
+        self._follows_all = self._applied == self._found
         self._lock, self._flushing = threading.Lock(), threading.Lock()
         self._begun: dict[object, int] = {}
         """The last change before each piece of work that is under way."""
@@ -175,7 +176,7 @@ class SnippetProjection:
             self._journal.sync()
             self._store.flush()
             self._journal.record_projected(self.name, self._applied)
-            self._follows_all = self._follows_all or self._applied == last
+            self._follows_all = self._follows_all or self._applied >= self._found
 
     def rebuild(self) -> int:
         """Put all that the store lacks and remove what it must not hold; return how many snippets were put."""

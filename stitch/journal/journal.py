@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 from sqlalchemy import bindparam, func, select
 
 from stitch.core import Change, ChangeKind
-from stitch.errors import require_extra
+from stitch.errors import InputError, require_extra
 from stitch.journal.copies import settle
 from stitch.journal.database import Database, is_postgres
 from stitch.journal.entries import MAX_STEP_CHARS
@@ -120,6 +120,30 @@ class Journal(Intake, Progress, Revising, Reading, Records):
         """Write all, or what is one tenant's, into a file, as it is now; return its numbers of tenants and steps."""
         self._db.copy_to(path)
         return settle(path, tenant=tenant)
+
+    def take_from(self, file: Path) -> None:
+        """Take in all that a journal in a file holds, of all tenants; only a shared one that holds nothing does.
+
+        Raises:
+            InputError: There is something, or this process owns it.
+        """
+        from stitch.journal.postgres import Postgres
+
+        if not isinstance(self._db, Postgres) or self.tenants() or self.last_change():
+            raise InputError(f"the journal {self._db.name!r} is not an empty one in PostgreSQL", hint="name another")
+        with closing(SqliteFile(file)) as source, source.session() as rows:
+            self._db.take(rows)
+
+    def agree_on_embedder(self, name: str, *, anew: bool = False) -> None:
+        """See that all processes that share a journal make vectors with the same embedder; `anew`, with this one.
+
+        Raises:
+            StoreMismatchError: They do not.
+        """
+        from stitch.journal.postgres import Postgres
+
+        if isinstance(self._db, Postgres):
+            self._db.agree("embedder", name, anew=anew)
 
     def close(self) -> None:
         """Let go of it; closing twice is harmless. Whatever is called then raises `JournalError`."""

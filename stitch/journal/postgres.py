@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import Column, MetaData, Table, Text, create_engine, select
+from sqlalchemy import Column, MetaData, Table, Text, bindparam, create_engine, select, update
 from sqlalchemy.engine import URL, Dialect, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -43,6 +43,7 @@ _NEXT = "SELECT setval(pg_get_serial_sequence('{0}', 'number'), coalesce(max(num
 
 about = Table("about", MetaData(), Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
 """Of which version the tables are, and which journal this is."""
+_SAY = update(about).where(about.c.name == bindparam("of"))
 _ABOUT = select(about.c.name, about.c.value)
 
 
@@ -62,10 +63,13 @@ class Postgres(Database):
         address = _parsed(url)
         shown = address.render_as_string(hide_password=True)
         errors = (psycopg.Error, SQLAlchemyError)
-        options = {} if "options" in address.query else {"options": _OPTIONS}
+        said = {"application_name": "stitch", "options": _OPTIONS}
         self._engine = create_engine(
             address.set(drivername="postgresql+psycopg"),
-            connect_args={"autocommit": True, "application_name": "stitch", **options},
+            connect_args={
+                "autocommit": True,
+                **{name: each for name, each in said.items() if name not in address.query},
+            },
             pool_pre_ping=True,
         )
         super().__init__(shown, dialect=self._engine.dialect, causes=_CAUSES, errors=errors)
@@ -186,6 +190,24 @@ class Postgres(Database):
             copy_rows(other, db)
             for table in COUNTED:
                 db.connection.execute(_NEXT.format(table.name))
+
+    def agree(self, name: str, value: str, *, anew: bool = False) -> None:
+        """See that all processes say the same of what is derived; with `anew`, from now on this.
+
+        Raises:
+            StoreMismatchError: Another one said something else.
+        """
+        with self.transaction() as db:
+            found = dict(db.rows(_ABOUT)).get(name)
+            if found is None:
+                db.write(about, name=name, value=value)
+            elif anew:
+                db.write(_SAY, of=name, value=value)
+            elif found != value:
+                raise StoreMismatchError(
+                    f"the snippets of journal {self.name!r} were written with {name} {found!r}, not {value!r}",
+                    hint="name that one in every process; `stitch reindex` makes them anew with another",
+                )
 
     def close(self) -> None:
         """Let go of all connections."""

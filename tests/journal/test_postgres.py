@@ -100,12 +100,14 @@ def test_a_copy_in_a_file_holds_the_same(journal: Journal, tmp_path: Path) -> No
     copy.close()
 
 
-def test_a_server_that_comes_back_is_used_again(journal: Journal, url: str) -> None:
+def test_a_server_that_comes_back_is_used_again(url: str) -> None:
+    journal = Journal(f"{url}&application_name=lost")
     append(journal, say("one"))
-    with psycopg.connect(url.partition("&")[0], autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'stitch'")
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lost'")
     append(journal, say("two"))
     assert journal.counts().accepted == 2
+    journal.close()
 
 
 @pytest.mark.parametrize(

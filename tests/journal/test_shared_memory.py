@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,9 @@ from doubles.qdrant import LoopbackQdrant
 from stitch import Memory, Step, open_memory
 from stitch.config import load_settings, plain_values
 from stitch.core import StepState
-from stitch.errors import SettingsError
+from stitch.errors import SettingsError, StoreMismatchError
 from stitch.lifecycle.selection import Selector
+from stitch.maintenance import backup_memory, export_memory, reindex_memory, restore_memory
 
 PROCESSES, STEPS = 3, 12
 ADDING = """
@@ -132,3 +134,49 @@ def test_whoever_has_another_journal_is_refused_the_collection(
 def test_settings_are_shown_without_the_password_of_the_database() -> None:
     settings = load_settings(memory="http://q:6333", journal="postgresql://ann:secret@db/stitch").settings
     assert plain_values(settings)["journal"] == "postgresql://ann:***@db/stitch"
+
+
+def test_a_folder_is_moved_to_a_server_with_nothing_missing(
+    stitch, server: LoopbackQdrant, journal_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    for tenant in ("ann", "bob"):
+        with open_memory(tmp_path / "m", tenant=tenant) as memory:
+            memory.add_many([say("Day 1: let's plan Kyoto.", "1"), say(f"{tenant}'s inn is 90.", "2")], trajectory="t")
+            memory.lifecycle.correct("2", trajectory="t", text=f"{tenant}'s inn costs 70 dollars a night.")
+            memory.add(say("Forget this.", "3"), trajectory="u")
+            memory.lifecycle.erase(Selector(trajectory="u"))
+    status, out, err = stitch("move", str(tmp_path / "m"), server.url, "--journal", journal_url)
+    assert (status, err) == (0, "")
+    assert "4 steps of 2 tenants, 4 snippets: all agree" in out
+    there: dict[str, Any] = {"memory": server.url, "journal": journal_url}
+    with open_memory(tmp_path / "m", tenant="ann") as old, open_memory(**there, tenant="ann") as new:
+        assert [entry.step for entry in new.steps("t")] == [entry.step for entry in old.steps("t")]
+        assert new.lifecycle.history("2", trajectory="t") == old.lifecycle.history("2", trajectory="t")
+        assert new.add(say("Forget this.", "3"), trajectory="u").state is StepState.ERASED
+        assert new.add(say("And a table.", "4"), trajectory="t").position == 2
+        assert "70" in found(new)
+    again = stitch("move", str(tmp_path / "m"), server.url, "--journal", journal_url)
+    assert again[0] == 2
+    assert "is not an empty one" in again[2]
+
+
+def test_whole_memories_are_copied_restored_and_made_anew(
+    open_shared, server: LoopbackQdrant, journal_url: str, new_url: MakeUrl, tmp_path: Path
+) -> None:
+    shared: dict[str, Any] = {"memory": server.url, "journal": journal_url}
+    with open_shared() as memory:
+        memory.add(say("The Harbor Inn costs 90 dollars a night.", "1"), trajectory="t")
+        assert backup_memory(**shared, to=tmp_path / "b").steps == 1  # while it is open
+        erased = memory.lifecycle.erase(Selector(trajectory="t"))
+        assert any("write-ahead log" in place for place in erased.proof.not_searched)
+        memory.add(say("The Palm Court costs 80 dollars.", "2"), trajectory="t")
+    assert list(export_memory(**shared))
+    assert reindex_memory(**shared).snippets == 1
+    with pytest.raises(StoreMismatchError, match="written with embedder"):
+        open_memory(**shared, embedder="openai/other", embedder_dimension=256)
+    other: dict[str, Any] = {"memory": server.url, "journal": new_url(), "collection": "other"}
+    made = restore_memory(tmp_path / "b", **other)
+    assert (made.steps, made.snippets, made.disagreements) == (1, 1, 0)
+    with open_memory(**other) as memory:
+        assert "Harbor" in found(memory)
