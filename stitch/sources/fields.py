@@ -164,7 +164,12 @@ def _is_number(value: Any) -> bool:
 def _typed_role(fields: Mapping[str, Any]) -> str | None:
     """The field that says of which kind a record is, if that is a role."""
     kinds = ((name, fields.get(name)) for name in ("type", "event"))
-    return next((name for name, kind in kinds if isinstance(kind, str) and kind.lower() in _KNOWN_ROLES), None)
+    return next((name for name, kind in kinds if isinstance(kind, str) and plain_role(kind) in _KNOWN_ROLES), None)
+
+
+def plain_role(said: str) -> str:
+    """A role in small letters, without the word that some programs put behind it (`user.message`)."""
+    return said.lower().removesuffix(".message")
 
 
 def _says(fields: Mapping[str, Any]) -> bool:

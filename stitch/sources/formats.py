@@ -248,10 +248,11 @@ def _named(
 
 
 def _inside(record: Any) -> list[str]:
-    """The fields under which a record keeps others."""
+    """The fields under which a record keeps others; one that only says who speaks is none."""
     if not isinstance(record, Mapping):
         return []
-    return [key for key, value in record.items() if isinstance(value, Mapping) and _known(value, depth=1)]
+    return [key for key, value in record.items() if isinstance(value, Mapping) and list(value) != ["role"]
+            and _known(value, depth=1)]  # fmt: skip
 
 
 def _is_by_name(record: Any) -> bool:

@@ -18,6 +18,7 @@ from stitch.sources.fields import (
     metadata_of,
     moment,
     named_in,
+    plain_role,
     role_in,
     seconds_of,
     taken,
@@ -48,11 +49,14 @@ from stitch.sources.telling import CALLED_BY_NOBODY, Telling
 from stitch.sources.tool_calls import LAST_CALLED, ToolCalls, outcome_told, spoken_calls
 
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
-_CONTENTS: tuple[tuple[str, type], ...] = (("parts", list), ("body", str), ("text", str))
+_CONTENTS: tuple[tuple[str, type], ...] = (
+    ("parts", list), ("body", str), ("text", str), ("content", list), ("content", str),
+)  # fmt: skip
 """Where the words of a content stand that is an object."""
 _OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
 """What of a message with several results none of them has, and under which name it is kept."""
 _ATTACHED = ("files", "extra", "attachments", "documents")
+_FILES = {"name", "file_name", "filename"}
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
@@ -156,8 +160,10 @@ class MessageReader:
         for part in [text_of(content)] if whole else content:
             telling.take_in(part)
         self._name_result(row, observes=said.lower() in ("observation", "function", "tool"))
-        yield from _texts_beside(row)
-        yield from telling.rows(written)
+        beside, told = list(_texts_beside(row)), list(telling.rows(written))
+        if beside and len(told) == 1 and not (told[0]["content"] or told[0].get("tool_calls")):
+            told = []  # it hands over files and says nothing
+        yield from (*beside, *told)
         for result in results:
             yield {**moment(row), **self.tools.result(result)}
 
@@ -204,7 +210,10 @@ class MessageReader:
             row["metadata"]["type"] = fields.get("type")
         yield row
         if answer is not None:
-            yield {**moment(row), **self.tools.result({"id": call.id, "name": call.name, "content": answer})}
+            result = self.tools.result({"id": call.id, "name": call.name, "content": answer})
+            if told := outcome_told(fields):
+                result["metadata"].setdefault("outcome", told)
+            yield {**moment(row), **result}
 
     def _thought(self, fields: dict[str, Any]) -> Row:
         """A thought that stands as an item of its own; one without words is named by its kind."""
@@ -241,8 +250,9 @@ def _row_of(fields: dict[str, Any], field: str, *, speaker: bool) -> tuple[Row, 
         fields.setdefault(field, author)
     elif isinstance(said, int):
         said = f"{field.split('_')[0]} {said}"
-    metadata = metadata_of(fields)
-    row: Row = {"role": ROLES.get(said.lower(), "tool" if said.lower() == "tool" else said), "metadata": metadata}
+    metadata, plain = metadata_of(fields), plain_role(said)
+    known = plain if plain == "tool" or plain != said.lower() else said
+    row: Row = {"role": ROLES.get(plain, known), "metadata": metadata}
     if row["role"] != said:
         metadata["role"] = said
     row |= taken_of(metadata, "id", "timestamp", "session", "parent", "tool_name")
@@ -292,13 +302,13 @@ def _texts_beside(row: Row) -> Iterator[Row]:
                 kept.append(part)
             else:
                 yield {**moment(row), "role": "document", "content": text, "origin": Origin.DOCUMENT,
-                       "metadata": without(part, "content", "source", "type")}  # fmt: skip
+                       "metadata": without(part, "content", "extracted_content", "source", "type")}  # fmt: skip
         row["metadata"] = {**without(row["metadata"], name), **({name: kept} if kept else {})}
 
 
 def _text_of_file(part: Mapping[str, Any]) -> str | None:
-    said = part.get("content")
-    return document_of(part) or (said if isinstance(said, str) and said.strip() and "name" in part else None)
+    said = part.get("content", part.get("extracted_content"))
+    return document_of(part) or (said if isinstance(said, str) and said.strip() and _FILES & part.keys() else None)
 
 
 def _results_observed(metadata: dict[str, Any]) -> list[Mapping[str, Any]]:

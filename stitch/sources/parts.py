@@ -16,20 +16,20 @@ CALL_IDS = ("call_id", "toolUseID", "tool_call_id", "toolCallId", "tool_use_id",
 RESULT_IDS = ("toolUseID", "tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID", "callId",
               "source_call_id", "id")  # fmt: skip
 ANSWERS = ("content", "output", "result", "response", "toolResult", "value", "outputs", "tool_return")
-OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results")
+OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results", "error")
 """Where a call holds what came of it, if whoever wrote it down waited for that."""
 _THOUGHTS = ("thinking", "reasoning", "redacted_thinking", "thought")
 _WITH_DATA = ("text", "reasoning", "tool_call", "tool_result")
 _PART_MARKS = {"type", "content_type", "$type", "text", "functionResponse", "function_response", "toolResult",
                "tool_call_result"}  # fmt: skip
 _RESULTS = ("toolresult", "calloutput", "callresponse", "functionresponse", "toolresponse", "callresult",
-            "functionresult", "toolreturn", "functionresultcontent")  # fmt: skip
+            "functionresult", "toolreturn", "functionresultcontent", "toolexecutioncomplete")  # fmt: skip
 _CALLS = ("tooluse", "call", "toolrequest", "toolinvocation", "dynamictool", "toolexecution", "functioncallcontent")
 """How the kinds of parts end, written as one word, that are results or calls."""
 SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
 """Under which names a message of a tool holds several results."""
 _HOLDERS = (("document", "data"), ("resource", "text"))
-_CALL_LISTS = ("tool_calls", "toolCalls", "toolInvocations")
+_CALL_LISTS = ("tool_calls", "toolCalls", "toolInvocations", "toolRequests")
 _ONE_CALL = ("function_call", "functionCall")
 _WORDS = ("refusal", "thinking", "reasoning", "text", "summary", "transcript", "reasoningText", "input_audio")
 _NAMES = ("title", "filename", "file_name", "name", "file_id", "fileUri", "url")
@@ -68,7 +68,7 @@ def _typed(part: Mapping[str, Any]) -> Mapping[str, Any]:
     kind = part.get("type", part.get("content_type", part.get("$type")))
     if isinstance(kind, str) and "type" not in part:
         part = {**without(part, "content_type", "$type"), "type": kind}
-    if isinstance(data := part.get("data"), Mapping) and kind in _WITH_DATA:
+    if isinstance(data := part.get("data"), Mapping) and (kind in _WITH_DATA or "." in str(kind)):
         part = {**without(part, "data"), **data}
     return part
 

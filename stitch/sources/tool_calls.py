@@ -90,7 +90,9 @@ class ToolCalls:
         """A tool's result, with what stands `beside` it in its message."""
         rest = without(fields, "type", "own")
         reference = _first_taken(rest, RESULT_IDS)
-        answer = _answer_taken(rest)
+        answer, failed = _answer_taken(rest), rest.get("error")
+        if answer is None and failed:
+            answer = failed
         if isinstance(answer, Mapping) and has_parts(answer.get("content")) and answer["content"]:
             answer, rest = answer["content"], {**without(answer, "content"), **rest}  # as servers of MCP answer
         metadata = metadata_of({**(beside or {}), **rest})

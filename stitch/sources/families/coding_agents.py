@@ -29,7 +29,9 @@ def is_line(record: Any) -> bool:
 def is_event(record: Any) -> bool:
     """Whether it is a line of a coding agent's session that is no message."""
     kind = record.get("type") if isinstance(record, Mapping) else None
-    return isinstance(kind, str) and not is_message(record) and any(name in record for name in _OF_A_SESSION)
+    if not isinstance(kind, str) or is_message(record):
+        return False
+    return any(name in record for name in _OF_A_SESSION) or isinstance(record.get("data"), Mapping)
 
 
 def is_head(record: Any) -> bool:
@@ -37,6 +39,8 @@ def is_head(record: Any) -> bool:
     return isinstance(record, Mapping) and (
         isinstance(record.get("record_type"), str)
         or record.get("type") == "session"
+        or {"sessionId", "startTime"} <= record.keys()
+        or (bool(record) and all(str(key).startswith("$") for key in record))
         or {"working_dir", "message_count"} <= record.keys()
         or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
             and "role" not in record)
