@@ -22,7 +22,7 @@ from stitch.core.json_text import read_json
 from stitch.errors import InputError, JournalError, StitchError, StoreMismatchError, some_of
 from stitch.journal import VERSION, Journal, copy_running
 from stitch.lifecycle.export_schema import dump_step, parse_line
-from stitch.lifecycle.tree_transfer import check_trees
+from stitch.lifecycle.tree_transfer import faults_of_trees
 
 MANIFEST = "manifest.json"
 JOURNAL_FILE = "journal.sqlite"
@@ -160,7 +160,8 @@ def check_rows(journal: Journal) -> None:
                 where = f"what was remembered of trajectory {trajectory!r} of tenant {tenant!r}"
                 journal.checkpoint(tenant, trajectory)
             where = f"a tree of tenant {tenant!r}"
-            check_trees(journal, tenant=tenant)
+            if fault := next(faults_of_trees(journal, tenant=tenant), ""):
+                raise ValueError(fault)
         except (ValueError, TypeError, AttributeError, KeyError, StitchError) as error:
             raise JournalError(
                 f"{where} is none that a memory writes: {str(error).splitlines()[0]}",

@@ -138,18 +138,6 @@ def _comes_after(version: str, known: Collection[str]) -> bool:
     return re.fullmatch(_VERSION, version) is not None and number_of(version) > max(map(number_of, known))
 
 
-def check_trees(journal: Journal, *, tenant: str) -> None:
-    """Refuse trees that no memory writes: the last version of each branch has to be there, and keep to its schema.
-
-    Raises:
-        StitchError: One is none.
-    """
-    for name in tree_names(journal, tenant):
-        log = TreeLog(journal, tenant=tenant, name=name)
-        for version in log.branches.values():
-            log.schema(version).check(log.tree(version))
-
-
 def faults_of_trees(journal: Journal, *, tenant: str) -> Iterator[str]:
     """What is wrong with the trees of a tenant, each with the name of the tree and the version."""
     for name in tree_names(journal, tenant):
