@@ -21,7 +21,9 @@ from stitch.core import (
     IntentFilter,
     Labeler,
     LabelInventory,
+    LabelKind,
     LabelSession,
+    LabelVocabulary,
     ScopeSummary,
     Step,
     StepLabels,
@@ -151,6 +153,15 @@ class _GoldSession:
 
     def save(self) -> bytes:
         return b"gold"
+
+
+def canonical_intent(intent: ContextualIntent, *, vocabulary: LabelVocabulary) -> ContextualIntent:
+    """An intent with the names into which its labels were merged."""
+    return ContextualIntent(
+        scope=vocabulary.canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
+        event_types=tuple(vocabulary.canonical(LabelKind.EVENT_TYPE, value) for value in intent.event_types),
+        entity_types=tuple(vocabulary.canonical(LabelKind.ENTITY_TYPE, value) for value in intent.entity_types),
+    )
 
 
 def gold_intent(gold: GoldLabels) -> ContextualIntent:

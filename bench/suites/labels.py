@@ -25,7 +25,7 @@ import click
 from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import DataSet
 from stitch.bench.figures import Figures, print_table
-from stitch.bench.labelers import LABELERS, labeler_named
+from stitch.bench.labelers import LABELERS, canonical_intent, labeler_named
 from stitch.bench.methods import terms
 from stitch.bench.metrics.clusters import (
     adjusted_rand_index,
@@ -39,7 +39,7 @@ from stitch.bench.metrics.clusters import (
 from stitch.bench.metrics.scores import Unscored, mean
 from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn
-from stitch.core import PHASE_MARK, ContextualIntent, Labeler, LabelKind, Trajectory, goal_of, with_calls
+from stitch.core import PHASE_MARK, ContextualIntent, Labeler, Trajectory, goal_of, with_calls
 from stitch.core.progress import counted
 from stitch.lm import LanguageModel
 
@@ -117,16 +117,8 @@ def label_trajectory(labeler: Labeler, trajectory: Trajectory, *, made_by: Count
     labels = session.label(trajectory.steps) if trajectory.steps else []
     if made_by is not None:
         made_by.update(label.made_by for label in labels)
-    canonical = session.inventory().vocabulary().canonical
-
-    def merged(intent: ContextualIntent) -> ContextualIntent:
-        return ContextualIntent(
-            scope=canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
-            event_types=tuple(canonical(LabelKind.EVENT_TYPE, value) for value in intent.event_types),
-            entity_types=tuple(canonical(LabelKind.ENTITY_TYPE, value) for value in intent.entity_types),
-        )
-
-    return [merged(label.intent) for label in labels]
+    vocabulary = session.inventory().vocabulary()
+    return [canonical_intent(label.intent, vocabulary=vocabulary) for label in labels]
 
 
 def score_intents(labeled: DataSet, intents: Sequence[Intents]) -> dict[str, Any]:

@@ -9,11 +9,12 @@ name of the model's own being read as the gold type that it most often stands be
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from stitch.bench.data.types import GoldLabels, StepGold
+from stitch.bench.labelers import canonical_intent
 from stitch.bench.metrics.clusters import bcubed, majority_mapping, switch_f1
 from stitch.bench.metrics.scores import Unscored, harmonic
 from stitch.core import ContextualIntent, Embedder, LabelKind, Step, StepLabels, Trajectory
@@ -107,8 +108,9 @@ class LabelTask:
         labeler = self.labeler(model, program)
         session = self._session(labeler, lesson)
         made = session.label(lesson.given.steps)
-        canonical = session.inventory().vocabulary().canonical
-        return [Made(_canonical(each.intent, canonical), each.made_by == labeler.name) for each in made]
+        vocabulary = session.inventory().vocabulary()
+        intents = (canonical_intent(each.intent, vocabulary=vocabulary) for each in made)
+        return [Made(intent, each.made_by == labeler.name) for intent, each in zip(intents, made, strict=True)]
 
     def shown(self, lesson: Lesson, *, model: LanguageModel) -> dict[str, str]:
         """The fields of the prompt of the windowed labeler for the steps of a lesson, all of them in one window."""
@@ -222,14 +224,6 @@ def _scope_name(gold: GoldLabels) -> str:
 def _told(gold: GoldLabels) -> str:
     named = {"scope": gold.scope, "events": gold.event_types, "entities": gold.entity_types}
     return ", ".join(f"{name} {' + '.join(values)}" for name, values in named.items() if values)
-
-
-def _canonical(intent: ContextualIntent, canonical: Callable[[LabelKind, str], str]) -> ContextualIntent:
-    return ContextualIntent(
-        scope=canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
-        event_types=tuple(canonical(LabelKind.EVENT_TYPE, name) for name in intent.event_types),
-        entity_types=tuple(canonical(LabelKind.ENTITY_TYPE, name) for name in intent.entity_types),
-    )
 
 
 def _scopes(made: Sequence[Made], right: Right) -> list[tuple[int, Hashable, Hashable]]:
