@@ -129,7 +129,7 @@ _STANDS = word_set("do does am is are have has can i'm i've what's where's who's
 _ONCE = word_set(
     """
     initially originally previous previously first before earlier ago last when did days weeks months between passed
-    total recommend suggest advice think used
+    total recommend suggest advice think used was were had
     """
 )
 """Words of a question for what was once so, for a time that passed, or for advice."""
