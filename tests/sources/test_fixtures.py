@@ -43,8 +43,8 @@ def test_an_example_is_recognized_and_is_read(example):
     assert read == example["steps"]
 
 
-WORDS = st.lists(st.text(st.characters(codec="utf-8", categories=["L", "P"]), min_size=4, max_size=12), min_size=3)
-WORDS = WORDS.map(" ".join).filter(lambda text: len(re.findall(r"[^\W\d_]", text)) >= 12)
+LONG_WORDS = st.lists(st.text(st.characters(codec="utf-8", categories=["L", "P"]), min_size=4, max_size=12), min_size=3)
+WORDS = LONG_WORDS.map(" ".join).filter(lambda text: len(re.findall(r"[^\W\d_]", text)) >= 12)
 """Texts that nobody takes for an id, a time or bytes."""
 
 
@@ -76,7 +76,7 @@ NOTATION = {"INST", "TIMESTAMP"}
 """Words of a notation that is read and not kept."""
 
 
-@settings(max_examples=20 * settings.default.max_examples)
+@settings(max_examples=20 * settings().max_examples)
 @given(example=st.sampled_from(EXAMPLES), draw=st.data())
 def test_no_words_of_a_record_are_lost_whatever_stands_in_it(example: dict[str, Any], draw: st.DataObject) -> None:
     added: list[str] = []
