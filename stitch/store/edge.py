@@ -69,6 +69,8 @@ class EdgePoints:
         self._folder, self._what, self._hint = folder, what, hint
         self._sole: dict[str | None, bool] = {}
         """Of a tenant, whether all points are its own: then the engine need not look whose each one is."""
+        self._unflushed = False
+        """Whether something was written since the last flush, each of which takes some 12 ms."""
         with self._errors("make" if create else "open"):
             self._check_disk(_SPARE_BYTES)
             shard = engine.EdgeShard
@@ -94,6 +96,7 @@ class EdgePoints:
             self.delete(known)
         self._check_disk(_SPARE_BYTES)
         self._sole.clear()
+        self._unflushed = True
         with self._errors("write to"):
             self._shard.update(engine.UpdateOperation.upsert_points(made))
 
@@ -152,6 +155,7 @@ class EdgePoints:
     def delete(self, ids: Sequence[Id]) -> None:
         """Delete points; see `Points.delete`."""
         self._check_disk(_SPARE_BYTES)
+        self._unflushed = True
         with self._errors("delete from"):
             self._shard.update(engine.UpdateOperation.delete_points(list(map(name_of, ids))))
 
@@ -162,8 +166,14 @@ class EdgePoints:
 
     def flush(self) -> None:
         """Make everything written survive a loss of power."""
-        with self._errors("flush"):
-            self._shard.flush()
+        if self._unflushed:
+            self._unflushed = False  # before, for another thread may write meanwhile
+            try:
+                with self._errors("flush"):
+                    self._shard.flush()
+            except StoreError:
+                self._unflushed = True
+                raise
 
     def purge(self) -> None:
         """Write segments with deleted points anew, and remove the old ones.
@@ -173,6 +183,7 @@ class EdgePoints:
         """
         self._check_disk(sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file()))
         with self._errors("purge"):
+            self._unflushed = True
             self._shard.optimize()
             make_private(self._folder)
         self.flush()
