@@ -60,7 +60,8 @@ _OF_A_SEARCH = (
 @click.option(
     "--as-of",
     metavar="STEP|TIME",
-    help="Answer as the memory would have then: a time (2026-03-01T12:00), or a step of --trajectory. "
+    help="Answer as the memory would have then: a time (2026-03-01T12:00), the end of a day (2026-03-01), or a step of "
+    "--trajectory. "
     "What was retired or corrected since is there as it was; what was erased is not.",
 )
 @click.option("--include-setup", is_flag=True, help="System prompts of agents' runs may be hits, too.")
@@ -83,6 +84,7 @@ def command(context: click.Context, /, *, text: str, as_json: bool, as_context: 
     with opened_memory(**settings) as memory:
         known_trajectory(memory, asked["trajectory"])
         result = memory.search(text, **asked)
+        _tell_day(asked.get("as_of"))
         if not settings.get("tenant") and not memory.trajectories():
             click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)
     told = result.context() if as_context else describe(result, limit=settings["k"] or SHOWN)
@@ -122,6 +124,14 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
             f"{len(result.hits) - limit} more: `-k` says how many, `--json` has all, `--context` shows them in order"
         )
     return "\n".join(lines)
+
+
+def _tell_day(as_of: str | None) -> None:
+    """Say which moment a date alone is taken for."""
+    from stitch.lifecycle.as_of import end_of_day
+
+    if as_of is not None and (end := end_of_day(as_of)) is not None:
+        click.echo(f"stitch: as of the end of that day here, {end.isoformat(timespec='seconds')}", err=True)
 
 
 def _nothing_relevant(result: RetrievalResult) -> str:

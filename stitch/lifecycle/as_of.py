@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import timezone
+from datetime import datetime, timezone
 from math import isnan
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -41,6 +41,12 @@ _UNIX_SECONDS = re.compile(r"\d{9,11}|-?\d{1,17}\.\d+")
 _DATE = re.compile(r"\d{4}-?\d{2}-?\d{2}")
 
 
+def end_of_day(as_of: str) -> datetime | None:
+    """The end of a day in the time zone of the machine, of a date alone; None of anything else."""
+    time = read_timestamp(as_of) if _DATE.fullmatch(as_of.strip()) else None
+    return None if time is None else time.replace(hour=23, minute=59, second=59, microsecond=999_999).astimezone()
+
+
 def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: str | None) -> Moment:
     """The moment that is meant by Unix seconds, by a time as ISO 8601 writes it (UTC if it says no zone), or by a step.
 
@@ -71,8 +77,8 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
             f"{as_of!r} is no time, and no step of the trajectory that is searched",
             hint="write a time as 2026-03-01T12:00, or name a step and its trajectory",
         )
-    if _DATE.fullmatch(as_of.strip()):
-        return Moment(time.replace(hour=23, minute=59, second=59, microsecond=999_999).astimezone().timestamp())
+    if (end := end_of_day(as_of)) is not None:
+        return Moment(end.timestamp())
     return Moment((time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp())
 
 

@@ -97,6 +97,12 @@ def test_a_query_asks_the_past_and_only_the_trusted(told, kept):
     assert {hit["role"] for hit in trusted["hits"]} <= {"user"}
 
 
+def test_a_date_alone_is_told_as_the_end_of_its_day(stitch, kept):
+    status, _, err = stitch("query", "the boat", "--as-of", "2099-12-31", *M)
+    assert (status, "as of the end of that day here, 2099-12-31T23:59:59" in err) == (0, True)
+    assert "end of that day" not in stitch("query", "the boat", "--as-of", "2099-12-31T10:00", *M)[2]
+
+
 def test_why_explains_and_names_a_step_that_there_is_not(stitch, kept):
     assert stitch("why", "the boat to Faro", "boat", "--trajectory", "trip", *M)[0] == 0
     assert stitch("why", "the boat to Faro", "nothing", "--trajectory", "trip", *M)[0] == 2
