@@ -140,10 +140,13 @@ class StepReader:
         return Rejection(source=self.source, line=line, reason=reason, text=text, record="" if told else whole)
 
 
+_OF_A_REJECTION = {"tenant", *Rejection.model_fields}
+
+
 def is_rejection(value: Any) -> bool:
-    """Whether it is a line of a rejects file with what was rejected."""
-    return isinstance(value, Mapping) and {"reason", "record"} <= value.keys() and (
-        isinstance(value["record"], str) and isinstance(value.get("source"), str) and isinstance(value.get("line"), int)
+    """Whether it is a line of a rejects file: one with its fields and no others, for a step may have any of them."""
+    return isinstance(value, Mapping) and value.keys() == _OF_A_REJECTION and (
+        all(isinstance(inner, int if name == "line" else str) for name, inner in value.items())
     )  # fmt: skip
 
 

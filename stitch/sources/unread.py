@@ -29,7 +29,7 @@ _NAMING = re.compile(
     r"|cursor|etag|nonce|key|type|kind|object|class|event|encrypted_content))_?"
     r"|.*[a-z](?:Ids?|ID|UUID|Uuid|Hash|Signature|Timestamp|Time|Date|At|Cursor|Key|Type|Kind)|[$_]*(?:schema|type|typename|lc)"
 )
-"""Fields whose values name, date or sign something, or say of which kind it is."""
+"""Fields whose values, if they are one word, name, date or sign something, or say of which kind it is."""
 _NOTATION = re.compile(r"\[/?INST\]|</?s>|[\n\"'`()\[\]{}<>=|/\\]+|^\s*\w+:\s", re.MULTILINE)
 """What notations put between words: a text that was taken apart is read if all between these is said."""
 
@@ -102,7 +102,7 @@ def texts_in(value: Any, place: str = "", *, depth: int = 0) -> Iterator[tuple[s
             yield place, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            if not (isinstance(inner, str) and _NAMING.fullmatch(str(key))):
+            if not (isinstance(inner, str) and " " not in inner.strip() and _NAMING.fullmatch(str(key))):
                 yield from texts_in(inner, f"{place}.{key}" if place else str(key), depth=depth + 1)
     elif isinstance(value, list):
         for number, inner in enumerate(value):

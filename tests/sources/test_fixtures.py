@@ -57,7 +57,7 @@ def changed(record: Any, draw: st.DataObject, *, added: list[str]) -> Any:
         added.append(text)
         value = draw.draw(st.sampled_from([text, {"inner": text}, [text], {"texts": [{"said": text}]}]))
         if isinstance(holder, dict):
-            holder[draw.draw(st.sampled_from(("unheard", "summary_of_it", "notes", "extra", "x")))] = value
+            holder[draw.draw(st.sampled_from(("unheard", "event", "object", "notes", "extra", "x")))] = value
         elif draw.draw(st.booleans()):
             holder.reverse()
         else:

@@ -122,7 +122,7 @@ _OF_BEING_TOLD = re.compile(
 
 def asks_of_own_matters(text: str) -> bool:
     """Whether a question is of who asks it ("Where did I park?"): not of what they were told, nor for a summary."""
-    return _OF_OWN_MATTERS.search(text) is not None and not (_OF_BEING_TOLD.search(text) or form_of(text).wide)
+    return names_who_asks(text) and not (_OF_BEING_TOLD.search(text) or form_of(text).wide)
 
 
 _STANDS = word_set("do does am is are have has can i'm i've what's where's who's")
@@ -143,12 +143,9 @@ def asks_how_things_stand(hints: Hints) -> bool:
     return hints.order > 0 or (not said.isdisjoint(_STANDS) and said.isdisjoint(_ONCE))
 
 
-_OF_WHO_ASKS = word_set("i my me mine we our i'm i've")
-
-
-def is_of_who_asks(hints: Hints) -> bool:
+def names_who_asks(text: str) -> bool:
     """Whether a question names who asks it."""
-    return not _OF_WHO_ASKS.isdisjoint(hints.text.split())
+    return _OF_OWN_MATTERS.search(text) is not None
 
 
 _TAKES_SIDES = re.compile(r"(?<![a-z])(?:side|debat\w+)(?![a-z])", re.IGNORECASE)

@@ -16,8 +16,8 @@ from stitch.retrieve.question.hints import (
     asks_how_things_stand,
     asks_of_own_matters,
     called_roles,
-    is_of_who_asks,
     named_speakers,
+    names_who_asks,
 )
 from stitch.retrieve.rank.pool import Pool
 from stitch.text.dates import day_of
@@ -115,7 +115,7 @@ def latest(pool: Pool) -> Sequence[float] | None:
     if not asks_how_things_stand(pool.hints):
         return None
     best = max((one.similarity for one in pool.candidates), default=0.0)
-    least = pool.constants.latest_near if is_of_who_asks(pool.hints) else pool.constants.latest_nearer
+    least = pool.constants.latest_near if names_who_asks(pool.hints.text) else pool.constants.latest_nearer
     near = [number for number in pool.once(in_time) if _states(pool.candidates[number].snippet, pool)
             and pool.candidates[number].similarity >= least * best]  # fmt: skip
     gains = [0.0] * len(pool.candidates)
