@@ -204,7 +204,7 @@ def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: 
     if where.places is not None:
         either = [
             models.Filter(must=[equals("trajectory", name), within("position", gte=first, lte=last)])
-            for name, first, last in where.places
+            for name, first, last in _joined(where.places)
         ]
         must.append(models.Filter(should=either))
     without = None
@@ -212,3 +212,15 @@ def filter_of(where: Where, models: Any, *, numbers: Any, moments: Any, has_id: 
         name, position = where.not_after
         without = [models.Filter(must=[equals("trajectory", name), within("position", gt=position)])]
     return models.Filter(must=must or None, must_not=without) if must or without else None
+
+
+def _joined(places: Iterable[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """The same places, those that overlap or touch as one: an engine asks each of them of each point."""
+    joined: list[tuple[str, int, int]] = []
+    for name, first, last in sorted(places):
+        if joined and joined[-1][0] == name and first <= joined[-1][2] + 1:
+            _, earlier, end = joined.pop()
+            joined.append((name, earlier, max(last, end)))
+        else:
+            joined.append((name, first, last))
+    return joined

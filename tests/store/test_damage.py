@@ -88,7 +88,7 @@ def test_no_word_of_what_was_deleted_is_in_any_file_of_a_closed_store(tmp_path: 
     gone = make_record("step zorblatt", trajectory="trip zorblatt", text="text zorblatt", intent=intent)
     gone = gone._replace(vector=np.array([0.5, -0.5, 0.5, -0.5, 0, 0, 0, 0], dtype=np.float32))
     bits = gone.vector.astype(np.float16).tobytes()[:8]
-    kept = [make_record(str(n), position=n, text=f"text {n}") for n in range(50)]
+    kept = [make_record(str(n), position=n, text=f"text {n}") for n in range(80)]
 
     def holders(text: bytes) -> list[str]:
         return [path.name for path in files(tmp_path) if text in path.read_bytes()]
@@ -104,4 +104,4 @@ def test_no_word_of_what_was_deleted_is_in_any_file_of_a_closed_store(tmp_path: 
         assert holders(b"zorblatt") == holders(bits) == []
     query = DensityQuery(tenant="t", k=100)
     with closing(open_store(tmp_path)) as store:
-        assert len(store.rank(query)) == 50
+        assert len(store.rank(query)) == 80

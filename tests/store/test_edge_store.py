@@ -89,6 +89,25 @@ def test_a_reopened_store_ranks_as_before(tmp_path: Path) -> None:
             assert store.count() == 110
 
 
+def test_a_store_gets_indexes_as_it_grows_and_ranks_by_definition_all_along(tmp_path: Path) -> None:
+    rng = random.Random(11)
+    records = random_records(rng, 600)
+
+    def schema() -> list[str]:
+        with closing(EdgeShard.load(str(tmp_path / "store" / "shard"))) as shard:
+            return sorted(shard.info().payload_schema)
+
+    for known, indexed in ((50, False), (600, True)):
+        with closing(open_store(tmp_path)) as store:
+            store.put(records[:known])
+            for _ in range(20):
+                query, vocabulary = random_query(rng)
+                assert_ranked(store.rank(query), expected_ranking(records[:known], query, vocabulary), k=query.k)
+        assert schema() == (["position", "recorded", "tenant", "trajectory", "trust"] if indexed else [])
+        size = sum(path.stat().st_blocks * 512 for path in tmp_path.rglob("*") if path.is_file())
+        assert indexed or size < 2**20
+
+
 WRITER = """
     import sys
     from stitch.store import QdrantStore
