@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from stitch.api.asking import answer_of
-from stitch.api.naming import known_trajectory
 from stitch.console.options import json_option, memory_options, model_options, opened_memory
 from stitch.console.printing import one_line, print_told
 from stitch.core import MemorySnippet, Ranking, RetrievalResult
 from stitch.core.intent import labels_in_words
 from stitch.errors import ModelError
+from stitch.server.api.asking import answer_of
+from stitch.server.api.naming import known_trajectory
 
 SHOWN = 10
 """Number of steps that are listed where nobody says how many; a context holds more than a person reads."""

@@ -32,13 +32,13 @@ from stitch.lm import Ledger
 from stitch.memory import Memory, MemoryParts, SearchDefaults, retriever_named
 from stitch.observe import LogObserver, Observers
 from stitch.observe.recalls import RecallLog
-from stitch.remote.address import announce, remove
-from stitch.remote.joining import greeted, join_or_open, served_memory
-from stitch.remote.owner import Owner
-from stitch.remote.protocol import Hello
 from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
 from stitch.retrieve.auto import AutoRetriever
 from stitch.retrieve.themes import ThemesRetriever
+from stitch.server.remote.address import announce, remove
+from stitch.server.remote.joining import greeted, join_or_open, served_memory
+from stitch.server.remote.owner import Owner
+from stitch.server.remote.protocol import Hello
 from stitch.store.owner import Ownership
 from stitch.tenants import Tenants
 from stitch.themes import TenantThemes
@@ -67,7 +67,7 @@ def open_memory(
     """Open a memory, making it if it is not there; use it as a context, or call `close`.
 
     What was interrupted the last time is finished first. Where another process has it open, it is used through that
-    one (`share=False` refuses that): what comes back is a `stitch.remote.RemoteMemory` then, which is used as any.
+    one (`share=False` refuses that): what comes back is a `RemoteMemory` then, which is used as any.
 
     Args:
         memory: A folder, the URL of a Qdrant server, or that of a memory that `stitch serve` serves, as
@@ -166,7 +166,9 @@ def open_tenants(
                 f"process {owner} has the memory {location!r} open, and tells its own observers what happens",
                 hint="open_tenants without observers, and every command, use it through that process; or end it first",
             ) from None
-    from stitch.remote.tenants import RemoteTenants  # an eighth of what opening a memory loads, and seldom needed
+    from stitch.server.remote.tenants import (
+        RemoteTenants,  # an eighth of what opening a memory loads, and seldom needed
+    )
 
     return RemoteTenants(
         loaded.folder,

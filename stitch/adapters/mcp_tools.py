@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from stitch.adapters.recalled import recalled_steps
-from stitch.api.maintenance_models import CorrectRequest, CorrectResponse
-from stitch.api.models import ForgetRequest, PageRequest, QueryRequest, WhyRequest
-from stitch.api.operations import Action, ask, made
-from stitch.api.theme_models import StatementRow, ThemeRequest, ThemesRequest
-from stitch.api.tree_models import TreeEditRequest, TreeSelectRequest
 from stitch.core import MemorySnippet, Origin, Trust
 from stitch.errors import InputError, ScopeError, StitchError, no_trajectory
 from stitch.retrieve.context.recalled import is_recalled, step_without_recalled
+from stitch.server.api.maintenance_models import CorrectRequest, CorrectResponse
+from stitch.server.api.models import ForgetRequest, PageRequest, QueryRequest, WhyRequest
+from stitch.server.api.operations import Action, ask, made
+from stitch.server.api.theme_models import StatementRow, ThemeRequest, ThemesRequest
+from stitch.server.api.tree_models import TreeEditRequest, TreeSelectRequest
 from stitch.sources.given import step_of
 
 if TYPE_CHECKING:

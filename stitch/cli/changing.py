@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from stitch.api.maintenance_models import CorrectRequest, CorrectResponse, ExpireRequest, ExpireResponse
-from stitch.api.models import ForgetRequest, ForgetResponse
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory, together
 from stitch.console.printing import counted, print_proof, print_told
 from stitch.errors import InputError
+from stitch.server.api.maintenance_models import CorrectRequest, CorrectResponse, ExpireRequest, ExpireResponse
+from stitch.server.api.models import ForgetRequest, ForgetResponse
 
 _NONE = "no step is what was named; `stitch show --steps` and `stitch labels` say what there is"
 

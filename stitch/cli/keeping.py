@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import orjson
 
-from stitch.api.listing_models import RetryResponse, StatusRequest
-from stitch.api.maintenance_models import ImportRequest, ImportResponse, VerifyRequest, VerifyResponse
-from stitch.api.models import Nothing
-from stitch.api.operations import ask
-from stitch.api.spending import read_spending
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
 from stitch.console.out_file import written_privately
 from stitch.console.printing import counted, print_json, print_told
@@ -32,6 +27,11 @@ from stitch.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
+from stitch.server.api.listing_models import RetryResponse, StatusRequest
+from stitch.server.api.maintenance_models import ImportRequest, ImportResponse, VerifyRequest, VerifyResponse
+from stitch.server.api.models import Nothing
+from stitch.server.api.operations import ask
+from stitch.server.api.spending import read_spending
 
 if TYPE_CHECKING:
     from stitch.maintenance import Restored

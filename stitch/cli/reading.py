@@ -8,7 +8,12 @@ from typing import Any
 
 import click
 
-from stitch.api.listing_models import (
+from stitch.console.nodes import print_nodes, query_options
+from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
+from stitch.console.printing import one_line, print_json, print_told
+from stitch.core import Step, StepLabels, StepState
+from stitch.core.intent import labels_in_words
+from stitch.server.api.listing_models import (
     LabelsRequest,
     LabelsResponse,
     RecallsRequest,
@@ -16,18 +21,13 @@ from stitch.api.listing_models import (
     ReceiptsRequest,
     ReceiptsResponse,
 )
-from stitch.api.maintenance_models import HistoryRequest, HistoryResponse
-from stitch.api.models import WhyRequest, WhyResponse
-from stitch.api.naming import known_trajectory
-from stitch.api.operations import ask, made
-from stitch.api.spending import read_spending
-from stitch.api.theme_models import StatementRow, ThemeRequest, ThemeResponse, ThemesRequest, ThemesResponse
-from stitch.api.tree_models import StepSelectRequest, TreeSelectResponse
-from stitch.console.nodes import print_nodes, query_options
-from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
-from stitch.console.printing import one_line, print_json, print_told
-from stitch.core import Step, StepLabels, StepState
-from stitch.core.intent import labels_in_words
+from stitch.server.api.maintenance_models import HistoryRequest, HistoryResponse
+from stitch.server.api.models import WhyRequest, WhyResponse
+from stitch.server.api.naming import known_trajectory
+from stitch.server.api.operations import ask, made
+from stitch.server.api.spending import read_spending
+from stitch.server.api.theme_models import StatementRow, ThemeRequest, ThemeResponse, ThemesRequest, ThemesResponse
+from stitch.server.api.tree_models import StepSelectRequest, TreeSelectResponse
 
 _SHOWN_HITS = 5
 _LISTED_THEMES = 50

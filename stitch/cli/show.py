@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stitch.api.listing_models import Timeline, TimelineRequest
-from stitch.api.operations import made
 from stitch.console.options import all_pages, json_option, memory_options, opened_memory
 from stitch.console.printing import counted, draw_lanes, one_line, print_json
 from stitch.core import Rejection
 from stitch.errors import InputError
+from stitch.server.api.listing_models import Timeline, TimelineRequest
+from stitch.server.api.operations import made
 
 if TYPE_CHECKING:
     from stitch.memory import Memory

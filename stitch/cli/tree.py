@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from stitch.api import tree_models as models
-from stitch.api.models import PageRequest
-from stitch.api.operations import ask, made
 from stitch.console.nodes import print_nodes, query_options
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory, together
 from stitch.console.out_file import written_privately
 from stitch.console.printing import one_line, print_json, print_proof
 from stitch.errors import InputError
+from stitch.server.api import tree_models as models
+from stitch.server.api.models import PageRequest
+from stitch.server.api.operations import ask, made
 
 _FORMS = ("xml", "json", "yaml", "outline")
 _MOST_SHOWN = 60

@@ -11,7 +11,7 @@ from stitch.console.printing import one_line
 from stitch.retrieve.path.trace import TAKEN_AWAY
 
 if TYPE_CHECKING:
-    from stitch.api.tree_models import TreeSelectResponse
+    from stitch.server.api.tree_models import TreeSelectResponse
 
 
 query_options = together(

@@ -84,7 +84,7 @@ def answering(
     on the line by name; it returns the exit status, if that is not 0.
 
     Args:
-        operation: One of `stitch.api.operations.OPERATIONS`.
+        operation: One of `stitch.server.api.operations.OPERATIONS`.
         request: Its request.
         group: Gets the command, under the name of the function.
         fields: Makes the fields of it of all that stands on the line; options of other names are left out.
@@ -98,7 +98,7 @@ def answering(
         @wraps(show)  # which brings its options along
         @click.pass_context
         def run(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
-            from stitch.api.operations import ask, made  # which takes long to import
+            from stitch.server.api.operations import ask, made  # which takes long to import
 
             above = context.parent.params if context.parent else {}  # of a group that takes the same options
             given = {name: above.get(name) if value is None else value for name, value in given.items()}
@@ -124,8 +124,8 @@ def answering(
 
 def all_pages(memory: Memory, operation: str, request: BaseModel, *, listed: str) -> Any:
     """The first page of an answer with what all of them list."""
-    from stitch.api.models import MOST_PAGE_ITEMS
-    from stitch.api.operations import ask
+    from stitch.server.api.models import MOST_PAGE_ITEMS
+    from stitch.server.api.operations import ask
 
     request = request.model_copy(update={"limit": MOST_PAGE_ITEMS})
     first = page = ask(memory, operation, request)

@@ -8,10 +8,10 @@ from typing import Any
 import click
 import orjson
 
-from stitch.api.listing_models import ScopeSpans
-from stitch.api.models import ProofModel
 from stitch.core import PHASE_MARK, ScopeSummary, goal_of
 from stitch.errors import StoreError
+from stitch.server.api.listing_models import ScopeSpans
+from stitch.server.api.models import ProofModel
 
 _COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 _NAME_WIDTH = 28

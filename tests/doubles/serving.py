@@ -9,12 +9,12 @@ from functools import partial
 
 from doubles.http import Client
 from stitch import open_tenants
-from stitch.serve.access import Access
-from stitch.serve.app import Served, make_app
-from stitch.serve.bodies import Limits
-from stitch.serve.events import EventFeed
-from stitch.serve.metrics import Metrics
-from stitch.serve.running import Ends, listen, serve, url_of
+from stitch.server.serve.access import Access
+from stitch.server.serve.app import Served, make_app
+from stitch.server.serve.bodies import Limits
+from stitch.server.serve.events import EventFeed
+from stitch.server.serve.metrics import Metrics
+from stitch.server.serve.running import Ends, listen, serve, url_of
 
 
 @contextmanager

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from doubles.golden import compare_answers
-from stitch.api.spending import read_spending
 from stitch.core import Step, StepLabels
 from stitch.label.local import LocalLabeler
 from stitch.label.model.windowed import WindowedLabeler
 from stitch.lifecycle.folder import LEDGER_FILE
 from stitch.lm import LanguageModel, Ledger
+from stitch.server.api.spending import read_spending
 from stitch.testing.model import ScriptedCompletion, fields_of
 
 STEPS = [

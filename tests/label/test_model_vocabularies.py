@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.api.spending import read_spending
 from stitch.core import ContextualIntent, LabelKind, Step, StepLabels
 from stitch.label.local import LocalLabeler
 from stitch.label.model.gists import Gist
@@ -21,6 +20,7 @@ from stitch.label.model.vocabularies import Vocabularies
 from stitch.label.model.windowed import WindowedLabeler
 from stitch.lifecycle.folder import LEDGER_FILE
 from stitch.lm import LanguageModel, Ledger, Purpose
+from stitch.server.api.spending import read_spending
 from stitch.testing.model import ScriptedCompletion, fields_of
 
 EVENT, ENTITY, SCOPE = LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE, LabelKind.SCOPE

@@ -1,0 +1,1 @@
+"""The server of a memory, and the client of one."""

@@ -1,0 +1,136 @@
+"""Who may ask: the key, and without keys the machine itself, which no page of another origin may speak for."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection
+from http import HTTPStatus
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from stitch.errors import ScopeError, SettingsError
+from stitch.server.serve.keys import ACTIONS
+from stitch.server.serve.refusals import RefusalError
+
+if TYPE_CHECKING:
+    from stitch.server.serve.keys import Action, Keys
+
+
+class Caller(NamedTuple):
+    """Who asks."""
+
+    tenant: str
+    actions: Collection[Action]
+    key: str = ""
+    """The id of the key; empty without keys."""
+    spend_usd: float | None = None
+    """How much calls of a model may cost that the key leads to."""
+
+
+class Access:
+    """Decides who a request comes from. The tenant is the key's; nothing else in a request can name one.
+
+    Without keys, whoever reaches the machine's own address is served as one tenant. Then the `Host` has to be a name of
+    the machine, or a foreign name that was bound to its address would let any page of the web ask (DNS rebinding).
+    Without keys a tenant's memory is served to everybody.
+
+    Raises:
+        SettingsError: Others could reach the address, and there are no keys.
+    """
+
+    def __init__(self, keys: Keys | None, *, tenant: str, host: str) -> None:
+        if keys is None and not is_loopback(host):
+            raise SettingsError(
+                f"without keys nothing but this machine is served, and {host!r} can be reached from outside",
+                hint="`stitch keys add --keys FILE --tenant NAME` makes a key; then serve with --keys FILE",
+            )
+        self._keys = keys
+        self._machine = Caller(tenant, ACTIONS)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether a key is needed."""
+        return self._keys is not None
+
+    def check_origin(self, *, host: str | None, origin: str | None) -> None:
+        """Refuse what a page of another origin asks.
+
+        What is no page sends no header `Origin`.
+
+        Raises:
+            RefusalError: It is foreign.
+        """
+        if self._keys is None and not is_loopback(_name(host or "")):
+            raise RefusalError(
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "ForeignHost",
+                "the header Host names another machine than this one",
+                hint="without keys ask http://127.0.0.1 or http://localhost; with keys any name is served",
+            )
+        if origin is None:
+            return
+        scheme, _, authority = origin.partition("://")
+        own = authority == host if self._keys is not None else is_loopback(_name(authority))
+        own = own and scheme in ("http", "https")
+        if not own:
+            raise RefusalError(
+                HTTPStatus.FORBIDDEN,
+                "ForeignOrigin",
+                "a page of another origin may not ask",
+                hint="ask from a program, or from a page of this server",
+            )
+
+    def caller(self, authorization: str | None) -> Caller:
+        """Who asks, by the header `Authorization`.
+
+        Raises:
+            RefusalError: There is no key, or it opens nothing.
+        """
+        if self._keys is None:
+            return self._machine
+        scheme, _, text = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not text.strip():
+            raise _unauthorized("KeyNeeded", "this server asks for a key", "send the header Authorization: Bearer KEY")
+        key = self._keys.find(text.strip())
+        if key is None:
+            raise _unauthorized(
+                "KeyRefused", "the key is unknown, revoked or expired", "`stitch keys list` says which there are"
+            )
+        return Caller(key.tenant, key.actions, key.id, key.spend_usd)
+
+
+def check_action(caller: Caller, action: Action) -> None:
+    """Refuse what a key does not allow.
+
+    Raises:
+        ScopeError: It does not allow this.
+    """
+    if action not in caller.actions:
+        raise ScopeError(
+            f"key {caller.key} does not allow {action!r}, only {', '.join(caller.actions)}",
+            hint=f"`stitch keys add --action {action}` makes one that does",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is that of the machine itself, which nobody else reaches."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _name(authority: str) -> str:
+    """The host of `host:port`, without the brackets of an address; empty if this is anything else."""
+    try:
+        parts = urlsplit(f"//{authority}")
+        named = parts.port is None or parts.port  # a port that is none is refused here
+    except ValueError:
+        return ""
+    return parts.hostname or "" if named and parts.netloc == authority and "@" not in authority else ""
+
+
+def _unauthorized(error: str, message: str, hint: str) -> RefusalError:
+    return RefusalError(HTTPStatus.UNAUTHORIZED, error, message, hint=hint, headers={"WWW-Authenticate": "Bearer"})

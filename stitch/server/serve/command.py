@@ -1,0 +1,132 @@
+"""`stitch serve`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from stitch.console.idle import refuse_idle_model
+from stitch.console.options import json_option, memory_options, model_options
+from stitch.server.serve.logs import WithoutText
+
+
+@click.command()
+@memory_options
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="NAME", help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8765, show_default=True, metavar="N",
+              help="0 for any that is free.")  # fmt: skip
+@click.option("--keys", "key_file", metavar="FILE", help="Keys of `stitch keys`; without, only this machine is served.")
+@click.option("--labels", type=click.Choice(["local", "model"]), help="Who labels the steps.  [default: local]")
+@click.option("--filter", type=click.Choice(["auto", "local", "model"]),
+              help="Who chooses the labels of questions.  [default: auto, the model if one is named]")  # fmt: skip
+@model_options
+@click.option("--retention-every-h", type=click.FloatRange(min=0, min_open=True), metavar="N",
+              help="Apply the retention rules of the settings every N hours.")  # fmt: skip
+@click.option("--backup-every-h", type=click.FloatRange(min=0, min_open=True), metavar="N",
+              help="Make a backup every N hours, in --backup-to.")  # fmt: skip
+@click.option("--backup-to", metavar="FOLDER", help="Where backups are made.")
+@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="How many backups are kept.  [default: all]")
+@json_option
+def command(
+    *, as_json: bool, host: str, port: int, key_file: str | None, memory: str | None, tenant: str | None,
+    config: str | None, retention_every_h: float | None, backup_every_h: float | None, backup_to: str | None,
+    keep: int | None, **settings: Any,
+) -> None:  # fmt: skip
+    """Serve a memory over HTTP until Ctrl-C or SIGTERM; what was accepted by then is finished,
+    and the exit status is 0.
+
+    REST is at /v1 and described at /openapi.json, events are at /v1/events, tools at /mcp, numbers at /metrics.
+    Without --keys only this machine is served, as the tenant that --tenant names; with keys each request is the
+    tenant's whose key it has. There is no TLS: put a proxy before it where the network is not your own.
+
+    \b
+    Example:
+      stitch serve --memory trip.memory --port 8765
+      stitch serve --memory trip.memory --host 0.0.0.0 --keys keys.json
+    """
+    from stitch.assemble import open_tenants
+    from stitch.config import load_settings
+    from stitch.server.serve.access import Access
+    from stitch.server.serve.app import Served, make_app
+    from stitch.server.serve.chores import Chores
+    from stitch.server.serve.events import EventFeed
+    from stitch.server.serve.keys import KeyFile, Keys
+    from stitch.server.serve.metrics import Metrics
+    from stitch.server.serve.running import listen, serve, url_of
+
+    refuse_idle_model({"config": config, **settings})
+    loaded = load_settings(config, memory=memory, tenant=tenant, **settings).settings
+    own = {"retention_every_h": retention_every_h, "backup_every_h": backup_every_h, "backup_to": backup_to,
+           "keep": keep}  # fmt: skip
+    options = loaded.serve.model_copy(update={name: value for name, value in own.items() if value is not None})
+    keys = None if key_file is None else Keys(KeyFile(key_file), clock=time.time)
+    access = Access(keys, tenant=loaded.tenant, host=host)
+    feed, metrics = EventFeed(), Metrics()
+    click.get_current_context().with_resource(_logged_to_standard_error())
+    listening = listen(host, port)
+    try:
+        tenants = open_tenants(memory, config=config, observers=(feed, metrics), **settings)
+    except BaseException:
+        listening.close()
+        raise
+    finish = False
+    try:
+        served = Served(tenants=tenants, access=access, feed=feed, metrics=metrics)
+        chores = Chores(tenants, options)
+        chores.start()
+        try:
+            serve(
+                make_app(served), listening, served=served, ready=lambda: _say_ready(url_of(listening), as_json=as_json)
+            )
+            finish = loaded.labels == "local"  # a model is not waited for: who opens the memory next goes on with it
+        finally:
+            served.work.close()
+            chores.stop()
+    finally:
+        tenants.close(finish=finish)
+
+
+def _say_ready(url: str, *, as_json: bool) -> None:
+    """Say where the server is reached, now that it is."""
+    if as_json:
+        import orjson
+
+        from stitch.server.serve.app import MCP_PATH, has_mcp
+
+        mcp = f"{url}{MCP_PATH}" if has_mcp() else None
+        click.echo(orjson.dumps({"url": url, "mcp": mcp, "pid": os.getpid()}).decode())
+        sys.stdout.flush()
+    else:
+        click.echo(f"serving at {url}; Ctrl-C ends it", err=True)
+
+
+@contextmanager
+def _logged_to_standard_error() -> Iterator[None]:
+    """Show what goes wrong; a program that uses the library decides for itself, the command is such a program.
+
+    The root has the same form: what other packages log of a request would show what it says (MCP names the prompt that
+    is not there).
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(WithoutText())
+    levels = {"": logging.WARNING, "stitch": logging.INFO, "stitch.events": logging.WARNING}
+    levels["uvicorn.error"] = logging.ERROR
+    logs = {name: logging.getLogger(name) for name in levels}
+    before = [(log, log.level, log.handlers, log.propagate) for log in logs.values()]
+    for name, log in logs.items():
+        log.setLevel(levels[name])
+    for name in ("", "stitch", "uvicorn.error"):
+        logs[name].handlers, logs[name].propagate = [handler], False
+    try:
+        yield
+    finally:
+        for log, level, handlers, propagate in before:
+            log.setLevel(level)
+            log.handlers, log.propagate = handlers, propagate

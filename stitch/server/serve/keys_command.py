@@ -1,0 +1,157 @@
+"""`stitch keys`: make, list and revoke the keys of a server."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from stitch.console.options import json_option
+from stitch.console.printing import one_line, print_json
+from stitch.errors import InputError
+from stitch.server.serve.keys import ACTIONS, KeyFile, make_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from stitch.server.serve.keys import Action, Key
+
+    Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def _file_option(command: Command) -> Command:
+    return click.option("--keys", "file", metavar="FILE", required=True, help="The file of keys.")(command)
+
+
+@click.group()
+def group() -> None:
+    """Make, list and revoke the keys with which clients reach `stitch serve`.
+
+    A running server heeds every change at once.
+
+    \b
+    Example:
+      stitch keys add --keys keys.json --tenant ann --action read --action write --expires 90d
+      stitch keys list --keys keys.json
+    """
+
+
+@group.command()
+@_file_option
+@click.option("--tenant", metavar="NAME", required=True, help="Whose memory it opens.")
+@click.option("--action", "actions", type=click.Choice(ACTIONS), multiple=True, default=("read", "write"),
+              show_default=True, help="What it allows; may be given several times.")  # fmt: skip
+@click.option(
+    "--expires", metavar="AGE|TIME", help="After 90d (or w, h, m), or at 2027-01-31T12:00Z.  [default: never]"
+)
+@click.option("--spend-usd", type=click.FloatRange(min=0, min_open=True), metavar="N",
+              help="How much calls of a model may cost that it leads to.  [default: no ceiling]")  # fmt: skip
+@click.option("--note", metavar="TEXT", default="", help="Who has it, for `stitch keys list`.")
+@json_option
+def add(*, as_json: bool, file: str, tenant: str, actions: tuple[str, ...], expires: str | None,
+        spend_usd: float | None, note: str) -> None:  # fmt: skip
+    """Make a key and print it. It is shown this once; the file keeps a digest of it.
+
+    \b
+    Example:
+      stitch keys add --keys keys.json --tenant ann --action read --note "the report"
+    """
+    now = time.time()
+    made = make_key(
+        tenant,
+        actions=[cast("Action", each) for each in actions],
+        now=now,
+        expires=None if expires is None else _moment(expires, now=now),
+        spend_usd=spend_usd,
+        note=one_line(note),
+    )
+    KeyFile(file).add(made.key)
+    if as_json:
+        print_json({"key": made.text, **_row(made.key, now=now)})
+    else:
+        click.echo(made.text)
+        click.echo(f"key {made.key.id} is kept in {file} as a digest; this is the only time it is shown", err=True)
+
+
+@group.command("list")
+@_file_option
+@json_option
+def list_(*, as_json: bool, file: str) -> None:
+    """List the keys: their ids, tenants, actions and expiry, never the keys themselves.
+
+    \b
+    Example:
+      stitch keys list --keys keys.json
+    """
+    now = time.time()
+    rows = [_row(key, now=now) for key in KeyFile(file).read()]
+    if as_json:
+        print_json({"keys": rows})
+        return
+    for row in rows:
+        until = (
+            "never expires"
+            if row["expires"] is None
+            else f"{'expired' if row['expired'] else 'until'} {row['expires']}"
+        )
+        ceiling = "" if row["spend_usd"] is None else f", at most ${row['spend_usd']:g}"
+        note = f"  {row['note']}" if row["note"] else ""
+        click.echo(f"{row['id']}  {row['tenant']}  {' '.join(row['actions'])}  {until}{ceiling}{note}")
+    if not rows:
+        click.echo(f"stitch: there are no keys in {file}; `stitch keys add` makes one", err=True)
+
+
+@group.command()
+@click.argument("key")
+@_file_option
+@json_option
+def revoke(*, as_json: bool, key: str, file: str) -> None:
+    """Revoke KEY, named by its id: it opens nothing from the next request on.
+
+    \b
+    Example:
+      stitch keys revoke 4f2a9c01 --keys keys.json
+    """
+    gone = KeyFile(file).revoke(key)
+    if as_json:
+        print_json({"revoked": gone.id, "tenant": gone.tenant})
+    else:
+        click.echo(f"key {gone.id} of tenant {gone.tenant} is revoked")
+
+
+def _row(key: Key, *, now: float) -> dict[str, Any]:
+    """What may be shown of a key."""
+    return {
+        "id": key.id,
+        "tenant": key.tenant,
+        "actions": list(key.actions),
+        "made": _written(key.made),
+        "expires": None if key.expires is None else _written(key.expires),
+        "expired": key.expired(now),
+        "spend_usd": key.spend_usd,
+        "note": key.note,
+    }
+
+
+def _written(moment: float) -> str:
+    return datetime.fromtimestamp(moment, timezone.utc).isoformat(timespec="seconds")
+
+
+def _moment(text: str, *, now: float) -> float:
+    """Unix seconds of a time, or of an age from now on; a time without a zone is in UTC."""
+    if found := re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw])", text.strip()):
+        return now + float(found[1]) * _SECONDS[found[2]]
+    try:
+        read = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    except ValueError:
+        raise InputError(f"expiry {text!r} is not understood", hint="write 90d, 12h, or 2027-01-31T12:00Z") from None
+    moment = read.replace(tzinfo=read.tzinfo or timezone.utc).timestamp()
+    if moment <= now:
+        raise InputError(f"expiry {text!r} has passed", hint="write 90d, 12h, or a time to come")
+    return moment

@@ -1,0 +1,209 @@
+"""A memory that one process has open is used by another: watched, searched, corrected, written."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stitch import Step, open_memory
+from stitch.core import StepState
+from stitch.errors import OwnerLostError, ScopeError, SettingsError, StitchError, StoreLockedError
+from stitch.server.remote import address, joining
+from stitch.server.remote.memory import RemoteMemory
+
+Begin = Callable[..., subprocess.Popen[str]]
+Command = Callable[..., tuple[int, str, str]]
+
+OWNER = """
+import sys
+from stitch import Step, open_memory
+with open_memory(sys.argv[1]) as memory:
+    memory.add(Step(role="user", content="Day 1: a hotel in Kyoto."), trajectory="trip")
+    print("ready", flush=True)
+    for line in sys.stdin:
+        memory.add(Step(role="user", content=line.strip()), trajectory="trip")
+        print("added", flush=True)
+"""
+WRITER = """
+import sys
+from stitch import Step, open_memory
+with open_memory(sys.argv[1]) as memory:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(int(sys.argv[3])):
+        memory.add(Step(role="user", content=f"{sys.argv[2]} {number}"), trajectory="shared")
+"""
+HANGING = """
+import sys, time
+from stitch import Step, open_memory
+memory = open_memory(sys.argv[1])
+memory.add(Step(role="user", content="Day 1: a hotel in Kyoto."), trajectory="trip")
+add_many = memory.add_many
+def hang(steps, **options):
+    if "hang" in steps[0].content:
+        print("hangs", flush=True)
+        time.sleep(600)
+    return add_many(steps, **options)
+memory.add_many = hang
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def tell(process: subprocess.Popen[str], line: str) -> str:
+    assert process.stdin is not None
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    return said(process)
+
+
+@pytest.fixture
+def owner(begin: Begin, tmp_path: Path) -> subprocess.Popen[str]:
+    process = begin(OWNER, tmp_path / "m")
+    assert said(process) == "ready"
+    return process
+
+
+def test_a_second_terminal_watches_searches_and_corrects_what_the_first_writes(
+    owner: subprocess.Popen[str], tmp_path: Path, stitch: Command
+) -> None:
+    with open_memory(tmp_path / "m") as memory:
+        assert isinstance(memory, RemoteMemory)
+        assert memory.status().owner["pid"] == str(owner.pid)
+        assert tell(owner, "The Maple Inn costs 120 dollars.") == "added"
+        assert "120 dollars" in memory.search("What does the Maple Inn cost?").context()
+        memory.lifecycle.correct("1", trajectory="trip", text="The Maple Inn costs 95 dollars.")
+        assert tell(owner, "Now day 2.") == "added"
+        assert [entry.step.content for entry in memory.steps("trip")][1:] == [
+            "The Maple Inn costs 95 dollars.", "Now day 2.",
+        ]  # fmt: skip
+    told = json.loads(stitch("reindex", "--memory", tmp_path / "m", "--json")[1])
+    assert (told["snippets"], told["written"]) == (3, 3), "the owner builds its store anew"
+    assert tell(owner, "Now day 3.") == "added"
+
+
+def test_a_killed_owner_is_followed_by_whoever_asks_next(begin: Begin, tmp_path: Path) -> None:
+    owner = begin(HANGING, tmp_path / "m")
+    assert said(owner) == "ready"
+    with open_memory(tmp_path / "m") as memory:
+        assert memory.add(Step(role="user", content="Day 2."), trajectory="trip").state is StepState.STORED
+        failed: list[StitchError] = []
+
+        def add() -> None:
+            try:
+                memory.add(Step(role="user", content="It hangs."), trajectory="trip")
+            except StitchError as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=add)
+        thread.start()
+        assert said(owner) == "hangs"
+        os.kill(owner.pid, signal.SIGKILL)
+        owner.wait()
+        thread.join(120)
+        [error] = failed
+        assert isinstance(error, OwnerLostError)
+        assert "whether 'add' was done is not known" in error.message
+        assert "\n" not in error.message
+        assert "steps with an id can be given twice" in error.hint
+        assert (tmp_path / "m" / address.SOCKET_FILE).exists(), "a killed owner leaves its socket"
+        assert [entry.step.content for entry in memory.steps("trip")][1:] == ["Day 2."], (
+            "the next call opens the memory"
+        )
+        assert memory.add(Step(role="user", content="Day 3."), trajectory="trip").position == 2
+        with open_memory(tmp_path / "m") as third:
+            assert third.status().owner["pid"] == str(os.getpid())
+    with open_memory(tmp_path / "m") as again:
+        assert not isinstance(again, RemoteMemory)
+        assert again.lifecycle.verify() == (3, 3, ())
+
+
+def test_two_writers_on_one_trajectory_are_put_in_one_order(begin: Begin, tmp_path: Path) -> None:
+    writer = begin(WRITER, tmp_path / "m", "left", 40)
+    assert said(writer) == "ready"
+    with open_memory(tmp_path / "m") as memory:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        for number in range(40):
+            memory.add(Step(role="user", content=f"right {number}"), trajectory="shared")
+        assert writer.wait(60) == 0, writer.stderr and writer.stderr.read()
+        entries = list(memory.steps("shared"))
+        assert [entry.position for entry in entries] == list(range(80))
+        assert len({entry.id for entry in entries}) == 80
+        for name in ("left", "right"):
+            own = [entry.step.content for entry in entries if entry.step.content.startswith(name)]
+            assert own == [f"{name} {number}" for number in range(40)]
+        assert memory.lifecycle.verify() == (80, 80, ())
+
+
+def test_the_owner_closes_while_others_use_the_memory(tmp_path: Path) -> None:
+    owner = open_memory(tmp_path / "m")
+    other, third = open_memory(tmp_path / "m"), open_memory(tmp_path / "m")
+    other.add(Step(role="user", content="Day 1."), trajectory="t")
+    third.search("day")
+    owner.close()
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["journal.sqlite", "store"]
+    assert other.add(Step(role="user", content="Day 2."), trajectory="t").position == 1
+    assert len(list(third.steps("t"))) == 2
+    assert third.status().owner["pid"] == str(os.getpid())
+    other.close()
+    assert len(third.search("day").hits) == 2
+    third.close()
+    with pytest.raises(StitchError, match="is closed"):
+        third.search("day")
+
+
+def test_only_the_user_can_reach_the_socket(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m"):
+        mode = (tmp_path / "m" / address.SOCKET_FILE).lstat().st_mode
+        assert stat.S_ISSOCK(mode)
+        assert stat.S_IMODE(mode) == 0o600
+
+
+def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", recall_log=5, model_key="secret-1"):
+        for wrong, told in (
+            ({"labels": "model", "model": "a/b"}, "labels: 'local' there, 'model' here"),
+            ({"embedder": "openai/x", "embedder_dimension": 8}, "embedder: 'static' there, 'openai/x' here"),
+            ({"recall_log": 6}, "recall_log: 5 there, 6 here"),
+            ({"model_key": "secret-2"}, r"model_key: \(a secret\) there, \(a secret\) here"),
+        ):
+            with pytest.raises(SettingsError, match=told) as refused:
+                open_memory(tmp_path / "m", **wrong)
+            assert "secret-" not in str(refused.value)
+        with open_memory(tmp_path / "m", recall_log=5, model_key="secret-1", k=3) as memory:
+            assert memory.search("x").request.k == 3
+
+
+def test_tenants_see_nothing_of_each_other(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m", tenant="ann") as ann, open_memory(tmp_path / "m", tenant="bob") as bob:
+        ann.add(Step(role="user", content="Ann's hotel in Kyoto."), trajectory="t")
+        assert (bob.trajectories(), bob.search("hotel").hits, bob.tenant) == ([], (), "bob")
+        bob.add(Step(role="user", content="Bob's hotel."), trajectory="t")
+        assert [hit.snippet.text for hit in ann.search("hotel")] == ["Ann's hotel in Kyoto."]
+        with pytest.raises(ScopeError):
+            open_memory(tmp_path / "m", tenant=" ")
+
+
+def test_nothing_is_shared_where_the_settings_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "OPENING_S", 600.0)
+    monkeypatch.setattr(joining, "HOLDING_S", 600.0)
+    with open_memory(tmp_path / "m", share=False):
+        assert not (tmp_path / "m" / address.SOCKET_FILE).exists()
+        with pytest.raises(StoreLockedError, match=f"in use by process {os.getpid()}"):
+            open_memory(tmp_path / "m")
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["journal.sqlite", "store"]

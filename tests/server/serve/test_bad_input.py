@@ -1,0 +1,142 @@
+"""Whatever comes in, the answer has one shape and a status that is documented, and nothing is lost."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from doubles.golden import compare_phrases
+from stitch.server.serve.bodies import Limits
+from stitch.server.serve.refusals import DOCUMENTED, refused
+
+SMALL = Limits(body_bytes=2_000, line_bytes=500, body_s=0.3, line_s=0.3)
+
+
+def check_shape(answer):
+    assert answer.headers["Content-Type"] == "application/json"
+    assert set(answer.json) == {"error", "message", "hint"}
+    assert answer.status in {status.value for status in DOCUMENTED}
+
+
+def test_a_wrong_body_is_422_and_the_message_names_what_is_wrong(refusing):
+    def said(path, body):
+        answer = refusing.ask(
+            "POST", path, body if isinstance(body, bytes) else body.encode(), Content_Type="application/json"
+        )
+        check_shape(answer)
+        assert answer.status == 422
+        message = answer.json["message"].replace(f"{Path.cwd()}/", "")
+        return "the body is no JSON" if "no JSON: " in message else message  # and why, in the words of the parser
+
+    compare_phrases(Path(__file__).with_name("refused.txt"), said)
+    assert {said("/v1/search", body) for body in (b"", b"\xff\xfe", b"[" * 5_000)} == {"the body is no JSON"}
+
+
+def test_what_stands_behind_the_path_of_a_post_is_refused_and_nothing_is_done(serving):
+    client = serving()
+    client.add("hello")
+    answer = client.post("/v1/forget?dry_run=true", {"everything": True})
+    check_shape(answer)
+    assert (answer.status, answer.json["message"].split(":")[0]) == (422, "dry_run")
+    assert client.get("/v1/status").json["accepted"] == 1
+    assert client.get("/v1/events?since=now").status == 422
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None, "x"])
+def test_another_content_type_is_415(refusing, kind):
+    headers = {} if kind is None else {"Content_Type": kind}
+    answer = refusing.ask("POST", "/v1/search", json.dumps({"query": "x"}), **headers)
+    check_shape(answer)
+    assert answer.status == 415
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Origin", "Content-Type"])
+def test_a_header_that_is_believed_may_come_once(refusing, name):
+    with socket.create_connection((refusing.host, refusing.port), timeout=120) as raw:
+        twice = f"{name}: x\r\n{name}: y\r\n"
+        raw.sendall(f"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n{twice}Connection: close\r\n\r\n".encode())
+        head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
+    assert b" 400 " in head
+    assert "twice" in json.loads(body)["message"]
+
+
+def test_a_path_that_is_not_there_is_404_and_a_method_405(refusing):
+    for method, path, status in (
+        ("GET", "/v1/none", 404),
+        ("GET", "/v1/search/", 404),
+        ("GET", "/v1/search", 405),
+        ("DELETE", "/v1/steps", 405),
+        ("PUT", "/healthz", 405),
+    ):
+        answer = refusing.ask(method, path)
+        check_shape(answer)
+        assert (path, answer.status) == (path, status)
+
+
+def test_a_body_that_is_too_long_is_413_before_it_is_read(serving):
+    client = serving(limits=SMALL)
+    connection = client.connect()
+    connection.putrequest("POST", "/v1/steps")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(1 << 40))
+    connection.endheaders()
+    response = connection.getresponse()
+    assert (response.status, json.loads(response.read())["error"]) == (413, "TooLarge")
+    connection.close()
+
+
+def test_a_body_that_does_not_come_is_408(serving):
+    client = serving(limits=SMALL)
+    with socket.create_connection((client.host, client.port), timeout=120) as raw:
+        raw.sendall(
+            b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b'Content-Length: 50\r\n\r\n{"query'
+        )
+        assert b" 408 " in raw.recv(4_000)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "",
+        "[",
+        "*",
+        "127.0.0.1:99999",
+        "ann@127.0.0.1",
+        "127.0.0.1/x",
+    ],
+)
+def test_without_keys_a_foreign_host_is_421(refusing, host):
+    answer = refusing.get("/v1/status", Host=host)
+    check_shape(answer)
+    assert answer.status == 421
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "https://localhost.evil.example",
+        "",
+        "http://[",
+        "ftp://localhost",
+        "http://evil.example@localhost",
+    ],
+)
+def test_a_page_of_another_origin_is_403(refusing, origin):
+    answer = refusing.get("/v1/status", Origin=origin)
+    check_shape(answer)
+    assert answer.status == 403
+    assert refusing.get("/v1/status", Origin=refusing.url).status == 200
+
+
+def test_what_nobody_expected_is_500_and_says_nothing_of_it(caplog):
+    answer = refused(RuntimeError("the password is swordfish"))
+    assert answer.status == 500
+    assert b"swordfish" not in answer.body
+    assert "swordfish" in caplog.text
