@@ -27,6 +27,8 @@ _FRAGMENT_BYTES = 24
 _TELLING_BYTES = 20
 """The engine compresses payloads: shorter texts may stand in its files by chance."""
 _PIECE_BYTES = 1 << 22
+_ZEROS = bytes(2**16)
+"""A file is read in pieces of this length; those that are nothing else are passed over."""
 _HASH_BITS = 20
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _ELSEWHERE = (
@@ -215,9 +217,9 @@ def _search(path: Path, needles: Needles) -> set[bytes]:
     """The needles that stand in a file; the engine makes files larger than what is in them, with zeros."""
     found, kept = set[bytes](), b""
     with path.open("rb", buffering=0) as file:
-        while read := file.read(_PIECE_BYTES):
+        while read := file.read(len(_ZEROS)):
             piece = kept + read
-            if read.count(0) < len(read):
+            if not _ZEROS.startswith(read):
                 found |= needles.found_in(piece)
             kept = piece[-needles.longest :] if needles.longest else b""
     return found
