@@ -88,7 +88,8 @@ def correct(told: CorrectResponse, say: Say, step: str, **_: Any) -> None:
       stitch correct 12 --trajectory trip-1 --undo-reference 1 --memory trip.memory
       stitch correct 12 --trajectory trip-1 --ask "what was paid for the room" --memory trip.memory
     """
-    say(f"step {step} of {told.trajectory} is corrected; {told.revisions} earlier versions are kept")
+    versions = "version is" if told.revisions == 1 else "versions are"
+    say(f"step {step} of {told.trajectory} is now as given; {told.revisions} earlier {versions} kept")
 
 
 def _are(number: int) -> str:

@@ -116,6 +116,10 @@ def _log_told(level: int) -> Iterator[None]:
         log.setLevel(before)
 
 
+ACCEPTING = frozenset({"ingest", "add", "import", "label", "relabel", "retry", "move"})
+"""Commands that store something piece by piece, and take up where they were interrupted."""
+
+
 def main() -> None:
     """Run the command and end the process."""
     try:
@@ -135,7 +139,9 @@ def _run() -> int:
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt, Terminated) as ended:
         what = "terminated" if isinstance(ended, Terminated) else "interrupted"
-        click.echo(f"stitch: {what}; everything accepted so far is kept, the same command goes on", err=True)
+        command = next((word for word in sys.argv[1:] if word in COMMANDS), "")
+        kept = "; everything accepted so far is kept, the same command goes on" if command in ACCEPTING else ""
+        click.echo(f"stitch: {what}{kept}", err=True)
         status = status_of(ended)
     except StitchError as error:
         click.echo(f"stitch: {error.message}", err=True)

@@ -58,11 +58,11 @@ def command(files: tuple[str, ...], as_json: bool, trajectory: str | None, steps
 
 def _draw(timeline: Timeline) -> None:
     """Print the lanes of a trajectory, and its steps, where it has them."""
-    click.echo(f"{timeline.trajectory}  ({counted(steps=timeline.length)})")
+    click.echo(f"{timeline.trajectory}  ({counted(steps=timeline.length)}, counted from 0)")
     click.echo(draw_lanes(timeline.scopes, length=timeline.length))
     for step in timeline.steps:
         labels = ", ".join([*step.event_types, *(f"[{name}]" for name in step.entity_types)])
-        name = "" if step.step == str(step.position) else f"  (step {step.step})"
+        name = "" if step.step == str(step.position) else f"  (id {step.step})"
         apart = f"  {step.state}" if step.state in ("failed", "retired") else ""
         click.echo(f"  {step.position:>4} {step.role:<12.12} {step.scope or '-'}: {labels}{name}{apart}")
         for said in filter(None, (step.text, *step.calls)):

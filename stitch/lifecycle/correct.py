@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue, ValidationError
@@ -45,7 +45,8 @@ def correct(
     """Replace the text, labels, references, asks or metadata of a step; see `Lifecycle.correct`.
 
     With another text, references, summary and asks of the old one go; a source that gives the step as it was changes
-    nothing. What is empty takes all away, what is None leaves it. `by` goes into `StepLabels.made_by`.
+    nothing. What is empty takes all away, what is None leaves it. `by` goes into `StepLabels.made_by`. What a step is
+    already is not stored again.
 
     Raises:
         InputError: There is no such step, it is retired, waits for the labels that are to be corrected, no reference
@@ -58,15 +59,16 @@ def correct(
             f"a step has no labels of the kind {some_of(unknown)}",
             hint=f"the kinds are {', '.join(ContextualIntent.model_fields)}",
         )
-    by = clean_text(ingestor.secrets.text(by))
+    secrets = ingestor.secrets
+    by = clean_text(secrets.text(by))
     correction = _Correction(
         of=step,
         by=by,
-        text=None if text is None else clean_text(ingestor.secrets.text(text)),
-        labels=labels and ingestor.secrets.labels(labels),
+        text=None if text is None else clean_text(secrets.text(text)),
+        labels=labels and secrets.labels(labels),
         references=references,
-        asks=None if asks is None else tuple(map(clean_text, map(ingestor.secrets.text, asks))),
-        metadata=None if metadata is None else ingestor.secrets.labels(dict(metadata)),
+        asks=None if asks is None else tuple(map(clean_text, map(secrets.text, asks))),
+        metadata=None if metadata is None else secrets.labels(dict(metadata)),
     )
 
     def corrected() -> tuple[Entry, Step, StepLabels | None]:
@@ -76,12 +78,16 @@ def correct(
             raise InputError(f"step {step!r} of trajectory {trajectory!r} is retired")
         if correction.of_labels and entry.labels is None:
             raise InputError(f"step {step!r} of trajectory {trajectory!r} waits for its labels", hint="stitch retry")
-        right = correction.step(entry.step)
-        made = entry.labels and correction.made(entry.labels)
+        given = correction.beyond(entry.step)
+        right = given.step(entry.step)
+        made = entry.labels and given.made(entry.labels)
         encode_step(right, max_chars=ingestor.journal.max_step_chars)  # refuses what cannot be written
         return entry, right, made
 
-    corrected()  # what is refused need not wait; asked again then, for others may have changed it meanwhile
+    # What is refused need not wait; asked again then, for others may have changed it meanwhile.
+    entry, right, made = corrected()
+    if (right, made) == (entry.step, entry.labels):
+        return
     ingestor.correct(tenant, trajectory, corrected=corrected, at=at, by=by)
     ingestor.notice(StepCorrected(tenant=tenant, trajectory=trajectory, step=step, by=by))
 
@@ -102,6 +108,10 @@ class _Correction:
     def of_labels(self) -> bool:
         """Whether it is of what was read out of the step, and not of the step alone."""
         return bool(self.labels) or (self.references, self.asks) != (None, None)
+
+    def beyond(self, step: Step) -> _Correction:
+        """The same without a text that the step has already."""
+        return self if self.text != step.content else replace(self, text=None)
 
     def step(self, step: Step) -> Step:
         """The step as it is to be."""

@@ -92,7 +92,7 @@ def test_a_query_to_which_nothing_is_relevant_says_so_whatever_is_printed(run, m
 def test_the_timeline_draws_a_lane_for_each_scope(run, memory):
     code, out, _ = run("show", "--memory", memory, "--steps")
     assert code == 0
-    assert out.startswith("trip-1  (6 steps)")
+    assert out.startswith("trip-1  (6 steps, counted from 0)")
     assert "━" in out
     assert "$76.22" in out
     shown = json.loads(run("show", "--memory", memory, "--trajectory", "trip-1", "--json")[1])["trajectories"][0]
@@ -107,7 +107,7 @@ def test_files_are_drawn_without_a_memory(run, trip, tmp_path):
     code, out, err = run("show", str(trip), "--steps")
 
     assert (code, err) == (0, "")
-    assert "(6 steps)" in out
+    assert "(6 steps, counted from 0)" in out
     assert "━" in out
     assert "$76.22" in out
     assert sorted(tmp_path.iterdir()) == before

@@ -25,6 +25,15 @@ def test_what_was_corrected_is_as_it_was_in_the_past(memory):
     assert "nine" in memory.search("When does the boat to Faro leave?", as_of=recorded, k=8).context()
 
 
+def test_a_correction_that_changes_nothing_is_not_stored_and_a_person_s_word_for_labels_is(memory):
+    made = memory.get("trip", "nuts").snippet().intent
+    for revisions in (1, 1):
+        memory.lifecycle.correct("nuts", trajectory="trip", labels={"scope": made.scope})
+        assert len(memory.lifecycle.history("nuts", trajectory="trip")) == revisions
+    memory.lifecycle.correct("boat", trajectory="trip", text=memory.get("trip", "boat").step.content)
+    assert memory.lifecycle.history("boat", trajectory="trip") == []
+
+
 def test_retired_steps_are_not_found_and_not_gone(memory):
     assert memory.lifecycle.retire(BOAT, reason="sold out") == 1
     assert "boat" not in [hit.snippet.step for hit in memory.search("the boat to Faro", k=8).hits]
