@@ -11,7 +11,7 @@ import click
 
 from stitch.bench.generate.environment import PLAIN, WORDINGS
 from stitch.bench.generate.generation import SIZES, generate
-from stitch.bench.generate.questions import EXAMPLE, GeneratedTrajectory, require_free, statistics, write_release
+from stitch.bench.generate.questions import GeneratedTrajectory, require_free, statistics, write_release
 from stitch.bench.generate.realization import ModelWriter
 from stitch.bench.generate.runs import FORMATS, RunSettings, generate_runs, write_runs
 from stitch.bench.models import configured_model
@@ -102,7 +102,7 @@ def came(
     figures = [statistics(trajectory) for trajectory in made]
     settings = {"domain": domain, "size": size, "seed": seed, "trajectories": trajectories, "wording": wording,
                 "tokenizer": PieceCounter.name, **_written(made, model)}  # fmt: skip
-    report = {**settings, **_total(figures), "per_trajectory": figures, "example": EXAMPLE[domain]}
+    report = {**settings, **_total(figures), "per_trajectory": figures}
     write_release(made, out, manifest=report)
     if as_json:
         click.echo(json.dumps({**report, "out": str(out)}))
@@ -113,9 +113,8 @@ def came(
         operations = sum(len(trajectory.storyboard.operations) for trajectory in made)
         share = f"{report['written_by_model']:,} of {operations:,} operations"
         click.echo(f"{share} are in the words of {model.name}, the others in those of templates", err=True)
-    click.echo(f"{'':26}{'this one':>22}" + "authors' example".rjust(22))
-    for name, value in figures[0].items():
-        click.echo(f"{name.replace('_', ' '):26}{_cell(value):>22}{_cell(EXAMPLE[domain][name]):>22}")
+    for name in ("turns", "tokens", "questions"):
+        click.echo(f"{name:10}{report[name]:>10,}")
 
 
 def _written(made: list[GeneratedTrajectory], model: LanguageModel | None) -> dict[str, Any]:
@@ -128,16 +127,9 @@ def _written(made: list[GeneratedTrajectory], model: LanguageModel | None) -> di
 
 
 def _total(figures: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sums over the trajectories, and the share of implicit references as the mean over their turns."""
+    """Sums over the trajectories."""
     types: Counter[str] = Counter()
     for figure in figures:
         types.update(figure["questions_by_type"])
     sums = {name: sum(figure[name] for figure in figures) for name in ("turns", "tokens", "questions")}
-    share = sum(figure["implicit_reference_share"] * figure["turns"] for figure in figures) / sums["turns"]
-    return {**sums, "questions_by_type": dict(types), "implicit_reference_share": round(share, 3)}
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, dict):
-        return " ".join(str(count) for count in value.values())
-    return "-" if value is None else f"{value:,}"
+    return {**sums, "questions_by_type": dict(types)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from random import Random
 from typing import Any, NamedTuple
@@ -96,6 +96,10 @@ class TravelWorld(NamedTuple):
         """The place of that name."""
         return next(place for places in self.places.values() for place in places if place.name == name)
 
+    def telling(self) -> Iterator[str]:
+        """What only who was asked for it may say: prices."""
+        return (place.price for places in self.places.values() for place in places)
+
 
 def build_travel_world(rng: Random) -> TravelWorld:
     """Make a hundred places of each kind; every name begins with another invented word, so none contains another."""
@@ -156,6 +160,10 @@ class DebateWorld(NamedTuple):
     def of_side(self, side: str) -> tuple[Contention, ...]:
         """The contentions of a side, in order."""
         return tuple(contention for contention in self.contentions.values() if contention.side == side)
+
+    def telling(self) -> Iterator[str]:
+        """What only who uses it may say: titles and citations of evidence."""
+        return (said for evidence in self.evidence.values() for said in (evidence.title, evidence.citation))
 
 
 def build_debate_world(rng: Random, *, evidence: int) -> DebateWorld:

@@ -1,8 +1,7 @@
 """Questions of the four types (Appendix A.3, A.7), with gold answers and gold steps taken from the plan.
 
 The families are those of the release. Travel: what was chosen (type 1), a price or rating (type 2), what was discussed
-for a slot (type 3), the plan of a day (type 4). Debate: the evidence of a side (type 3) as in the release, and beyond
-it what was conceded (type 1), the evidence against one contention (type 2), the evidence of both sides (type 4).
+for a slot (type 3), the plan of a day (type 4). Debate: the evidence of a side (type 3).
 """
 
 from __future__ import annotations
@@ -15,20 +14,13 @@ from random import Random
 from typing import Any, NamedTuple
 
 from stitch.bench.generate.environment import PLAIN, PLAN, DebateWorld, TravelWorld, Wording
-from stitch.bench.generate.refinement import Mention, alias, counted
+from stitch.bench.generate.refinement import Mention
 from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, Storyboard
 from stitch.errors import InputError
 from stitch.retrieve.context.budget import PieceCounter
 
 TASKS = {"travel": "travel_planning", "debate": "debate"}
 ANSWER_TYPES = {"travel": "ANSWER_TYPE_FREEFORM", "debate": "ANSWER_TYPE_FREEFORM_DEBATE"}
-
-EXAMPLE: Mapping[str, Mapping[str, Any]] = PLAN["example"]
-"""The authors' published example, measured on its files; tokens by `pieces-1`, time stamps included.
-
-The share of implicit references is that of turns with objects that do not name all of them: the name of a place, the
-sentence of a contention, the citation of a piece of evidence.
-"""
 
 
 class Turn(NamedTuple):
@@ -144,40 +136,16 @@ def _records(made: GeneratedTrajectory) -> dict[str, list[dict[str, Any]]]:
 
 
 def statistics(trajectory: GeneratedTrajectory) -> dict[str, Any]:
-    """Turns, tokens, questions and how things are referred to, under the keys of `EXAMPLE`."""
+    """Turns, operations, tokens and questions."""
     counter = PieceCounter()
-    tokens = [counter.count(turn.content) for turn in trajectory.turns]
-    days, operations = trajectory.storyboard.days(), trajectory.storyboard.operations
     types = Counter(question.type for question in trajectory.questions)
     return {
         "turns": len(trajectory.turns),
-        "tokens": sum(tokens),
+        "operations": len({op.moment for op in trajectory.storyboard.operations}),
+        "tokens": sum(counter.count(turn.content) for turn in trajectory.turns),
         "questions": len(trajectory.questions),
         "questions_by_type": {f"type_{number}": types[f"type_{number}"] for number in range(1, 5)},
-        "operations": len({op.moment for op in operations}),
-        "turns_per_day": round(len(trajectory.turns) / days, 1) if days else None,
-        "visits": sum(op.action == "SET_DAY" and op.role == "user" for op in operations) if days else None,
-        "tokens_per_turn": round(sum(tokens) / len(tokens), 1),
-        "longest_turn_tokens": max(tokens),
-        "implicit_reference_share": implicit_reference_share(trajectory),
     }
-
-
-def implicit_reference_share(trajectory: GeneratedTrajectory) -> float:
-    """The share of turns about some object that do not name all of their objects; 0 if there are none."""
-    operations = trajectory.storyboard.operations
-    about = [(operations[turn.operation], turn.text) for turn in trajectory.turns if operations[turn.operation].objects]
-    implicit = sum(not all(name in text for name in _names(trajectory.world, op)) for op, text in about)
-    return round(implicit / len(about), 3) if about else 0.0
-
-
-def _names(world: TravelWorld | DebateWorld, op: Operation) -> list[str]:
-    if isinstance(world, TravelWorld):
-        return list(op.objects)
-    return [
-        world.contentions[name].statement if name in world.contentions else world.evidence[name].citation
-        for name in op.objects
-    ]
 
 
 MOST_PER_TYPE = 15
@@ -236,44 +204,16 @@ class _Asker:
             yield Question(f"Q5-Day{day}", "type_4", text, items, "; ".join(items), self._in_order(turns))
 
     def of_debate(self) -> Iterator[Question]:
-        """The questions about a debate."""
-        world, asked = self._trajectory.world, self._asked
+        """The questions about a debate: which evidence a side uses, and for what."""
+        world, used = self._trajectory.world, self._asked["used"]
         assert isinstance(world, DebateWorld)
         for side in ("pro", "con"):
             for number, (purpose, actions) in enumerate(PLAN["uses"].items(), start=1):
-                uses = self._citing(side=side, actions=actions)
-                yield from self._evidence(f"D3-{side}-{number}", "type_3", asked["used"][purpose], uses, side=side)
-            for contention in world.of_side(side):
-                by_content = asked["against_content"] and contention.number % 2 == 0
-                words = counted(contention.number) | {"alias": alias(self._trajectory.wording, contention.theme.name)}
-                text = asked["against_content" if by_content else "against"]
-                uses = self._citing(actions=("attack",), target=contention.id)
-                yield from self._evidence(f"D2-{contention.id}", "type_2", text, uses, side=side, **words)
-            if given_up := [op for op in self._operations if op.action == "concede" and op.role.startswith(side)]:
-                items = tuple(sorted(f"contention {world.contentions[op.target].number}" for op in given_up))
-                text, turns = asked["conceded"].format(side=side), self._first_turns(given_up)
-                yield Question(f"D1-{side}", "type_1", text, items, _as_list(items), turns)
-        yield from self._evidence("D4-both", "type_4", asked["shared"], self._citing_what_both_cite())
-
-    def _citing(
-        self, *, side: str = "", actions: tuple[str, ...] = ("attack", "defend"), target: str = ""
-    ) -> list[Operation]:
-        return [
-            op
-            for op in self._operations
-            if op.action in actions and op.cited and op.role.startswith(side) and target in ("", op.target)
-        ]
-
-    def _citing_what_both_cite(self) -> list[Operation]:
-        pro, con = ({name for op in self._citing(side=side) for name in op.cited} for side in ("pro", "con"))
-        return [op for op in self._citing() if not pro.isdisjoint(con.intersection(op.cited))]
-
-    def _evidence(self, name: str, kind: str, text: str, uses: list[Operation], **words: Any) -> Iterator[Question]:
-        world = self._trajectory.world
-        assert isinstance(world, DebateWorld)
-        if uses:
-            items = tuple(sorted({world.evidence[found].citation for op in uses for found in op.cited}))
-            yield Question(name, kind, text.format(**words), items, _as_list(items), self._first_turns(uses))
+                uses = [op for op in self._operations if op.action in actions and op.cited and op.role.startswith(side)]
+                if uses:
+                    items = tuple(sorted({world.evidence[name].citation for op in uses for name in op.cited}))
+                    text, answer, turns = used[purpose].format(side=side), _as_list(items), self._first_turns(uses)
+                    yield Question(f"D3-{side}-{number}", "type_3", text, items, answer, turns)
 
     def _in_order(self, turns: Iterable[str]) -> tuple[str, ...]:
         """The turns once each, in the order in which they were said."""
