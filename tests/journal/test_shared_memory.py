@@ -20,7 +20,7 @@ from stitch.errors import SettingsError, StoreMismatchError
 from stitch.lifecycle.selection import Selector
 from stitch.maintenance import backup_memory, export_memory, reindex_memory, restore_memory
 
-PROCESSES, STEPS = 3, 12
+PROCESSES, STEPS = 2, 8
 ADDING = """
 import sys
 from stitch import Step, open_memory

@@ -32,7 +32,7 @@ def read_of(memory: Memory) -> dict[str, Any]:
         "windows": [write_request(window) for window in elsewhere.windows()],
         "hits": [(hit.snippet.step, hit.score, hit.similarity, hit.parts) for hit in found.hits],
         "counts": (lifecycle.count(Selector(trajectory="t")), memory.status().snippets, memory.inventory()),
-        "proof": lifecycle.erase(Selector(trajectory="t", step="s5")).proof,
+        "proof": lifecycle.erase(Selector(trajectory="t", step="s3")).proof,
     }
 
 
@@ -40,7 +40,7 @@ def read_beside(others: tuple[str, ...], *, folder: Path) -> dict[str, Any]:
     """What ann reads while others add and erase."""
     with open_tenants(folder) as tenants:
         own = tenants.memory("ann")
-        for n in range(6):
+        for n in range(4):
             for other in map(tenants.memory, others):
                 other.add_many(
                     [Step(role="user", content=SAID[n % 3].format(n=n)) for _ in range(n + 1)], trajectory="t"

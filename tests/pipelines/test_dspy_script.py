@@ -41,7 +41,7 @@ def of_day(number: int) -> list[Step]:
     return [Step(role=row["role"], content=row["content"]) for row in days(number)["steps"]]
 
 
-@pytest.mark.parametrize("optimizer", ["gepa", "mipro"])
+@pytest.mark.parametrize("optimizer", [pytest.param("gepa", marks=pytest.mark.slow), "mipro"])
 def test_what_the_script_saves_labels_a_memory(labeled: Path, tmp_path: Path, optimizer: str) -> None:
     if find_spec("gepa" if optimizer == "gepa" else "optuna") is None:
         pytest.skip("the optimizer is not installed")

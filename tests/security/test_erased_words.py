@@ -226,7 +226,9 @@ SAID = {
 ONLY = {"fr": "horlogerie", "hi": "जयपुर", "ja": "金沢", "ko": "세탁기", "tr": "istanbul", "zh": "上海"}
 
 
-@pytest.mark.parametrize("language", SAID)
+@pytest.mark.parametrize(
+    "language", ["ja", *(pytest.param(name, marks=pytest.mark.slow) for name in SAID if name != "ja")]
+)
 def test_a_scope_that_was_named_by_an_erased_step_loses_its_words(language: str, tmp_path: Path) -> None:
     with open_memory(tmp_path / "m") as memory:
         steps = [
