@@ -211,7 +211,7 @@ class Reading:
             told = (1 - share) * own + share * each.relevance - raw
             if self.calls and each.statement is None:
                 told += known.calls_share * max(0.0, each.relevance - told)
-            found.append(told)
+            found.append(round(told, 5))  # processors differ in what comes after
         return found
 
     def _sentences(self, statements: Sequence[Said], wording: Wording, vector: Vectors) -> Sentences:
