@@ -97,8 +97,6 @@ def is_found(memory: Memory, known: Known, words: Sequence[str]) -> bool:
 def command(data: Path, seed: int, as_json: bool) -> None:
     """Ask for steps of a set by their own words.
 
-    What --json prints, saved in a file, gives `stitch bench results` the column of known items.
-
     \b
     Example:
       stitch bench known-items --data locomo --json > known-locomo.json

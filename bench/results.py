@@ -11,16 +11,11 @@ from typing import Any
 
 import click
 
-from stitch.bench.data.sets import read_json
 from stitch.bench.figures import shown
 from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.metrics.scores import Interval
 from stitch.bench.registry import METHODS
 from stitch.bench.runs import Run, price, read_run
-from stitch.errors import InputError
-
-Saved = Sequence[Mapping[str, Any]]
-"""What `labels`, `known-items` and fits print."""
 
 _ABOUT = """\
 Written by `stitch bench results` from run folders; do not edit. {models} Every method has the same token budget;
@@ -36,10 +31,7 @@ Macro averages over the questions that were scored, by the judge of the run; wha
 counted beside them, and asked for again by the run's command. Calls, tokens and dollars are those of answers and
 verdicts."""
 
-_HELP = """\
-`stitch` minus another method, question by question, on the measure that matters most for the set. *Own words*: of 250
-steps, the share that is among the first ten hits when asked for by its own first 40 words. *Left out*: recall@10 with
-the weights of the search that all other sets choose, beginning with none, and *shipped*: with those in use."""
+_HELP = "`stitch` minus another method, question by question, on the measure that matters most for the set."
 
 _EVERY = """\
 The measure of the first table, then the share of the steps shown inside the budget that are evidence (a dash where a
@@ -47,8 +39,8 @@ context is judged by what it says), and the tokens that the context takes (media
 labels, `stitch-gold` has gold labels, `oracle` is the evidence itself."""
 
 
-def render(runs: Sequence[Run], saved: Saved = (), *, parts: Sequence[str] = ()) -> str:
-    """The Markdown page of some runs, and of saved figures, with further parts as they are."""
+def render(runs: Sequence[Run], *, parts: Sequence[str] = ()) -> str:
+    """The Markdown page of some runs, with further parts as they are."""
     told = "; ".join(
         f"`{run.set}`: {', '.join(f'{w} by {m}' for w, m in run.models.items())}" for run in runs if run.models
     )
@@ -56,11 +48,11 @@ def render(runs: Sequence[Run], saved: Saved = (), *, parts: Sequence[str] = ())
     lines = ["# Results", "", fill(_ABOUT.format(models=said), width=120)]
     sets = "set | questions | trajectories | steps | budget | tokenizer | labels | command | notes"
     answers = "set | method | precision | recall | F1 | scored | unscored | calls | tokens | US$"
-    helps = "set | measure | left out | shipped | stitch | − stitch-unlabeled | − bm25 | − hybrid | labels | own words"
+    helps = "set | measure | stitch | − stitch-unlabeled | − bm25 | − hybrid | labels"
     methods = [name for name in METHODS if any(name in run.records for run in runs)]
     for title, about, head, rows in (
         ("Answers", _ANSWERED, answers, list(_answers(runs))),
-        ("Do labels help?", _HELP, helps, list(_differences(runs, saved))),
+        ("Do labels help?", _HELP, helps, list(_differences(runs))),
         ("Every method", _EVERY, " | ".join(["set", *(f"`{name}`" for name in methods)]), _every_method(runs, methods)),
         ("Sets", _SETS, sets, list(_sets(runs))),
     ):
@@ -102,18 +94,14 @@ def _told_of(runs: Sequence[Run]) -> Iterator[str]:
             yield from ("", fill(each, width=120))
 
 
-def _differences(runs: Sequence[Run], saved: Saved) -> Iterator[list[str]]:
+def _differences(runs: Sequence[Run]) -> Iterator[list[str]]:
     """Where labels help, and where they do not."""
-    known = {each["set"]: f"{each['own_words']:.3f}" for each in saved if "own_words" in each}
-    fitted = {row["set"]: [f"{row[part]:.3f}" for part in ("left_out", "shipped")]
-              for each in saved for row in each.get("left_out", ())}  # fmt: skip
     for run in (run for run in runs if run.first == "stitch"):
         found = {row["b"]: row for row in run.differences if row["metric"] == run.main}
         if found:
             cells = [_difference(found.get(other)) for other in ("stitch-unlabeled", "bm25", "hybrid")]
             mine, verdict = _mean(run.intervals["stitch"][run.main]), _verdict(found.get("stitch-unlabeled"))
-            of_fit = fitted.get(run.set, ("-", "-"))
-            yield [run.set, run.main, *of_fit, mine, *cells, verdict, known.get(run.set, "-")]
+            yield [run.set, run.main, mine, *cells, verdict]
 
 
 def _difference(row: Mapping[str, Any] | None) -> str:
@@ -148,14 +136,13 @@ def _sets(runs: Sequence[Run]) -> Iterator[list[str]]:
         yield [run.set, *counts, own.tokenizer, own.labels, command, "; ".join(run.manifest.notes) or "-"]
 
 
-def figures(runs: Sequence[Run], saved: Saved = ()) -> str:
+def figures(runs: Sequence[Run]) -> str:
     """All figures as CSV, one a line: of all questions, or of those of a type; an interval where there is one."""
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(("set", "method", "measure", "type", "value", "low", "high"))
-    told = (row for source in (*map(_of_run, runs), *map(_of_saved, saved)) for row in source)
-    rows.writerows([*row[:4], *("" if value is None else shown(value).replace(",", "") for value in row[4:])]
-                   for row in told if row[4] is not None)  # fmt: skip
+    for row in (row for run in runs for row in _of_run(run) if row[4] is not None):
+        rows.writerow([*row[:4], *("" if value is None else shown(value).replace(",", "") for value in row[4:])])
     return out.getvalue()
 
 
@@ -172,46 +159,26 @@ def _of_run(run: Run) -> Iterable[tuple[Any, ...]]:
             yield (run.set, method, run.main, kind, row[run.main], None, None)
 
 
-def _of_saved(saved: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
-    for row in saved.get("left_out", [saved] if "own_words" in saved else ()):
-        for name in ("asked", "own_words", "some_words", "left_out", "shipped", "all_choose"):
-            yield (row["set"], "stitch", name, "", row.get(name), None, None)
-    for name, own in ((saved["labels"], saved), *saved["baselines"].items()) if "scope" in saved else ():
-        for kind in ("scope", "event_type", "entity_type"):
-            for measure, value in (own[kind] or {}).items():
-                yield (saved["set"], name, measure, kind, value, None, None)
-
-
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write; else standard output.")
 def command(runs: tuple[Path, ...], out: Path | None) -> None:
-    """Write a page of run folders, and of what `labels`, `known-items` and fits of the ranking print.
-
-    These are files of what their option --json prints.
+    """Write a page of the tables of run folders.
 
     Pages of Markdown (`.md`), for what other commands print, are put behind the tables as they are. With --out, every
     figure is written as CSV into `results/figures.csv` beside the page.
 
     \b
     Example:
-      stitch bench results runs/locomo labels-star.json bench/results/trees.md --out bench/RESULTS.md
+      stitch bench results runs/locomo bench/results/trees.md --out bench/RESULTS.md
     """
-    found = [read_run(path) for path in runs if path.is_dir()]
-    pages = [path for path in runs if path.suffix == ".md"]
-    saved = [_saved(path) for path in runs if not path.is_dir() and path not in pages]
-    text = render(found, saved, parts=[path.read_text(encoding="utf-8") for path in pages])
+    pages = [path.read_text(encoding="utf-8") for path in runs if path.suffix == ".md"]
+    found = [read_run(path) for path in runs if path.suffix != ".md"]
+    text = render(found, parts=pages)
     if out is None:
         click.echo(text, nl=False)
         return
     out.write_text(text, encoding="utf-8")
     folder = out.parent / "results"
     folder.mkdir(exist_ok=True)
-    (folder / "figures.csv").write_text(figures(found, saved), encoding="utf-8")
-
-
-def _saved(path: Path) -> Mapping[str, Any]:
-    read = read_json(path)
-    if not isinstance(read, dict) or not {"scope", "own_words", "left_out"} & read.keys():
-        raise InputError(f"{str(path)!r} holds no figures that belong here", hint="save what --json prints")
-    return read
+    (folder / "figures.csv").write_text(figures(found), encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -132,29 +131,16 @@ def test_the_same_runs_give_the_same_page(tmp_path: Path) -> None:
     assert pages[0].count('class="best"') == 7
 
 
-def test_tables_and_the_data_beside_them_are_those_of_the_runs_and_of_saved_figures(tmp_path: Path) -> None:
-    """Of labels, of known items, of what other sets chose, and further pages as they are."""
-    scope = {"bcubed_f1": 0.7, "bcubed_precision": 0.6, "bcubed_recall": 0.8, "switch_f1": 0.1, "pk": 0.3}
-    row = {"scope": scope, "event_type": None, "entity_type": {"f1": None}}
-    chosen = {"set": "toy <set>", "left_out": 0.25, "shipped": 0.5, "all_choose": 0.75, "chosen": {}}
-    saved: dict[str, Any] = {
-        "labels": {"set": "star", "labels": "local-1", "steps": 9, "steps_per_s": 1234.5, **row,
-                   "baselines": {"speaker": row}},
-        "known": {"set": "toy <set>", "asked": 40, "own_words": 1.0, "some_words": 0.975},
-        "fit": {"all_choose": {}, "left_out": [chosen]},
-    }  # fmt: skip
-    for name, figures in saved.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(figures))
+def test_tables_and_the_data_beside_them_are_those_of_the_runs_and_of_further_pages(tmp_path: Path) -> None:
     (tmp_path / "trees.md").write_text("## Trees\n\n| a | b |\n\n")
-    given = [make_run(tmp_path / "r"), *(tmp_path / f"{name}.json" for name in saved), tmp_path / "trees.md"]
+    given = [make_run(tmp_path / "r"), tmp_path / "trees.md"]
     text = call("results", *map(str, given)).stdout
     call("results", *map(str, given), "--out", str(tmp_path / "R.md"))
     assert (tmp_path / "R.md").read_text(encoding="utf-8") == text
     for path in sorted((tmp_path / "results").iterdir()):
         text += f"\n=== {path.name}\n{path.read_text()}"
     compare(Path(__file__).parent / "results.txt", text)
-    (tmp_path / "x.json").write_text("[]")
-    with pytest.raises(InputError, match="holds no figures that belong here"):
+    with pytest.raises(InputError, match="is no run"):
         call("results", str(tmp_path / "x.json"))
 
 
