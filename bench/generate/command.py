@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import click
 
 from stitch.bench.generate.environment import PLAIN, WORDINGS
 from stitch.bench.generate.generation import SIZES, generate
-from stitch.bench.generate.questions import GeneratedTrajectory, require_free, statistics, write_release
+from stitch.bench.generate.questions import require_free, write_release
 from stitch.bench.generate.realization import ModelWriter
 from stitch.bench.generate.runs import FORMATS, RunSettings, generate_runs, write_runs
 from stitch.bench.models import configured_model
 from stitch.errors import SettingsError
-from stitch.lm import LanguageModel
 from stitch.retrieve.context.budget import PieceCounter
 
 
@@ -99,37 +97,27 @@ def came(
                  wording=WORDINGS[wording])
         for number in range(trajectories)
     ]  # fmt: skip
-    figures = [statistics(trajectory) for trajectory in made]
-    settings = {"domain": domain, "size": size, "seed": seed, "trajectories": trajectories, "wording": wording,
-                "tokenizer": PieceCounter.name, **_written(made, model)}  # fmt: skip
-    report = {**settings, **_total(figures), "per_trajectory": figures}
+    figures, types = [trajectory.statistics() for trajectory in made], Counter[str]()
+    for each in figures:
+        types.update(each["questions_by_type"])
+    report = {
+        "domain": domain, "size": size, "seed": seed, "trajectories": trajectories, "wording": wording,
+        "tokenizer": PieceCounter.name,
+        **{name: sum(each[name] for each in figures) for name in ("turns", "tokens", "questions")},
+        "questions_by_type": dict(types), "per_trajectory": figures,
+    }  # fmt: skip
+    if model is not None:
+        spent, written = model.ledger.total(), sum(trajectory.written for trajectory in made)
+        report |= {"model": model.name, "written_by_model": written, "model_calls": spent.calls,
+                   "model_tokens": spent.tokens, "model_cost_usd": spent.cost_usd}  # fmt: skip
     write_release(made, out, manifest=report)
     if as_json:
         click.echo(json.dumps({**report, "out": str(out)}))
         return
     number = "one trajectory" if trajectories == 1 else f"{trajectories} trajectories"
-    click.echo(f"wrote {number} to {out}", err=True)
+    told = ", ".join(f"{report[name]:,} {name}" for name in ("turns", "tokens", "questions"))
+    click.echo(f"wrote {number} to {out}: {told}")
     if model is not None:
         operations = sum(len(trajectory.storyboard.operations) for trajectory in made)
         share = f"{report['written_by_model']:,} of {operations:,} operations"
         click.echo(f"{share} are in the words of {model.name}, the others in those of templates", err=True)
-    for name in ("turns", "tokens", "questions"):
-        click.echo(f"{name:10}{report[name]:>10,}")
-
-
-def _written(made: list[GeneratedTrajectory], model: LanguageModel | None) -> dict[str, Any]:
-    """What a model wrote, and what it cost."""
-    if model is None:
-        return {}
-    spent, written = model.ledger.total(), sum(trajectory.written for trajectory in made)
-    return {"model": model.name, "written_by_model": written, "model_calls": spent.calls,
-            "model_tokens": spent.tokens, "model_cost_usd": spent.cost_usd}  # fmt: skip
-
-
-def _total(figures: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sums over the trajectories."""
-    types: Counter[str] = Counter()
-    for figure in figures:
-        types.update(figure["questions_by_type"])
-    sums = {name: sum(figure[name] for figure in figures) for name in ("turns", "tokens", "questions")}
-    return {**sums, "questions_by_type": dict(types)}

@@ -146,7 +146,7 @@ def _trip(size: Size, seed: str, length: int, wording: Wording) -> _Plan:
     def refine(index: int, text: str) -> Refined:
         return refer_in_travel(board.operations[index], text, known=known[index], rng=rng, wording=wording)
 
-    templates = language.TravelTemplates(Random(f"words travel {seed}"), wording)
+    templates = language.Templates(world, Random(f"words travel {seed}"), wording)
     name = f"trip-{uuid.uuid5(NAMESPACE, f'travel {seed}')}"
     made = GeneratedTrajectory(name, "travel", world, board, (), wording=wording)
     return _Plan(made, datetime(2025, 5, 15, 8, 0), 1, requests, templates, refine, lambda text: segment(text, rng=rng))
@@ -161,7 +161,7 @@ def _debate(size: Size, seed: str, length: int, wording: Wording) -> _Plan:
     def refine(index: int, text: str) -> Refined:
         return refer_in_debate(world, board.operations[index], text, rng=rng, wording=wording)
 
-    templates = language.DebateTemplates(world, Random(f"words debate {seed}"), wording)
+    templates = language.Templates(world, Random(f"words debate {seed}"), wording)
     name = f"topic-{uuid.uuid5(NAMESPACE, f'debate {seed}')}"
     made = GeneratedTrajectory(name, "debate", world, board, (), wording=wording)
     return _Plan(made, datetime(2025, 1, 1), 3, requests, templates, refine, lambda text: (text,))

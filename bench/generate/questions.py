@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -19,8 +19,13 @@ from stitch.bench.generate.storyboard import KIND_OF_SLOT, Operation, Storyboard
 from stitch.errors import InputError
 from stitch.retrieve.context.budget import PieceCounter
 
-TASKS = {"travel": "travel_planning", "debate": "debate"}
-ANSWER_TYPES = {"travel": "ANSWER_TYPE_FREEFORM", "debate": "ANSWER_TYPE_FREEFORM_DEBATE"}
+MOST_PER_TYPE = 15
+"""At most so many questions of one type on a trajectory, as in the release."""
+_TYPES = ("type_1", "type_2", "type_3", "type_4")
+_TASKS = {
+    "travel": ("travel_planning", "ANSWER_TYPE_FREEFORM"),
+    "debate": ("debate", "ANSWER_TYPE_FREEFORM_DEBATE"),
+}
 
 
 class Turn(NamedTuple):
@@ -71,10 +76,21 @@ class GeneratedTrajectory(NamedTuple):
 
     def by_operation(self) -> dict[int, tuple[Turn, ...]]:
         """All turns, by the operation they say."""
-        turns: dict[int, list[Turn]] = {}
+        turns: dict[int, tuple[Turn, ...]] = {}
         for turn in self.turns:
-            turns.setdefault(turn.operation, []).append(turn)
-        return {operation: tuple(said) for operation, said in turns.items()}
+            turns[turn.operation] = (*turns.get(turn.operation, ()), turn)
+        return turns
+
+    def statistics(self) -> dict[str, Any]:
+        """Turns, operations, tokens and questions."""
+        counter, types = PieceCounter(), Counter(question.type for question in self.questions)
+        return {
+            "turns": len(self.turns),
+            "operations": len({op.moment for op in self.storyboard.operations}),
+            "tokens": sum(counter.count(turn.content) for turn in self.turns),
+            "questions": len(self.questions),
+            "questions_by_type": {kind: types[kind] for kind in _TYPES},
+        }
 
 
 def require_free(folder: Path) -> None:
@@ -96,13 +112,13 @@ def write_release(trajectories: Sequence[GeneratedTrajectory], folder: Path, *, 
         InputError: The folder holds a benchmark already, or cannot be written.
     """
     require_free(folder)
-    meta = [{"id": f"traj-{number}", "task": TASKS[it.domain]} for number, it in enumerate(trajectories)]
+    meta = [{"id": f"traj-{number}", "task": _TASKS[it.domain][0]} for number, it in enumerate(trajectories)]
     try:
         for number, made in enumerate(trajectories):
             part = folder / f"traj-{number}"
             part.mkdir(parents=True, exist_ok=True)
-            for name, records in _records(made).items():
-                lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+            for name, rows in (("turns", _turn_rows(made)), ("questions", _question_rows(made))):
+                lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
                 (part / f"{name}.jsonl").write_text(lines, encoding="utf-8")
         # The meta file last: it says that all is there.
         for name, told in (("generation", manifest), ("benchmark_meta", meta)):
@@ -113,137 +129,100 @@ def write_release(trajectories: Sequence[GeneratedTrajectory], folder: Path, *, 
         ) from error
 
 
-def _records(made: GeneratedTrajectory) -> dict[str, list[dict[str, Any]]]:
-    """The lines of `turns.jsonl` and `questions.jsonl`."""
-    ops = [made.storyboard.operations[turn.operation] for turn in made.turns]
-    turns = [
-        {
-            "id": turn.id, "role": turn.role, "content": turn.content,
-            "partition": [made.id, *([f"day-{op.day}"] if op.day else [])], "action": op.action,
-            "action_object": ", ".join(op.objects),
-        }
-        for turn, op in zip(made.turns, ops, strict=True)
-    ]  # fmt: skip
-    questions = [
-        {
-            "id": each.id, "type": each.type, "content": each.text, "answer": {"free_form_answer": each.answer},
-            "question_turn_ids": [turn.id for turn in made.turns], "answer_turn_ids": list(each.turns),
-            "answer_type": ANSWER_TYPES[made.domain],
-        }
-        for each in made.questions
-    ]  # fmt: skip
-    return {"turns": turns, "questions": questions}
+def _turn_rows(made: GeneratedTrajectory) -> Iterator[dict[str, Any]]:
+    for turn in made.turns:
+        op = made.storyboard.operations[turn.operation]
+        partition = [made.id, *([f"day-{op.day}"] if op.day else [])]
+        yield {"id": turn.id, "role": turn.role, "content": turn.content, "partition": partition, "action": op.action,
+               "action_object": ", ".join(op.objects)}  # fmt: skip
 
 
-def statistics(trajectory: GeneratedTrajectory) -> dict[str, Any]:
-    """Turns, operations, tokens and questions."""
-    counter = PieceCounter()
-    types = Counter(question.type for question in trajectory.questions)
-    return {
-        "turns": len(trajectory.turns),
-        "operations": len({op.moment for op in trajectory.storyboard.operations}),
-        "tokens": sum(counter.count(turn.content) for turn in trajectory.turns),
-        "questions": len(trajectory.questions),
-        "questions_by_type": {f"type_{number}": types[f"type_{number}"] for number in range(1, 5)},
-    }
+def _question_rows(made: GeneratedTrajectory) -> Iterator[dict[str, Any]]:
+    for each in made.questions:
+        yield {"id": each.id, "type": each.type, "content": each.text, "answer": {"free_form_answer": each.answer},
+               "question_turn_ids": [turn.id for turn in made.turns], "answer_turn_ids": list(each.turns),
+               "answer_type": _TASKS[made.domain][1]}  # fmt: skip
 
 
-MOST_PER_TYPE = 15
-"""At most so many questions of one type on a trajectory, as in the release."""
+class _Asked(NamedTuple):
+    """A question before its gold turns are known."""
+
+    id: str
+    type: str
+    text: str
+    items: tuple[str, ...]
+    answer: str
+    operations: Sequence[Operation]
+    """Those that bear the answer, the user's in a trip."""
 
 
 def ask(trajectory: GeneratedTrajectory, rng: Random) -> tuple[Question, ...]:
-    """All questions about a trajectory: of every type at most `MOST_PER_TYPE`, in a fixed order."""
-    asker = _Asker(trajectory)
-    everything = list(asker.of_trip() if trajectory.domain == "travel" else asker.of_debate())
+    """All questions about a trajectory: of every type at most `MOST_PER_TYPE`, in a fixed order.
+
+    Gold are the first turns of the operations, and of a fact the turn of the agent that states it.
+    """
+    board, asked, said = trajectory.storyboard, trajectory.wording.questions, trajectory.by_operation()
+    everything = list(
+        _of_trip(trajectory.world, board, asked)
+        if isinstance(trajectory.world, TravelWorld)
+        else _of_debate(trajectory.world, board, asked)
+    )
+    index = {op: place for place, op in enumerate(board.operations)}
     kept: list[Question] = []
-    for kind in ("type_1", "type_2", "type_3", "type_4"):
-        places = [place for place, question in enumerate(everything) if question.type == kind]
-        kept += [everything[place] for place in sorted(rng.sample(places, min(len(places), MOST_PER_TYPE)))]
+    for kind in _TYPES:
+        own = [each for each in everything if each.type == kind]
+        for place in sorted(rng.sample(range(len(own)), min(len(own), MOST_PER_TYPE))):
+            *told, operations = own[place]
+            turns = {said[index[op]][0].id for op in operations}
+            if kind == "type_2":
+                turns |= {
+                    turn.id for op in operations for turn in said[index[op] + 1] if own[place].answer in turn.text
+                }
+            kept.append(Question(*told, tuple(turn.id for turn in trajectory.turns if turn.id in turns)))
     return tuple(kept)
 
 
-class _Asker:
-    """Asks about a trajectory, and finds the turns that bear the answers."""
-
-    def __init__(self, trajectory: GeneratedTrajectory) -> None:
-        self._trajectory, self._asked = trajectory, trajectory.wording.questions
-        self._operations = trajectory.storyboard.operations
-        self._turns = trajectory.by_operation()
-        self._order = {turn.id: place for place, turn in enumerate(trajectory.turns)}
-        self._index = {(op.moment, op.role): place for place, op in enumerate(self._operations)}
-
-    def of_trip(self) -> Iterator[Question]:
-        """The questions about a trip."""
-        board, asked, world = self._trajectory.storyboard, self._asked, self._trajectory.world
-        assert isinstance(world, TravelWorld)
-        days = range(1, board.days() + 1)
-        for number, (day, slot) in enumerate((day, slot) for day in days for slot in KIND_OF_SLOT):
-            words = {"day": day, "slot": asked["slots"].get(slot, slot), "kind": KIND_OF_SLOT[slot]}
-            decided, proposed = board.decided(day, slot), board.proposed(day, slot)
-            chosen = tuple(dict.fromkeys(decided))
-            for name, kind, form, items, find in (
-                (f"Q2-{slot.upper()}-Day{day}", "type_1", "final", decided[-1:], self._choices),
-                (f"Q2-ALL-{slot.upper()}-Day{day}", "type_1", "decided", chosen, self._choices),
-                (f"Q4-Day{day}-{slot}", "type_3", "discussed", proposed, self._proposals),
-            ):
-                text = asked[form][number % len(asked[form])].format(**words)
-                yield Question(name, kind, text, items, ", ".join(items), find(day, slot, items))
-        for number, op in enumerate(board.by_user("INQUIRE")):
-            place = world.place(op.objects[0])
-            for attribute in op.asked:
-                forms, value = asked["fact"][attribute], place.value(attribute)
-                text = forms[number % len(forms)].format(name=place.name)
-                name = f"Q3-{attribute[0].upper()}-{place.name}"
-                yield Question(name, "type_2", text, (value,), value, self._answers(op, value))
-        for day in days:
-            finals = {slot: board.decided(day, slot)[-1:] for slot in KIND_OF_SLOT}
-            turns = (turn for slot, names in finals.items() for turn in self._choices(day, slot, names))
-            items = tuple(f"{PLAN['plan_of_day'][slot]} {name}" for slot, [name] in finals.items())
-            text = asked["whole"].format(day=day)
-            yield Question(f"Q5-Day{day}", "type_4", text, items, "; ".join(items), self._in_order(turns))
-
-    def of_debate(self) -> Iterator[Question]:
-        """The questions about a debate: which evidence a side uses, and for what."""
-        world, used = self._trajectory.world, self._asked["used"]
-        assert isinstance(world, DebateWorld)
-        for side in ("pro", "con"):
-            for number, (purpose, actions) in enumerate(PLAN["uses"].items(), start=1):
-                uses = [op for op in self._operations if op.action in actions and op.cited and op.role.startswith(side)]
-                if uses:
-                    items = tuple(sorted({world.evidence[name].citation for op in uses for name in op.cited}))
-                    text, answer, turns = used[purpose].format(side=side), _as_list(items), self._first_turns(uses)
-                    yield Question(f"D3-{side}-{number}", "type_3", text, items, answer, turns)
-
-    def _in_order(self, turns: Iterable[str]) -> tuple[str, ...]:
-        """The turns once each, in the order in which they were said."""
-        return tuple(sorted(set(turns), key=self._order.__getitem__))
-
-    def _first_turns(self, operations: Iterable[Operation]) -> tuple[str, ...]:
-        """The turn with which each operation begins."""
-        return self._in_order(self._turns[self._index[op.moment, op.role]][0].id for op in operations)
-
-    def _proposals(self, day: int, slot: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """For each name the user's proposal for this slot."""
-        return self._first_turns(self._last_each("PROPOSE", day, slot, names))
-
-    def _choices(self, day: int, slot: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """For each name the user's proposal, which names it, and the user's last decision, which chooses it."""
-        decisions = self._first_turns(self._last_each("DECIDE", day, slot, names))
-        return self._in_order((*self._proposals(day, slot, names), *decisions))
-
-    def _last_each(self, action: str, day: int, slot: str, names: tuple[str, ...]) -> list[Operation]:
-        own = self._trajectory.storyboard.by_user(action)
-        found = {op.objects[0]: op for op in own if (op.day, op.slot) == (day, slot)}
-        return [found[name] for name in names]
-
-    def _answers(self, question: Operation, value: str) -> tuple[str, ...]:
-        """The user's question, and the turn of the answer that states the value."""
-        asked = self._index[question.moment, question.role]
-        told = (turn.id for turn in self._turns[asked + 1] if value in turn.text)
-        return self._in_order((self._turns[asked][0].id, *told))
+def _of_trip(world: TravelWorld, board: Storyboard, asked: Mapping[str, Any]) -> Iterator[_Asked]:
+    days = range(1, board.days() + 1)
+    plans: dict[int, list[tuple[str, Sequence[Operation]]]] = {day: [] for day in days}
+    for number, (day, slot) in enumerate((day, slot) for day in days for slot in KIND_OF_SLOT):
+        words = {"day": day, "slot": asked["slots"].get(slot, slot), "kind": KIND_OF_SLOT[slot]}
+        form = {
+            name: asked[name][number % len(asked[name])].format(**words) for name in ("final", "decided", "discussed")
+        }
+        # For each name the user's proposal, which names it, and the last decision, which chooses it.
+        proposed, decided = (
+            {op.objects[0]: op for op in board.by_user(action) if (op.day, op.slot) == (day, slot)}
+            for action in ("PROPOSE", "DECIDE")
+        )
+        names, final = tuple(decided), board.objects("DECIDE", day=day, slot=slot)[-1]
+        bearing = {name: (proposed[name], decided[name]) for name in names}
+        yield _Asked(f"Q2-{slot.upper()}-Day{day}", "type_1", form["final"], (final,), final, bearing[final])
+        every = [op for name in names for op in bearing[name]]
+        yield _Asked(f"Q2-ALL-{slot.upper()}-Day{day}", "type_1", form["decided"], names, ", ".join(names), every)
+        options = tuple(proposed)
+        yield _Asked(
+            f"Q4-Day{day}-{slot}", "type_3", form["discussed"], options, ", ".join(options), [*proposed.values()]
+        )
+        plans[day].append((f"{PLAN['plan_of_day'][slot]} {final}", bearing[final]))
+    for number, op in enumerate(board.by_user("INQUIRE")):
+        place = world.place(op.objects[0])
+        for attribute in op.asked:
+            forms, value = asked["fact"][attribute], place.value(attribute)
+            text = forms[number % len(forms)].format(name=place.name)
+            yield _Asked(f"Q3-{attribute[0].upper()}-{place.name}", "type_2", text, (value,), value, [op])
+    for day, parts in plans.items():
+        items = tuple(item for item, _ in parts)
+        every = [op for _, operations in parts for op in operations]
+        yield _Asked(f"Q5-Day{day}", "type_4", asked["whole"].format(day=day), items, "; ".join(items), every)
 
 
-def _as_list(items: tuple[str, ...]) -> str:
-    """The release's form for debates: a JSON list in a string, with one string in it."""
-    return json.dumps(["; ".join(items)])
+def _of_debate(world: DebateWorld, board: Storyboard, asked: Mapping[str, Any]) -> Iterator[_Asked]:
+    """Which evidence a side uses, and for what; the release writes a list as JSON with one string in it."""
+    for side in ("pro", "con"):
+        for number, (purpose, actions) in enumerate(PLAN["uses"].items(), start=1):
+            uses = [op for op in board.operations if op.action in actions and op.cited and op.role.startswith(side)]
+            if uses:
+                items = tuple(sorted({world.evidence[name].citation for op in uses for name in op.cited}))
+                text, answer = asked["used"][purpose].format(side=side), json.dumps(["; ".join(items)])
+                yield _Asked(f"D3-{side}-{number}", "type_3", text, items, answer, uses)

@@ -53,7 +53,6 @@ class ModelWriter:
     def __call__(self, request: RealizationRequest) -> str:
         """The text of an operation; empty if the reply is of no use."""
         role = request.operation.role
-        shortest, longest = request.words
         try:
             said: Any = self._model.run(
                 self._predict,
@@ -63,41 +62,16 @@ class ModelWriter:
                 plan=request.goal,
                 must_say=list(request.must_say),
                 facts=request.facts,
-                length=f"{shortest} to {longest} words",
+                length="{} to {} words".format(*request.words),
             )
         except ReplyError:
             return ""
         return str(said.text)
 
 
-class Decks:
-    """Deals the entries of pools at random; between two times the same one, at least half of the pool is dealt."""
-
-    def __init__(self, rng: Random) -> None:
-        self._rng = rng
-        self._left: dict[str, list[str]] = {}
-        self._dealt: dict[str, list[str]] = {}
-
-    def deal(self, name: str, pool: tuple[str, ...]) -> str:
-        """The next entry of the pool of that name."""
-        left, dealt = self._left.setdefault(name, []), self._dealt.setdefault(name, [])
-        if not left:
-            recent = dealt[len(dealt) - len(pool) // 2 :] if dealt else []
-            fresh = [entry for entry in pool if entry not in recent]
-            left += self._rng.sample(recent, len(recent)) + self._rng.sample(fresh, len(fresh))
-            dealt.clear()
-        dealt.append(left.pop())
-        return dealt[-1]
-
-    def deal_many(self, name: str, pool: tuple[str, ...], count: int) -> list[str]:
-        """The next entries of the pool."""
-        return [self.deal(name, pool) for _ in range(count)]
-
-
 def travel_request(world: TravelWorld, operation: Operation, *, again: bool) -> RealizationRequest:
     """What an operation of a trip needs: names, and in the agent's answer the values that were asked for."""
-    op = operation
-    by_user, day = op.role == "user", f"day {op.day}"
+    op, by_user, day = operation, operation.role == "user", f"day {operation.day}"
     places = [world.place(name) for name in op.objects]
     values = () if by_user or op.action != "INQUIRE" else tuple(places[0].value(wish) for wish in op.asked)
     facts = {"day": day, "nth": ORDINALS[op.day - 1]}
@@ -114,50 +88,6 @@ def travel_request(world: TravelWorld, operation: Operation, *, again: bool) -> 
     return RealizationRequest(op, goal if by_user else f"answer the wish to {goal}", must_say, facts, again, words)
 
 
-class TravelTemplates:
-    """Realizes operations of a trip from templates; the same seed gives the same texts."""
-
-    def __init__(self, rng: Random, wording: Wording = PLAIN) -> None:
-        self._rng, self._decks, self._wording = rng, Decks(rng), wording
-
-    def __call__(self, request: RealizationRequest) -> str:
-        """The text of the operation."""
-        op = request.operation
-        facts, wording = dict(request.facts), self._wording.travel
-        if op.slot:
-            facts["slot"] = self._rng.choice(wording["slots"][op.slot])
-            facts["wrong"] = self._rng.choice([noun for slot, noun in wording["nouns"].items() if slot != op.slot])
-        by_user = op.role == "user"
-        pools = self._user(request) if by_user else self._agent(op)
-        texts = wording["user" if by_user else "agent"]
-        said = [self._decks.deal(f"{op.role} {name}", texts[name]) for name in pools]
-        return _sentences(said, facts, self._wording)
-
-    def _user(self, request: RealizationRequest) -> list[str]:
-        op, chance = request.operation, self._rng.random
-        if op.action == "SET_DAY":
-            pools = ["SET_DAY again" if request.again else "SET_DAY"]
-            return pools + ["SET_DAY rest"] * (chance() < 0.6) + ["small talk"] * (chance() < 0.2)
-        name = " ".join((op.action, *op.asked)) if op.action == "INQUIRE" else op.action
-        pools = ["DECIDE again" if op.action == "DECIDE" and request.again else name]
-        reasons = ["reason"] * self._rng.choice((0, 1, 1, 2, 2, 3))
-        if reasons and chance() < 0.25:
-            pools.insert(0, reasons.pop())  # the point of the turn comes second
-        if chance() < 0.06:
-            pools.insert(0, "correction")
-        return pools + reasons + ["small talk"] * (chance() < 0.1)
-
-    def _agent(self, op: Operation) -> list[str]:
-        parts = PLAN["agent"][op.action]
-        name, *number = parts["more"]
-        middle = [*parts.get("shuffled", ())]
-        middle += [name] * self._rng.randint(*(number or self._wording.travel["fill"][name]))
-        if "shuffled" in parts:
-            self._rng.shuffle(middle)
-        opening = [each.format(asked=" ".join(op.asked)) for each in parts["open"]]
-        return [*opening, *middle, *parts["close"]]
-
-
 def claim_of(statement: str) -> str:
     """A contention as a noun phrase that can stand anywhere in a sentence."""
     return f"the claim that {statement[0].lower()}{statement[1:].rstrip('.')}"
@@ -170,80 +100,119 @@ def title_of(title: str) -> str:
 
 def debate_request(world: DebateWorld, operation: Operation) -> RealizationRequest:
     """What an operation of a debate needs: the claim at issue, and the title of evidence that is cited."""
-    op = operation
-    facts = {**world.motion, "side": op.role.split("-")[0]}
-    del facts["text"]
-    theme = next(iter(world.contentions.values())).theme
-    must_say: tuple[str, ...] = ()
+    op, must_say = operation, tuple[str, ...]()
+    facts = {name: said for name, said in world.motion.items() if name != "text"} | {"side": op.role.split("-")[0]}
+    contention = world.contentions[op.target or next(iter(world.contentions))]
+    facts["theme"] = contention.theme.name
     if op.target:
-        contention = world.contentions[op.target]
-        theme = contention.theme
         facts |= {"statement": contention.statement, "claim": claim_of(contention.statement)}
         if op.action != "background_supply":
             must_say = (facts["statement"] if op.action == "propose" else facts["claim"],)
+    goal = PLAN["goals"][op.action].format(claim=facts.get("claim", ""))
     if op.cited:
         evidence = world.evidence[op.cited[0]]
         facts |= {"evidence": title_of(evidence.title), "finding": evidence.finding}
         must_say += (facts["evidence"],)
+        goal += f", citing {facts['evidence']}, which found that {facts['finding']}"
     if op.action == "summarize":
         must_say = tuple(world.contentions[name].statement for name in op.objects)
-    facts["theme"] = theme.name
-    goal = PLAN["goals"][op.action].format(claim=facts.get("claim", ""))
-    if "evidence" in facts:
-        goal += f", citing {facts['evidence']}, which found that {facts['finding']}"
     return RealizationRequest(op, goal, must_say, facts, words=(150, 450))
 
 
-class DebateTemplates:
-    """Realizes operations of a debate from templates; the same seed gives the same texts."""
+class Templates:
+    """Realizes operations from templates; the same seed gives the same texts."""
 
-    def __init__(self, world: DebateWorld, rng: Random, wording: Wording = PLAIN) -> None:
-        self._world, self._rng, self._decks, self._wording = world, rng, Decks(rng), wording
+    def __init__(self, world: TravelWorld | DebateWorld, rng: Random, wording: Wording = PLAIN) -> None:
+        self._world, self._rng, self._wording = world, rng, wording
+        self._left: dict[str, list[str]] = {}
 
     def __call__(self, request: RealizationRequest) -> str:
         """The text of the operation."""
-        op, rng, texts, decks = request.operation, self._rng, self._wording.debate, self._decks
-        opening = decks.deal(f"open {op.action}", texts["openings"][op.action])
-        closing = decks.deal(f"close {op.action}", texts["closings"][op.action])
+        if isinstance(self._world, TravelWorld):
+            return self._of_trip(request)
+        return self._of_debate(request, self._world)
+
+    def _deal(self, name: str, pool: tuple[str, ...], count: int = 1) -> list[str]:
+        """The next entries of a shuffled pool, which is shuffled anew where too few are left."""
+        left = self._left.setdefault(name, [])
+        if len(left) < count:
+            left[:] = self._rng.sample(pool, len(pool))
+        return [left.pop() for _ in range(count)]
+
+    def _of_trip(self, request: RealizationRequest) -> str:
+        op, travel, rng = request.operation, self._wording.travel, self._rng
+        facts = dict(request.facts)
+        if op.slot:
+            facts["slot"] = rng.choice(travel["slots"][op.slot])
+            facts["wrong"] = rng.choice([noun for slot, noun in travel["nouns"].items() if slot != op.slot])
+        pools = self._user(request) if op.role == "user" else self._agent(op)
+        texts = travel["user" if op.role == "user" else "agent"]
+        said = [text for name in pools for text in self._deal(f"{op.role} {name}", texts[name])]
+        return self._sentences(said, facts)
+
+    def _user(self, request: RealizationRequest) -> list[str]:
+        op, chance = request.operation, self._rng.random
+        if op.action == "SET_DAY":
+            pools = ["SET_DAY again" if request.again else "SET_DAY"]
+            return pools + ["SET_DAY rest"] * (chance() < 0.6) + ["small talk"] * (chance() < 0.2)
+        name = " ".join((op.action, *op.asked)) if op.action == "INQUIRE" else op.action
+        pools = ["DECIDE again" if op.action == "DECIDE" and request.again else name]
+        reasons = ["reason"] * self._rng.choice((0, 1, 1, 2, 2, 3))
+        if reasons and chance() < 0.25:
+            pools.insert(0, reasons.pop())  # the point of the turn comes second
+        return ["correction"] * (chance() < 0.06) + pools + reasons + ["small talk"] * (chance() < 0.1)
+
+    def _agent(self, op: Operation) -> list[str]:
+        parts = PLAN["agent"][op.action]
+        name, *number = parts["more"]
+        middle = [*parts.get("shuffled", ())]
+        middle += [name] * self._rng.randint(*(number or self._wording.travel["fill"][name]))
+        if "shuffled" in parts:
+            self._rng.shuffle(middle)
+        opening = [each.format(asked=" ".join(op.asked)) for each in parts["open"]]
+        return [*opening, *middle, *parts["close"]]
+
+    def _of_debate(self, request: RealizationRequest, world: DebateWorld) -> str:
+        op, rng, texts = request.operation, self._rng, self._wording.debate
+        [opening], [closing] = (
+            self._deal(f"{end} {op.action}", texts[end][op.action]) for end in ("openings", "closings")
+        )
         pool, general = texts["arguing"][op.action], texts["general"]
         # Never more than half of a pool and one: then no turn says the same thing twice.
-        arguing = decks.deal_many(op.action, pool, min(rng.randint(6, 8), len(pool) // 2 + 1))
-        general = decks.deal_many("general", general, min(rng.randint(6, 10), len(general) // 2 + 1))
+        arguing = self._deal(op.action, pool, min(rng.randint(6, 8), len(pool) // 2 + 1))
+        general = self._deal("general", general, min(rng.randint(6, 10), len(general) // 2 + 1))
         paragraphs = (
-            [opening, *self._tie(arguing[:2])],
-            [*self._support(request), *self._tie(arguing[2:])],
-            [*self._tie(general), closing],
+            [opening, *map(self._tied, arguing[:2])],
+            [*self._support(request, world), *map(self._tied, arguing[2:])],
+            [*map(self._tied, general), closing],
         )
-        return "\n\n".join(_sentences(sentences, request.facts, self._wording) for sentences in paragraphs)
+        return "\n\n".join(self._sentences(sentences, request.facts) for sentences in paragraphs)
 
-    def _tie(self, sentences: list[str]) -> list[str]:
-        """The sentences, some of them tied to what was said before by a few words."""
-        return [
-            f"{self._decks.deal('ties', self._wording.debate['ties'])} {sentence[0].lower()}{sentence[1:]}"
-            if self._rng.random() < 0.3 and not sentence.startswith(("I ", "Yes"))
-            else sentence
-            for sentence in sentences
-        ]
+    def _tied(self, sentence: str) -> str:
+        """A sentence, perhaps tied to what was said before by a few words."""
+        if self._rng.random() >= 0.3 or sentence.startswith(("I ", "Yes")):
+            return sentence
+        [tie] = self._deal("ties", self._wording.debate["ties"])
+        return f"{tie} {sentence[0].lower()}{sentence[1:]}"
 
-    def _support(self, request: RealizationRequest) -> list[str]:
+    def _support(self, request: RealizationRequest, world: DebateWorld) -> list[str]:
         """What the argument rests on: evidence if it is to be cited, and reasons of the theme."""
-        op, texts, decks = request.operation, self._wording.debate, self._decks
+        op, texts = request.operation, self._wording.debate
         if op.action == "summarize":
-            return [self._world.contentions[name].statement for name in op.objects]
+            return [world.contentions[name].statement for name in op.objects]
         if op.action in ("background_supply", "concede"):
             return []
         # Whoever attacks argues with the reasons of the side that does not hold the contention.
-        theme, side = self._world.contentions[op.target].theme, request.facts["side"]
-        reasons = decks.deal_many(f"{side} {theme.name}", theme.reasons[side], self._rng.randint(2, 3))
+        theme, side = world.contentions[op.target].theme, request.facts["side"]
+        reasons = self._deal(f"{side} {theme.name}", theme.reasons[side], self._rng.randint(2, 3))
         if "evidence" not in request.facts:
             return reasons
-        citing = decks.deal(f"cite {op.action}", texts["citing"][op.action])
-        return [citing, *decks.deal_many("cited", texts["after_citing"], self._rng.randint(1, 3)), *reasons]
+        citing = self._deal(f"cite {op.action}", texts["citing"][op.action])
+        return [*citing, *self._deal("cited", texts["after_citing"], self._rng.randint(1, 3)), *reasons]
 
-
-def _sentences(templates: list[str], facts: dict[str, str], wording: Wording) -> str:
-    """The templates filled, as one paragraph."""
-    filled = [template.format(**facts) for template in templates]
-    if wording.capitals:
-        filled = [sentence[0].upper() + sentence[1:] for sentence in filled]
-    return wording.between.join(filled)
+    def _sentences(self, templates: list[str], facts: dict[str, str]) -> str:
+        """The templates filled, as one paragraph."""
+        filled = [template.format(**facts) for template in templates]
+        if self._wording.capitals:
+            filled = [sentence[0].upper() + sentence[1:] for sentence in filled]
+        return self._wording.between.join(filled)

@@ -5,7 +5,6 @@ An operation says who does what, about which things, in which scope. The pragmat
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
@@ -21,16 +20,15 @@ KIND_OF_SLOT = {
 }
 """The slots of a day, in the order of a plan, with the kind of place that fills each."""
 
-ATTRIBUTES = ("price", "rating")
-
 OPERATIONS_PER_VISIT = 9
 """After about so many operations another day is turned to, as in the authors' example (53 operations, 6 visits)."""
 
 _SHARES = {"PROPOSE": 0.34, "DECIDE": 0.21, "COMPARE": 0.06}
 """Of the operations of a slot; the rest are INQUIRE, and COMPARE once everything was asked."""
-
 _MOVES = {"attack": 0.42, "defend": 0.31, "background_supply": 0.19, "concede": 0.08}
 _MOST_CONCESSIONS = 2
+_SAME_SIDE = 0.25
+"""How often a side speaks twice."""
 
 
 class Operation(NamedTuple):
@@ -62,13 +60,9 @@ class Storyboard(NamedTuple):
 
     operations: tuple[Operation, ...]
 
-    def proposed(self, day: int, slot: str) -> tuple[str, ...]:
-        """What was proposed for a slot, in order: what the ordinals count."""
-        return tuple(op.objects[0] for op in self.by_user("PROPOSE") if (op.day, op.slot) == (day, slot))
-
-    def decided(self, day: int, slot: str) -> tuple[str, ...]:
-        """What was decided for a slot, in order, later revised or not; the last holds."""
-        return tuple(op.objects[0] for op in self.by_user("DECIDE") if (op.day, op.slot) == (day, slot))
+    def objects(self, action: str, *, day: int, slot: str) -> tuple[str, ...]:
+        """What was proposed or decided for a slot, in order, later revised or not; the last decision holds."""
+        return tuple(op.objects[0] for op in self.by_user(action) if (op.day, op.slot) == (day, slot))
 
     def by_user(self, action: str) -> Iterator[Operation]:
         """The user's operations of one action, in order."""
@@ -79,11 +73,6 @@ class Storyboard(NamedTuple):
         return max((op.day for op in self.operations), default=0)
 
 
-def _move(action: str, *objects: str, asked: tuple[str, ...] = ()) -> Operation:
-    """A planned exchange of a slot, of no moment yet."""
-    return Operation(0, "user", action, objects, asked=asked)
-
-
 def plan_trip(world: TravelWorld, rng: Random, *, days: int, exchanges: int) -> Storyboard:
     """Plan a trip: every slot of every day is filled in the end, days are left and resumed.
 
@@ -91,20 +80,28 @@ def plan_trip(world: TravelWorld, rng: Random, *, days: int, exchanges: int) -> 
     that an answer has one place to be found. `exchanges` are operations of the user, changes of day included; at least
     two a slot.
     """
-    visits = max(2 * days, round(exchanges / OPERATIONS_PER_VISIT))
-    size = max(2.0, (exchanges - visits) / (days * len(KIND_OF_SLOT)))
+    rounds = max(2, round(exchanges / OPERATIONS_PER_VISIT / days)) if days > 1 else 1
+    size = max(2.0, (exchanges - rounds * days) / (days * len(KIND_OF_SLOT)))
     pools = _pools(world, rng, proposals=round(size * _SHARES["PROPOSE"]) + 1, days=days)
-    asked: set[tuple[str, str]] = set()
+    unasked = {(name, wish) for pool in pools.values() for name in pool for wish in ("price", "rating")}
     waiting = {
-        day: _interleave(rng, {slot: _plan_slot(rng, pools[slot], size=size, asked=asked) for slot in KIND_OF_SLOT})
+        day: _interleaved([_plan_slot(rng, slot, pools[slot], size=size, unasked=unasked) for slot in pools], rng)
         for day in range(1, days + 1)
     }
     operations: list[Operation] = []
-    for day, moves in _take_turns(rng, waiting, visits=visits):
-        for slot, move in [("", _move("SET_DAY")), *moves]:
-            said = move._replace(moment=len(operations) // 2, day=day, slot=slot)
-            operations += [said, said._replace(role="travel_agent")]
+    for number in range(rounds):
+        for day, moves in waiting.items():
+            taken = moves if number == rounds - 1 else moves[: len(moves) // (rounds - number)]
+            waiting[day] = moves[len(taken) :]
+            for move in [_move("SET_DAY"), *taken]:
+                said = move._replace(moment=len(operations) // 2, day=day)
+                operations += [said, said._replace(role="travel_agent")]
     return Storyboard(tuple(operations))
+
+
+def _move(action: str, *objects: str, slot: str = "", asked: tuple[str, ...] = ()) -> Operation:
+    """A planned exchange, of no moment or day yet."""
+    return Operation(0, "user", action, objects, slot=slot, asked=asked)
 
 
 def _pools(world: TravelWorld, rng: Random, *, proposals: int, days: int) -> dict[str, tuple[str, ...]]:
@@ -118,76 +115,42 @@ def _pools(world: TravelWorld, rng: Random, *, proposals: int, days: int) -> dic
     return pools
 
 
-def _plan_slot(rng: Random, pool: tuple[str, ...], *, size: float, asked: set[tuple[str, str]]) -> list[Operation]:
+def _plan_slot(
+    rng: Random, slot: str, pool: tuple[str, ...], *, size: float, unasked: set[tuple[str, str]]
+) -> list[Operation]:
+    """The exchanges about a slot: proposals, questions and comparisons in any order, a decision at the end."""
     total = max(2, int(size) + (rng.random() < size % 1))
-    proposals = min(len(pool), max(1, round(total * _SHARES["PROPOSE"] + rng.uniform(-0.5, 0.5))))
-    names = rng.sample(pool, proposals)
-    decisions = max(1, min(proposals, round(total * _SHARES["DECIDE"] + rng.uniform(-0.4, 0.4))))
-    compares = round(total * _SHARES["COMPARE"] + rng.uniform(-0.3, 0.5)) if proposals > 1 else 0
-    moves = [_move("PROPOSE", names[0])]
-    rest = ["PROPOSE"] * (proposals - 1) + ["DECIDE"] * (decisions - 1) + ["COMPARE"] * compares
-    rest += ["INQUIRE"] * max(0, total - 1 - len(rest) - 1)
+    names = rng.sample(pool, min(len(pool), max(1, round(total * _SHARES["PROPOSE"]))))
+    decisions, compares = round(total * _SHARES["DECIDE"]), round(total * _SHARES["COMPARE"])
+    rest = ["PROPOSE"] * (len(names) - 1) + ["DECIDE"] * min(decisions, len(names) - 1) + ["COMPARE"] * compares
+    rest += ["INQUIRE"] * max(0, total - 2 - len(rest))
     rng.shuffle(rest)
-    known, chosen = 1, ""
-    while rest:
-        action = next((wish for wish in rest if wish != "COMPARE" or known > 1), "PROPOSE")
-        rest.remove(action)
+    moves, known, chosen = [_move("PROPOSE", names[0], slot=slot)], names[:1], ""
+    for action in rest:
+        open_questions = sorted(each for each in unasked if each[0] in known)
         if action == "PROPOSE":
-            known += 1
-            moves.append(_move(action, names[known - 1]))
-        elif action == "COMPARE":
-            moves.append(_move(action, *rng.sample(names[:known], 2)))
-        elif action == "INQUIRE":
-            moves += _inquire(rng, names[:known], asked)
-        elif options := [name for name in names[:known] if name != chosen]:
-            chosen = rng.choice(options)
-            moves.append(_move(action, chosen))
-    final = rng.choice([name for name in names if name != chosen] or names)
-    return [*moves, _move("DECIDE", final)]
+            known.append(names[len(known)])
+            moves.append(_move(action, known[-1], slot=slot))
+        elif action == "DECIDE":
+            chosen = rng.choice([name for name in known if name != chosen] or known)
+            moves.append(_move(action, chosen, slot=slot))
+        elif action == "INQUIRE" and open_questions:
+            name, wish = rng.choice(open_questions)
+            wishes = ("price", "rating") if rng.random() < 0.3 else (wish,)
+            wishes = tuple(each for each in wishes if (name, each) in unasked)
+            unasked.difference_update((name, each) for each in wishes)
+            moves.append(_move(action, name, slot=slot, asked=wishes))
+        elif len(known) > 1:
+            moves.append(_move("COMPARE", *rng.sample(known, 2), slot=slot))
+    return [*moves, _move("DECIDE", rng.choice([name for name in known if name != chosen] or known), slot=slot)]
 
 
-def _inquire(rng: Random, names: list[str], asked: set[tuple[str, str]]) -> Iterator[Operation]:
-    """Ask for something that was not asked yet, about any of the names; if all is known, compare two of them."""
-    open_questions = {name: tuple(wish for wish in ATTRIBUTES if (name, wish) not in asked) for name in names}
-    if candidates := [name for name in names if open_questions[name]]:
-        name = rng.choice(candidates)
-        wishes = open_questions[name]
-        if len(wishes) > 1 and rng.random() < 0.7:
-            wishes = (rng.choice(wishes),)
-        asked.update((name, wish) for wish in wishes)
-        yield _move("INQUIRE", name, asked=wishes)
-    elif len(names) > 1:
-        yield _move("COMPARE", *rng.sample(names, 2))
-
-
-def _interleave(rng: Random, scripts: dict[str, list[Operation]]) -> list[tuple[str, Operation]]:
-    """Merge the scripts of the slots at random; each keeps its order."""
-    left = {slot: iter(moves) for slot, moves in scripts.items()}
-    deck = [slot for slot, moves in scripts.items() for _ in moves]
+def _interleaved(scripts: list[list[Operation]], rng: Random) -> list[Operation]:
+    """The exchanges of several scripts, mixed at random; each keeps its order."""
+    left = [iter(moves) for moves in scripts]
+    deck = [number for number, moves in enumerate(scripts) for _ in moves]
     rng.shuffle(deck)
-    return [(slot, next(left[slot])) for slot in deck]
-
-
-def _take_turns(
-    rng: Random, waiting: dict[int, list[tuple[str, Operation]]], *, visits: int
-) -> Iterator[tuple[int, list[tuple[str, Operation]]]]:
-    """Cut the work on each day into visits of unequal length, and go round the days; no day follows itself.
-
-    A single day is planned in one visit.
-    """
-    rounds = max(2, round(visits / len(waiting))) if len(waiting) > 1 else 1
-    pieces = {}
-    for day, moves in waiting.items():
-        cuts = [0, *sorted(rng.sample(range(1, len(moves)), rounds - 1)), len(moves)]
-        pieces[day] = [moves[start:end] for start, end in itertools.pairwise(cuts)]
-    last = 0
-    for number in range(rounds):
-        order = rng.sample(sorted(pieces), len(pieces)) if number else sorted(pieces)
-        if order[0] == last:
-            order.append(order.pop(0))
-        for day in order:
-            yield day, pieces[day][number]
-            last = day
+    return [next(left[number]) for number in deck]
 
 
 def plan_debate(world: DebateWorld, rng: Random, *, turns: int, citations: int) -> Storyboard:
@@ -197,14 +160,33 @@ def plan_debate(world: DebateWorld, rng: Random, *, turns: int, citations: int) 
     purpose; the same piece may serve the other purpose and the other side. A contention is conceded only after it was
     attacked and defended, and is left alone from then on.
     """
-    planner = _DebatePlanner(world, rng, citations=citations)
+    pool = rng.sample(sorted(world.evidence), min(3 * citations, len(world.evidence)))
+    uses = [(side, action) for side in ("pro", "con") for action in ("attack", "defend")]
+    stacks = {use: rng.sample(pool, min(citations, len(pool))) for use in uses}
     operations = [
         Operation(moment, _role(contention.side), "propose", (name,), target=name)
         for moment, (name, contention) in enumerate(world.contentions.items())
     ]
-    middle = max(0, turns - len(operations) - 2)
-    for number in range(middle):
-        operations.append(planner.move(len(operations), left=middle - number))
+    done: set[tuple[str, str]] = set()
+    """Pairs of an action and a contention."""
+    side, middle = "con", max(0, turns - len(operations) - 2)
+    for left in range(middle, 0, -1):
+        side = side if rng.random() < _SAME_SIDE else {"pro": "con", "con": "pro"}[side]
+        action = rng.choices(list(_MOVES), list(_MOVES.values()))[0]
+        if not _targets(world, action, side=side, done=done):
+            action = "background_supply"
+        target = rng.choice(_targets(world, action, side=side, done=done))
+        done.add((action, target))
+        objects: tuple[str, ...] = (target,)
+        stack = stacks.get((side, action), [])
+        if action == "background_supply":
+            objects = (rng.choice(sorted(world.evidence)),)
+        elif rng.random() < len(stack) / max(1.0, left * _MOVES[action] / 2):  # so that all are used up at the end
+            theme = world.contentions[target].theme
+            cited = next((name for name in stack if world.evidence[name].theme == theme), stack[-1])
+            stack.remove(cited)
+            objects = (cited,)
+        operations.append(Operation(len(operations), _role(side), action, objects, target=target))
     for side in ("pro", "con"):
         summed_up = tuple(contention.id for contention in world.of_side(side))
         operations.append(Operation(len(operations), _role(side), "summarize", summed_up))
@@ -215,60 +197,11 @@ def _role(side: str) -> str:
     return f"{side}-side-debater"
 
 
-class _DebatePlanner:
-    """Samples moves under the rules of A.2.2 and spreads the citations evenly over them."""
-
-    def __init__(self, world: DebateWorld, rng: Random, *, citations: int) -> None:
-        self._world, self._rng = world, rng
-        self._done: set[tuple[str, str]] = set()
-        """Pairs of an action and a contention."""
-        self._side = "con"
-        # From a common pool, so that the same piece is used by both sides and for both purposes.
-        pool = rng.sample(sorted(world.evidence), min(3 * citations, len(world.evidence)))
-        self._evidence = {
-            (side, action): rng.sample(pool, min(citations, len(pool)))
-            for side in ("pro", "con")
-            for action in ("attack", "defend")
-        }
-
-    def move(self, moment: int, *, left: int) -> Operation:
-        """The next operation, with `left` to come, this one included."""
-        rng = self._rng
-        self._side = rng.choices(("pro", "con"), (0.25, 0.75) if self._side == "pro" else (0.75, 0.25))[0]
-        action = rng.choices(list(_MOVES), list(_MOVES.values()))[0]
-        targets = self._targets(action)
-        if not targets:
-            action, targets = "background_supply", self._targets("background_supply")
-        target = rng.choice(targets)
-        self._done.add((action, target))
-        objects: tuple[str, ...] = (target,)
-        if action == "background_supply":
-            objects = (rng.choice(sorted(self._world.evidence)),)
-        elif self._cites(action, left=left):
-            objects = (self._take(action, target),)
-        return Operation(moment, _role(self._side), action, objects, target=target)
-
-    def _cites(self, action: str, *, left: int) -> bool:
-        """Whether to use a piece of evidence now: as likely as it must be for all to be used up at the end."""
-        stack = self._evidence.get((self._side, action), [])
-        return self._rng.random() < len(stack) / max(1.0, left * _MOVES[action] / 2)
-
-    def _take(self, action: str, target: str) -> str:
-        """A piece of evidence to cite, of the contention's own theme if there is one; it is not used so again."""
-        stack, theme = self._evidence[self._side, action], self._world.contentions[target].theme
-        fitting = [name for name in stack if self._world.evidence[name].theme == theme]
-        name = fitting[-1] if fitting else stack[-1]
-        stack.remove(name)
-        return name
-
-    def _targets(self, action: str) -> list[str]:
-        """The contentions that the side may attack, defend, concede or give background to now."""
-        own = [contention.id for contention in self._world.of_side(self._side)]
-        others = [name for name in self._world.contentions if name not in own]
-        candidates = others if action == "attack" else own
-        conceded = [name for name in own if ("concede", name) in self._done]
-        if action == "concede":
-            if len(conceded) >= _MOST_CONCESSIONS:
-                return []
-            candidates = [name for name in own if {("attack", name), ("defend", name)} <= self._done]
-        return [name for name in candidates if ("concede", name) not in self._done]
+def _targets(world: DebateWorld, action: str, *, side: str, done: set[tuple[str, str]]) -> list[str]:
+    """The contentions that a side may attack, defend, concede or give background to now."""
+    own = [contention.id for contention in world.of_side(side)]
+    found = [name for name in world.contentions if name not in own] if action == "attack" else own
+    if action == "concede":
+        given_up = sum(("concede", name) in done for name in own) >= _MOST_CONCESSIONS
+        found = [] if given_up else [name for name in own if {("attack", name), ("defend", name)} <= done]
+    return [name for name in found if ("concede", name) not in done]
