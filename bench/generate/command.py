@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 
 from stitch.bench.generate.environment import PLAIN, WORDINGS
 from stitch.bench.generate.generation import SIZES, generate
-from stitch.bench.generate.questions import require_free, write_release
+from stitch.bench.generate.questions import GeneratedTrajectory, require_free, write_release
 from stitch.bench.generate.realization import ModelWriter
 from stitch.bench.generate.runs import FORMATS, RunSettings, generate_runs, write_runs
 from stitch.bench.models import configured_model
 from stitch.errors import SettingsError
+from stitch.lm import LanguageModel
 from stitch.retrieve.context.budget import PieceCounter
 
 
@@ -97,19 +99,8 @@ def came(
                  wording=WORDINGS[wording])
         for number in range(trajectories)
     ]  # fmt: skip
-    figures, types = [trajectory.statistics() for trajectory in made], Counter[str]()
-    for each in figures:
-        types.update(each["questions_by_type"])
-    report = {
-        "domain": domain, "size": size, "seed": seed, "trajectories": trajectories, "wording": wording,
-        "tokenizer": PieceCounter.name,
-        **{name: sum(each[name] for each in figures) for name in ("turns", "tokens", "questions")},
-        "questions_by_type": dict(types), "per_trajectory": figures,
-    }  # fmt: skip
-    if model is not None:
-        spent, written = model.ledger.total(), sum(trajectory.written for trajectory in made)
-        report |= {"model": model.name, "written_by_model": written, "model_calls": spent.calls,
-                   "model_tokens": spent.tokens, "model_cost_usd": spent.cost_usd}  # fmt: skip
+    settings = {"domain": domain, "size": size, "seed": seed, "trajectories": trajectories, "wording": wording}
+    report = {**settings, **_figures(made, model)}
     write_release(made, out, manifest=report)
     if as_json:
         click.echo(json.dumps({**report, "out": str(out)}))
@@ -121,3 +112,17 @@ def came(
         operations = sum(len(trajectory.storyboard.operations) for trajectory in made)
         share = f"{report['written_by_model']:,} of {operations:,} operations"
         click.echo(f"{share} are in the words of {model.name}, the others in those of templates", err=True)
+
+
+def _figures(made: list[GeneratedTrajectory], model: LanguageModel | None) -> dict[str, Any]:
+    """How much there is of what, and what a model wrote of it at which cost."""
+    figures, types = [trajectory.statistics() for trajectory in made], Counter[str]()
+    for each in figures:
+        types.update(each["questions_by_type"])
+    told = {name: sum(each[name] for each in figures) for name in ("turns", "tokens", "questions")}
+    told |= {"questions_by_type": dict(types), "per_trajectory": figures, "tokenizer": PieceCounter.name}
+    if model is not None:
+        spent, written = model.ledger.total(), sum(trajectory.written for trajectory in made)
+        told |= {"model": model.name, "written_by_model": written, "model_calls": spent.calls,
+                 "model_tokens": spent.tokens, "model_cost_usd": spent.cost_usd}  # fmt: skip
+    return told

@@ -183,38 +183,43 @@ def ask(trajectory: GeneratedTrajectory, rng: Random) -> tuple[Question, ...]:
 
 
 def _of_trip(world: TravelWorld, board: Storyboard, asked: Mapping[str, Any]) -> Iterator[_Asked]:
-    days = range(1, board.days() + 1)
-    plans: dict[int, list[tuple[str, Sequence[Operation]]]] = {day: [] for day in days}
-    for number, (day, slot) in enumerate((day, slot) for day in days for slot in KIND_OF_SLOT):
-        words = {"day": day, "slot": asked["slots"].get(slot, slot), "kind": KIND_OF_SLOT[slot]}
-        form = {
-            name: asked[name][number % len(asked[name])].format(**words) for name in ("final", "decided", "discussed")
-        }
-        # For each name the user's proposal, which names it, and the last decision, which chooses it.
-        proposed, decided = (
-            {op.objects[0]: op for op in board.by_user(action) if (op.day, op.slot) == (day, slot)}
-            for action in ("PROPOSE", "DECIDE")
-        )
-        names, final = tuple(decided), board.objects("DECIDE", day=day, slot=slot)[-1]
-        bearing = {name: (proposed[name], decided[name]) for name in names}
-        yield _Asked(f"Q2-{slot.upper()}-Day{day}", "type_1", form["final"], (final,), final, bearing[final])
-        every = [op for name in names for op in bearing[name]]
-        yield _Asked(f"Q2-ALL-{slot.upper()}-Day{day}", "type_1", form["decided"], names, ", ".join(names), every)
-        options = tuple(proposed)
-        yield _Asked(
-            f"Q4-Day{day}-{slot}", "type_3", form["discussed"], options, ", ".join(options), [*proposed.values()]
-        )
-        plans[day].append((f"{PLAN['plan_of_day'][slot]} {final}", bearing[final]))
+    slots = [(day, slot) for day in range(1, board.days() + 1) for slot in KIND_OF_SLOT]
+    finals: dict[int, list[tuple[str, _Asked]]] = {}
+    for number, (day, slot) in enumerate(slots):
+        final, *others = _of_slot(board, day, slot, forms=asked, number=number)
+        yield from (final, *others)
+        finals.setdefault(day, []).append((f"{PLAN['plan_of_day'][slot]} {final.answer}", final))
+    yield from _facts(world, board, asked["fact"])
+    for day, parts in finals.items():
+        items, every = tuple(item for item, _ in parts), [op for _, final in parts for op in final.operations]
+        yield _Asked(f"Q5-Day{day}", "type_4", asked["whole"].format(day=day), items, "; ".join(items), every)
+
+
+def _of_slot(board: Storyboard, day: int, slot: str, *, forms: Mapping[str, Any], number: int) -> Iterator[_Asked]:
+    """The last decision, all of them, and what was proposed."""
+    words = {"day": day, "slot": forms["slots"].get(slot, slot), "kind": KIND_OF_SLOT[slot]}
+    proposed, decided = (
+        {op.objects[0]: op for op in board.by_user(action) if (op.day, op.slot) == (day, slot)}
+        for action in ("PROPOSE", "DECIDE")
+    )
+    final = board.objects("DECIDE", day=day, slot=slot)[-1:]
+    for name, kind, form, items, bearing in (
+        (f"Q2-{slot.upper()}-Day{day}", "type_1", "final", final, (proposed, decided)),
+        (f"Q2-ALL-{slot.upper()}-Day{day}", "type_1", "decided", tuple(decided), (proposed, decided)),
+        (f"Q4-Day{day}-{slot}", "type_3", "discussed", tuple(proposed), (proposed,)),
+    ):
+        # A proposal names a thing, and the last decision chooses it.
+        operations, own = [said[item] for said in bearing for item in items], forms[form]
+        yield _Asked(name, kind, own[number % len(own)].format(**words), items, ", ".join(items), operations)
+
+
+def _facts(world: TravelWorld, board: Storyboard, forms: Mapping[str, Any]) -> Iterator[_Asked]:
     for number, op in enumerate(board.by_user("INQUIRE")):
         place = world.place(op.objects[0])
         for attribute in op.asked:
-            forms, value = asked["fact"][attribute], place.value(attribute)
-            text = forms[number % len(forms)].format(name=place.name)
+            value, own = place.value(attribute), forms[attribute]
+            text = own[number % len(own)].format(name=place.name)
             yield _Asked(f"Q3-{attribute[0].upper()}-{place.name}", "type_2", text, (value,), value, [op])
-    for day, parts in plans.items():
-        items = tuple(item for item, _ in parts)
-        every = [op for _, operations in parts for op in operations]
-        yield _Asked(f"Q5-Day{day}", "type_4", asked["whole"].format(day=day), items, "; ".join(items), every)
 
 
 def _of_debate(world: DebateWorld, board: Storyboard, asked: Mapping[str, Any]) -> Iterator[_Asked]:

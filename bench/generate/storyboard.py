@@ -127,22 +127,27 @@ def _plan_slot(
     rng.shuffle(rest)
     moves, known, chosen = [_move("PROPOSE", names[0], slot=slot)], names[:1], ""
     for action in rest:
-        open_questions = sorted(each for each in unasked if each[0] in known)
         if action == "PROPOSE":
             known.append(names[len(known)])
             moves.append(_move(action, known[-1], slot=slot))
         elif action == "DECIDE":
             chosen = rng.choice([name for name in known if name != chosen] or known)
             moves.append(_move(action, chosen, slot=slot))
-        elif action == "INQUIRE" and open_questions:
-            name, wish = rng.choice(open_questions)
-            wishes = ("price", "rating") if rng.random() < 0.3 else (wish,)
-            wishes = tuple(each for each in wishes if (name, each) in unasked)
-            unasked.difference_update((name, each) for each in wishes)
-            moves.append(_move(action, name, slot=slot, asked=wishes))
+        elif action == "INQUIRE" and (wishes := _wishes(rng, known, unasked)):
+            moves.append(_move(action, wishes[0][0], slot=slot, asked=tuple(wish for _, wish in wishes)))
         elif len(known) > 1:
             moves.append(_move("COMPARE", *rng.sample(known, 2), slot=slot))
     return [*moves, _move("DECIDE", rng.choice([name for name in known if name != chosen] or known), slot=slot)]
+
+
+def _wishes(rng: Random, known: list[str], unasked: set[tuple[str, str]]) -> list[tuple[str, str]]:
+    """One or both of the attributes of a place that were not asked yet; none if all are known."""
+    found = sorted(each for each in unasked if each[0] in known)
+    if found:
+        chosen = rng.choice(found)
+        found = [each for each in found if each == chosen or (each[0] == chosen[0] and rng.random() < 0.3)]
+        unasked.difference_update(found)
+    return found
 
 
 def _interleaved(scripts: list[list[Operation]], rng: Random) -> list[Operation]:
