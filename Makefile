@@ -95,7 +95,7 @@ test-doors: $(STAMP)
 	  tests/memory/test_tenants.py
 	$(BIN)/python tests/security/patterns.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check schemathesis==4.32.5
-	$(BIN)/python tests/server/serve/described.py --cases 3000
+	$(BIN)/python tests/server/described.py --cases 3000
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
 	for target in lines export settings program text; do $(BIN)/python tests/security/fuzz.py $$target 60 || exit 1; done
 

@@ -28,7 +28,7 @@ FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:md|py|yaml|toml|csv))`")
 ELSEWHERE = ("--model", "--base-url", "http://", "https://", "sentence-transformers/", "STITCH_MODEL=")
 """What a test cannot run, for it leaves this machine; that it is spelled rightly is tested all the same."""
 SERVES = "stitch serve "
-"""Does not end by itself; `tests/server/serve/test_readme.py` runs what the first page says of it."""
+"""Does not end by itself; `tests/server/test_readme.py` runs what the first page says of it."""
 MOST_LINES = 90
 """A screen and a half, of sixty lines each."""
 OF_USERS = ("signatures.py", "stitch.yaml", "trip.jsonl")

@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from contextlib import contextmanager
-from functools import partial
+from importlib.util import find_spec
 
 from doubles.http import Client
 from stitch import open_tenants
-from stitch.server.serve.access import Access
-from stitch.server.serve.app import Served, make_app
-from stitch.server.serve.bodies import Limits
-from stitch.server.serve.events import EventFeed
-from stitch.server.serve.metrics import Metrics
-from stitch.server.serve.running import Ends, listen, serve, url_of
+from stitch.server.access import Access
+from stitch.server.app import create_app
+from stitch.server.events import EventFeed
+from stitch.server.metrics import Metrics
+from stitch.server.running import Server, listen, url_of
+
+
+def app_of(tenants, *, keys=None, tenant="default", **options):
+    """The application as `stitch serve` makes it."""
+    mcp = None
+    if find_spec("mcp") is not None:
+        from stitch.adapters.mcp import McpOverHttp
+
+        mcp = McpOverHttp
+    return create_app(tenants, access=Access(keys, tenant=tenant, host="127.0.0.1"), mcp=mcp, **options)
 
 
 @contextmanager
-def _held(loop):
-    waits, going_on = threading.Event(), threading.Event()
-
-    def wait():
-        waits.set()
-        going_on.wait(120)
-
-    loop.call_soon_threadsafe(wait)
-    assert waits.wait(120)
-    try:
-        yield
-    finally:
-        going_on.set()
-
-
-@contextmanager
-def running(folder, *, keys=None, limits=None, tenant="default", settings=None, **options):
+def running(folder, *, settings=None, **options):
     """Serves a memory in a thread; gives a client, whose `end` ends it before."""
     feed, metrics = EventFeed(), Metrics()
     tenants = open_tenants(folder, observers=(feed, metrics), **(settings or {}))
-    access = Access(keys, tenant=tenant, host="127.0.0.1")
-    served = Served(tenants=tenants, access=access, feed=feed, metrics=metrics, limits=limits or Limits())
-    listening, ready, ends = listen("127.0.0.1", 0), threading.Event(), Ends()
+    app = app_of(tenants, feed=feed, metrics=metrics, **options)
+    listening, ready = listen("127.0.0.1", 0), threading.Event()
     client = Client(url_of(listening))
-    client.served = served
-
-    def begun():
-        client.held = partial(_held, asyncio.get_running_loop())
-        ready.set()
+    client.served = app.state.served
+    server = Server(app, ready=ready.set)
 
     def run():
         try:
-            serve(make_app(served, **options), listening, served=served, ready=begun, ends=ends)
+            server.serve_on(listening)
         finally:
             ready.set()
 
@@ -59,10 +47,11 @@ def running(folder, *, keys=None, limits=None, tenant="default", settings=None, 
     assert ready.wait(120)
 
     def end():
-        if thread.is_alive() or not served.closed:
-            ends.now()
+        if thread.is_alive():
+            server.should_exit = True
             thread.join()
-            served.close()
+            app.state.served.threads.close()
+            tenants.close()
 
     client.end = end
     try:

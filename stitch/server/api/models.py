@@ -167,11 +167,11 @@ class QueryRequest(Request):
     """When the question is asked; "last week" is read against it."""
     intent_filter: IntentFilter | None = None
     """Labels to use instead of those that the question licenses."""
-    ranking: Ranking | None = None
+    ranking: Annotated[Ranking, Field(strict=False)] | None = None
     """What the settings say by default."""
     retriever: str | None = None
     """Which one answers; what the settings say by default."""
-    min_trust: Trust | None = None
+    min_trust: Annotated[Trust, Field(strict=False)] | None = None
     """Only steps of this trust or more."""
     min_relevance: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
     """Only steps that bear on the question with this chance or more; nothing if none does."""
@@ -358,10 +358,10 @@ class WhyRequest(Request):
     """Needed if several have such a step."""
     k: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """How many steps count as hits; what the settings say by default."""
-    min_trust: Trust | None = None
+    min_trust: Annotated[Trust, Field(strict=False)] | None = None
     as_of: float | str | None = None
     asked_at: float | str | None = None
-    ranking: Ranking | None = None
+    ranking: Annotated[Ranking, Field(strict=False)] | None = None
     whole: bool = False
     """Whether the hits that are compared are told whole."""
 

@@ -18,9 +18,9 @@ from pydantic import BaseModel, ValidationError
 from stitch.core.process import OwnProcess, in_each_fork
 from stitch.errors import OwnerLostError, SettingsError, StitchError, StoreError, StoreUnavailableError
 from stitch.lifecycle.folder import SERVED
-from stitch.server.api.failures import Failure, as_error
 from stitch.server.api.models import About, Nothing
 from stitch.server.api.operations import OPERATIONS, Operation
+from stitch.server.failures import Failure, as_error
 from stitch.server.remote.protocol import Welcome
 from stitch.server.remote.transport import Lines, decoded, failure, parsed
 

@@ -21,7 +21,7 @@ from stitch.core.cancellation import cancelable
 from stitch.core.process import OwnProcess, in_each_fork
 from stitch.core.progress import watched
 from stitch.errors import InputError, SettingsError, StitchError
-from stitch.server.api.failures import Failure, failure_of
+from stitch.server.failures import Failure, failure_of
 from stitch.server.remote import address
 from stitch.server.remote.protocol import PROTOCOL, TENANTS, Hello, TenantNames, Welcome
 from stitch.server.remote.wire import MOST_HELLO_BYTES, BadMessageError, Connection, Kind, Message

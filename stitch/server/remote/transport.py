@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel, ValidationError
 
 from stitch.errors import StitchError, StoreError
-from stitch.server.api.failures import Failure, as_error
+from stitch.server.failures import Failure, as_error
 from stitch.server.remote.protocol import Welcome
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stitch import Memory, Step, open_memory
-from stitch.server.api.failures import Failure
+from stitch.server.failures import Failure
 from stitch.server.remote import address, wire
 from stitch.server.remote.memory import RemoteMemory
 from stitch.server.remote.owner import Owner

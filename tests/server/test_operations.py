@@ -24,8 +24,8 @@ from stitch.lifecycle.traces import Proof
 from stitch.lifecycle.transfer import Imported
 from stitch.lm import Totals
 from stitch.server.api import labeling_models, listing_models, maintenance_models, models, theme_models
-from stitch.server.api.failures import Failure, as_error, failure_of
 from stitch.server.api.operations import OPERATIONS, ask, made
+from stitch.server.failures import Failure, as_error, failure_of
 
 SAID = (
     "Let us plan day 1: find a hotel in Kyoto.",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stitch.server.serve.keys import ACTIONS
+from stitch.server.keys import ACTIONS
 
 pytest.importorskip("mcp")
 

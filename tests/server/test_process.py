@@ -14,7 +14,7 @@ import pytest
 from stitch import Step, open_memory, open_tenants
 from stitch.config import ServeOptions
 from stitch.core.retention import RetentionRule
-from stitch.server.serve.chores import Chores
+from stitch.server.chores import Chores
 
 HEEDING = (
     "import os, signal, sys\n"
@@ -100,7 +100,7 @@ def test_a_backup_is_made_when_the_newest_is_old_enough_and_only_so_many_are_kep
 
 
 def test_retention_is_applied_to_all_tenants_at_the_start_and_after_each_interval(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "stitch.server.serve.chores")
+    caplog.set_level(logging.INFO, "stitch.server.chores")
     rules = (RetentionRule(older_than_days=1e-9, action="erase"),)
     clock = Clock()
     with open_tenants(tmp_path / "m", retention=rules) as tenants:

@@ -52,8 +52,6 @@ MOST_IDLE = 64
 """Of how many tenants events are kept that nobody reads at the moment."""
 GATHER_S = 0.02
 """For how long events are gathered before readers are woken."""
-BEAT_S = 15.0
-"""After how long without an event a comment is sent, by which both sides learn that the other is gone."""
 
 _ID = re.compile(r"([0-9a-f]{8})-(\d{1,18})")
 
@@ -158,10 +156,7 @@ class EventFeed:
                 if coming:
                     yield b"".join(coming)
                     continue
-                try:
-                    await asyncio.wait_for(ring.changed.wait(), BEAT_S)
-                except asyncio.TimeoutError:
-                    yield b": beat\n\n"
+                await ring.changed.wait()
             yield _said("closing", ring, at=place)
         finally:
             with self._lock:

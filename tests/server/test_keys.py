@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from stitch.errors import SettingsError
-from stitch.server.serve.access import Access, is_loopback
-from stitch.server.serve.keys import ACTIONS, KeyFile, Keys, make_key
+from stitch.server.access import Access, is_loopback
+from stitch.server.keys import ACTIONS, KeyFile, Keys, make_key
 
 NOW = 1_000.0
 

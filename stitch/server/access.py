@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from stitch.errors import ScopeError, SettingsError
-from stitch.server.serve.keys import ACTIONS
-from stitch.server.serve.refusals import RefusalError
+from stitch.server.errors import RefusalError
+from stitch.server.keys import ACTIONS
 
 if TYPE_CHECKING:
-    from stitch.server.serve.keys import Action, Keys
+    from starlette.datastructures import Headers
+
+    from stitch.server.keys import Action, Keys
 
 
 class Caller(NamedTuple):
@@ -25,6 +27,18 @@ class Caller(NamedTuple):
     """The id of the key; empty without keys."""
     spend_usd: float | None = None
     """How much calls of a model may cost that the key leads to."""
+
+    def check(self, action: Action) -> None:
+        """Refuse what the key does not allow.
+
+        Raises:
+            ScopeError: It does not allow this.
+        """
+        if action not in self.actions:
+            raise ScopeError(
+                f"key {self.key} does not allow {action!r}, only {', '.join(self.actions)}",
+                hint=f"`stitch keys add --action {action}` makes one that does",
+            )
 
 
 class Access:
@@ -52,14 +66,31 @@ class Access:
         """Whether a key is needed."""
         return self._keys is not None
 
-    def check_origin(self, *, host: str | None, origin: str | None) -> None:
-        """Refuse what a page of another origin asks.
+    def caller(self, headers: Headers, *, opened: bool = False) -> Caller | None:
+        """Who asks.
 
-        What is no page sends no header `Origin`.
+        Args:
+            headers: Of the request.
+            opened: Whether the path tells nothing of any tenant, and asks for no key; then it is nobody.
 
         Raises:
-            RefusalError: It is foreign.
+            RefusalError: A page of another origin asks; or there is no key, or it opens nothing.
         """
+        self._check_origin(host=headers.get("host"), origin=headers.get("origin"))
+        if self._keys is None:
+            return self._machine
+        if opened:
+            return None
+        scheme, _, text = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not text.strip():
+            raise _unauthorized("KeyNeeded", "this server asks for a key", "send the header Authorization: Bearer KEY")
+        key = self._keys.find(text.strip())
+        if key is None:
+            hint = "`stitch keys list` says which there are"
+            raise _unauthorized("KeyRefused", "the key is unknown, revoked or expired", hint)
+        return Caller(key.tenant, key.actions, key.id, key.spend_usd)
+
+    def _check_origin(self, *, host: str | None, origin: str | None) -> None:
         if self._keys is None and not is_loopback(_name(host or "")):
             raise RefusalError(
                 HTTPStatus.MISDIRECTED_REQUEST,
@@ -67,49 +98,17 @@ class Access:
                 "the header Host names another machine than this one",
                 hint="without keys ask http://127.0.0.1 or http://localhost; with keys any name is served",
             )
-        if origin is None:
+        if origin is None:  # what is no page sends none
             return
         scheme, _, authority = origin.partition("://")
         own = authority == host if self._keys is not None else is_loopback(_name(authority))
-        own = own and scheme in ("http", "https")
-        if not own:
+        if not own or scheme not in ("http", "https"):
             raise RefusalError(
                 HTTPStatus.FORBIDDEN,
                 "ForeignOrigin",
                 "a page of another origin may not ask",
                 hint="ask from a program, or from a page of this server",
             )
-
-    def caller(self, authorization: str | None) -> Caller:
-        """Who asks, by the header `Authorization`.
-
-        Raises:
-            RefusalError: There is no key, or it opens nothing.
-        """
-        if self._keys is None:
-            return self._machine
-        scheme, _, text = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not text.strip():
-            raise _unauthorized("KeyNeeded", "this server asks for a key", "send the header Authorization: Bearer KEY")
-        key = self._keys.find(text.strip())
-        if key is None:
-            raise _unauthorized(
-                "KeyRefused", "the key is unknown, revoked or expired", "`stitch keys list` says which there are"
-            )
-        return Caller(key.tenant, key.actions, key.id, key.spend_usd)
-
-
-def check_action(caller: Caller, action: Action) -> None:
-    """Refuse what a key does not allow.
-
-    Raises:
-        ScopeError: It does not allow this.
-    """
-    if action not in caller.actions:
-        raise ScopeError(
-            f"key {caller.key} does not allow {action!r}, only {', '.join(caller.actions)}",
-            hint=f"`stitch keys add --action {action}` makes one that does",
-        )
 
 
 def is_loopback(host: str) -> bool:

@@ -8,13 +8,17 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from stitch.cli.server_log import WithoutText
 from stitch.console.idle import refuse_idle_model
 from stitch.console.options import json_option, memory_options, model_options
-from stitch.server.serve.logs import WithoutText
+
+if TYPE_CHECKING:
+    from stitch.adapters.mcp import McpOverHttp
 
 
 @click.command()
@@ -53,13 +57,13 @@ def command(
     """
     from stitch.assemble import open_tenants
     from stitch.config import load_settings
-    from stitch.server.serve.access import Access
-    from stitch.server.serve.app import Served, make_app
-    from stitch.server.serve.chores import Chores
-    from stitch.server.serve.events import EventFeed
-    from stitch.server.serve.keys import KeyFile, Keys
-    from stitch.server.serve.metrics import Metrics
-    from stitch.server.serve.running import listen, serve, url_of
+    from stitch.server.access import Access
+    from stitch.server.app import create_app
+    from stitch.server.chores import Chores
+    from stitch.server.events import EventFeed
+    from stitch.server.keys import KeyFile, Keys
+    from stitch.server.metrics import Metrics
+    from stitch.server.running import Server, listen, url_of
 
     refuse_idle_model({"config": config, **settings})
     loaded = load_settings(config, memory=memory, tenant=tenant, **settings).settings
@@ -78,19 +82,26 @@ def command(
         raise
     finish = False
     try:
-        served = Served(tenants=tenants, access=access, feed=feed, metrics=metrics)
+        app = create_app(tenants, access=access, feed=feed, metrics=metrics, mcp=_mcp())
         chores = Chores(tenants, options)
         chores.start()
         try:
-            serve(
-                make_app(served), listening, served=served, ready=lambda: _say_ready(url_of(listening), as_json=as_json)
-            )
+            Server(app, ready=lambda: _say_ready(url_of(listening), as_json=as_json)).serve_on(listening)
             finish = loaded.labels == "local"  # a model is not waited for: who opens the memory next goes on with it
         finally:
-            served.work.close()
+            app.state.served.threads.close()
             chores.stop()
     finally:
         tenants.close(finish=finish)
+
+
+def _mcp() -> type[McpOverHttp] | None:
+    """The Model Context Protocol, where its extra is installed."""
+    if find_spec("mcp") is None:
+        return None
+    from stitch.adapters.mcp import McpOverHttp
+
+    return McpOverHttp
 
 
 def _say_ready(url: str, *, as_json: bool) -> None:
@@ -98,9 +109,9 @@ def _say_ready(url: str, *, as_json: bool) -> None:
     if as_json:
         import orjson
 
-        from stitch.server.serve.app import MCP_PATH, has_mcp
+        from stitch.server.app import MCP_PATH
 
-        mcp = f"{url}{MCP_PATH}" if has_mcp() else None
+        mcp = None if _mcp() is None else f"{url}{MCP_PATH}"
         click.echo(orjson.dumps({"url": url, "mcp": mcp, "pid": os.getpid()}).decode())
         sys.stdout.flush()
     else:

@@ -12,13 +12,13 @@ import click
 from stitch.console.options import json_option
 from stitch.console.printing import one_line, print_json
 from stitch.errors import InputError
-from stitch.server.serve.keys import ACTIONS, KeyFile, make_key
+from stitch.server.keys import ACTIONS, KeyFile, make_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from stitch.server.serve.keys import Action, Key
+    from stitch.server.keys import Action, Key
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 

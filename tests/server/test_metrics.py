@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
+from stitch.cli.server_log import WithoutText
 from stitch.errors import BudgetSpentError
 from stitch.lm import Charge, Ledger
-from stitch.server.serve.access import Caller
-from stitch.server.serve.keys import ACTIONS
-from stitch.server.serve.logs import WithoutText
-from stitch.server.serve.spending import Spending
+from stitch.server.access import Caller
+from stitch.server.keys import ACTIONS
+from stitch.server.spending import Spending
 
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)+)\})? (-?[0-9.e+-]+)')
 
@@ -32,7 +32,7 @@ def read(text):
             sample = SAMPLE.fullmatch(line)
             assert sample, line
             name = sample[1]
-            base = re.sub(r"_(?:total|bucket|count|sum)$", "", name)
+            base = re.sub(r"_(?:total|bucket|count|sum|created)$", "", name)
             assert (kinds.get(base) in ("counter", "histogram")) != (kinds.get(name) == "gauge"), line
             found[name, sample[2] or ""] = float(sample[3])
     return found
@@ -51,7 +51,7 @@ def test_requests_are_counted_by_what_was_asked_and_how_it_ended(serving):
     assert found["stitch_requests_total", 'operation="search",status="422"'] == 1
     assert found["stitch_requests_total", 'operation="other",status="404"'] == 1
     assert found["stitch_request_seconds_count", 'operation="search"'] == 2
-    assert found["stitch_request_seconds_bucket", 'operation="search",le="+Inf"'] == 2
+    assert found["stitch_request_seconds_bucket", 'le="+Inf",operation="search"'] == 2
     assert found["stitch_steps_total", 'state="stored"'] == 1
     assert found["stitch_searches_total", ""] == 1
     assert found["stitch_store_away", ""] == 0
@@ -134,7 +134,7 @@ def test_of_an_error_that_nobody_expected_its_kind_and_its_place_are_shown():
         except ValueError:
             logger.exception("a request failed")
 
-    [line] = lines_of(tell, name="stitch.server.serve.refusals")
+    [line] = lines_of(tell, name="stitch.server.errors")
     assert line.startswith("stitch: a request failed: ValueError\n")
     assert __name__.split(".")[-1] in line
     assert "invalid literal" not in line

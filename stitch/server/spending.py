@@ -16,7 +16,7 @@ from stitch.lm import led_by
 
 if TYPE_CHECKING:
     from stitch.lm import Charge, Ledger
-    from stitch.server.serve.access import Caller
+    from stitch.server.access import Caller
 
 
 class Spending:

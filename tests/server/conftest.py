@@ -6,7 +6,7 @@ import pytest
 
 from doubles.http import Client
 from doubles.serving import running
-from stitch.server.serve.keys import KeyFile, Keys, make_key
+from stitch.server.keys import KeyFile, Keys, make_key
 
 NOW = 1_000.0
 

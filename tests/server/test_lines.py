@@ -9,10 +9,10 @@ import socket
 import pytest
 
 from stitch.core import StepsAccepted
-from stitch.server.serve import events
-from stitch.server.serve.bodies import Limits
-from stitch.server.serve.events import EventFeed
-from stitch.server.serve.keys import ACTIONS
+from stitch.server import events
+from stitch.server.events import EventFeed
+from stitch.server.keys import ACTIONS
+from stitch.server.served import Limits
 
 
 def step(text, **more):

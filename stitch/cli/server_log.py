@@ -9,7 +9,7 @@ import traceback
 from stitch.core import StoreAway, StoreBack
 
 _PLACE = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]")
-_OWN = "stitch.server.serve"
+_OWN = "stitch.server"
 _WRITTEN_SO = ("stitch", "uvicorn")
 """Who logs with what it says as arguments; others may have written it into the words themselves."""
 

@@ -1,8 +1,6 @@
 """Threads in which memories are asked, so that the loop of the server waits for none of them.
 
-Questions have threads of their own, so that they never queue up behind steps that are added or erased. A request whose
-client has left is not begun; one that has begun and only reads ends at the next boundary between two of its stages, or
-pieces, and one that changes something is finished.
+Questions have threads of their own, so that they never queue up behind steps that are added or erased.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stitch.core.cancellation import cancelable
-from stitch.server.serve.bodies import Gone
-from stitch.server.serve.refusals import RefusalError
+from stitch.errors import CanceledError
+from stitch.server.errors import RefusalError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,10 +28,14 @@ _UNWATCHED_S = 0.05
 """For how long it is not looked whether the client has left: most is answered by then."""
 
 
-class Work:
-    """Runs calls in threads, for as long as somebody waits for their results.
+class Threads:
+    """Runs calls for as long as somebody waits for their results.
 
-    At most so many questions may be under way or wait at once.
+    A call whose client has left is not begun. One that has begun and only reads ends at its next boundary; one that
+    changes something is finished.
+
+    Args:
+        searches: How many questions may be under way or wait at once.
     """
 
     def __init__(self, *, searches: int) -> None:
@@ -48,15 +50,12 @@ class Work:
 
         Raises:
             RefusalError: Too many are under way.
-            Gone: The client has left.
+            CanceledError: The client has left.
         """
         if self.searching >= self._most_searches:
-            raise RefusalError(
-                HTTPStatus.TOO_MANY_REQUESTS,
-                "TooManySearches",
-                f"{self.searching} searches are under way",
-                hint="ask again in a second, and fewer at a time",
-            )
+            message = f"{self.searching} searches are under way"
+            hint = "ask again in a second, and fewer at a time"
+            raise RefusalError(HTTPStatus.TOO_MANY_REQUESTS, "TooManySearches", message, hint=hint)
         self.searching += 1
         try:
             return await self._run(self._searches, request, call)
@@ -67,18 +66,19 @@ class Work:
         """Do anything else.
 
         Raises:
-            Gone: The client has left.
+            CanceledError: The client has left.
         """
         return await self._run(self._others, request, call)
 
     async def step(self, call: Callable[[], T]) -> T:
-        """Do a piece of something that goes on; once begun, it is waited for even if the rest is cancelled."""
-        future = self._others.submit(call)
+        """Do a piece of something that goes on; once begun, it is waited for even if the rest is canceled."""
+        submitted = self._others.submit(call)
+        future = asyncio.wrap_future(submitted)
         try:
-            return await asyncio.shield(asyncio.wrap_future(future))
+            return await asyncio.shield(future)
         except asyncio.CancelledError:
-            if not future.cancel():
-                await asyncio.wait({asyncio.wrap_future(future)})
+            if not submitted.cancel():
+                await asyncio.wait({future})
             raise
 
     async def items(self, iterator: Iterator[T], *, most: int) -> list[T]:
@@ -91,8 +91,13 @@ class Work:
             pool.shutdown(cancel_futures=True)
 
     async def _run(self, pool: ThreadPoolExecutor, request: Request, call: Callable[[], T]) -> T:
-        has_left = threading.Event()
-        submitted = pool.submit(_until, has_left, call)
+        left = threading.Event()
+
+        def canceled_when_left() -> T:
+            with cancelable(left.is_set):
+                return call()
+
+        submitted = pool.submit(canceled_when_left)
         future = asyncio.wrap_future(submitted)
         done, _ = await asyncio.wait({future}, timeout=_UNWATCHED_S)
         if done:
@@ -106,21 +111,9 @@ class Work:
         if future.done():
             return future.result()
         submitted.cancel()  # at once: by way of `future` a thread might begin it before
-        has_left.set()
-        future.add_done_callback(_unread)
-        raise Gone
-
-
-def _until(has_left: threading.Event, call: Callable[[], T]) -> T:
-    """Do something that may be given up when the client has left."""
-    with cancelable(has_left.is_set):
-        return call()
-
-
-def _unread(future: asyncio.Future[Any]) -> None:
-    """Take note of what came of something that nobody waits for."""
-    if not future.cancelled():
-        future.exception()
+        left.set()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody waits for it
+        raise CanceledError("the client has left")
 
 
 async def _left(request: Request) -> None:

@@ -1,0 +1,209 @@
+"""The server: one FastAPI application over the memories of its tenants."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, FastAPI, Header
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
+from pydantic import BaseModel
+from sse_starlette import EventSourceResponse
+from sse_starlette.sse import AppStatus
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from stitch.errors import StitchError, StoreUnavailableError
+from stitch.lm import charged_key
+from stitch.server.access import Access
+from stitch.server.api.operations import OPERATIONS, Action
+from stitch.server.errors import DOCUMENTED, RefusalError, tell, tell_not_here
+from stitch.server.events import EventFeed
+from stitch.server.failures import Failure
+from stitch.server.gate import JSON, Gate, check_type
+from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
+from stitch.server.metrics import Metrics
+from stitch.server.page import POLICY, show_page
+from stitch.server.routes import StrictRoute, caller_of, make_router, memory_of, served_of
+from stitch.server.served import Limits, Served
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from stitch.memory import Memory
+    from stitch.tenants import Tenants
+
+VERSION = "1"
+MCP_PATH = "/mcp"
+_ABOUT = (
+    "The memory of an agent: steps go in, and questions find them by what they were for. "
+    "Errors of every path have one shape, `Failure`; a path that is not here is 404, a method that is not here 405. "
+    "A tenant comes from the key and from nothing else. Adding is idempotent by the ids of steps."
+)
+
+
+class Health(BaseModel):
+    """That the server answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+def create_app(
+    tenants: Tenants,
+    *,
+    access: Access,
+    feed: EventFeed | None = None,
+    metrics: Metrics | None = None,
+    limits: Limits | None = None,
+    mcp: Callable[..., Any] | None = None,
+) -> FastAPI:
+    """The application.
+
+    Args:
+        tenants: The memories. They outlive the application.
+        access: Decides who a request comes from.
+        feed: Told of what happens in the memories, by whoever opened them; without, `/v1/events` tells nothing.
+        metrics: Told the same.
+        limits: How much one client may ask at once.
+        mcp: Makes what answers at `/mcp`: `stitch.adapters.mcp.McpOverHttp`, where that is installed.
+    """
+    served = Served(
+        tenants=tenants,
+        access=access,
+        feed=feed or EventFeed(),
+        metrics=metrics or Metrics(),
+        limits=limits or Limits(),
+    )
+    tools = None if mcp is None else mcp(_memory_for_tools, guarded=True, caller_of=_caller_in)
+    AppStatus.enable_automatic_graceful_drain = False  # streams end with the feed, which says so to its readers
+
+    @asynccontextmanager
+    async def running(_: FastAPI) -> AsyncIterator[None]:
+        if tools is None:
+            yield
+            return
+        async with tools.running():
+            yield
+
+    app = FastAPI(
+        title="stitch",
+        version=VERSION,
+        description=_ABOUT,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+        redirect_slashes=False,
+        separate_input_output_schemas=False,
+        lifespan=running,
+        responses={status: {"model": Failure, "description": said} for status, said in DOCUMENTED.items()},
+        dependencies=[Depends(HTTPBearer(auto_error=False, description="Made by `stitch keys add`."))]
+        if access.keyed
+        else [],
+    )
+    app.state.served = served
+    app.include_router(make_router())
+    app.include_router(_others)
+    if tools is not None:
+        app.router.routes.append(Route(MCP_PATH, _UntilClosing(tools, served), name="mcp"))
+    app.add_middleware(Gate, served=served)
+    for kind in (StitchError, RequestValidationError):
+        app.add_exception_handler(kind, tell)
+    app.add_exception_handler(HTTPException, tell_not_here)
+    return app
+
+
+def _memory_for_tools(action: Action, request: Request) -> Memory:
+    memory = memory_of(request, action, may_call_model=True)
+    charged_key.set(caller_of(request).key)  # each call of a tool has a context of its own
+    return memory
+
+
+def _caller_in(scope: Scope) -> tuple[str, str]:
+    caller = scope["state"]["caller"]
+    return caller.tenant, caller.key
+
+
+class _UntilClosing:
+    """The Model Context Protocol as an application; what a client only listens to ends when the server does."""
+
+    def __init__(self, mcp: ASGIApp, served: Served) -> None:
+        self._mcp, self._served = mcp, served
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        request = Request(scope)
+        if scope["method"] == "POST":
+            check_type(request.headers, JSON)
+        if scope["method"] != "GET":
+            await self._mcp(scope, receive, send)
+            return
+        answer = asyncio.ensure_future(self._mcp(scope, receive, send))
+        closing = asyncio.ensure_future(self._served.closing.wait())
+        either: set[asyncio.Future[Any]] = {answer, closing}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            closing.cancel()
+            answer.cancel()
+            await asyncio.wait({answer})
+        if not answer.cancelled():
+            answer.result()
+
+
+_others = APIRouter(route_class=StrictRoute)
+"""Paths that are no operation of a memory."""
+
+
+@_others.get("/v1/events", response_class=EventSourceResponse)
+async def events(
+    request: Request, last_event_id: Annotated[str | None, Header(description="What followed it is told first.")] = None
+) -> Response:
+    """Tell what happens in the memory, as it happens, as server-sent events. Needs a key that allows `read`."""
+    served, caller = served_of(request), caller_of(request)
+    caller.check("read")
+    if served.feed.readers >= served.limits.streams:
+        message = f"{served.limits.streams} streams of events are open"
+        hint = "close one, or ask /v1/receipts now and then"
+        raise RefusalError(HTTPStatus.TOO_MANY_REQUESTS, "TooManyStreams", message, hint=hint)
+    return EventSourceResponse(served.feed.read(caller.tenant, after=last_event_id))
+
+
+@_others.get("/metrics", response_class=Response)
+async def metrics(request: Request) -> Response:
+    """Numbers of the server, as OpenMetrics. Needs a key that allows `admin`."""
+    caller_of(request).check("admin")
+    return Response(served_of(request).metrics.show(), media_type=METRICS_TYPE)
+
+
+@_others.get("/healthz")
+async def health() -> Health:
+    """Whether the server answers."""
+    return Health()
+
+
+@_others.get("/readyz")
+async def ready(request: Request) -> Health:
+    """Whether the memory can be searched and written."""
+    served = served_of(request)
+    if served.closing.is_set():
+        raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, "Closing", "the server is about to end")
+    if served.tenants.away:
+        raise StoreUnavailableError("the store cannot be reached; steps are accepted and wait for it")
+    return Health()
+
+
+@_others.get("/", include_in_schema=False)
+async def page(request: Request) -> HTMLResponse:
+    """What this is."""
+    caller, served, holds = request.scope["state"]["caller"], served_of(request), None
+    if caller is not None:
+        ask: Callable[[], Any] = served.tenants.memory(caller.tenant).status
+        status = await served.threads.run(request, ask)
+        holds = {"trajectories": status.trajectories, "steps": status.accepted, "steps that wait": status.waiting}
+    html = show_page(url=str(request.base_url).rstrip("/"), holds=holds, operations=OPERATIONS.values())
+    return HTMLResponse(html, headers={"Content-Security-Policy": POLICY})

@@ -1,0 +1,269 @@
+"""The routes of the operations of a memory: each function of the table, with the memory of whoever asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import aclosing
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import parse_qsl
+
+import orjson
+from fastapi import APIRouter, Body, Depends, Query
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from stitch.core.cancellation import cancelable
+from stitch.core.steps import Name
+from stitch.errors import ScopeError
+from stitch.lm import led_by
+from stitch.server.api.operation import Action, Operation
+from stitch.server.api.operations import OPERATIONS
+from stitch.server.errors import cut, wrong
+from stitch.server.gate import JSON, LINES, check_type
+from stitch.server.streaming import (
+    ITEMS_TOGETHER,
+    Piecewise,
+    StreamedLine,
+    StreamedStep,
+    WhileReading,
+    read_lines,
+    storing,
+    take_lines,
+    tell_items,
+)
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
+    from stitch.server.access import Caller
+    from stitch.server.served import Served
+
+SEARCHES = frozenset({"search", "why", "why_not", "select", "tree_select"})
+"""Operations for which somebody waits: they have threads of their own, and only so many are under way at once."""
+OF_THE_MACHINE = frozenset({"backup"})
+"""Operations that write on the server's machine where the request says: for its users, not for who has a key."""
+
+
+def served_of(request: Request) -> Served:
+    """What the server holds."""
+    served: Served = request.app.state.served
+    return served
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks, as the gate has found."""
+    caller: Caller = request.scope["state"]["caller"]
+    return caller
+
+
+def memory_of(request: Request, action: Action, *, may_call_model: bool = False) -> Memory:
+    """The memory of whoever asks.
+
+    Args:
+        request: What is asked.
+        action: What the key has to allow.
+        may_call_model: Whether this may lead to calls of a model, for which a key may have a ceiling.
+
+    Raises:
+        ScopeError: The key does not allow it.
+        BudgetSpentError: The ceiling of the key is reached.
+    """
+    caller, served = caller_of(request), served_of(request)
+    caller.check(action)
+    if may_call_model or action == "write":
+        served.spending.check(caller)
+    return served.tenants.memory(caller.tenant)
+
+
+def memory_for(action: Action, *, may_call_model: bool = False) -> Callable[[Request], Awaitable[Memory]]:
+    """The dependency of a route: `memory_of`."""
+
+    async def memory(request: Request) -> Memory:
+        return memory_of(request, action, may_call_model=may_call_model)
+
+    return memory
+
+
+class StrictRoute(APIRoute):
+    """A route that takes what is said as it is said: JSON of that type, and nothing in the URL that nobody reads."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler."""
+        handle, reads_query = super().get_route_handler(), bool(self.dependant.query_params)
+
+        async def strictly(request: Request) -> Response:
+            check_query(request, is_read=reads_query)
+            if self.body_field is not None and request.headers.get("content-length") != "0":
+                check_type(request.headers, JSON)
+            return await handle(_JsonRequest(request.scope, request.receive))
+
+        return strictly
+
+
+class _JsonRequest(Request):
+    async def json(self) -> Any:
+        """The body; what only Python takes for JSON (NaN, halves of characters) is refused."""
+        try:
+            return orjson.loads(await self.body())
+        except orjson.JSONDecodeError as error:
+            raise wrong(f"the body is no JSON: {error}") from None
+
+
+def check_query(request: Request, *, is_read: bool) -> None:
+    """Refuse a query of a URL that is no UTF-8, says something twice, or stands where none is read.
+
+    Raises:
+        RefusalError: It is.
+    """
+    try:
+        query = request.scope["query_string"].decode("ascii")
+        names = [name for name, _ in parse_qsl(query, keep_blank_values=True, errors="strict")]
+    except UnicodeDecodeError:
+        raise wrong("the query of the URL is no UTF-8", "write other characters as %XX of their UTF-8") from None
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise wrong(f"{cut(name)} is given twice")
+    if names and not is_read:  # `?dry_run=true` behind the path of a POST would be taken for said
+        raise wrong(f"{cut(names[0])}: nothing is read of the query of this URL", "say it in the body")
+
+
+def make_router() -> APIRouter:
+    """The routes of all operations, and that of steps that come as lines."""
+    router = APIRouter(route_class=StrictRoute)
+    for operation in OPERATIONS.values():
+        router.add_api_route(
+            operation.path,
+            _lines_endpoint(operation) if operation.takes_lines else _endpoint(operation),
+            methods=[operation.method],
+            name=operation.name,
+            operation_id=operation.name,
+            summary=operation.summary,
+            description=f"Needs a key that allows `{operation.action}`.",
+            response_model=None if operation.streams else operation.response,
+            response_class=_Lines if operation.streams else JSONResponse,
+            responses={200: {"model": operation.response}} if operation.streams and not operation.raw else None,
+            openapi_extra=_TAKES_LINES if operation.takes_lines else None,
+        )
+    router.add_api_route(
+        "/v1/stream",
+        _stream,
+        methods=["POST"],
+        name="stream",
+        operation_id="stream",
+        summary="Store steps that come as lines of JSON, for as long as they come.",
+        description=(
+            "Needs a key that allows `write`. Each line is a step, as in `StreamedStep`; each line of the answer says "
+            "what became of one, in their order, and the last one has `done`. Steps are read no faster than they are "
+            f"stored. `/v1/steps` takes the same with the content type {LINES}."
+        ),
+        responses={200: {"model": StreamedLine}},
+        response_class=_Lines,
+        openapi_extra={
+            "requestBody": {"required": True, "content": {LINES: {"schema": StreamedStep.model_json_schema()}}}
+        },
+    )
+    return router
+
+
+class _Lines(Piecewise):
+    media_type = LINES
+
+
+_TAKES_LINES = {"requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}}
+
+
+def _endpoint(operation: Operation) -> Callable[..., Any]:
+    """Answers an operation."""
+
+    async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
+        threads, caller = served_of(request).threads, caller_of(request)
+        if operation.name in OF_THE_MACHINE and caller.key:
+            raise ScopeError(
+                "a key writes nothing into folders of the server",
+                hint="stitch serve --backup-every-h N --backup-to DIR",
+            )
+
+        def run() -> Any:
+            with led_by(caller.key):
+                if operation.only_reads(asked):
+                    return operation.run(memory, asked)
+                with cancelable(None):  # what changes something is finished though its client has left
+                    return operation.run(memory, asked)
+
+        def begin() -> tuple[list[Any], Iterator[Any]]:
+            items = iter(run())
+            return [item for item, _ in zip(items, range(ITEMS_TOGETHER), strict=False)], items
+
+        if operation.streams:  # what goes wrong before the first of them still has a status
+            first, rest = await threads.run(request, begin)
+            written = (lambda item: item.line.encode()) if operation.raw else _written
+            return _Lines(tell_items(first, rest, threads=threads, written=written))
+        work = threads.search if operation.name in SEARCHES else threads.run
+        return Response(_written(await work(request, run)), media_type=JSON)
+
+    if operation.method == "GET":
+        return _signed(answer, operation, Annotated[operation.request, Query()])
+    strict = type(operation.request.__name__, (operation.request,), {"__doc__": operation.request.__doc__}, strict=True)
+    return _signed(answer, operation, Annotated[strict, Body()])  # "true" is not true where something may be erased
+
+
+def _written(answer: BaseModel) -> bytes:
+    return answer.model_dump_json(exclude_unset=True).encode()
+
+
+def _lines_endpoint(operation: Operation) -> Callable[..., Any]:
+    """Answers an operation that takes lines, which are read as it asks for them; its request is the query."""
+
+    async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
+        check_type(request.headers, LINES)
+        served, caller, loop = served_of(request), caller_of(request), asyncio.get_running_loop()
+        coming = read_lines(request, line_bytes=served.limits.line_bytes, closing=served.closing)
+
+        def lines() -> Iterator[bytes]:
+            while True:
+                try:
+                    yield from asyncio.run_coroutine_threadsafe(anext(coming), loop).result()
+                except StopAsyncIteration:
+                    return
+
+        def run() -> Any:
+            with led_by(caller.key):
+                return operation.run(memory, asked, lines())
+
+        async with aclosing(coming):
+            return Response(_written(await served.threads.step(run)), media_type=JSON)
+
+    return _signed(answer, operation, Annotated[operation.request, Query()])
+
+
+def _signed(answer: Callable[..., Any], operation: Operation, asked: Any) -> Callable[..., Any]:
+    """An endpoint with the signature by which the framework reads and describes its request."""
+    memory = Depends(memory_for(operation.action, may_call_model=operation.name in SEARCHES))
+    annotations = {"request": Request, "memory": Annotated[Any, memory], "asked": asked}
+    answer.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind) for name, kind in annotations.items()]
+    )
+    return answer
+
+
+async def _stream(
+    request: Request,
+    memory: Annotated[Any, Depends(memory_for("write"))],
+    trajectory: Name | None = None,
+    wait: bool = True,
+    again: bool = False,
+) -> Response:
+    check_type(request.headers, LINES)
+    served, caller = served_of(request), caller_of(request)
+    coming = read_lines(request, line_bytes=served.limits.line_bytes, closing=served.closing)
+    store = storing(memory, trajectory=trajectory, wait=wait, again=again)
+
+    def store_led(lines: Any, first: int) -> list[StreamedLine]:
+        with led_by(caller.key):
+            return store(lines, first)
+
+    taken = take_lines(coming, store_led, threads=served.threads, closing=served.closing)
+    return WhileReading(taken, media_type=LINES)

@@ -1,0 +1,263 @@
+"""What does not fit one body: steps as lines that come for as long as they like, and answers item by item.
+
+A client that does not read its receipts while it sends is read on all the same, until `SPOOL_BYTES` of them wait for
+it; steps are read no faster than the memory takes them. Whatever ends a stream, what was accepted stays so, and the
+same lines again store nothing twice where steps have ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+from pydantic import BaseModel, ValidationError
+from starlette.responses import StreamingResponse
+
+from stitch.core import Receipt, Step
+from stitch.core.steps import Name
+from stitch.errors import InputError, StepRejectedError
+from stitch.server.errors import RefusalError, failure_told, first_mistake
+from stitch.server.failures import Failure, failure_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from stitch.memory import Memory
+    from stitch.server.threads import Threads
+
+BATCH_STEPS, BATCH_BYTES = 256, 1 << 20
+"""How much is stored together at most."""
+SPOOL_BYTES = 16 << 20
+"""How many bytes of receipts wait for a client that does not read them; then no more steps are read."""
+ITEMS_TOGETHER = 256
+"""How many items of an answer are made before they are sent."""
+
+
+class StreamedStep(Step):
+    """A line: a step, and where it goes on."""
+
+    trajectory: Name | None = None
+
+
+class StreamedLine(BaseModel):
+    """A line of the answer: what became of a step, in their order; the last one has `done`."""
+
+    line: int | None = None
+    """From 1; blank lines are not counted."""
+    receipt: Receipt | None = None
+    error: str = ""
+    message: str = ""
+    hint: str = ""
+    done: bool | None = None
+    """Whether all lines were read; if not, the error says why."""
+    lines: int | None = None
+    rejected: int | None = None
+
+
+class _Line(NamedTuple):
+    number: int
+    trajectory: str
+    step: Step | Failure
+
+
+class Piecewise(StreamingResponse):
+    """An answer in pieces; what makes them is closed when the client has left."""
+
+    async def stream_response(self, send: Send) -> None:
+        """Send all pieces."""
+        assert isinstance(self.body_iterator, AsyncGenerator)
+        async with aclosing(self.body_iterator):
+            await super().stream_response(send)
+
+
+class WhileReading(Piecewise):
+    """An answer that is sent while the body is still read; who reads it is told when the client has left."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send all pieces, and leave what is received to who makes them."""
+        await self.stream_response(send)
+
+
+async def read_lines(request: Request, *, line_bytes: int, closing: asyncio.Event) -> AsyncGenerator[list[bytes], None]:
+    """Yield the lines of a body as they come, as many together as have come; nothing is read before they are taken.
+
+    Raises:
+        RefusalError: A line is too long, or the server is about to end.
+        EOFError: The client has left before the end.
+    """
+    rest, more = b"", True
+    while more:
+        message = await _received(request, closing)
+        if message["type"] != "http.request":
+            raise EOFError
+        more = bool(message.get("more_body"))
+        *lines, rest = (rest + message.get("body", b"")).split(b"\n")
+        if max(map(len, (*lines, rest))) > line_bytes:
+            said = f"a line has more than {line_bytes} bytes"
+            raise RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "TooLarge", said, hint="split the step")
+        if whole := [line for line in (lines if more else [*lines, rest]) if line.strip()]:
+            yield whole
+
+
+async def _received(request: Request, closing: asyncio.Event) -> Any:
+    """What comes next of a body, while the server goes on."""
+    coming, ending = asyncio.ensure_future(request.receive()), asyncio.ensure_future(closing.wait())
+    try:
+        await asyncio.wait({coming, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if closing.is_set():  # first: who sends without a pause would never hear of the end
+            raise _closing()
+        return coming.result()
+    finally:
+        coming.cancel()
+        ending.cancel()
+
+
+def _closing() -> RefusalError:
+    hint = "send the lines without a receipt again when it is back"
+    return RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, "Closing", "the server is about to end", hint=hint)
+
+
+Store = Callable[[Sequence[bytes], int], list[StreamedLine]]
+"""Stores lines, the first of which has a number; says what became of each."""
+
+
+def storing(memory: Memory, *, trajectory: str | None, wait: bool, again: bool) -> Store:
+    """Stores lines in a memory, trajectory by trajectory."""
+    return partial(_store, memory, trajectory, {"wait": wait, "again": again})
+
+
+async def take_lines(
+    lines: AsyncGenerator[list[bytes], None], store: Store, *, threads: Threads, closing: asyncio.Event
+) -> AsyncGenerator[bytes, None]:
+    """Store the steps of a body line by line; yield a receipt a line, and in the end what it came to."""
+    spool: deque[bytes] = deque()
+    waiting = 0
+    news, room = asyncio.Event(), asyncio.Event()
+    room.set()
+
+    async def take() -> None:
+        nonlocal waiting
+        async with aclosing(_taken(lines, store, threads=threads, closing=closing)) as results:
+            async for piece in results:
+                spool.append(piece)
+                waiting += len(piece)
+                news.set()
+                if waiting > SPOOL_BYTES:
+                    room.clear()
+                    await room.wait()
+
+    taking = asyncio.ensure_future(take())
+    taking.add_done_callback(lambda _: news.set())
+    try:
+        while spool or not taking.done():
+            await news.wait()
+            news.clear()
+            while spool:
+                piece = spool.popleft()
+                yield piece
+                waiting -= len(piece)
+                room.set()
+            if taking.done():
+                news.set()
+        if not taking.cancelled():
+            taking.result()
+    finally:
+        taking.cancel()
+        await asyncio.wait({taking})
+
+
+async def _taken(
+    lines: AsyncGenerator[list[bytes], None], store: Store, *, threads: Threads, closing: asyncio.Event
+) -> AsyncGenerator[bytes, None]:
+    """What became of the lines, batch by batch."""
+    count = rejected = 0
+    failure: dict[str, str] = {}
+    try:
+        async with aclosing(lines) as coming:
+            async for texts in coming:
+                for batch in _batches(texts):
+                    if closing.is_set():  # what has come is much, and nothing of it is accepted before it is stored
+                        raise _closing()
+                    results = await threads.step(partial(store, batch, count + 1))
+                    count += len(batch)
+                    rejected += sum(result.receipt is None for result in results)
+                    yield b"".join(map(_written, results))
+    except EOFError:
+        return
+    except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
+        failure = failure_told(error).model_dump()
+    yield _written(StreamedLine(done=not failure, lines=count, rejected=rejected, **failure))
+
+
+def _batches(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
+    batch: list[bytes] = []
+    size = 0
+    for line in lines:
+        if batch and (len(batch) >= BATCH_STEPS or size + len(line) > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(line)
+        size += len(line)
+    if batch:
+        yield batch
+
+
+def _store(
+    memory: Memory, trajectory: str | None, options: dict[str, bool], lines: Sequence[bytes], first: int
+) -> list[StreamedLine]:
+    read = [_read(line, trajectory, number=number) for number, line in enumerate(lines, first)]
+    told = [StreamedLine(line=each.number, **each.step.model_dump()) for each in read if isinstance(each.step, Failure)]
+    groups: dict[str, list[tuple[int, Step]]] = {}
+    for each in read:
+        if isinstance(each.step, Step):
+            groups.setdefault(each.trajectory, []).append((each.number, each.step))
+    for name, group in groups.items():
+        taken = memory.add_each([step for _, step in group], trajectory=name, **options)
+        for (number, _), result in zip(group, taken, strict=True):
+            said = {"receipt": result} if isinstance(result, Receipt) else failure_of(result).model_dump()
+            told.append(StreamedLine(line=number, **said))
+    return sorted(told, key=lambda each: each.line or 0)
+
+
+def _read(text: bytes, trajectory: str | None, *, number: int) -> _Line:
+    try:
+        line = StreamedStep.model_validate(orjson.loads(text))
+        name = line.trajectory or trajectory
+        if name is None:
+            raise InputError("the line names no trajectory", hint="give it in the line, or as ?trajectory=ID")
+    except orjson.JSONDecodeError as error:
+        return _Line(number, "", Failure(error="InputError", message=f"the line is no JSON: {error}"))
+    except ValidationError as error:
+        message, hint = first_mistake(error)
+        return _Line(number, "", Failure(error="InputError", message=message, hint=hint))
+    except (InputError, StepRejectedError) as error:
+        return _Line(number, "", failure_of(error))
+    given = {field: getattr(line, field) for field in Step.model_fields}
+    return _Line(number, name, Step.model_construct(line.model_fields_set - {"trajectory"}, **given))
+
+
+def _written(line: StreamedLine) -> bytes:
+    return line.model_dump_json(exclude_defaults=True).encode() + b"\n"
+
+
+async def tell_items(
+    first: Sequence[Any], rest: Iterator[Any], *, threads: Threads, written: Callable[[Any], bytes]
+) -> AsyncGenerator[bytes, None]:
+    """Yield an answer item by item, a line each; where it breaks off, the last line says why."""
+    items = first
+    try:
+        while items:
+            yield b"".join(written(item) + b"\n" for item in items)
+            items = await threads.items(rest, most=ITEMS_TOGETHER)
+    except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
+        yield failure_told(error).model_dump_json().encode() + b"\n"
+    finally:
+        if close := getattr(rest, "close", None):
+            await threads.step(close)

@@ -1,0 +1,114 @@
+"""What can be done with a memory over HTTP, as its description says it, and by many at once."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from doubles.golden import compare
+from doubles.serving import app_of
+from stitch import open_tenants
+from stitch.server.api.operations import OPERATIONS
+from stitch.server.keys import ACTIONS
+
+
+def test_an_answer_that_is_long_comes_in_pieces(serving):
+    client = serving()
+    client.lines([{"role": "user", "content": f"step {number}"} for number in range(700)])
+    exported = client.get("/v1/export")
+    assert exported.headers["Content-Type"] == "application/x-ndjson"
+    assert len(exported.lines) >= 700
+    assert client.get("/v1/export?trajectory=none").status == 422
+
+
+def test_who_has_a_key_writes_no_folder_of_the_server(keyed, tmp_path):
+    [ann] = keyed(ann=ACTIONS)
+    ann.add("hello")
+    answer = ann.post("/v1/backup", {"to": str(tmp_path / "backup")})
+    assert (answer.status, answer.json["error"]) == (403, "ScopeError")
+    assert not (tmp_path / "backup").exists()
+
+
+def test_erasing_beside_searches_loses_nothing_and_shows_nothing_of_what_is_gone(serving):
+    client = serving()
+    client.add(*[f"The Maple Inn number {n} costs {n} dollars." for n in range(20)], trajectory="stays")
+    ending = threading.Event()
+
+    def ask() -> set[int]:
+        found = set()
+        while not ending.is_set():
+            found.add(client.post("/v1/search", {"query": "What does the Maple Inn cost?"}).status)
+        return found
+
+    with ThreadPoolExecutor(3) as pool:
+        asking = [pool.submit(ask) for _ in range(3)]
+        try:
+            for n in range(4):
+                name = f"gone-{n}"
+                client.add(f"The Maple Inn has a quokka in room {n}.", trajectory=name)
+                erased = client.post("/v1/forget", {"trajectory": name})
+                assert (erased.status, erased.json["steps"], erased.json["proof"]["found"]) == (200, 1, [])
+                assert "quokka" not in client.post("/v1/search", {"query": "quokka"}).json["context"]
+        finally:
+            ending.set()
+        assert set().union(*(each.result() for each in asking)) == {200}
+    assert client.get("/v1/status").json["stored"] == 20
+
+
+DESCRIPTION = Path(__file__).parent / "openapi.json"
+
+
+def fields_of(schema, schemas, *, depth=3):
+    """Names of the fields of a schema, with those below them."""
+    while "$ref" in schema:
+        schema = schemas[schema["$ref"].rpartition("/")[2]]
+    found = {}
+    for name, field in schema.get("properties", {}).items():
+        inner = [field, field.get("items", {}), *field.get("anyOf", ())]
+        inner += [each["items"] for each in inner if isinstance(each.get("items"), dict)]
+        below = [fields_of(each, schemas, depth=depth - 1) for each in inner] if depth else []
+        found[name] = {key: value for each in below for key, value in each.items()}
+    return found
+
+
+def described_by(app):
+    """Paths with what they take and give, as far as clients depend on it, whatever version the framework has."""
+    whole = app.openapi()
+    schemas, paths = whole["components"]["schemas"], {}
+    for path, methods in whole["paths"].items():
+        for method, about in methods.items():
+            contents = {
+                "body": about.get("requestBody", {}).get("content", {}),
+                "answer": about["responses"]["200"].get("content", {}),
+            }
+            paths.setdefault(path, {})[method] = {
+                "parameters": {each["name"]: each["required"] for each in about.get("parameters", ())},
+                **{
+                    part: {kind: fields_of(each.get("schema", {}), schemas) for kind, each in content.items()}
+                    for part, content in contents.items()
+                },
+            }
+    return {"paths": paths}
+
+
+def test_what_clients_depend_on_reads_as_its_golden_file(tmp_path):
+    with open_tenants(tmp_path / "m") as tenants:
+        described = described_by(app_of(tenants))
+    compare(DESCRIPTION, json.dumps(described, indent=1, ensure_ascii=False) + "\n")
+
+
+def test_every_operation_has_its_path_and_refuses_what_is_no_field_of_it(serving):
+    served = serving().get("/openapi.json").json
+    for each in OPERATIONS.values():
+        about = served["paths"][each.path][each.method.lower()]
+        assert about["operationId"] == each.name
+        assert each.action in about["description"]
+        assert {"401", "403", "422"} <= set(about["responses"])
+    assert "HTTPBearer" not in json.dumps(served)  # it asks for no key
+
+
+def test_the_page_of_the_framework_is_there(serving):
+    answer = serving().get("/docs")
+    assert (answer.status, b"/openapi.json" in answer.body) == (200, True)
