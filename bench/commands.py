@@ -27,7 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "themes": ("stitch.bench.themes:command", "Themes: their sizes, what is moved, what a step costs."),
     "redaction": ("stitch.bench.redaction:command", "Secrets that are taken out, and harmless texts that are changed."),
     "perf": ("stitch.bench.perf:command", "Speed and size."),
-    "stream": ("stitch.bench.stream:command", "Accepting, searching meanwhile, growing, and opening again."),
+    "stream": ("stitch.bench.stream:command", "Accepting, searching meanwhile, and growing."),
     "serve": ("stitch.bench.serving:command", "Searches and adds over HTTP beside the same in process."),
     "judges": ("stitch.bench.suites.judges:command", "How far a judge agrees with recorded judgements."),
     "model": ("stitch.bench.model:command", "What labeling with a model costs, without a model."),

@@ -1,4 +1,4 @@
-"""The cost of a server: searches and adds over HTTP beside the same in process, alone and while steps come in."""
+"""The cost of a server: searches and adds over HTTP beside the same in process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,10 +40,9 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
     `overhead_*` is what a search over HTTP took more than the same question to the copy right before or after it, one
     at a time: pairs, so that both have the same machine. `socket_overhead_*` is the same for `open_memory` of the
     served folder, and `python_overhead_*` for that of `stitch+http://`. `search_N_*` and `add_N_*` are asked by N
-    clients at once, who wait for each answer; `in_process_*` by as many threads. `busy_*` are searches of one client
-    while another one adds batches without a pause, and `busy_steps_per_s` is how fast these are taken. `streams_mb` is
-    what the server needs more with so many `streams` of events open, `stream_event_ms` the time until the last of them
-    has been told of an event.
+    clients at once, who wait for each answer; `in_process_*` by as many threads. `streams_mb` is what the server needs
+    more with so many `streams` of events open, `stream_event_ms` the time until the last of them has been told of an
+    event.
     """
     from stitch.assemble import open_memory
 
@@ -71,7 +69,7 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
                     ("add", [partial(server.add, [step.model_dump(exclude_defaults=True)], own) for step, own in adds]),
                 ):
                     figures |= _times(f"{name}_{clients}", clients, calls)
-            return figures | _busy(server, questions) | _streams(server, streams)
+            return figures | _streams(server, streams)
 
 
 @click.command(name="serve")
@@ -79,7 +77,7 @@ def measure_serving(steps: int = 5_000, *, streams: int = STREAMS, seed: int = 0
 @click.option("--streams", default=STREAMS, show_default=True, type=click.IntRange(min=1), help="Streams of events.")
 @json_option
 def command(steps: int, streams: int, *, as_json: bool) -> None:
-    """Measure searches and adds over HTTP beside the same in process, during ingest, and with many streams of events.
+    """Measure searches and adds over HTTP beside the same in process, and with many streams of events.
 
     \b
     Example:
@@ -146,25 +144,6 @@ def _times(name: str, clients: int, calls: Sequence[Callable[[], object]]) -> Fi
     with ThreadPoolExecutor(clients) as pool:
         times = list(pool.map(took_ms, calls))
     return {**percentiles(name, times), f"{name}_per_s": len(calls) / (time.perf_counter() - began)}
-
-
-def _busy(server: _Server, questions: Sequence[str]) -> Figures:
-    """Searches while batches of steps are added without a pause."""
-    rng, ending, stored = random.Random(1), threading.Event(), [0]
-
-    def add() -> None:
-        while not ending.is_set():
-            batch = [step.model_dump(exclude_defaults=True) for step in sample_steps(rng, timing.TRAJECTORY_STEPS)]
-            server.add(batch, "busy")
-            stored[0] += len(batch)
-
-    began, adding = time.perf_counter(), threading.Thread(target=add)
-    adding.start()
-    times = [took_ms(server.search, question) for question in questions]
-    per_s = stored[0] / (time.perf_counter() - began)
-    ending.set()
-    adding.join()
-    return {**percentiles("busy_search", times), "busy_steps_per_s": per_s}
 
 
 def _streams(server: _Server, count: int) -> Figures:

@@ -1,4 +1,4 @@
-"""A memory under a stream: accepting, searching meanwhile, growing, and being opened again."""
+"""A memory under a stream: accepting, searching meanwhile, and growing."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ PARTS = 10
 
 
 def measure_stream(steps: int = 20_000, *, trajectories: int = 100, seed: int = 0) -> Figures:
-    """Measure a stream of so many steps over trajectories in turn, its memory opened again in a process of its own.
+    """Measure a stream of so many steps over trajectories in turn, in a process of its own.
 
-    `accept_*` is the time until a step is durable and can be found, with labels that follow (`wait=False`); `add_*`
-    waits for local labels. `*_per_cpu_s` count the processor time of the thread that adds, for machines that others use
-    as well; `ingest_cost_ratio` is what a step of the last tenth of the stream cost of what one of the first tenth did;
+    `accept_*` is the time until a step is durable and can be found, with labels that follow (`wait=False`).
+    `*_per_cpu_s` count the processor time of the thread that adds, for machines that others use as well;
+    `ingest_cost_ratio` is what a step of the last tenth of the stream cost of what one of the first tenth did;
     `rss_growth_mb` is how far the process has grown between them.
 
     Searches during ingest: another thread adds without a pause, to trajectories that are asked about. `search_busy_*`
@@ -48,7 +48,6 @@ def measure_stream(steps: int = 20_000, *, trajectories: int = 100, seed: int = 
     with tempfile.TemporaryDirectory(prefix="stitch-stream-") as temporary:
         memory = str(Path(temporary) / "stream.memory")
         figures = in_a_process(_measure_growth, memory, steps, trajectories, seed)
-        figures |= in_a_process(_measure_open, memory, seed)
     return {"steps": float(steps), "trajectories": float(trajectories), **figures}
 
 
@@ -59,7 +58,7 @@ def measure_stream(steps: int = 20_000, *, trajectories: int = 100, seed: int = 
 )
 @json_option
 def command(steps: int, trajectories: int, *, as_json: bool) -> None:
-    """Measure how a memory bears a stream: accepting, searching meanwhile, growing, opening again.
+    """Measure how a memory bears a stream: accepting, searching meanwhile, growing.
 
     \b
     Example:
@@ -101,9 +100,8 @@ def _measure_growth(memory: str, steps: int, trajectories: int, seed: int) -> Fi
 
 
 def _measure_accepting(opened: Memory, rng: random.Random) -> Figures:
-    singles, accepted = list(sample_steps(rng, 2 * SINGLES)), list(sample_steps(rng, ACCEPTED_STEPS))
-    adds = [took_ms(opened.add, step, trajectory="waited") for step in singles[:SINGLES]]
-    accepts = [took_ms(opened.add, step, trajectory="followed", wait=False) for step in singles[SINGLES:]]
+    singles, accepted = list(sample_steps(rng, SINGLES)), list(sample_steps(rng, ACCEPTED_STEPS))
+    accepts = [took_ms(opened.add, step, trajectory="followed", wait=False) for step in singles]
     opened.flush()
 
     def accept() -> None:
@@ -113,7 +111,6 @@ def _measure_accepting(opened: Memory, rng: random.Random) -> Figures:
     seconds, cpu_s = took(accept)
     opened.flush()
     return {
-        "add_p50_ms": percentile(adds, 50),
         **percentiles("accept", accepts),
         "accept_steps_per_s": ACCEPTED_STEPS / seconds,
         "accept_steps_per_cpu_s": ACCEPTED_STEPS / cpu_s,
@@ -166,17 +163,3 @@ def _measure_busy(opened: Memory, rng: random.Random, seed: int) -> Figures:
             f"{name}_ingest_share": per_s / alone_per_s,
         }
     return figures
-
-
-def _measure_open(memory: str, seed: int) -> Figures:
-    from stitch.assemble import open_memory
-
-    began, began_cpu = time.perf_counter(), time.process_time()
-    with open_memory(memory) as opened:
-        return {
-            "open_s": time.perf_counter() - began,
-            "open_cpu_s": time.process_time() - began_cpu,
-            "opened_snippets": float(opened.status().snippets),
-            "first_search_ms": took_ms(opened.search, timing.sample_question(random.Random(seed))),
-            "opened_rss_mb": resident_mb(),
-        }

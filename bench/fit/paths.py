@@ -1,9 +1,8 @@
 """The calibration of the scorers of path queries: `python -m stitch.bench.fit paths --data DIR --data DIR [--write]`.
 
 For each condition in words that was judged, every node of its type is an example. A logistic model over the features of
-a scorer is fitted, each condition with the root of its number of nodes as weight. Figures are of conditions that took
-no part in the fit: eight folds, conditions alike kept together, and each domain by a fit on the others. Conditions of
-our own (`own_sets`) take part in every fit, and no figure is told of them.
+a scorer is fitted, each condition with the root of its number of nodes as weight. Figures are of each domain by a fit
+on the others. Conditions of our own (`own_sets`) take part in every fit, and no figure is told of them.
 """
 
 from __future__ import annotations
@@ -25,19 +24,15 @@ from stitch.errors import InputError
 from stitch.retrieve.path.forest import VERSION
 from stitch.retrieve.path.scorers import SimilarityScorer, scorer_named
 from stitch.retrieve.path.scorers.protocol import Passages
-from stitch.retrieve.path.scorers.reading import asked_words
 from stitch.retrieve.path.scorers.similarity import WEIGHTS, Calibration
 from stitch.retrieve.path.semantics import passages_of
-from stitch.text.kinds import singular_stem
 
 Column = NDArray[np.float64]
 
 STRENGTH = 0.003
-"""The inverse of the ridge; of .1 to .001 the best by folds and over domains."""
+"""The inverse of the ridge; of .1 to .001 the best over domains."""
 STRENGTHS = {"lexical": 0.2}
 """The same of a scorer with few features."""
-FOLDS = 8
-_SAME_SHARE = 0.5
 
 
 class Example(NamedTuple):
@@ -98,46 +93,23 @@ class Judged(NamedTuple):
         return 2 * float((kept & right).sum()) / max(1.0, float(kept.sum() + right.sum()))
 
 
-Folds = Mapping[str, list[Example]]
-Fits = list[tuple[list[Example], Calibration]]
-"""Examples of a fold, with what was fitted on the others."""
+Domains = Mapping[str, list[Example]]
 
 
-def folds_of(examples: Sequence[Example]) -> Folds:
-    """The examples in eight folds; conditions that share a word, or most of their nodes, stay together."""
-    names: dict[int, int] = {}
-    for place, example in enumerate(examples):
-        same = {names[other] for other in range(place) if _same(example.gold, examples[other].gold)}
-        root = min((names[other] for other in range(place) if names[other] in same), default=place)
-        names = {each: root if name in same else name for each, name in names.items()} | {place: root}
-    groups = sorted(set(names.values()))
-    folds: dict[str, list[Example]] = {}
-    for place, example in enumerate(examples):
-        folds.setdefault(str(groups.index(names[place]) % FOLDS), []).append(example)
-    return dict(sorted(folds.items()))
+def fits_without(domains: Domains, *, beside: Sequence[Example], strength: float = STRENGTH) -> dict[str, Calibration]:
+    """For each domain a model that was fitted on all others, and on what stands beside."""
+
+    def fitted(others: Domains) -> Calibration:
+        return fit([*(example for own in others.values() for example in own), *beside], strength=strength)
+
+    return {name: model for name, _, model in left_out(domains, fitted)}
 
 
-def _same(one: SemanticGold, other: SemanticGold) -> bool:
-    stems = [{singular_stem(word) for word in asked_words(gold.condition)} for gold in (one, other)]
-    together = len(one.yes | other.yes)
-    return bool(stems[0] & stems[1]) or (together > 0 and len(one.yes & other.yes) / together > _SAME_SHARE)
-
-
-def fits_without(folds: Folds, *, beside: Sequence[Example] = (), strength: float = STRENGTH) -> Fits:
-    """Each fold with a model fitted on all others, and on what stands beside."""
-
-    def fitted(others: Folds) -> Calibration | None:
-        rest = [example for fold in others.values() for example in fold] + list(beside)
-        return fit(rest, strength=strength) if rest else None
-
-    return [(fold, model) for _, fold, model in left_out(folds, fitted) if model is not None]
-
-
-def judged_by(scorer: SimilarityScorer, fits: Fits) -> Iterator[Judged]:
+def judged_by(scorer: SimilarityScorer, domains: Domains, models: Mapping[str, Calibration]) -> Iterator[Judged]:
     """Examples as judged by models that did not see them."""
-    for fold, model in fits:
-        for each in fold:
-            said = scorer.with_calibration(model).judge(each.gold.condition, each.passages)
+    for name, own in domains.items():
+        for each in own:
+            said = scorer.with_calibration(models[name]).judge(each.gold.condition, each.passages)
             yield Judged(each, np.array(said.scores), said.cut)
 
 
@@ -162,29 +134,17 @@ def _tell(what: str, judged: Sequence[Judged]) -> None:
 
 
 def _fitted(name: str, scorer: SimilarityScorer, domains: Sequence[TreeSet]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fit of a scorer, and models by which the sets of the fit are judged, as JSON; figures are printed."""
+    """The fit of a scorer, and by domain the fit on all others, as JSON; figures are printed."""
     by_domain = {domain.name: examples_of(domain, scorer) for domain in domains}
-    examples = [example for own in by_domain.values() for example in own]
     beside = [example for domain in own_sets() for example in examples_of(domain, scorer)]
     strength = STRENGTHS.get(name, STRENGTH)
-    folded = fits_without(folds_of(examples), beside=beside, strength=strength)
     apart = fits_without(by_domain, beside=beside, strength=strength)
-    judged = list(judged_by(scorer, folded))
-    _tell(f"{name}: conditions left out", judged)
+    judged = list(judged_by(scorer, by_domain, apart))
+    _tell(f"{name}: domains left out", judged)
     for low, count, share in reliability(judged):
         click.echo(f"  {low:.1f} to {low + 0.1:.1f}: {count:5} nodes, {share:.2f} of them right")
-    if len(domains) > 1:
-        _tell(f"{name}: domains left out", list(judged_by(scorer, apart)))
-    conditions: dict[str, dict[str, int]] = {}
-    for number, (fold, _) in enumerate(folded):
-        for example in fold:
-            conditions.setdefault(example.domain, {})[example.gold.condition] = number
-    without = {
-        "models": [model.as_json() for _, model in folded],
-        "conditions": conditions,
-        "domains": {fold[0].domain: model.as_json() for fold, model in apart},
-    }
-    return fit(examples + beside, strength=strength).as_json(), without
+    every = [example for own in by_domain.values() for example in own]
+    return fit(every + beside, strength=strength).as_json(), {name: own.as_json() for name, own in apart.items()}
 
 
 @click.command()
@@ -199,7 +159,7 @@ def _fitted(name: str, scorer: SimilarityScorer, domains: Sequence[TreeSet]) -> 
 )
 @click.option("--write", is_flag=True, help="Write the fit on all conditions.")
 def command(data: Sequence[Path], scorers: Sequence[str], write: bool) -> None:
-    """Fit the scorers of path queries, and tell how they do on conditions left out."""
+    """Fit the scorers of path queries, and tell how they do on domains left out."""
     domains = [load_tree_set(folder) for folder in data]
     made, without = (json.loads(file.read_text(encoding="utf-8")) for file in (WEIGHTS, LEFT_OUT))
     for said in scorers:

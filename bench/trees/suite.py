@@ -1,7 +1,7 @@
 """`stitch bench trees`: gold path queries of a domain against gold nodes, edits, and requests in words.
 
-Where the scorer was fitted on the set at hand, each condition is judged by a model that did not see it, nor one that is
-like it (`bench.fit.paths`). Of several forms of a request, the first is measured. A node of `may` counts neither way.
+Where the scorer was fitted on the set at hand, its conditions are judged by a model that saw none of them
+(`bench.fit.paths`). Of several forms of a request, the first is measured. A node of `may` counts neither way.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -25,7 +25,7 @@ from stitch.console.printing import print_json
 from stitch.errors import ReplyError, SettingsError, StitchError
 from stitch.retrieve.path import Cut, Forest, select
 from stitch.retrieve.path.forest import version_forest
-from stitch.retrieve.path.scorers import SCORERS, Judgement, Passage, Scorer, SimilarityScorer, scorer_named
+from stitch.retrieve.path.scorers import SCORERS, Scorer, SimilarityScorer, scorer_named
 from stitch.retrieve.path.scorers.similarity import Calibration
 from stitch.retrieve.path.semantics import ScorerSemantics
 from stitch.trees.core.edits import apply
@@ -114,46 +114,23 @@ def figures_in_words(done: list[Done]) -> dict[str, Any]:
     }
 
 
-WITHOUT = ("conditions", "domain", "nothing")
+WITHOUT = ("domain", "nothing")
 LEFT_OUT = Path(__file__).parent / "left_out.json"
-"""Models by which the sets of the fit are judged: on conditions that took no part in theirs."""
-
-
-class UnseenScorer:
-    """Judges each condition by a scorer that did not see it; those that none saw by another one."""
-
-    relative = True
-
-    def __init__(self, name: str, *, by_condition: Mapping[str, Scorer], otherwise: Scorer) -> None:
-        self.name = f"{name}, unseen"
-        self._by_condition, self._otherwise = by_condition, otherwise
-
-    def judge(self, condition: str, passages: Sequence[Passage]) -> Judgement:
-        """Score passages beside each other."""
-        return self._by_condition.get(condition, self._otherwise).judge(condition, passages)
+"""Of each scorer, the model by which a set of the fit is judged: it saw nothing of that set."""
 
 
 def unseen(scorer: Scorer, *, domain: str, without: str) -> Scorer:
-    """The scorer as it has to be to judge a domain: if it was fitted on it, by models that left something out.
+    """The scorer as it has to be to judge a set: if it was fitted on it, by the model that saw nothing of it.
 
     Args:
         scorer: The scorer.
         domain: The name of the set.
-        without: `conditions`, `domain` or `nothing`.
+        without: `domain` or `nothing`.
     """
-    kept = json.loads(LEFT_OUT.read_text(encoding="utf-8")).get(scorer.name, {}) if without != "nothing" else {}
-    if not isinstance(scorer, SimilarityScorer) or domain not in kept.get("conditions", {}):
+    kept = json.loads(LEFT_OUT.read_text(encoding="utf-8")).get(scorer.name, {}) if without == "domain" else {}
+    if not isinstance(scorer, SimilarityScorer) or domain not in kept:
         return scorer
-    name, embedder = scorer.name, scorer.embedder
-
-    def fitted(model: dict[str, Any]) -> Scorer:
-        return SimilarityScorer(name, embedder, calibration=Calibration(**model))
-
-    otherwise = fitted(kept["domains"][domain])
-    if without == "domain":
-        return otherwise
-    chosen = {condition: fitted(kept["models"][number]) for condition, number in kept["conditions"][domain].items()}
-    return UnseenScorer(name, by_condition=chosen, otherwise=otherwise)
+    return scorer.with_calibration(Calibration(**kept[domain]))
 
 
 def run_requests(domain: TreeSet, scorer: Scorer, *, cut: Cut) -> list[Outcome]:
@@ -238,9 +215,9 @@ def _refuse_idle(scorer_name: str, *, in_words: bool) -> None:
 @click.option(
     "--without",
     type=click.Choice(WITHOUT),
-    default="conditions",
+    default="domain",
     show_default=True,
-    help="What of this set the weights may not have seen, if they were fitted on it.",
+    help="What the weights may not have seen, if they were fitted on this set.",
 )
 @click.option("--misses", is_flag=True, help="Tell the requests that are not exact.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -73,7 +73,6 @@ def test_a_stream_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "in_a_process", lambda part, *arguments: part(*arguments))
     figures = call("stream", "--steps", "1000", "--trajectories", "5")
     assert figures["steps"] == 1000
-    assert figures["opened_snippets"] >= 1060
     assert {"accept_p50_ms", "search_busy_ratio", "nonstop_ingest_share", "ingest_cost_ratio"} <= figures.keys()
 
 
@@ -84,7 +83,6 @@ def test_a_server_is_measured_beside_the_same_in_process() -> None:
         for what in ("search", "add"):
             assert figures[f"{what}_{clients}_p50_ms"] <= figures[f"{what}_{clients}_p95_ms"]
             assert figures[f"in_process_{what}_{clients}_per_s"] > 0
-    assert figures["busy_steps_per_s"] > 0
     assert figures["streams"] == 5
 
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from stitch.bench.fit.paths import command as fit_command
-from stitch.bench.fit.paths import examples_of, fit, fits_without, folds_of, judged_by, reliability
+from stitch.bench.fit.paths import examples_of, fit, fits_without, judged_by, reliability
 from stitch.bench.trees.sets import load_tree_set, meets, own_sets, planned
 from stitch.bench.trees.suite import command, measure, unseen
 from stitch.errors import InputError, SettingsError
@@ -62,7 +62,8 @@ def test_a_fit_learns_what_is_right_and_is_judged_on_what_it_did_not_see(folder)
     model = fit(examples, strength=1)
     for example in examples:
         assert model.probabilities(example.columns)[example.counts].argmax() == example.right[example.counts].argmax()
-    judged = list(judged_by(static_scorer(), fits_without(folds_of(examples))))
+    domains = {"one": examples[:1], "others": examples[1:]}
+    judged = list(judged_by(static_scorer(), domains, fits_without(domains, beside=())))
     assert {each.example.gold.condition for each in judged} == {"meeting", "fish", "a walk by the sea"}
     assert all(0 <= each.f1 <= 1 for each in judged)
     assert sum(count for _, count, _ in reliability(judged)) == 8
@@ -70,22 +71,18 @@ def test_a_fit_learns_what_is_right_and_is_judged_on_what_it_did_not_see(folder)
 
 def test_the_command_fits_a_scorer_that_can_be_fitted(folder):
     run = CliRunner().invoke(fit_command, ["--data", str(folder), "--scorer", "lexical"])
-    assert "lexical: conditions left out: F1" in run.output
+    assert "lexical: domains left out: F1" in run.output
     for scorer, why in (("best", "no scorer 'best'"), ("exact", "nothing to fit")):
         with pytest.raises((InputError, SettingsError), match=why):
             CliRunner().invoke(fit_command, ["--data", str(folder), "--scorer", scorer], catch_exceptions=False)
 
 
-def test_a_set_of_the_fit_is_judged_by_models_that_did_not_see_its_conditions():
-    scorer = static_scorer()
+def test_a_set_of_the_fit_is_judged_by_a_model_that_saw_nothing_of_it():
+    scorer, exact = static_scorer(), ExactScorer()
     assert unseen(scorer, domain="itinerary", without="nothing") is scorer
-    assert unseen(scorer, domain="another", without="conditions") is scorer
-    exact = ExactScorer()
-    assert unseen(exact, domain="itinerary", without="conditions") is exact
-    by_condition = unseen(scorer, domain="itinerary", without="conditions")
-    by_domain = unseen(scorer, domain="itinerary", without="domain")
-    assert by_condition.name != scorer.name
-    assert by_domain is not scorer
+    assert unseen(scorer, domain="another", without="domain") is scorer
+    assert unseen(exact, domain="itinerary", without="domain") is exact
+    assert unseen(scorer, domain="itinerary", without="domain") is not scorer
 
 
 @pytest.mark.parametrize(
