@@ -1,17 +1,13 @@
-"""Records that hold messages, and what they know of the whole trajectory.
-
-What a record knows of the whole trajectory goes to the metadata of its first step, under `trajectory`.
-"""
+"""Messages of a record as rows, with what the record knows of the whole trajectory under `trajectory` of the first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from stitch.errors import StepRejectedError
-from stitch.sources.fields import BROKEN, Row, is_message, oldest_first, system_of
+from stitch.sources.fields import BROKEN, Row, is_message, is_system, oldest_first, system_of
 from stitch.sources.messages import MessageReader
-from stitch.sources.model_calls import is_system
 from stitch.sources.parts import without
 
 Reading = Iterator["Row | StepRejectedError"]
@@ -19,39 +15,39 @@ Reading = Iterator["Row | StepRejectedError"]
 _WORDS = ("content", "message", "text", "instructions", "transcript", "result", "prompt", "summary", "description")
 
 
-def conversation(
-    record: Mapping[str, Any], messages: Sequence[Any], reader: MessageReader, *, field: str, speaker: bool = False
-) -> Reading:
-    """Read the messages of a record; `field` is where they stand in it.
+class Done(NamedTuple):
+    """A row that needs no reading any more, among messages that do."""
 
-    Instructions that stand beside them are the first message. An entry that nobody says, but that names its kind, is an
-    event of this kind.
+    row: Row
+
+
+def conversation(messages: Iterable[Any], reader: MessageReader, *, speaker: bool = False) -> Reading:
+    """The rows of messages; a broken one does not end the reading of those after it.
+
+    An entry that nobody says, but that names its kind, is an event of this kind.
     """
-    system = None if messages and is_system(messages[0]) else system_of(record)
-    about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
-    said = oldest_first(list(messages))
-    for message in [system[1], *said] if system else said:
+    for message in messages:
+        if isinstance(message, Done | StepRejectedError):
+            yield message.row if isinstance(message, Done) else message
+            continue
         try:
-            for row in _rows_or_event(message, reader, speaker=speaker):
-                if about:
-                    row["metadata"] = {**row["metadata"], "trajectory": about}
-                    about = None
-                yield row
+            yield from [_event_among(message)] if _names_its_kind(message) else reader.rows(message, speaker=speaker)
         except StepRejectedError as error:
             yield error
-        except BROKEN as error:  # the messages after it are read all the same
+        except BROKEN as error:
             yield StepRejectedError(f"broken message: {type(error).__name__}: {error}")
 
 
-def _rows_or_event(message: Any, reader: MessageReader, *, speaker: bool) -> Iterator[Row]:
-    if isinstance(message, Mapping) and not is_message(message) and "action" not in message:
-        kind = next((message[name] for name in ("type", "kind", "event") if isinstance(message.get(name), str)), None)
-        if kind:
-            rest = without(message, "type", "timestamp", "id")
-            said = {"timestamp": message.get("timestamp"), **event({**message, "type": kind}, rest)}
-            yield {**said, "id": str(message["id"])} if message.get("id") is not None else said
-            return
-    yield from reader.rows(message, speaker=speaker)
+def _names_its_kind(message: Any) -> bool:
+    return isinstance(message, Mapping) and not is_message(message) and "action" not in message and (
+        any(isinstance(message.get(name), str) and message[name] for name in ("type", "kind", "event")))  # fmt: skip
+
+
+def _event_among(message: Mapping[str, Any]) -> Row:
+    kind = next(message[name] for name in ("type", "kind", "event") if isinstance(message.get(name), str))
+    row = {"timestamp": message.get("timestamp"),
+           **event({**message, "type": kind}, without(message, "type", "timestamp", "id"))}  # fmt: skip
+    return row if message.get("id") is None else {**row, "id": str(message["id"])}
 
 
 def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
@@ -64,6 +60,16 @@ def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
     return {"role": "user" if heard else kind, "content": said, "metadata": metadata}
 
 
+def talk(
+    record: Mapping[str, Any], messages: list[Any], reader: MessageReader, *, field: str, speaker: bool = False
+) -> Reading:
+    """The messages that a record has under a `field`, the oldest first; instructions beside them are the first one."""
+    system = None if messages and is_system(messages[0]) else system_of(record)
+    said = oldest_first(list(messages))
+    about = about_trajectory(record, field, system[0] if system else field)
+    return with_about(about, conversation([system[1], *said] if system else said, reader, speaker=speaker))
+
+
 def about_trajectory(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
     """What a record says beside the steps in `fields`."""
     return {key: value for key, value in record.items() if key not in fields and value is not None}
@@ -73,11 +79,5 @@ def with_about(about: Mapping[str, Any] | None, rows: Iterable[Row | StepRejecte
     """The rows; the first that is not rejected says in its metadata what is known `about` the whole trajectory."""
     for row in rows:
         if about and not isinstance(row, StepRejectedError):
-            row["metadata"] = {**row.get("metadata", {}), "trajectory": about}
-            about = None
+            row["metadata"], about = {**row.get("metadata", {}), "trajectory": about}, None
         yield row
-
-
-def call_of(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The call of a tool, as a step holds it."""
-    return {"name": name, "arguments": dict(arguments)}

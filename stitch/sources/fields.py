@@ -98,6 +98,11 @@ def system_of(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
     return None
 
 
+def is_system(message: Any) -> bool:
+    """Whether a message says how to behave."""
+    return isinstance(message, Mapping) and message.get("role") in ("system", "developer")
+
+
 def unwrapped(message: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a message without nulls; of one inside an envelope, with those of the envelope."""
     if "Role" in message:

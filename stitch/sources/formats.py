@@ -15,20 +15,23 @@ from typing import Any
 import orjson
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import about_trajectory, conversation
-from stitch.sources.families import chats, coding_agents, frameworks, items, tasks
-from stitch.sources.fields import is_message, oldest_first, system_of
-from stitch.sources.model_calls import beside, dated, is_exchange, is_system, messages_of
+from stitch.sources.conversation import about_trajectory, talk
+from stitch.sources.families import chats, coding_agents, frameworks, tasks
+from stitch.sources.fields import is_message, is_system, oldest_first, system_of
+from stitch.sources.model_calls import beside, dated, is_exchange, messages_of
 from stitch.sources.parts import without
 from stitch.sources.recognizing import (
     IDS,
     FileReading,
     Format,
+    Recognizer,
     TrajectoryRow,
+    first,
+    has,
+    named_by,
+    read_as,
     read_safely,
-    record_format,
-    with_fields,
-    with_list,
+    said_in,
 )
 from stitch.sources.spans import export, is_export, is_span, named_span
 from stitch.sources.streams import joined
@@ -52,7 +55,6 @@ def _list_in(text: str) -> list[Any] | None:
     return value if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value) else None
 
 
-HEAD = record_format("coding-agent session head", coding_agents.is_head, coding_agents.session_event)
 HOLDERS = 4
 """So many of the formats, the last ones, hold records of the others."""
 
@@ -60,12 +62,12 @@ HOLDERS = 4
 def _held(
     name: str,
     field: str,
+    recognizes: Recognizer | None = None,
     *,
     ids: tuple[str, ...] = IDS,
     parts: int = 1,
     speaker: bool = False,
     whole: bool = True,
-    recognizes: Callable[[Any], bool] | None = None,
     messages: Callable[[Any], list[Any]] | None = None,
 ) -> Format:
     """The format of records with messages, or with records of other formats in their place, under `field`.
@@ -79,25 +81,21 @@ def _held(
         first = entries[0] if entries else None
         if is_message(first) or not is_record(first):
             named = [str(record[name]) for name in ids if record.get(name) is not None][:parts]
-            for row in conversation(record, entries, reading.messages, field=field, speaker=speaker):
+            for row in talk(record, entries, reading.messages, field=field, speaker=speaker):
                 yield "-".join(named) or None, row
             return
         if isinstance(first, Mapping) and "action" in first and (asked := _task_of(record)):
             entries = [{"role": "user", "content": asked}, *entries]
         yield from _within(record, field, entries, reading)
 
-    return Format(name, recognizes or with_list(field), rows, whole)
+    return Format(name, recognizes or has(**{field: list}), rows, whole)
 
 
 def _is_who_and_when(record: Any) -> bool:
-    return with_list("history", of="role")(record) and (
-        any(name in record for name in ("mistake_step", "mistake_agent", "mistake_reason", "question_ID"))
-        or ("question" in record and all(with_fields("role", "name")(message) for message in record["history"]))
+    return has(history=first("role"))(record) and (
+        not {"mistake_step", "mistake_agent", "mistake_reason", "question_ID"}.isdisjoint(record)
+        or ("question" in record and all(has("role", "name")(message) for message in record["history"]))
     )
-
-
-def _is_conversations(record: Any) -> bool:
-    return with_list("conversations")(record) and is_message((record["conversations"] or [0])[0])
 
 
 def _said_to_model(record: Any) -> list[Any]:
@@ -107,13 +105,11 @@ def _said_to_model(record: Any) -> list[Any]:
 
 def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     """A request to a model with its reply, each in its envelope or not."""
-    named = next((str(record[name]) for name in (*IDS, "custom_id") if record.get(name) is not None), None)
-    messages = dated(record, messages_of(record))
-    about = beside(record)
+    messages, about = dated(record, messages_of(record)), beside(record)
     if messages and isinstance(messages[-1], Mapping) and messages[-1].get("content") == about.get("answer"):
         about.pop("answer", None)  # it is what was replied
-    for row in conversation(about, messages, reading.messages, field="messages"):
-        yield named, row
+    for row in talk(about, messages, reading.messages, field="messages"):
+        yield named_by(record, IDS), row
 
 
 def _task_of(record: Mapping[str, Any]) -> str | None:
@@ -129,7 +125,7 @@ def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     if first is not None and first.name not in ("step", "message", "chat messages") and not first.whole:
         yield from _within({}, "", record, reading)
         return
-    for row in conversation({}, record, reading.messages, field=""):
+    for row in talk({}, record, reading.messages, field=""):
         yield None, row
 
 
@@ -222,7 +218,7 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
     for entry in map(unpacked, [system[1], *entries] if system else entries):
         known = next((known for known in FORMATS if known.recognizes(entry)), None)
         if known is None:
-            known = Format("event", with_fields(), lambda entry, reading: _list([entry], reading))
+            known = Format("event", has(), lambda entry, reading: _list([entry], reading))
         for trajectory, row in _named(known, entry, reading, named=named, alone=len(entries) == 1):
             if about and not isinstance(row, StepRejectedError):
                 row["metadata"], about = _with_outer(row.get("metadata", {}), about), None
@@ -274,74 +270,73 @@ def _by_name(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
             yield str(name), row
 
 
+HEAD = said_in("coding-agent session head", coding_agents.is_head, coding_agents.head_line)
+
 FORMATS: tuple[Format, ...] = (
     Format("CAME-Bench turn", tasks.is_came_turn, tasks.came_turn),
-    Format("step", tasks.is_step, tasks.read_step),
-    record_format("memory server graph", frameworks.is_graph_entry, frameworks.graph_entry),
+    Format("step", has("content", role=lambda role: isinstance(role, str) and bool(role.strip())), tasks.read_step),
+    said_in("memory server graph", frameworks.is_graph_entry, frameworks.graph_entry),
     _held("trajectory of steps", "steps", ids=("id",), whole=False),
-    record_format("coding-agent session line", coding_agents.is_line, coding_agents.session_line, "sessionId"),
-    record_format("coding-agent session payload", with_fields(payload=dict, type=str), coding_agents.payload_line,
-                  "sessionId"),
-    record_format("OpenCode message", chats.is_open_code, chats.open_code),
-    record_format("Cline message", chats.is_cline_line, chats.cline_line),
-    record_format("editor chat", chats.is_editor_chat, chats.editor_chat, "sessionId", without=("requests",)),
-    record_format("mini-SWE-agent", coding_agents.is_mini_run, coding_agents.read_mini_run, "instance_id", whole=True),
-    record_format("item of a stream", with_fields(item=dict, type=str), items.item_line, "thread_id"),
-    record_format("Cursor bubble", chats.is_bubble, chats.cursor_bubble),
-    record_format("LangGraph update", frameworks.is_node_update, frameworks.node_update),
-    record_format("numbered thoughts", frameworks.is_numbered, frameworks.numbered_thoughts, "id",
-                  without=("trajectory",)),
-    record_format("CrewAI task", with_fields("task_name", agent=str, task=str), frameworks.crew_task),
-    record_format("Gemini live message", frameworks.is_live_message, frameworks.live_message),
-    record_format("Assistants run step", with_fields(step_details=dict), frameworks.run_step, "thread_id"),
-    record_format("Pydantic AI message", with_list("parts", of="part_kind"), frameworks.typed_parts),
-    record_format("LangChain agent run", with_list("intermediate_steps"), frameworks.agent_run, "id",
-                  without=("input", "output", "intermediate_steps")),
-    record_format("smolagents step", frameworks.is_memory_step, frameworks.memory_step),
-    record_format("MCP message", frameworks.is_protocol_message, frameworks.protocol_message),
-    record_format("message tree", chats.is_tree, chats.read_tree, "message_tree_id", "id", whole=True),
+    read_as("coding-agent session line", coding_agents.is_line, coding_agents.session_line, "sessionId"),
+    read_as("coding-agent session payload", has(payload=dict, type=str), coding_agents.payload_line, "sessionId"),
+    said_in("OpenCode message", has(parts=list, info=has("role")), chats.open_code_messages),
+    said_in("Cline message", chats.is_cline_line, chats.cline_messages),
+    said_in("editor chat", has(requests=first("message", "response")), chats.editor_messages, "sessionId",
+            told=("requests",)),
+    read_as("mini-SWE-agent", coding_agents.is_mini_run, coding_agents.mini_run, "instance_id", whole=True),
+    said_in("item of a stream", has(item=dict, type=str), coding_agents.item_messages, "thread_id"),
+    said_in("Cursor bubble", chats.is_bubble, chats.bubble_messages),
+    read_as("LangGraph update", frameworks.is_node_update, frameworks.node_update),
+    said_in("numbered thoughts", has(trajectory=has("thought_0")), frameworks.numbered_thoughts, "id",
+            told=("trajectory",)),
+    said_in("CrewAI task", has("task_name", agent=str, task=str), frameworks.crew_task),
+    read_as("Gemini live message", frameworks.is_live_message, frameworks.live_message),
+    said_in("Assistants run step", has(step_details=dict), frameworks.run_step, "thread_id"),
+    said_in("Pydantic AI message", has(parts=first("part_kind")), frameworks.typed_parts),
+    said_in("LangChain agent run", has(intermediate_steps=list), frameworks.agent_run, "id",
+            told=("input", "output", "intermediate_steps")),
+    said_in("smolagents step", frameworks.is_memory_step, frameworks.memory_step),
+    said_in("MCP message", frameworks.is_protocol_message, frameworks.protocol_message),
+    said_in("message tree", chats.is_tree, chats.tree_messages, "message_tree_id", "id", whole=True),
     Format("OpenHands event", coding_agents.is_open_hands_event, coding_agents.named_event),
-    record_format("OpenHands run", coding_agents.is_run, coding_agents.read_run, "instance_id", "id",
-                  without=("history",)),
-    record_format("SWE-agent .traj", coding_agents.is_swe_run, coding_agents.read_swe_run, "instance_id", whole=True),
-    _held("Who&When log", "history", ids=("question_ID",), speaker=True, recognizes=_is_who_and_when),
-    record_format("agent data protocol", with_list("content", of="class_"), tasks.read_events, "id",
-                  without=("content", "id")),
+    read_as("OpenHands run", coding_agents.is_run, coding_agents.run_events, "instance_id", "id", told=("history",)),
+    read_as("SWE-agent .traj", coding_agents.is_swe_run, coding_agents.swe_run, "instance_id",
+            told=("trajectory", "history")),
+    _held("Who&When log", "history", _is_who_and_when, ids=("question_ID",), speaker=True),
+    said_in("agent data protocol", has(content=first("class_")), tasks.protocol_events, "id", told=("content", "id")),
     _held("tau-bench", "traj", ids=("task_id", "trial"), parts=2),
-    record_format("BFCL task", with_list("question"), tasks.read_task, "id", whole=True),
-    record_format("BFCL result", tasks.is_result, tasks.read_result, "id", whole=True),
-    record_format("InterCode episode", with_fields(turn_history=dict), tasks.read_episode, "task_id",
-                  without=("turn_history", "query")),
-    record_format("browsing trajectory", lambda record: with_list("trajectory")(record) and "intent" in record,
-                  tasks.read_browsing, "task_id", without=("trajectory", "intent")),
+    read_as("BFCL task", has(question=list), tasks.task_messages, "id", whole=True),
+    said_in("BFCL result", tasks.is_result, tasks.result_messages, "id", whole=True),
+    said_in("InterCode episode", has(turn_history=dict), tasks.episode, "task_id", told=("turn_history", "query")),
+    said_in("browsing trajectory", has("intent", trajectory=list), tasks.browsing, "task_id",
+            told=("trajectory", "intent")),
     Format("run of another tracer", lambda record: run_of(record) is not None,
            lambda record, reading: named_run(run_of(record) or {}, reading.traces)),
-    record_format("web actions", tasks.is_operations, tasks.read_operations, "annotation_id",
-                  without=("actions", "confirmed_task")),
+    said_in("web actions", tasks.is_operations, tasks.operations, "annotation_id", told=("actions", "confirmed_task")),
     Format("exchange with a model", is_exchange, _exchange, whole=True),
     _held("chat messages", "messages"),
-    record_format("chat export", chats.is_export, chats.read_export, "id", "conversation_id",
-                  without=("mapping", "id", "conversation_id")),
-    record_format("chat history", lambda record: chats.history_of(record) is not None, chats.read_history, "id",
-                  "conversation_id", without=("chat", "history", "messages", "id"), whole=True),
-    _held("conversations", "conversations", recognizes=_is_conversations),
+    said_in("chat export", chats.is_export, chats.export_messages, "id", "conversation_id",
+            told=("mapping", "id", "conversation_id")),
+    said_in("chat history", lambda record: chats.history_of(record) is not None, chats.history_messages, "id",
+            "conversation_id", told=("chat", "history", "messages", "id")),
+    _held("conversations", "conversations", lambda record: has(conversations=list)(record) and is_message(
+        (record["conversations"] or [0])[0])),
     _held("Gemini contents", "contents", messages=_said_to_model),
-    _held("message history", "history", recognizes=with_list("history", of="role")),
-    _held("trajectory of messages", "trajectory", recognizes=with_list("trajectory", of="role")),
+    _held("message history", "history", has(history=first("role"))),
+    _held("trajectory of messages", "trajectory", has(trajectory=first("role"))),
     _held("Responses input", "input"),
     Format("OpenTelemetry export", is_export, lambda record, reading: export(record, reading.traces)),
     Format("OpenTelemetry span", is_span, lambda record, reading: named_span(record, reading.traces)),
-    Format("LangSmith run", with_fields("inputs", run_type=str),
-           lambda record, reading: named_run(record, reading.traces)),
+    Format("LangSmith run", has("inputs", run_type=str), lambda record, reading: named_run(record, reading.traces)),
     Format("message", is_message, tasks.read_step),
     Format("thought, action and observation", tasks.is_acted, tasks.read_step),
-    record_format("coding-agent session event", coding_agents.is_event, coding_agents.session_line, "sessionId"),
-    record_format("session trace", coding_agents.is_trace, coding_agents.session_trace, "sessionId", "session_id"),
+    read_as("coding-agent session event", coding_agents.is_event, coding_agents.session_line, "sessionId"),
+    said_in("session trace", coding_agents.is_trace, coding_agents.session_trace, "sessionId", "session_id"),
     HEAD,
     Format("list of messages", lambda record: isinstance(record, list) and bool(record) and is_message(record[0]),
            _list, whole=True),
-    record_format("dialogue without speakers", lambda record: frameworks.dialogue_of(record) is not None,
-                  frameworks.turns_without_speakers, *IDS, whole=True),
+    read_as("dialogue without speakers", lambda record: frameworks.dialogue_of(record) is not None,
+            frameworks.spoken_in_turn, *IDS, whole=True),
     Format("such records by name", _is_by_name, _by_name),
     Format("list of such records", lambda record: _part_of(record) is not None, _wrapped),
     Format("list of lists of such records", lambda record: isinstance(record, list) and _known(record, depth=1),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from stitch.sources.fields import is_message, system_of, time_in
+from stitch.sources.fields import is_message, is_system, system_of, time_in
 from stitch.sources.parts import calls_in, text_of, without
 
 _ASKED = ("messages", "contents", "input", "prompt", "chat_history", "query", "question")
@@ -73,11 +73,6 @@ def turns_in(text: str) -> list[dict[str, Any]]:
 def _only(given: Any) -> str:
     """A text that stands alone in an object, or the JSON of it."""
     return text_of(next(iter(given.values())) if isinstance(given, Mapping) and len(given) == 1 else given)
-
-
-def is_system(message: Any) -> bool:
-    """Whether a message says how to behave."""
-    return isinstance(message, Mapping) and message.get("role") in ("system", "developer")
 
 
 def _asked_in(record: Mapping[str, Any]) -> list[Any]:

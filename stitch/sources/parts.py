@@ -206,7 +206,8 @@ def beyond_texts(parts: list[Any]) -> list[dict[str, Any]]:
 def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """What a call says beside its name, arguments, id and result."""
     said = ("type", "function", "index", "toolCall", *OWN_ANSWERS, *CALL_NAMES, *CALL_ARGUMENTS, *CALL_IDS)
-    rest = {key: value for key, value in without(call, *said).items() if value is not None}
+    rest = {key: value for key, value in without(call, *said).items() if value is not None and (
+        key != "outcome" or value not in ("failure", "success"))}  # fmt: skip
     if call.get("id") is not None and call["id"] != (own := identity_of(call)) and own is not None:
         rest["id"] = call["id"]
     taken = next((key for key in CALL_ARGUMENTS if call.get(key) is not None), None)

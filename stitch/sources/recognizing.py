@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import orjson
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Reading, about_trajectory, with_about
+from stitch.sources.conversation import Reading, about_trajectory, conversation, with_about
 from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.traces import TraceReader, broken
 
 TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
-
+Recognizer = Callable[[Any], bool]
 
 IDS = (
     "id", "instance_id", "conversation_id", "session_id", "sessionId", "uuid", "task_id", "trajectory_id", "traj_id",
@@ -51,13 +51,8 @@ class FileReading:
     def save(self) -> dict[str, Any]:
         """What is remembered, as JSON."""
         shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
-        return {
-            "recognized": self.recognized,
-            "whole": self._whole,
-            "tools": self.messages.tools.names,
-            "shown": shown,
-            "conversations": self.traces.conversations,
-        }
+        return {"recognized": self.recognized, "whole": self._whole, "tools": self.messages.tools.names,
+                "shown": shown, "conversations": self.traces.conversations}  # fmt: skip
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on where `save` was called."""
@@ -70,23 +65,20 @@ class FileReading:
     def name(self, trajectory: str | None, record: Any, *, whole: bool) -> str:
         """The name of the trajectory of a record; of two `whole` records of one name, the second is numbered."""
         name = self._default if trajectory is None else trajectory
-        if whole and trajectory is None and self._nameless:
-            name = f"{name}-{blake2b(orjson.dumps(record), digest_size=4).hexdigest()}"
         if not whole:
             return name
+        if trajectory is None and self._nameless:
+            name = f"{name}-{blake2b(orjson.dumps(record), digest_size=4).hexdigest()}"
         count = self._whole[name] = self._whole.get(name, 0) + 1
         return name if count == 1 else f"{name}-{count}"
-
-
-RowReader = Callable[[Any, FileReading], Iterator[TrajectoryRow]]
 
 
 class Format(NamedTuple):
     """How one kind of record is recognized and read."""
 
     name: str
-    recognizes: Callable[[Any], bool]
-    rows: RowReader
+    recognizes: Recognizer
+    rows: Callable[[Any, FileReading], Iterator[TrajectoryRow]]
     whole: bool = False
     """A record is a whole trajectory, not a part of one that other records go on with."""
 
@@ -103,46 +95,69 @@ def read_safely(known: Format, record: Any, reading: FileReading) -> Iterator[Tr
         yield trajectory, broken(known.name, error)
 
 
-def with_list(field: str, *, of: str | None = None) -> Callable[[Any], bool]:
-    """Recognizes objects that have a list under `field`; with `of`, one whose first entry has that field."""
+def has(*fields: str, **values: Any) -> Recognizer:
+    """Recognizes objects that have all `fields`, and those in `values` of this type, among these, or recognized so."""
+    needed = {*fields, *values}
 
     def recognizes(record: Any) -> bool:
-        entries = record.get(field) if isinstance(record, dict) else None
-        first = entries[0] if isinstance(entries, list) and entries else None
-        return isinstance(entries, list) if of is None else isinstance(first, Mapping) and of in first
-
-    return recognizes
-
-
-def with_fields(*fields: str, **types: type) -> Callable[[Any], bool]:
-    """Recognizes objects that have all `fields`, and those in `types` with a value of the type."""
-    needed = {*fields, *types}
-
-    def recognizes(record: Any) -> bool:
-        if not isinstance(record, dict) or not needed <= record.keys():
+        if not isinstance(record, Mapping) or not needed <= record.keys():
             return False
-        return not types or all(isinstance(record[field], kind) for field, kind in types.items())
+        return not values or all(_fits(record[field], wanted) for field, wanted in values.items())
 
     return recognizes
 
 
-def record_format(
+def _fits(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, type):
+        return isinstance(value, wanted)
+    return value in wanted if isinstance(wanted, tuple) else bool(wanted(value))
+
+
+def first(*fields: str) -> Recognizer:
+    """Recognizes lists whose first entry has all `fields`."""
+    entry = has(*fields)
+    return lambda entries: isinstance(entries, list) and bool(entries) and entry(entries[0])
+
+
+def any_of(*recognizers: Recognizer) -> Recognizer:
+    """Recognizes what one of them does."""
+    return lambda record: any(recognizes(record) for recognizes in recognizers)
+
+
+def named_by(record: Any, ids: Iterable[str]) -> str | None:
+    """The first of the fields `ids` that a record has."""
+    return next((str(record[name]) for name in ids if record.get(name) is not None), None)
+
+
+def read_as(
     name: str,
-    recognizes: Callable[[Any], bool],
+    recognizes: Recognizer,
     read: Callable[[Any, MessageReader], Reading],
     *ids: str,
-    without: tuple[str, ...] | None = None,
+    told: tuple[str, ...] | None = None,
     whole: bool = False,
 ) -> Format:
-    """The format of records that a function of a family reads; the first of the fields `ids` names the trajectory.
+    """The format of records that a function reads; the first of the fields `ids` names the trajectory.
 
-    The first step of a record knows what it says of the whole trajectory: all fields but those `without`, if given.
+    The first step of a record knows what it says of the whole trajectory: all fields but those `told`, if given.
     """
 
     def rows(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-        trajectory = next((str(record[name]) for name in ids if record.get(name) is not None), None)
-        said = read(record, reading.messages)
-        for row in said if without is None else with_about(about_trajectory(record, *without), said):
+        trajectory, about = named_by(record, ids), None if told is None else about_trajectory(record, *told)
+        for row in with_about(about, read(record, reading.messages)):
             yield trajectory, row
 
-    return Format(name, recognizes, rows, whole or without is not None)
+    return Format(name, recognizes, rows, whole or told is not None)
+
+
+def said_in(
+    name: str,
+    recognizes: Recognizer,
+    messages: Callable[[Any], Iterable[Any]],
+    *ids: str,
+    told: tuple[str, ...] | None = None,
+    whole: bool = False,
+) -> Format:
+    """As `read_as`, for records whose `messages` are read as those of any program."""
+    return read_as(name, recognizes, lambda record, reader: conversation(messages(record), reader), *ids, told=told,
+                   whole=whole)  # fmt: skip

@@ -34,6 +34,7 @@ _NAMED_BY_KIND = ("queries", "code")
 """Arguments that keep their name if they are no object."""
 
 
+OUTCOMES = ("failure", "success")
 _FAILING = ("error-text", "error-json")
 _FAILED = frozenset({"error", "failed", "failure", "output-error", "status_code_error", "2", *_FAILING})
 _CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
@@ -44,6 +45,8 @@ def outcome_told(fields: Mapping[str, Any]) -> str | None:
 
     Exit code 1 tells neither: to a search it means that there was nothing.
     """
+    if fields.get("outcome") in OUTCOMES:
+        return str(fields["outcome"])
     code = next((fields[name] for name in _CODES if type(fields.get(name)) is int), None)
     flags = (fields.get("is_error") is True, fields.get("isError") is True, fields.get("success") is False)
     marks = (*flags, bool(fields.get("error") or fields.get("errorText")), not _FAILED.isdisjoint(_states_of(fields)))

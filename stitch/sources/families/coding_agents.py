@@ -9,12 +9,14 @@ from typing import Any
 
 from stitch.core import Origin
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Reading, about_trajectory, call_of, conversation, event
-from stitch.sources.families.items import item_rows
+from stitch.sources.conversation import Done, Reading, conversation, event, talk
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import arguments_of, text_of, without
-from stitch.sources.recognizing import FileReading, TrajectoryRow, with_fields, with_list
+from stitch.sources.recognizing import FileReading, TrajectoryRow, any_of, first, has
+from stitch.sources.tool_calls import outcome_told
+
+Messages = Iterator[Any]
 
 _PATH = 6
 _OF_A_SESSION = ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "session_id", "event_id", "thread_id",
@@ -23,15 +25,13 @@ _OF_A_SESSION = ("sessionId", "parentUuid", "leafUuid", "messageId", "uuid", "se
 
 def is_line(record: Any) -> bool:
     """Whether it is a line of a session with a message."""
-    return with_fields(message=dict, type=str)(record) and "role" not in record and "llm_message" not in record
+    return has(message=dict, type=str)(record) and "role" not in record and "llm_message" not in record
 
 
 def is_event(record: Any) -> bool:
     """Whether it is a line of a coding agent's session that is no message."""
-    kind = record.get("type") if isinstance(record, Mapping) else None
-    if not isinstance(kind, str) or is_message(record):
-        return False
-    return any(name in record for name in _OF_A_SESSION) or isinstance(record.get("data"), Mapping)
+    return has(type=str)(record) and not is_message(record) and (
+        any(name in record for name in _OF_A_SESSION) or isinstance(record.get("data"), Mapping))  # fmt: skip
 
 
 def is_head(record: Any) -> bool:
@@ -45,11 +45,6 @@ def is_head(record: Any) -> bool:
         or ({"id", "timestamp"} <= record.keys() and bool({"instructions", "git", "cwd"} & record.keys())
             and "role" not in record)
     )  # fmt: skip
-
-
-def is_trace(record: Any) -> bool:
-    """Whether it is an entry of the trace of a session."""
-    return with_fields(trace=dict)(record) and ("sessionId" in record or "session_id" in record)
 
 
 def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
@@ -93,21 +88,18 @@ def payload_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """One line of a coding agent's session file that keeps what it says under `payload`."""
     payload, kind = record["payload"], str(record.get("type"))
     outer = without(record, "payload", "timestamp", "type")
-    moment = {"timestamp": record.get("timestamp")}
+    told_by_item = not isinstance(payload.get("item"), Mapping) and is_message(payload)
+    said: Any = payload if told_by_item else Done(event({"type": kind, **payload}, {"event": kind, **payload}))
     if isinstance(payload.get("item"), Mapping):
-        rows = list(item_rows(payload["item"], beside={"event": kind, **without(payload, "item")}, reader=reader))
-        told_by_item = False
-    elif told_by_item := is_message(payload):
-        rows = list(reader.rows(payload))
-    else:
-        rows = [event({"type": kind, **payload}, {"event": kind, **payload})]
+        said = _of_item(payload["item"], beside={"event": kind, **without(payload, "item")})
+    rows = list(reader.rows(said)) if isinstance(said, Mapping) else [said.row]
     # What is said and done stands there twice: as an item for the model, and as an event for the screen.
     if (probe := _probe(rows)) and reader.said_twice(probe, item=told_by_item):
         reader.repeated += rows
         return
     for row in rows:
-        row["role"] = {"user_message": "user", "agent_message": "assistant"}.get(row["role"], row["role"])
-        yield {**row, **moment, "metadata": {**outer, **row["metadata"]}}
+        row["role"] = _SPEAKERS.get(row["role"], row["role"])
+        yield {**row, "timestamp": record.get("timestamp"), "metadata": {**outer, **row["metadata"]}}
 
 
 def _probe(rows: list[Row]) -> str:
@@ -126,34 +118,69 @@ def _texts_of(value: Any) -> Iterator[str]:
             yield from _texts_of(inner)
 
 
-def session_event(record: Mapping[str, Any], _: MessageReader) -> Reading:
+_SPEAKERS = {"user_message": "user", "agent_message": "assistant"}
+_DONE = ("command", "query", "path", "code")
+"""Fields of an item that say what was done, where they are texts; objects and lists do."""
+_CAME = ("aggregated_output", "output", "result", "results", "error")
+_BEGUN = (".started", ".updated", ".added", ".in_progress")
+_BESIDE = ("id", "type", "status", "exit_code", "duration", "cwd", *_CAME)
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def item_messages(record: Mapping[str, Any]) -> Messages:
+    """An event that brings an item: what was said or done when it is whole, a mark before."""
+    begun = str(record["type"]).endswith(_BEGUN)
+    yield Done(event(record, record)) if begun else _of_item(record["item"], beside=without(record, "item"))
+
+
+def _of_item(item: Mapping[str, Any], *, beside: Mapping[str, Any]) -> Any:
+    """The message of an item; what was done is the call of a tool of the name of its kind, with what came of it."""
+    kind = _CAPITAL.sub("_", str(item.get("type"))).lower()
+    if kind in _SPEAKERS or is_message(item):
+        return {**beside, **item, **({"role": _SPEAKERS[kind]} if kind in _SPEAKERS else {})}
+    if not any(isinstance(value, Mapping | list) or name in _DONE for name, value in item.items() if value):
+        return Done(event({**item, "type": kind}, {**beside, **item}))
+    came = next((name for name in _CAME if item.get(name)), None)
+    told = outcome_told(item)
+    call = {"name": kind, "id": item.get("id"), "arguments": without(item, *_BESIDE)}
+    call |= {} if came is None else {"output": item[came]}
+    call |= {"outcome": told} if told else {}
+    rest = {name: item[name] for name in _BESIDE if name in item and name not in ("id", "type", came)}
+    return {**beside, "role": "assistant", "tool_calls": [call], **rest}
+
+
+def head_line(record: Mapping[str, Any]) -> Messages:
     """A line of a session file that is no message: how the session began, or a mark."""
     rest = without(record, "id", "timestamp")
     kind = str(record.get("type") or record.get("record_type") or "session")
     about = {"session_id": record["id"], **rest} if record.get("id") is not None else rest
-    yield {"timestamp": record.get("timestamp"), **event({**record, "type": kind}, about)}
+    yield Done({"timestamp": record.get("timestamp"), **event({**record, "type": kind}, about)})
 
 
-def session_trace(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def is_trace(record: Any) -> bool:
+    """Whether it is an entry of the trace of a session."""
+    return has(trace=dict)(record) and ("sessionId" in record or "session_id" in record)
+
+
+def session_trace(record: Mapping[str, Any]) -> Messages:
     """An entry of the trace of a session: it is named by where it stands, and its first text is what it says."""
-    rest = without(record, "timestamp", "eventTime")
-    path, inner = list[str](), record["trace"]
-    while isinstance(inner, Mapping) and len(path) < _PATH:
-        if isinstance(said := inner.get("text"), str) and said:
+    name, inner = "trace", record["trace"]
+    for _ in range(_PATH):
+        deeper = next(((key, value) for key, value in inner.items() if isinstance(value, Mapping)), None)
+        if deeper is None or (isinstance(inner.get("text"), str) and inner["text"]):
             break
-        name, value = next(((key, value) for key, value in inner.items() if isinstance(value, Mapping)), ("", None))
-        if value is None:
-            break
-        path, inner = [*path, str(name)], value
-    said = inner.get("text") if isinstance(inner, Mapping) else None
-    yield {"role": path[-1] if path else "trace", "content": said if isinstance(said, str) and said else text_of(inner),
-           "timestamp": record.get("timestamp") or record.get("eventTime"), "metadata": rest}  # fmt: skip
+        name, inner = deeper
+    said = inner.get("text")
+    yield Done({"role": str(name), "content": said if isinstance(said, str) and said else text_of(inner),
+                "timestamp": record.get("timestamp") or record.get("eventTime"),
+                "metadata": without(record, "timestamp", "eventTime")})  # fmt: skip
 
 
 _SOURCES = {"agent": "assistant", "environment": "tool"}
 _ELSEWHERE = ("id", "timestamp", "source", "action", "args", "observation", "content", "tool_name", "thought",
-              "message")  # fmt: skip
-"""The fields of an event that are more than metadata."""
+              "message", "cause", "action_id")  # fmt: skip
+"""The fields of an event of OpenHands that are more than metadata."""
+_V1 = ("SystemPromptEvent", "AgentErrorEvent", "UserRejectObservation", "CondensationSummaryEvent")
 
 
 def is_open_hands_event(record: Any) -> bool:
@@ -162,7 +189,7 @@ def is_open_hands_event(record: Any) -> bool:
         return False
     if isinstance(record.get("llm_message"), Mapping) or isinstance(record.get("action"), Mapping):
         return "source" in record
-    if "args" in record and isinstance(record.get("action"), str):
+    if ("args" in record and isinstance(record.get("action"), str)) or record.get("kind") in _V1:
         return True
     return ("action" in record or "observation" in record) and ("source" in record or "extras" in record)
 
@@ -170,37 +197,41 @@ def is_open_hands_event(record: Any) -> bool:
 def is_run(record: Any) -> bool:
     """Whether it has a history of actions and observations: objects, or pairs of them."""
     entries = record.get("history") if isinstance(record, Mapping) else None
-    first = entries[0] if isinstance(entries, list) and entries else None
-    first = first[0] if isinstance(first, list) and first else first
-    return isinstance(first, Mapping) and "role" not in first and ("action" in first or "observation" in first)
+    one = entries[0] if isinstance(entries, list) and entries else None
+    one = one[0] if isinstance(one, list) and one else one
+    return isinstance(one, Mapping) and "role" not in one and ("action" in one or "observation" in one)
 
 
-def read_event(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """One event; the call of a tool, its result, or what is said."""
+def event_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """One event of OpenHands; the call of a tool, its result, or what is said."""
     rest = {key: value for key, value in record.items() if key not in _ELSEWHERE and value is not None}
     row: Row = {"timestamp": record.get("timestamp"), "metadata": rest}
     if record.get("id") is not None:
         row["id"] = str(record["id"])
-    for name in ("cause", "action_id"):
-        if rest.get(name) is not None:
-            row["parent"] = str(rest.pop(name))
+    caused = [str(record[name]) for name in ("cause", "action_id") if record.get(name) is not None]
+    row |= {"parent": caused[-1]} if caused else {}
     said_so = str(record.get("source") or ("environment" if "observation" in record else "agent"))
     source = _SOURCES.get(said_so, said_so)
     if isinstance(record.get("llm_message"), Mapping):
-        yield from _told_to_model(record, row, reader, source=source)
-    elif "observation" in record:
-        yield _observed(record, row)
+        rest.pop("llm_message")
+        for number, said in enumerate(reader.rows({"role": source, **record["llm_message"]})):
+            own_id = {"id": f"{row['id']}-{number}"} if number and "id" in row else {}
+            yield {**said, **row, **own_id, "metadata": {**rest, **said["metadata"]}}
+    elif record.get("kind") in _V1:
+        yield {**row, **_told(record, rest)}
     else:
-        yield _acted(record, row, source=source)
+        yield _observed(record, row) if "observation" in record else _acted(record, row, source=source)
 
 
-def _told_to_model(record: Mapping[str, Any], row: Row, reader: MessageReader, *, source: str) -> Iterator[Row]:
-    """A message as the model was sent it."""
-    rest = row["metadata"]
-    rest.pop("llm_message")
-    for number, said in enumerate(reader.rows({"role": source, **record["llm_message"]})):
-        own_id = {"id": f"{row['id']}-{number}"} if number and "id" in row else {}
-        yield {**said, **row, **own_id, "metadata": {**rest, **said["metadata"]}}
+def _told(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
+    """What the program itself tells: how the agent is to behave, why a call failed, or a summary."""
+    if "system_prompt" in rest:
+        return {"role": "system", "content": text_of([rest.pop("system_prompt")])}
+    if "summary" in rest:
+        return {"role": "summary", "content": text_of(rest.pop("summary")), "origin": Origin.DOCUMENT}
+    said = next((name for name in ("error", "rejection_reason") if name in rest), "kind")
+    rest["outcome"] = "failure"
+    return {"role": "tool", "tool_name": str(record.get("tool_name") or "tool"), "content": text_of(rest.pop(said))}
 
 
 def _observed(record: Mapping[str, Any], row: Row) -> Row:
@@ -209,19 +240,13 @@ def _observed(record: Mapping[str, Any], row: Row) -> Row:
     known = seen if isinstance(seen, Mapping) else {}
     content = record.get("content")
     if content is None and known:
-        content = _taken_from(known, rest)
+        content = next((known[key] for key in ("content", "output", "text") if known.get(key)), None) or known
+        beside = {key: value for key, value in known.items() if value is not content and value is not None}
+        rest |= {f"observation_{key}" if key in rest else key: value for key, value in beside.items()}
     if message and message != content:
         rest["message"] = message
     tool = record.get("tool_name") or known.get("kind") or (seen if isinstance(seen, str) else None)
     return {**row, "role": "tool", "tool_name": str(tool or "tool"), "content": text_of(content)}
-
-
-def _taken_from(seen: Mapping[str, Any], rest: dict[str, Any]) -> Any:
-    """What an observation that is an object says; what stands beside it goes to the metadata."""
-    content = next((seen[key] for key in ("content", "output", "text") if seen.get(key)), None) or seen
-    beside = {key: value for key, value in seen.items() if value is not content and value is not None}
-    rest |= {f"observation_{key}" if key in rest else key: value for key, value in beside.items()}
-    return content
 
 
 def _acted(record: Mapping[str, Any], row: Row, *, source: str) -> Row:
@@ -230,42 +255,34 @@ def _acted(record: Mapping[str, Any], row: Row, *, source: str) -> Row:
     about = action if isinstance(action, Mapping) else {}
     arguments = _arguments_in(record, about, rest)
     if action in ("message", "system") or (not action and message):
-        return _spoken(record, row, arguments, source=source)
-    said: Any = arguments.pop("thought", None) or record.get("thought") or message
+        said: Any = arguments.pop("content") if arguments.get("content") else message
+        if arguments := {name: value for name, value in arguments.items() if value not in (None, "", [])}:
+            rest["args"] = arguments
+        done: Row = {"role": "system" if action == "system" else source, "content": text_of(said) or str(action)}
+    else:
+        said = arguments.pop("thought", None) or record.get("thought") or message
+        name = record.get("tool_name") or about.get("kind") or (action if isinstance(action, str) else None) or "action"
+        done = {"role": source, "content": text_of(said), "tool_calls": ({"name": str(name), "arguments": arguments},)}
     if message and message != said:
         rest["message"] = message
-    name = record.get("tool_name") or about.get("kind") or (action if isinstance(action, str) else None) or "action"
-    return {**row, "role": source, "content": text_of(said), "tool_calls": (call_of(str(name), arguments),)}
+    return {**row, **done}
 
 
 def _arguments_in(record: Mapping[str, Any], about: Mapping[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
     """The arguments of an action; of one that is an object, those of the call that the model made."""
     made = record.get("tool_call")
     if about and isinstance(made, Mapping) and made.get("arguments"):
-        rest["action"] = rest.get("action", dict(about))
-        rest["tool_call"] = without(made, "name", "arguments")
+        rest |= {"action": dict(about), "tool_call": without(made, "name", "arguments")}
         return dict(arguments_of(made["arguments"]))
     return dict(record["args"] if isinstance(record.get("args"), Mapping) else about)
 
 
-def _spoken(record: Mapping[str, Any], row: Row, arguments: dict[str, Any], *, source: str) -> Row:
-    """What somebody says, or how to behave."""
-    rest, action, message = row["metadata"], record["action"], record.get("message")
-    spoken: Any = arguments.pop("content") if arguments.get("content") else message
-    if message and message != spoken:
-        rest["message"] = message
-    if arguments := {name: value for name, value in arguments.items() if value not in (None, "", [])}:
-        rest["args"] = arguments
-    role = "system" if action == "system" else source
-    return {**row, "role": role, "content": text_of(spoken) or str(action)}
-
-
-def read_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def run_events(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """A run: its events, or pairs of an action and an observation."""
     for entry in record["history"]:
         for said in entry if isinstance(entry, list) else [entry]:
             if isinstance(said, Mapping) and ("action" in said or "observation" in said):
-                yield from read_event(said, reader)
+                yield from event_message(said, reader)
             else:
                 yield StepRejectedError("event is no action and no observation")
 
@@ -275,7 +292,7 @@ def named_event(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     named = record.get("session_id")
     if named is None and str(record.get("id")) == reading.number:
         named = reading.folder
-    for row in read_event(record, reading.messages):
+    for row in event_message(record, reading.messages):
         yield None if named is None else str(named), row
 
 
@@ -284,67 +301,47 @@ _TOLD = ("action", "observation", "response", "thought", "query", "messages")
 _COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]{0,9}\n(?P<command>.*?)\n?```", re.DOTALL)
 _RETURNED = ("<returncode>", "<output>", "Observation:", "<observation>")
 
+is_mini_run = any_of(
+    has(messages=list, trajectory_format=lambda named: str(named).startswith("mini-swe-agent")),
+    has(messages=list, info=has("mini_version")),
+)
+
 
 def is_swe_run(record: Any) -> bool:
     """Whether it is a `.traj` of SWE-agent."""
-    return (with_list("history", of="role")(record) and "agent" in record["history"][0]) or (
-        with_list("trajectory", of="observation")(record) and "intent" not in record
-    )
+    return has(history=first("role", "agent"))(record) or (
+        has(trajectory=first("observation"))(record) and "intent" not in record)  # fmt: skip
 
 
-def is_mini_run(record: Any) -> bool:
-    """Whether it is a trajectory of mini-SWE-agent."""
-    return with_list("messages")(record) and (
-        str(record.get("trajectory_format")).startswith("mini-swe-agent")
-        or with_fields("mini_version")(record.get("info"))
-    )
-
-
-def read_swe_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+def swe_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """The messages of `history`, each action as a tool call and each observation as its result.
 
     The entries of `trajectory` repeat the same thoughts and observations; what they alone know (state, time) goes to
     the metadata of the action.
     """
-    run = _Run(record)
+    entries = iter(record.get("trajectory") or ())
+    history = record.get("history") or ()
+    tool, observed = None, None  # what was called and not yet answered
     # The last actions of a run may stand in `trajectory` alone.
-    for message in chain(record.get("history") or (), (said for entry in run.entries for said in _messages_of(entry))):
-        try:
-            for row in reader.rows(message):
-                run.take_in(row, message)
+    for messages in chain(([said] for said in history), map(_messages_of, entries)):
+        for said in messages:
+            for row in conversation([said], reader):
+                if isinstance(row, StepRejectedError):
+                    yield row
+                    continue
+                row.pop("origin", None)  # the task is an observation too, and the others are known by their place
+                action = said.get("action") if isinstance(said, Mapping) else None
+                if isinstance(action, str) and row["role"] == "assistant":
+                    entry: Mapping[str, Any] = next(entries, {}) if said.get("agent") else said
+                    tool, observed = (action.split() or ["submit"])[0], entry.get("observation")
+                    row["metadata"].update(_only_in(entry, said=row["content"]))
+                    row["tool_calls"] = row["tool_calls"] or ({"name": tool, "arguments": {"input": action}},)
+                elif tool is not None:
+                    # Older versions write what the environment answered as if the user had said it.
+                    row["role"], row["tool_name"], tool = "tool", row.get("tool_name") or tool, None
                 yield row
-        except StepRejectedError as error:
-            yield error
-    if run.tool is not None and record.get("history") and run.observed:
-        yield {"role": "tool", "tool_name": run.tool, "content": text_of(run.observed), "metadata": {}}
-
-
-class _Run:
-    """What is known between two messages of a run."""
-
-    def __init__(self, record: Mapping[str, Any]) -> None:
-        self.about: dict[str, Any] | None = about_trajectory(record, "trajectory", "history")
-        self.entries = iter(record.get("trajectory") or ())
-        self.tool: str | None = None
-        """What was called and not yet answered."""
-        self.observed: Any = None
-
-    def take_in(self, row: Row, message: Any) -> None:
-        """Make an action of a row the call of a tool, and what is said after it its result."""
-        row.pop("origin", None)  # the task is called an observation too, and the others are known by their place
-        if self.about:
-            row["metadata"]["trajectory"], self.about = self.about, None
-        action = message.get("action") if isinstance(message, Mapping) else None
-        if isinstance(action, str) and row["role"] == "assistant":
-            entry: Mapping[str, Any] = next(self.entries, {}) if message.get("agent") else message
-            self.tool, self.observed = (action.split() or ["submit"])[0], entry.get("observation")
-            row["metadata"].update(_only_in(entry, said=row["content"]))
-            if not row["tool_calls"]:
-                row["tool_calls"] = (call_of(self.tool, {"input": action}),)
-        elif self.tool is not None:
-            # Older versions write what the environment answered as if the user had said it.
-            row["role"], row["tool_name"] = "tool", row.get("tool_name") or self.tool
-            self.tool = None
+    if tool is not None and history and observed:
+        yield {"role": "tool", "tool_name": tool, "content": text_of(observed), "metadata": {}}
 
 
 def _only_in(entry: Mapping[str, Any], *, said: str) -> dict[str, Any]:
@@ -356,20 +353,25 @@ def _only_in(entry: Mapping[str, Any], *, said: str) -> dict[str, Any]:
 
 
 def _messages_of(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    thought = entry.get("thought") or entry.get("response")
     rest = {key: value for key, value in entry.items() if key not in _TOLD and value}
+    thought = entry.get("thought") or entry.get("response")
     yield {"role": "assistant", "content": thought, "action": entry.get("action"), **rest}
     yield {"role": "user", "content": entry.get("observation")}
 
 
-def read_mini_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """The messages; the command in a reply is a call, and what the user says then its result."""
+def mini_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A run of mini-SWE-agent; the command in a reply is a call, and what the user says then its result."""
+    return talk(record, list(_commanded(record["messages"])), reader, field="messages")
+
+
+def _commanded(messages: list[Any]) -> Messages:
     called = False
-    for row in conversation(record, record["messages"], reader, field="messages"):
-        if not isinstance(row, StepRejectedError):
-            found = _COMMAND.search(row["content"]) if row["role"] == "assistant" else None
-            if found and not row.get("tool_calls"):
-                row["tool_calls"], called = ({"name": "bash", "arguments": {"command": found["command"]}},), True
-            elif called and row["role"] == "user" and row["content"].lstrip().startswith(_RETURNED):
-                row["role"], row["tool_name"], called = "tool", "bash", False
-        yield row
+    for message in messages:
+        said = message.get("content") if isinstance(message, Mapping) else None
+        if isinstance(said, str) and message.get("role") == "assistant" and not message.get("tool_calls"):
+            if found := _COMMAND.search(said):
+                called, call = True, {"name": "bash", "arguments": {"command": found["command"]}}
+                message = {**message, "tool_calls": [call]}
+        elif called and isinstance(said, str) and said.lstrip().startswith(_RETURNED):
+            message, called = {**message, "role": "tool", "tool_name": "bash"}, False
+        yield message

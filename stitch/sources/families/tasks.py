@@ -1,4 +1,4 @@
-"""Lone steps, and logs of agents on tasks: InterCode, BFCL, browsing, web sites, the agent data protocol."""
+"""Logs of agents on tasks: CAME-Bench, InterCode, BFCL, browsing, web sites, the agent data protocol."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Reading, about_trajectory, call_of, conversation, with_about
+from stitch.sources.conversation import Done, Reading, talk
 from stitch.sources.fields import Row
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of, without
-from stitch.sources.recognizing import FileReading, TrajectoryRow, with_fields, with_list
+from stitch.sources.recognizing import FileReading, TrajectoryRow, first, has
 from stitch.sources.tool_calls import called_in
+
+Messages = Iterator[Any]
 
 _CAME_ID = re.compile(r"^(?P<trajectory>.+)-turn-\d+$")
 _CAME_STAMP = re.compile(r"\s*-{3,4}\s?TIMESTAMP:\s*(?P<stamp>\S+(?: \S+)*?)\s*$")
@@ -27,11 +29,8 @@ def _stamp_of(content: str) -> re.Match[str] | None:
 
 def is_came_turn(record: Any) -> bool:
     """Whether it is a turn of CAME-Bench."""
-    return (
-        with_fields("role", id=str, content=str)(record)
-        and bool(_CAME_ID.match(record["id"]))
-        and (any(name in record for name in _CAME_FIELDS) or bool(_stamp_of(record["content"])))
-    )
+    return has("role", id=str, content=str)(record) and bool(_CAME_ID.match(record["id"])) and (
+        any(name in record for name in _CAME_FIELDS) or bool(_stamp_of(record["content"])))  # fmt: skip
 
 
 def came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -39,16 +38,10 @@ def came_turn(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     turn = dict(record)
     if stamp := _stamp_of(turn["content"]):
         reading.messages.repeated.append({"content": turn["content"]})  # the stamp becomes a time
-        turn["content"] = turn["content"][: stamp.start()]
-        turn["timestamp"] = stamp["stamp"]
+        turn |= {"content": turn["content"][: stamp.start()], "timestamp": stamp["stamp"]}
     trajectory = _CAME_ID.sub(r"\g<trajectory>", turn["id"])
     for row in reading.messages.rows(turn):
         yield trajectory, row
-
-
-def is_step(record: Any) -> bool:
-    """Whether a role and a content say that it is a step, whatever else it has."""
-    return with_fields("content", role=str)(record) and bool(record["role"].strip())
 
 
 def read_step(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -66,64 +59,64 @@ _CONVERSATIONS = ("trajectory", "conversation_id", "conversationId", "thread_id"
 
 def is_acted(record: Any) -> bool:
     """Whether it is what was done with which tool, and what came of it."""
-    return with_fields("action")(record) and any(
-        name in record for name in ("observation", "thought", "action_input", "obs")
-    )
+    return has("action")(record) and any(
+        name in record for name in ("observation", "thought", "action_input", "obs"))  # fmt: skip
 
 
 def is_result(record: Any) -> bool:
     """Whether it is a result of BFCL."""
-    return with_fields("id")(record) and isinstance(record.get("result"), str | list)
+    return has("id")(record) and isinstance(record.get("result"), str | list)
 
 
-def _asked(content: Any) -> Row:
-    """What an agent is to do: the first step, which knows what the record says of the whole."""
-    return {"role": "user", "content": text_of(content), "metadata": {"trajectory": {}}}
+def is_operations(record: Any) -> bool:
+    """Whether it is a task on a web site with the operations that did it."""
+    return has("confirmed_task", actions=first("operation"))(record)
 
 
-def read_episode(record: Mapping[str, Any], _: MessageReader) -> Reading:
-    """The task, then each action with what it gave."""
-    history = record["turn_history"]
-    actions, observations = history.get("actions") or [], history.get("observations") or []
-    tool = str(record.get("environment") or "run")
-    asked = _asked(record.get("query"))
-    if rest := {key: value for key, value in history.items() if not isinstance(value, list)}:
-        asked["metadata"]["turn_history"] = rest
-    yield asked
-    for number, action in enumerate(actions):
-        rest = {
-            key: column[number]
-            for key, column in history.items()
-            if key not in ("actions", "observations") and isinstance(column, list) and number < len(column)
-        }
+def _said(role: str, content: Any, rest: Row) -> Done:
+    return Done({"role": role, "content": text_of(content), "metadata": rest})
+
+
+def _did(said: Any, name: str, arguments: Mapping[str, Any], rest: Row) -> Done:
+    call = {"name": name, "arguments": dict(arguments)}
+    return Done({"role": "assistant", "content": text_of(said), "tool_calls": (call,), "metadata": rest})
+
+
+def _gave(tool: str, content: Any, rest: Row) -> Done:
+    return Done({"role": "tool", "tool_name": tool, "content": text_of(content), "metadata": rest})
+
+
+def episode(record: Mapping[str, Any]) -> Messages:
+    """An episode of InterCode: the task, then each action with what it gave, in columns."""
+    history, tool = record["turn_history"], str(record.get("environment") or "run")
+    columns = {key: value for key, value in history.items() if isinstance(value, list)}
+    alone, observed = without(history, *columns), columns.pop("observations", [])
+    yield _said("user", record.get("query"), {"trajectory": {}, **({"turn_history": alone} if alone else {})})
+    columns.pop("actions", None)
+    for number, action in enumerate(history.get("actions") or ()):
+        rest = {key: column[number] for key, column in columns.items() if number < len(column)}
         thoughts = rest.pop("thoughts", None) or rest.pop("thought", None)
-        yield {"role": "assistant", "content": text_of(thoughts), "tool_calls": (call_of(tool, {"input": action}),)}
-        answer = observations[number] if number < len(observations) else None
-        yield {"role": "tool", "tool_name": tool, "content": text_of(answer), "metadata": rest}
+        yield _did(thoughts, tool, {"input": action}, {})
+        yield _gave(tool, observed[number] if number < len(observed) else None, rest)
 
 
-def read_task(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """What the user asks, turn by turn."""
+def task_messages(record: Mapping[str, Any], reader: MessageReader) -> Reading:
+    """A task of BFCL: what the user asks, turn by turn."""
     messages = [message for turn in record["question"] for message in (turn if isinstance(turn, list) else [turn])]
-    return conversation(record, messages, reader, field="question")
+    return talk(record, messages, reader, field="question")
 
 
-def read_result(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """The messages of the log if there is one, the calls of the model otherwise."""
+def result_messages(record: Mapping[str, Any]) -> Messages:
+    """A result of BFCL: the messages of its log if there are any, the calls of the model otherwise."""
     messages = [_as_called(message) for message in _messages_below(record.get("inference_log"))]
-    about = about_trajectory(record, "id", "inference_log") if messages else (
-        about_trajectory(record, "id", "result", "inference_log"))  # fmt: skip
-    return with_about(about, _rows_of(messages or list(_calls_of(record["result"])), reader))
-
-
-def _rows_of(messages: list[Mapping[str, Any]], reader: MessageReader) -> Reading:
+    about = without(record, "id", "inference_log", *(() if messages else ("result",)))
+    about = {key: value for key, value in about.items() if value is not None}
+    messages = messages or list(_calls_of(record["result"]))
     if not messages:
         yield StepRejectedError("neither calls nor messages in 'result' and 'inference_log'")
     for message in messages:
-        try:
-            yield from reader.rows(message)
-        except StepRejectedError as error:
-            yield error
+        yield {**message, "metadata": {"trajectory": about}} if about else message
+        about = {}
 
 
 def _as_called(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,16 +138,15 @@ def _messages_below(value: Any) -> Iterator[Mapping[str, Any]]:
 
 def _calls_of(result: Any) -> Iterator[dict[str, Any]]:
     """The calls in a result: texts like `cd(folder="x")`, or objects of a name with its arguments."""
-    if isinstance(result, str):
-        calls = called_in(result)
-        yield {"role": "assistant", "content": None if calls else result, "tool_calls": calls}
-        return
     for entry in result if isinstance(result, list) else [result]:
         if isinstance(entry, str):
-            yield from _calls_of(entry)
+            calls = called_in(entry)
+            yield {"role": "assistant", "content": None if calls else entry, "tool_calls": calls}
+        elif isinstance(entry, list) and entry and all(isinstance(call, str) for call in entry):
+            made = [called_in(text) or [{"name": text.split("(")[0] or "call", "arguments": text}] for text in entry]
+            yield {"role": "assistant", "tool_calls": [call for several in made for call in several]}
         elif isinstance(entry, list):
-            written = entry and all(isinstance(call, str) for call in entry)
-            yield from [{"role": "assistant", "tool_calls": _written_calls(entry)}] if written else _calls_of(entry)
+            yield from _calls_of(entry)
         elif isinstance(entry, Mapping):
             calls = [{"name": name, "arguments": arguments} for name, arguments in entry.items()]
             yield {"role": "assistant", "tool_calls": calls}
@@ -162,79 +154,48 @@ def _calls_of(result: Any) -> Iterator[dict[str, Any]]:
             yield {"role": "assistant", "content": text_of(entry)}
 
 
-def _written_calls(texts: list[str]) -> list[dict[str, Any]]:
-    """The calls in texts, each as it is where it cannot be read."""
-    made = [called_in(text) or [{"name": text.split("(")[0] or "call", "arguments": text}] for text in texts]
-    return [call for several in made for call in several]
-
-
-def read_browsing(record: Mapping[str, Any], _: MessageReader) -> Reading:
+def browsing(record: Mapping[str, Any]) -> Messages:
     """The intent, then pages and actions in turn."""
-    yield _asked(record.get("intent"))
+    yield _said("user", record.get("intent"), {"trajectory": {}})
     for entry in record["trajectory"]:
         if not isinstance(entry, Mapping):
             yield StepRejectedError(f"step is not an object but {type(entry).__name__}")
         elif "action" in entry:
-            rest = without(entry, "action", "observation")
-            yield {"role": "assistant", "content": text_of(entry["action"]), "metadata": rest}
+            yield _said("assistant", entry["action"], without(entry, "action", "observation"))
             if entry.get("observation"):
-                yield {"role": "tool", "tool_name": "browser", "content": text_of(entry["observation"])}
+                yield _gave("browser", entry["observation"], {})
         else:
             field = next((name for name in ("axtree", "observation", "html", "text") if entry.get(name)), "axtree")
-            seen = text_of(entry.get(field))
-            rest = {key: value for key, value in entry.items() if key != field}
-            yield {"role": "tool", "tool_name": "browser", "content": seen, "metadata": rest}
+            yield _gave("browser", entry.get(field), without(entry, field))
 
 
-def is_operations(record: Any) -> bool:
-    """Whether it is a task on a web site with the operations that did it."""
-    return with_list("actions", of="operation")(record) and "confirmed_task" in record
-
-
-def read_operations(record: Mapping[str, Any], _: MessageReader) -> Reading:
+def operations(record: Mapping[str, Any]) -> Messages:
     """The task, then each operation as a call."""
-    yield _asked(record["confirmed_task"])
+    yield _said("user", record["confirmed_task"], {"trajectory": {}})
     for entry in record["actions"]:
         operation = entry.get("operation") if isinstance(entry, Mapping) else None
-        if not isinstance(operation, Mapping):
+        if isinstance(operation, Mapping):
+            yield _did("", str(operation.get("op") or "action"), operation, without(entry, "operation"))
+        else:
             yield StepRejectedError("action has no field 'operation'")
-            continue
-        call = call_of(str(operation.get("op") or "action"), operation)
-        yield {"role": "assistant", "content": "", "tool_calls": (call,),
-               "metadata": without(entry, "operation")}  # fmt: skip
 
 
-def read_events(record: Mapping[str, Any], _: MessageReader) -> Reading:
+def protocol_events(record: Mapping[str, Any]) -> Messages:
     """A trajectory of the agent data protocol: observations and actions, each by its class."""
     last_tool = "environment"
     for event in record["content"]:
-        if not isinstance(event, Mapping) or not isinstance(event.get("class_"), str):
+        kind = event.get("class_") if isinstance(event, Mapping) else None
+        if not isinstance(kind, str):
             yield StepRejectedError("event has no field 'class_'")
             continue
-        rest = {key: value for key, value in event.items() if value is not None}
-        if (called := _called(event["class_"], rest)) is not None:
-            last_tool = called["tool_calls"][0]["name"]
-            yield called
-        elif event["class_"] == "message_action":
-            yield {"metadata": rest, "role": "assistant", "content": text_of(rest.pop("content", None))}
+        rest: Row = {key: value for key, value in event.items() if value is not None}
+        if kind in ("api_action", "code_action"):
+            code = kind == "code_action"
+            given = {"code": rest.pop("content", "")} if code else rest.pop("kwargs", None) or {}
+            last_tool = str(rest.pop("language", "code") if code else rest.pop("function", "call"))
+            yield _did(rest.pop("description", None), last_tool, given, rest)
+        elif kind == "message_action":
+            yield _said("assistant", rest.pop("content", None), rest)
         else:
-            yield _seen(rest, last_tool)
-
-
-def _called(kind: str, rest: dict[str, Any]) -> Row | None:
-    """The call of a tool, or of code; None if an event is none."""
-    if kind == "api_action":
-        call = call_of(str(rest.pop("function", "call")), rest.pop("kwargs", None) or {})
-    elif kind == "code_action":
-        call = call_of(str(rest.pop("language", "code")), {"code": rest.pop("content", "")})
-    else:
-        return None
-    said = text_of(rest.pop("description", None))
-    return {"metadata": rest, "tool_calls": (call,), "role": "assistant", "content": said}
-
-
-def _seen(rest: dict[str, Any], last_tool: str) -> Row:
-    content = rest.pop("content", None) or rest.pop("axtree", None) or rest.pop("html", None)
-    if rest.get("source", "environment") == "user":
-        return {"metadata": rest, "role": "user", "content": text_of(content)}
-    return {"metadata": rest, "role": "tool", "tool_name": last_tool, "content": text_of(content)}
+            content = rest.pop("content", None) or rest.pop("axtree", None) or rest.pop("html", None)
+            yield _said("user", content, rest) if rest.get("source") == "user" else _gave(last_tool, content, rest)
