@@ -205,11 +205,9 @@ def is_run(record: Any) -> bool:
 def event_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """One event of OpenHands; the call of a tool, its result, or what is said."""
     rest = {key: value for key, value in record.items() if key not in _ELSEWHERE and value is not None}
-    row: Row = {"timestamp": record.get("timestamp"), "metadata": rest}
-    if record.get("id") is not None:
-        row["id"] = str(record["id"])
-    caused = [str(record[name]) for name in ("cause", "action_id") if record.get(name) is not None]
-    row |= {"parent": caused[-1]} if caused else {}
+    named = (("id", "id"), ("parent", "cause"), ("parent", "action_id"))
+    row: Row = {"timestamp": record.get("timestamp"), "metadata": rest,
+                **{key: str(record[name]) for key, name in named if record.get(name) is not None}}  # fmt: skip
     said_so = str(record.get("source") or ("environment" if "observation" in record else "agent"))
     source = _SOURCES.get(said_so, said_so)
     if isinstance(record.get("llm_message"), Mapping):
@@ -220,7 +218,7 @@ def event_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     elif record.get("kind") in _V1:
         yield {**row, **_told(record, rest)}
     else:
-        yield _observed(record, row) if "observation" in record else _acted(record, row, source=source)
+        yield {**row, **(_observed(record, rest) if "observation" in record else _acted(record, rest, source=source))}
 
 
 def _told(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
@@ -234,47 +232,49 @@ def _told(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
     return {"role": "tool", "tool_name": str(record.get("tool_name") or "tool"), "content": text_of(rest.pop(said))}
 
 
-def _observed(record: Mapping[str, Any], row: Row) -> Row:
+def _observed(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
     """What a tool gave; what else is in an observation that is an object goes to the metadata."""
-    rest, seen, message = row["metadata"], record["observation"], record.get("message")
-    known = seen if isinstance(seen, Mapping) else {}
-    content = record.get("content")
-    if content is None and known:
-        content = next((known[key] for key in ("content", "output", "text") if known.get(key)), None) or known
+    seen, content = record["observation"], record.get("content")
+    known: Mapping[str, Any] = seen if isinstance(seen, Mapping) else {"kind": seen if isinstance(seen, str) else None}
+    if content is None and known is seen and seen:
+        content = next((known[key] for key in ("content", "output", "text") if known.get(key)), known)
         beside = {key: value for key, value in known.items() if value is not content and value is not None}
         rest |= {f"observation_{key}" if key in rest else key: value for key, value in beside.items()}
-    if message and message != content:
-        rest["message"] = message
-    tool = record.get("tool_name") or known.get("kind") or (seen if isinstance(seen, str) else None)
-    return {**row, "role": "tool", "tool_name": str(tool or "tool"), "content": text_of(content)}
+    rest |= _message_beside(record, content)
+    tool = record.get("tool_name") or known.get("kind")
+    return {"role": "tool", "tool_name": str(tool or "tool"), "content": text_of(content)}
 
 
-def _acted(record: Mapping[str, Any], row: Row, *, source: str) -> Row:
+def _message_beside(record: Mapping[str, Any], said: Any) -> dict[str, Any]:
+    message = record.get("message")
+    return {"message": message} if message and message != said else {}
+
+
+def _acted(record: Mapping[str, Any], rest: dict[str, Any], *, source: str) -> Row:
     """What an agent or a user says or does."""
-    rest, action, message = row["metadata"], record["action"], record.get("message")
-    about = action if isinstance(action, Mapping) else {}
-    arguments = _arguments_in(record, about, rest)
-    if action in ("message", "system") or (not action and message):
-        said: Any = arguments.pop("content") if arguments.get("content") else message
-        if arguments := {name: value for name, value in arguments.items() if value not in (None, "", [])}:
-            rest["args"] = arguments
-        done: Row = {"role": "system" if action == "system" else source, "content": text_of(said) or str(action)}
-    else:
+    action, message = record["action"], record.get("message")
+    about: Mapping[str, Any] = action if isinstance(action, Mapping) else {"kind": action}
+    arguments = _arguments_in(record, action, rest)
+    if action not in ("message", "system") and (action or not message):
         said = arguments.pop("thought", None) or record.get("thought") or message
-        name = record.get("tool_name") or about.get("kind") or (action if isinstance(action, str) else None) or "action"
-        done = {"role": source, "content": text_of(said), "tool_calls": ({"name": str(name), "arguments": arguments},)}
-    if message and message != said:
-        rest["message"] = message
-    return {**row, **done}
+        name = record.get("tool_name") or about.get("kind") or "action"
+        rest |= _message_beside(record, said)
+        return {"role": source, "content": text_of(said), "tool_calls": ({"name": str(name), "arguments": arguments},)}
+    said = arguments.pop("content") if arguments.get("content") else message
+    given = {name: value for name, value in arguments.items() if value not in (None, "", [])}
+    rest |= {"args": given} if given else {}
+    rest |= _message_beside(record, said)
+    return {"role": "system" if action == "system" else source, "content": text_of(said) or str(action)}
 
 
-def _arguments_in(record: Mapping[str, Any], about: Mapping[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
+def _arguments_in(record: Mapping[str, Any], action: Any, rest: dict[str, Any]) -> dict[str, Any]:
     """The arguments of an action; of one that is an object, those of the call that the model made."""
     made = record.get("tool_call")
-    if about and isinstance(made, Mapping) and made.get("arguments"):
-        rest |= {"action": dict(about), "tool_call": without(made, "name", "arguments")}
+    if action and isinstance(action, Mapping) and isinstance(made, Mapping) and made.get("arguments"):
+        rest |= {"action": dict(action), "tool_call": without(made, "name", "arguments")}
         return dict(arguments_of(made["arguments"]))
-    return dict(record["args"] if isinstance(record.get("args"), Mapping) else about)
+    given = record["args"] if isinstance(record.get("args"), Mapping) else action
+    return dict(given) if isinstance(given, Mapping) else {}
 
 
 def run_events(record: Mapping[str, Any], reader: MessageReader) -> Reading:
@@ -317,31 +317,30 @@ def swe_run(record: Mapping[str, Any], reader: MessageReader) -> Reading:
     """The messages of `history`, each action as a tool call and each observation as its result.
 
     The entries of `trajectory` repeat the same thoughts and observations; what they alone know (state, time) goes to
-    the metadata of the action.
+    the metadata of the action. The last actions of a run may stand there alone.
     """
-    entries = iter(record.get("trajectory") or ())
-    history = record.get("history") or ()
-    tool, observed = None, None  # what was called and not yet answered
-    # The last actions of a run may stand in `trajectory` alone.
-    for messages in chain(([said] for said in history), map(_messages_of, entries)):
-        for said in messages:
-            for row in conversation([said], reader):
-                if isinstance(row, StepRejectedError):
-                    yield row
-                    continue
+    entries, history = iter(record.get("trajectory") or ()), record.get("history") or ()
+    called: tuple[str, Any] = ("", None)  # the tool that was not yet answered, and what its entry observed
+    for message in chain(history, (said for entry in entries for said in _messages_of(entry))):
+        for row in conversation([message], reader):
+            if not isinstance(row, StepRejectedError):
                 row.pop("origin", None)  # the task is an observation too, and the others are known by their place
-                action = said.get("action") if isinstance(said, Mapping) else None
-                if isinstance(action, str) and row["role"] == "assistant":
-                    entry: Mapping[str, Any] = next(entries, {}) if said.get("agent") else said
-                    tool, observed = (action.split() or ["submit"])[0], entry.get("observation")
-                    row["metadata"].update(_only_in(entry, said=row["content"]))
-                    row["tool_calls"] = row["tool_calls"] or ({"name": tool, "arguments": {"input": action}},)
-                elif tool is not None:
+                if row["role"] == "assistant" and isinstance(action := message.get("action"), str):
+                    called = _run_as_call(row, action, next(entries, {}) if message.get("agent") else message)
+                elif called[0]:
                     # Older versions write what the environment answered as if the user had said it.
-                    row["role"], row["tool_name"], tool = "tool", row.get("tool_name") or tool, None
-                yield row
-    if tool is not None and history and observed:
-        yield {"role": "tool", "tool_name": tool, "content": text_of(observed), "metadata": {}}
+                    row["role"], row["tool_name"], called = "tool", row.get("tool_name") or called[0], ("", None)
+            yield row
+    if history and called[1]:
+        yield {"role": "tool", "tool_name": called[0], "content": text_of(called[1]), "metadata": {}}
+
+
+def _run_as_call(row: Row, action: str, entry: Mapping[str, Any]) -> tuple[str, Any]:
+    """Make a row the call of what it runs, with what its entry alone knows; returns the tool, and what was observed."""
+    tool = (action.split() or ["submit"])[0]
+    row["metadata"].update(_only_in(entry, said=row["content"]))
+    row["tool_calls"] = row["tool_calls"] or ({"name": tool, "arguments": {"input": action}},)
+    return tool, entry.get("observation")
 
 
 def _only_in(entry: Mapping[str, Any], *, said: str) -> dict[str, Any]:

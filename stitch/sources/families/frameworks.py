@@ -78,8 +78,7 @@ _OF_A_STEP = ("task", "system_prompt", "model_output", "plan", "observations", "
 def memory_step(record: Mapping[str, Any]) -> Messages:
     """A step in the memory of smolagents: its task, or what the model planned or said, called and saw."""
     rest = {key: value for key, value in record.items() if key not in _OF_A_STEP and value is not None}
-    timing = record.get("timing")
-    at = timing.get("start_time") if isinstance(timing, Mapping) else None
+    at = record["timing"].get("start_time") if has(timing=dict)(record) else None
     for name, role in (("system_prompt", "system"), ("task", "user")):
         if record.get(name) and "step_number" not in record:
             yield Done({"timestamp": at, "metadata": rest, "role": role, "content": text_of(record[name])})
@@ -88,9 +87,12 @@ def memory_step(record: Mapping[str, Any]) -> Messages:
     yield {"role": "assistant", "content": record.get("model_output") or record.get("plan") or "",
            "tool_calls": calls, "timestamp": at, "metadata": rest}  # fmt: skip
     if seen := record.get("observations") or record.get("error"):
-        function = calls[-1].get("function") if calls and isinstance(calls[-1], Mapping) else None
-        named = function.get("name") if isinstance(function, Mapping) else None
-        yield Done({"timestamp": at, "role": "tool", "tool_name": named or "tool", "content": text_of(seen)})
+        yield Done({"timestamp": at, "role": "tool", "tool_name": _last_named(calls), "content": text_of(seen)})
+
+
+def _last_named(calls: list[Any]) -> str:
+    named = [call["function"].get("name") for call in calls if has(function=dict)(call)]
+    return str((named or ["tool"])[-1])
 
 
 def typed_parts(record: Mapping[str, Any]) -> Messages:

@@ -139,19 +139,22 @@ def _messages_below(value: Any) -> Iterator[Mapping[str, Any]]:
 def _calls_of(result: Any) -> Iterator[dict[str, Any]]:
     """The calls in a result: texts like `cd(folder="x")`, or objects of a name with its arguments."""
     for entry in result if isinstance(result, list) else [result]:
-        if isinstance(entry, str):
-            calls = called_in(entry)
-            yield {"role": "assistant", "content": None if calls else entry, "tool_calls": calls}
-        elif isinstance(entry, list) and entry and all(isinstance(call, str) for call in entry):
-            made = [called_in(text) or [{"name": text.split("(")[0] or "call", "arguments": text}] for text in entry]
-            yield {"role": "assistant", "tool_calls": [call for several in made for call in several]}
-        elif isinstance(entry, list):
+        if isinstance(entry, list) and not (entry and all(isinstance(call, str) for call in entry)):
             yield from _calls_of(entry)
-        elif isinstance(entry, Mapping):
-            calls = [{"name": name, "arguments": arguments} for name, arguments in entry.items()]
-            yield {"role": "assistant", "tool_calls": calls}
         else:
-            yield {"role": "assistant", "content": text_of(entry)}
+            yield {"role": "assistant", **_called_as(entry)}
+
+
+def _called_as(entry: Any) -> dict[str, Any]:
+    if isinstance(entry, str):
+        calls = called_in(entry)
+        return {"content": None if calls else entry, "tool_calls": calls}
+    if isinstance(entry, list):
+        made = [called_in(text) or [{"name": text.split("(")[0] or "call", "arguments": text}] for text in entry]
+        return {"tool_calls": [call for several in made for call in several]}
+    if isinstance(entry, Mapping):
+        return {"tool_calls": [{"name": name, "arguments": arguments} for name, arguments in entry.items()]}
+    return {"content": text_of(entry)}
 
 
 def browsing(record: Mapping[str, Any]) -> Messages:
