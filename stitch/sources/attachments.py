@@ -72,7 +72,7 @@ def named_attachments(value: Any, *, depth: int = 0) -> Any:
 
 def _kind_of(part: Mapping[str, Any]) -> str | None:
     """What is attached, if a part is an attachment; one that is a text is read as such."""
-    kind = str(part.get("type") or part.get("content_type") or "").lower()
+    kind = str(part.get("type") or part.get("content_type") or part.get("block_type") or "").lower()
     if not _may_attach(part, kind):
         return None
     held = _held(part)

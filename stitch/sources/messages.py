@@ -25,28 +25,21 @@ from stitch.sources.fields import (
     taken_of,
     unwrapped,
 )
-from stitch.sources.parts import (
-    CALL_ARGUMENTS,
-    CALL_IDS,
-    CALL_NAMES,
+from stitch.sources.parts import document_of, has_parts, kind_of, plain_part, text_of, without
+from stitch.sources.telling import CALLED_BY_NOBODY, Telling
+from stitch.sources.tool_calls import (
+    LAST_CALLED,
     RESULT_IDS,
     SEVERAL,
-    answer_of,
+    ToolCalls,
     arguments_of,
     beyond_call,
     calls_beside,
     calls_in,
-    document_of,
-    has_parts,
-    identity_of,
-    kind_of,
-    plain_part,
+    outcome_told,
     several_in,
-    text_of,
-    without,
+    spoken_calls,
 )
-from stitch.sources.telling import CALLED_BY_NOBODY, Telling
-from stitch.sources.tool_calls import LAST_CALLED, ToolCalls, outcome_told, spoken_calls
 
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _CONTENTS: tuple[tuple[str, type], ...] = (
@@ -112,7 +105,7 @@ class MessageReader:
         if "role" in fields:
             kind = None
         if kind == "call":
-            yield from self._called(dict(plain_part(fields)))
+            yield from self._called(plain_part(fields))
         elif kind == "result":
             yield self.tools.result(plain_part(fields))
         elif kind == "thought":
@@ -194,25 +187,20 @@ class MessageReader:
         if observed is not None:
             yield {**moment(row), "role": "tool", "tool_name": call.name, "content": text_of(observed)}
 
-    def _called(self, fields: dict[str, Any]) -> Iterator[Row]:
+    def _called(self, fields: Mapping[str, Any]) -> Iterator[Row]:
         """A call that stands as an item of its own, and what came of it, if it says so."""
-        call = self.tools.call(fields)
-        given = next((name for name in CALL_ARGUMENTS if fields.get(name) is not None), None)
-        known = (*CALL_NAMES, given, "call_id", "type", "function")
-        rest = {key: value for key, value in fields.items() if key not in known}
-        if (identity := identity_of(fields)) is not None:
-            rest = {key: value for key, value in rest.items() if key not in CALL_IDS or value != identity}
-        answer = answer_of(fields)
-        rest = {key: value for key, value in rest.items() if value is not answer}
-        row: Row = {"role": "assistant", "content": "", "tool_calls": (call,), "metadata": metadata_of(rest)}
+        call, kind = self.tools.call(fields), fields.get("type")
+        row: Row = {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": (call,),
+            "metadata": metadata_of(beyond_call(fields)),
+        }
         row |= taken_of(row["metadata"], "timestamp", "parent")
-        if fields.get("type") not in ("function_call", "tool_use", "tool_call"):
-            row["metadata"]["type"] = fields.get("type")
+        if kind not in ("function_call", "tool_use", "tool_call"):
+            row["metadata"]["type"] = kind
         yield row
-        if answer is not None:
-            result = self.tools.result({"id": call.id, "name": call.name, "content": answer})
-            if told := outcome_told(fields):
-                result["metadata"].setdefault("outcome", told)
+        if (result := self.tools.own_result(fields, call)) is not None:
             yield {**moment(row), **result}
 
     def _thought(self, fields: dict[str, Any]) -> Row:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from stitch.sources.fields import is_message, is_system, system_of, time_in
-from stitch.sources.parts import calls_in, text_of, without
+from stitch.sources.parts import text_of, without
+from stitch.sources.tool_calls import calls_in
 
 _ASKED = ("messages", "contents", "input", "prompt", "chat_history", "query", "question")
 _REPLIED = ("outputs", "output", "response", "response_body", "body", "result", "message", "preferred_output",

@@ -8,21 +8,8 @@ from typing import Any
 
 from stitch.core import Origin, ToolCall
 from stitch.sources.fields import Row, moment
-from stitch.sources.parts import (
-    RESULT_IDS,
-    answer_of,
-    beyond_call,
-    document_of,
-    has_parts,
-    is_call,
-    kind_of,
-    plain_part,
-    result_in,
-    text_in,
-    text_of,
-    words_of,
-)
-from stitch.sources.tool_calls import ToolCalls, outcome_told
+from stitch.sources.parts import document_of, has_parts, kind_of, plain_part, text_in, text_of, without, words_of
+from stitch.sources.tool_calls import RESULT_IDS, ToolCalls, beyond_call, is_call
 
 CALLED_BY_NOBODY = ("user", "system", "developer", "tool", "document")
 """Who calls no tools in words of their own; agents have names of any kind."""
@@ -49,18 +36,18 @@ class Telling:
         self._told: list[Row] = []
         self._after: list[Row] = []
 
-    def call(self, call: Any) -> None:
+    def call(self, call: Any) -> ToolCall:
         """Take in a call; one that is written twice counts once."""
         made = self._tools.call(call)
         if made.id is None or made.id not in {known.id for known in self._made()}:
             self._calls.append(made)
+        return made
 
     def take_in(self, part: Any) -> None:
         """Take in a part; what is no text and no tool goes to the metadata."""
-        if part is None or part == "":
-            return
         if not isinstance(part, Mapping):
-            self._hear(text_of(part))
+            if part is not None and part != "":
+                self._hear(text_of(part))
             return
         part = plain_part(part)
         kind = kind_of(part)
@@ -72,67 +59,51 @@ class Telling:
         elif kind == "result":
             self._take_result(part)
         elif (document := document_of(part)) is not None:
-            self._take_document(document, part)
+            given = ("type", "title", "content") if part.get("type") == "search_result" else ("type", "source")
+            self._aside(self._before, "document", document, {**self._row["metadata"], **without(part, *given)})
         else:
             self._say(part, thought=kind == "thought" or part.get("thought") is True)
 
     def rows(self, written: Iterable[Any]) -> Iterator[Row]:
         """All steps, those of the answers that stand in the calls `written` beside the content among them."""
-        for call, made in zip(written, list(self._calls), strict=False):
-            if isinstance(call, Mapping) and (answer := answer_of(call)) is not None:
-                result = self._tools.result(result_in(answer))
-                result["tool_name"] = made.name
-                if made.id is not None:
-                    result["metadata"]["tool_call_id"] = made.id
-                if told := outcome_told(call):
-                    result["metadata"].setdefault("outcome", told)
-                self._told.append({**moment(self._first), **result})
-        answers, self._told = self._told, []
-        rows = [*self._before]
-        if self._row is self._first:
-            if self._texts or self._calls or not (rows or self._after):
-                rows.append({**self._first, "content": self._words(), "tool_calls": tuple(self._calls)})
-            rows += answers
-        else:
-            rows += answers
-            if self._texts or self._calls:
-                rows.append({**self._row, "content": "\n".join(self._texts), "tool_calls": tuple(self._calls)})
-        rows += self._after
-        yield from _identified(rows, self._first.get("id"))
+        made = zip(written, list(self._calls), strict=False)
+        answers = [*self._told, *filter(None, (self._tools.own_result(call, its) for call, its in made))]
+        rows, first = [*self._before], self._row is self._first
+        # A message that tells nothing but results and documents has no step of its own.
+        if self._texts or self._calls or (first and not (rows or self._after)):
+            content = self._words() if first else "\n".join(self._texts)
+            own = {**self._row, "content": content, "tool_calls": tuple(self._calls)}
+            answers = [own, *answers] if first else [*answers, own]
+        moments = [{**moment(self._first), **row} for row in answers]
+        yield from _identified([*rows, *moments, *self._after], self._first.get("id"))
 
     def _take_call(self, part: Mapping[str, Any]) -> None:
         """A call; some programs write its result into the same part."""
-        beside = self._row["metadata"]
-        self.call(part)
+        beside, made = self._row["metadata"], self.call(part)
         if beyond := beyond_call(part):
             beside.setdefault("parts", []).append(beyond)
-        if (answer := answer_of(part)) is not None and self._calls:
-            call = self._calls[-1]
-            told = outcome_told(part)
-            self._answered({"type": "tool_result", "id": call.id, "name": call.name, "content": answer,
-                            **({"outcome": told} if told else {})})  # fmt: skip
+        if (answered := self._tools.own_result(part, made)) is not None and self._calls:
+            self._answered(answered)
 
     def _take_result(self, part: Mapping[str, Any]) -> None:
         own = {call.id for call in self._made()}
         if part.get("own") or any(str(part[name]) in own for name in RESULT_IDS if part.get(name)):
-            self._answered(part)
+            self._answered(self._tools.result(part))
         else:
             result = self._tools.result(part, beside=self._first["metadata"])
             self._before.append({**moment(self._first), **result})
 
-    def _take_document(self, text: str, part: Mapping[str, Any]) -> None:
-        given = ("type", "title", "content") if part.get("type") == "search_result" else ("type", "source")
-        rest = {key: value for key, value in part.items() if key not in given}
-        metadata = {**self._row["metadata"], **rest}
-        self._before.append({**moment(self._first), "role": "document", "content": text, "origin": Origin.DOCUMENT,
-                             "metadata": metadata})  # fmt: skip
+    def _aside(self, rows: list[Row], role: str, text: str, metadata: Row) -> None:
+        """Add a text that stands in the message and is nobody's words."""
+        rows.append({**moment(self._first), "role": role, "origin": Origin.DOCUMENT, "content": text,
+                     "metadata": metadata})  # fmt: skip
 
-    def _answered(self, part: Mapping[str, Any]) -> None:
+    def _answered(self, result: Row) -> None:
         """One of its own calls was answered: what it says after that is a step after the answer."""
         if self._texts or self._calls:
             content = "\n".join(self._texts)
             self._told.append({**self._row, "content": content, "tool_calls": tuple(self._calls)})
-        self._told.append({**moment(self._first), **self._tools.result(part)})
+        self._told.append(result)
         origin = {"origin": self._first["origin"]} if "origin" in self._first else {}
         self._row = {**moment(self._first), "role": self._first["role"], **origin, "metadata": {}}
         self._texts, self._calls = [], []
@@ -151,21 +122,15 @@ class Telling:
 
     def _hear(self, text: str) -> None:
         """Take in what is said; what the program around the agent says in a message of the user is told apart."""
-        if self._first["role"] != "user" or (found := _HARNESS.search(text)) is None:
-            self._texts.append(text)
-            return
         own, at = list[str](), 0
-        while found is not None:
-            end = text.find(f"</{found['name']}>", found.end())
-            if end < 0:
-                break
+        found = _HARNESS.search(text) if self._first["role"] == "user" else None
+        while found is not None and (end := text.find(f"</{found['name']}>", found.end())) >= 0:
             own.append(text[at : found.start()])
             at = end + len(found["name"]) + 3
-            self._after.append({**moment(self._first), "role": "system", "origin": Origin.DOCUMENT,
-                                "content": text[found.start() : at], "metadata": {"told": found["name"]}})  # fmt: skip
+            self._aside(self._after, "system", text[found.start() : at], {"told": found["name"]})
             found = _HARNESS.search(text, at)
-        if said := "".join([*own, text[at:]]).strip():
-            self._texts.append(said)
+        said = "".join([*own, text[at:]]).strip() if at else text
+        self._texts += [said] if said or not at else []
 
     def _words(self) -> str:
         """What it says; of a message without words and calls, what its parts are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -13,28 +14,28 @@ from pydantic import ValidationError
 from stitch.core import ToolCall
 from stitch.errors import StepRejectedError
 from stitch.sources.fields import Row, metadata_of, taken_of
-from stitch.sources.parts import (
-    ANSWERS,
-    CALL_ARGUMENTS,
-    CALL_NAMES,
-    RESULT_IDS,
-    arguments_of,
-    beyond_texts,
-    calls_in,
-    has_parts,
-    identity_of,
-    kind_of,
-    text_of,
-    without,
-)
+from stitch.sources.parts import beyond_texts, has_parts, kind_of, plain_part, text_of, without
 
 LAST_CALLED = ""
 """Under this id stands the tool that was called last: an observation answers it and names none."""
+_NAMES = ("name", "tool_name", "toolName", "function_name", "functionName", "tool", "server_tool")
+_ARGUMENTS = ("arguments", "input", "args", "parameters", "kwargs", "tool_kwargs", "action", "queries", "code")
+_IDS = ("call_id", "toolUseID", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "callID", "callId",
+        "source_call_id", "id")  # fmt: skip
+RESULT_IDS = ("toolUseID", "tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "call_id", "callID", "callId",
+              "source_call_id", "id")  # fmt: skip
+_ANSWERS = ("content", "output", "result", "response", "toolResult", "value", "outputs", "tool_return")
+_OWN_ANSWERS = ("output", "result", "outputs", "errorText", "results", "error")
+"""Where a call holds what came of it, if whoever wrote it down waited for that."""
+SEVERAL = ("tool_messages", "tool_results", "toolResults", "tool_responses")
+"""Under which names a message of a tool holds several results."""
+_LISTS = ("tool_calls", "toolCalls", "toolInvocations", "toolRequests")
+_ALONE = ("function_call", "functionCall")
 _NAMED_BY_KIND = ("queries", "code")
 """Arguments that keep their name if they are no object."""
+_PLAIN_KINDS = ("function_call", "tool_use", "tool_call", "tool-call")
 
-
-OUTCOMES = ("failure", "success")
+_OUTCOMES = ("failure", "success")
 _FAILING = ("error-text", "error-json")
 _FAILED = frozenset({"error", "failed", "failure", "output-error", "status_code_error", "2", *_FAILING})
 _CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
@@ -45,7 +46,7 @@ def outcome_told(fields: Mapping[str, Any]) -> str | None:
 
     Exit code 1 tells neither: to a search it means that there was nothing.
     """
-    if fields.get("outcome") in OUTCOMES:
+    if fields.get("outcome") in _OUTCOMES:
         return str(fields["outcome"])
     code = next((fields[name] for name in _CODES if type(fields.get(name)) is int), None)
     flags = (fields.get("is_error") is True, fields.get("isError") is True, fields.get("success") is False)
@@ -57,9 +58,8 @@ def outcome_told(fields: Mapping[str, Any]) -> str | None:
 
 def _states_of(fields: Mapping[str, Any]) -> Iterator[str]:
     for value in (fields.get("status"), fields.get("state"), fields.get("type")):
-        inner = (
-            [value.get(name) for name in ("code", "status_code", "status")] if isinstance(value, Mapping) else [value]
-        )
+        names = ("code", "status_code", "status")
+        inner = [value.get(name) for name in names] if isinstance(value, Mapping) else [value]
         yield from (str(one).lower() for one in inner)
 
 
@@ -93,15 +93,17 @@ class ToolCalls:
         """A tool's result, with what stands `beside` it in its message."""
         rest = without(fields, "type", "own")
         reference = _first_taken(rest, RESULT_IDS)
-        answer, failed = _answer_taken(rest), rest.get("error")
-        if answer is None and failed:
-            answer = failed
+        answer = _first_taken(rest, _ANSWERS)
+        if answer is None and isinstance(run := rest.get("run"), Mapping) and run.get("result") is not None:
+            answer, rest["run"] = run["result"], without(run, "result")
+        if answer is None and rest.get("error"):
+            answer = rest["error"]
         if isinstance(answer, Mapping) and has_parts(answer.get("content")) and answer["content"]:
             answer, rest = answer["content"], {**without(answer, "content"), **rest}  # as servers of MCP answer
         metadata = metadata_of({**(beside or {}), **rest})
         if isinstance(answer, list) and (more := beyond_texts(answer)):
             metadata["parts"] = [*metadata.get("parts", ()), *more]
-        named = next((metadata.pop(name) for name in CALL_NAMES if isinstance(metadata.get(name), str)), None)
+        named = next((metadata.pop(name) for name in _NAMES if isinstance(metadata.get(name), str)), None)
         if isinstance(answer, Mapping) and answer.get("type") in _FAILING:
             metadata["outcome"], answer = "failure", answer.get("value", answer)
         row: Row = {"role": "tool", "content": text_of(answer), "metadata": metadata}
@@ -109,6 +111,21 @@ class ToolCalls:
         if reference is not None:
             metadata["tool_call_id"] = str(reference)
         return {**row, "tool_name": named or self.name_of([reference])}
+
+    def own_result(self, written: Any, call: ToolCall) -> Row | None:
+        """The result that stands in a call itself, if whoever wrote it down waited for that."""
+        answer = answer_of(written) if isinstance(written, Mapping) else None
+        if answer is None:
+            return None
+        part = plain_part(answer[0]) if isinstance(answer, list) and len(answer) == 1 and isinstance(
+            answer[0], Mapping) else {}  # fmt: skip
+        row = self.result(part if kind_of(part) == "result" else {"content": answer})
+        row["tool_name"] = call.name
+        if call.id is not None:
+            row["metadata"]["tool_call_id"] = call.id
+        if told := outcome_told(written):
+            row["metadata"].setdefault("outcome", told)
+        return row
 
     def name_of(self, references: Iterable[Any]) -> str:
         """The tool of the first call that is known by one of the ids; `tool` if none is."""
@@ -124,30 +141,37 @@ def _named(call: Any) -> tuple[str | None, Any]:
         inner = {**call, "name": inner}
     if isinstance(inner, Mapping) and isinstance(inner.get("toolCall"), Mapping):
         inner = {**inner["toolCall"], **inner["toolCall"].get("value", {})}
-    name = next((inner[key] for key in CALL_NAMES if isinstance(inner.get(key), str)), None) if inner else None
-    if name is None and isinstance(call.get("type"), str):
-        return _provided(call, inner)
-    return name, inner
-
-
-def _provided(call: Mapping[str, Any], inner: Any) -> tuple[str | None, Any]:
-    """The name of a tool that a provider runs itself, and what its call holds."""
-    kind = call["type"]
-    if isinstance(own := call.get(kind), Mapping):  # a tool of the provider, in a field of its own
+    name = next((inner[key] for key in _NAMES if isinstance(inner.get(key), str)), None) if inner else None
+    kind = call.get("type")
+    if name is not None or not isinstance(kind, str):
+        return name, inner
+    if isinstance(own := call.get(kind), Mapping):  # a tool that the provider runs itself, in a field of its own
         given = without(own, "outputs")
-        return kind, given if any(key in given for key in CALL_ARGUMENTS) else {"arguments": given}
-    if not kind_of(call) or kind in ("function_call", "tool_use", "tool_call", "tool-call"):
+        return kind, given if any(key in given for key in _ARGUMENTS) else {"arguments": given}
+    if not kind_of(call) or kind in _PLAIN_KINDS:
         return None, inner
     return kind.removesuffix("_call").removeprefix("tool-") or None, inner  # "web_search_call", "tool-weather"
 
 
 def _arguments_in(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments of a call, under whichever name they stand; lists of queries and code keep theirs."""
-    given = next((key for key in CALL_ARGUMENTS if fields.get(key) is not None), None)
+    given = next((key for key in _ARGUMENTS if fields.get(key) is not None), None)
     if given is None:
         return {}
     written = fields[given]
     return arguments_of({given: written} if given in _NAMED_BY_KIND and not isinstance(written, Mapping) else written)
+
+
+def arguments_of(arguments: Any) -> Mapping[str, Any]:
+    """Arguments as a mapping; a text that is no JSON object is kept whole under `input`."""
+    if isinstance(arguments, str):
+        try:
+            arguments = orjson.loads(arguments)
+        except orjson.JSONDecodeError:
+            return {"input": arguments}
+    if arguments is None:
+        return {}
+    return arguments if isinstance(arguments, Mapping) else {"input": arguments}
 
 
 def _first_taken(fields: dict[str, Any], names: Iterable[str]) -> Any:
@@ -155,20 +179,96 @@ def _first_taken(fields: dict[str, Any], names: Iterable[str]) -> Any:
     return next((fields.pop(name) for name in names if fields.get(name) is not None), None)
 
 
-def _answer_taken(fields: dict[str, Any]) -> Any:
-    """Take what a tool answered out of the other fields of its result."""
-    answer = _first_taken(fields, ANSWERS)
-    run = fields.get("run")
-    if answer is not None or not isinstance(run, Mapping) or run.get("result") is None:
-        return answer
-    fields["run"] = without(run, "result")
-    return run["result"]
+def identity_of(call: Mapping[str, Any]) -> Any:
+    """The id by which the result of a call names it."""
+    return next((call[key] for key in _IDS if call.get(key) is not None), None)
+
+
+def answer_of(call: Mapping[str, Any]) -> Any:
+    """What came of a call, if it stands in the call itself; an image is no text and stays where it is."""
+    if call.get("type") == "image_generation_call":
+        return None
+    holders = (call, call.get("function"), call.get(str(call.get("type"))))
+    return next((fields[name] for fields in holders if isinstance(fields, Mapping) for name in _OWN_ANSWERS
+                 if fields.get(name) is not None), None)  # fmt: skip
+
+
+def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call says beside its name, arguments, id and result."""
+    answers = () if answer_of(call) is None else _OWN_ANSWERS
+    said = ("type", "function", "index", "toolCall", *answers, *_NAMES, *_ARGUMENTS, *_IDS)
+    rest = {key: value for key, value in without(call, *said).items() if value is not None and (
+        key != "outcome" or value not in _OUTCOMES)}  # fmt: skip
+    if call.get("id") is not None and call["id"] != (own := identity_of(call)) and own is not None:
+        rest["id"] = call["id"]
+    taken = next((key for key in _ARGUMENTS if call.get(key) is not None), None)
+    rest |= {key: call[key] for key in _ARGUMENTS if key != taken and call.get(key) is not None}
+    for inner in (call.get("toolCall"), call.get("function")):
+        rest |= without(inner, *said, "value") if isinstance(inner, Mapping) else {}
+    return rest
+
+
+def is_call(part: Mapping[str, Any]) -> bool:
+    """Whether a part without a kind is a call, as some agents write theirs."""
+    return isinstance(part.get("name"), str) and "arguments" in part and "text" not in part
+
+
+def calls_beside(metadata: dict[str, Any]) -> list[Any]:
+    """The calls that stand beside the content, taken out of the metadata."""
+    written = [call for name in _LISTS for call in _listed(metadata, name)]
+    written += [metadata.pop(name) for name in _ALONE if isinstance(metadata.get(name), Mapping)]
+    more = metadata.get("additional_kwargs")
+    if not written and isinstance(more, Mapping):
+        written = [call for name in _LISTS for call in more.get(name) or ()]
+        written += [more[name] for name in _ALONE if isinstance(more.get(name), Mapping)]
+        if isinstance(more.get("tool_call_id"), str):
+            metadata.setdefault("tool_call_id", more["tool_call_id"])
+            metadata.setdefault("name", more.get("name"))
+    return written
+
+
+def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
+    """Take a list, or the JSON of one, out of the metadata; none if there is none."""
+    value = metadata.get(name)
+    if isinstance(value, str) and value.lstrip()[:1] == "[":
+        with suppress(orjson.JSONDecodeError):
+            value = orjson.loads(value)
+    if not isinstance(value, list | tuple):
+        return []
+    del metadata[name]
+    return list(value)
+
+
+def several_in(metadata: Mapping[str, Any], role: str) -> list[dict[str, Any]] | None:
+    """The results that a message of a tool holds under a name of their own, as messages; None if it holds none."""
+    results = next((metadata[name] for name in SEVERAL if metadata.get(name)), None)
+    if role != "tool" or not isinstance(results, list):
+        return None
+    return [_one_of_several(result) if isinstance(result, Mapping) else {"type": "tool_result", "content": result}
+            for result in results]  # fmt: skip
+
+
+def _one_of_several(result: Mapping[str, Any]) -> dict[str, Any]:
+    rest, call = without(result, "call"), result.get("call")
+    name = call.get("name") if isinstance(call, Mapping) else None
+    return rest if "role" in rest else {"type": "tool_result", "name": name, **rest}
 
 
 _CALL_CHARS, _CALLS = 20_000, 200
 """The longest text that is parsed for calls: a parser of Python can be made to break by what is nested deeper."""
 _TAGGED = re.compile(r"<tool_call>(?P<call>[^<]*(?:<(?!/?tool_call>)[^<]*)*)</tool_call>")
 _ACTION = re.compile(r"(?:^|\n)Action[ \t]*:[ \t]*(?P<name>\S[^\n]{0,199})\nAction Input[ \t]*:(?P<given>[\s\S]*)$")
+
+
+def calls_in(content: Any) -> tuple[list[Any], Any]:
+    """The calls in a text that is the JSON of calls, and what is left of the content."""
+    try:
+        value = orjson.loads(content) if isinstance(content, str) else None
+    except orjson.JSONDecodeError:
+        return [], content
+    calls = value if isinstance(value, list) else [value]
+    known = all(isinstance(call, Mapping) and isinstance(call.get("name"), str) for call in calls)
+    return (calls, None) if calls and known else ([], content)
 
 
 def spoken_calls(text: str) -> list[dict[str, Any]]:

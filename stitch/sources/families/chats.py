@@ -8,8 +8,9 @@ from typing import Any
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Done, about_trajectory
 from stitch.sources.fields import is_message
-from stitch.sources.parts import arguments_of, text_of, without
+from stitch.sources.parts import text_of, without
 from stitch.sources.recognizing import has
+from stitch.sources.tool_calls import arguments_of
 
 Messages = Iterator[Any]
 

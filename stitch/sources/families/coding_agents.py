@@ -12,9 +12,9 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Done, Reading, conversation, event, talk
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import arguments_of, text_of, without
+from stitch.sources.parts import text_of, without
 from stitch.sources.recognizing import FileReading, TrajectoryRow, any_of, first, has
-from stitch.sources.tool_calls import outcome_told
+from stitch.sources.tool_calls import arguments_of, outcome_told
 
 Messages = Iterator[Any]
 
