@@ -44,7 +44,7 @@ def kind_of(record: Mapping[str, Any]) -> str | None:
 
 def plain_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
     """A part in the form with a `type`, with its data among its fields, if it says in another way what it is."""
-    kind = next((part[name] for name in _KINDS if isinstance(part.get(name), str)), None)
+    kind = first_of(part, _KINDS, str)
     if kind is not None and "type" not in part:
         part = {**without(part, *_KINDS), "type": kind}
     if isinstance(data := part.get("data"), Mapping) and (kind in _WITH_DATA or "." in str(kind)):
@@ -61,7 +61,7 @@ def _opened(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     """A part that keeps what it is in an object under `field`."""
     held, rest, kind = part[field], without(part, field), _FORMS[field]
     if field == "tool_call_result":
-        origin = held["origin"] if isinstance(held.get("origin"), Mapping) else {}
+        origin = object_in(held, "origin")
         held = {**without(held, "origin"), "name": origin.get("tool_name"), "id": origin.get("id")}
     if kind == "code":
         return {**rest, "type": "tool_call", "name": "code_execution", "arguments": dict(held)}
@@ -96,15 +96,14 @@ def words_of(parts: Iterable[Any]) -> str:
 
 def _words_of(part: Mapping[str, Any]) -> str:
     said = next((part[name] for name in _WORDS if part.get(name)), None)
-    if isinstance(said, Mapping):
-        said = next((said[name] for name in ("text", "transcript") if isinstance(said.get(name), str)), None)
+    said = first_of(said, ("text", "transcript"), str) if isinstance(said, Mapping) else said
     data = said or part.get("data")
     if said or isinstance(data, Mapping | list):
         return text_of(data)
     # Its kind, and its name if it has one; what an address holds itself is no name.
     kind = part.get("type") or part.get("kind") or next(iter(part), "part")
-    nested = [part, *(value for value in part.values() if isinstance(value, Mapping))]
-    name = next((str(at[key]) for key in _NAMES for at in nested if isinstance(at.get(key), str)), "data:")
+    nested = (part, *part.values())
+    name = next((str(at) for key in _NAMES for holder in nested if (at := first_of(holder, (key,), str))), "data:")
     return f"[{kind}]" if name.startswith("data:") else f"[{kind} {name}]"
 
 
@@ -154,3 +153,15 @@ def beyond_texts(parts: list[Any]) -> list[dict[str, Any]]:
 def without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of an object but those named."""
     return {key: value for key, value in fields.items() if key not in names}
+
+
+def first_of(fields: Any, names: Iterable[str], kind: type = object) -> Any:
+    """The first of these fields of an object that has a value of a kind; None if none has."""
+    if not isinstance(fields, Mapping):
+        return None
+    return next((value for name in names if (value := fields.get(name)) is not None and isinstance(value, kind)), None)
+
+
+def object_in(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The object under a field; an empty one if there is none."""
+    return value if isinstance(value := fields.get(name), Mapping) else {}

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from stitch.core import ToolCall
 from stitch.errors import StepRejectedError
 from stitch.sources.fields import Row, metadata_of, taken_of
-from stitch.sources.parts import beyond_texts, has_parts, kind_of, plain_part, text_of, without
+from stitch.sources.parts import beyond_texts, first_of, has_parts, kind_of, object_in, plain_part, text_of, without
 
 LAST_CALLED = ""
 """Under this id stands the tool that was called last: an observation answers it and names none."""
@@ -94,17 +94,16 @@ class ToolCalls:
         rest = without(fields, "type", "own")
         reference = _first_taken(rest, RESULT_IDS)
         answer = _first_taken(rest, _ANSWERS)
-        if answer is None and isinstance(run := rest.get("run"), Mapping) and run.get("result") is not None:
-            answer, rest["run"] = run["result"], without(run, "result")
-        if answer is None and rest.get("error"):
-            answer = rest["error"]
+        if answer is None and (ran := first_of(rest.get("run"), ("result",))) is not None:
+            answer, rest["run"] = ran, without(rest["run"], "result")
+        answer = (rest.get("error") or None) if answer is None else answer
         if isinstance(answer, Mapping) and has_parts(answer.get("content")) and answer["content"]:
             answer, rest = answer["content"], {**without(answer, "content"), **rest}  # as servers of MCP answer
         metadata = metadata_of({**(beside or {}), **rest})
         if isinstance(answer, list) and (more := beyond_texts(answer)):
             metadata["parts"] = [*metadata.get("parts", ()), *more]
-        named = next((metadata.pop(name) for name in _NAMES if isinstance(metadata.get(name), str)), None)
-        if isinstance(answer, Mapping) and answer.get("type") in _FAILING:
+        named = _first_taken(metadata, _NAMES, str)
+        if first_of(answer, ("type",)) in _FAILING:
             metadata["outcome"], answer = "failure", answer.get("value", answer)
         row: Row = {"role": "tool", "content": text_of(answer), "metadata": metadata}
         row |= taken_of(metadata, "timestamp", "parent")
@@ -139,10 +138,9 @@ def _named(call: Any) -> tuple[str | None, Any]:
     inner = call.get("function", call)
     if isinstance(inner, str):
         inner = {**call, "name": inner}
-    if isinstance(inner, Mapping) and isinstance(inner.get("toolCall"), Mapping):
-        inner = {**inner["toolCall"], **inner["toolCall"].get("value", {})}
-    name = next((inner[key] for key in _NAMES if isinstance(inner.get(key), str)), None) if inner else None
-    kind = call.get("type")
+    if made := first_of(inner, ("toolCall",), Mapping):
+        inner = {**made, **made.get("value", {})}
+    name, kind = first_of(inner, _NAMES, str), call.get("type")
     if name is not None or not isinstance(kind, str):
         return name, inner
     if isinstance(own := call.get(kind), Mapping):  # a tool that the provider runs itself, in a field of its own
@@ -155,11 +153,15 @@ def _named(call: Any) -> tuple[str | None, Any]:
 
 def _arguments_in(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments of a call, under whichever name they stand; lists of queries and code keep theirs."""
-    given = next((key for key in _ARGUMENTS if fields.get(key) is not None), None)
+    given = _given_in(fields)
     if given is None:
         return {}
     written = fields[given]
     return arguments_of({given: written} if given in _NAMED_BY_KIND and not isinstance(written, Mapping) else written)
+
+
+def _given_in(fields: Mapping[str, Any]) -> str | None:
+    return next((key for key in _ARGUMENTS if fields.get(key) is not None), None)
 
 
 def arguments_of(arguments: Any) -> Mapping[str, Any]:
@@ -174,14 +176,16 @@ def arguments_of(arguments: Any) -> Mapping[str, Any]:
     return arguments if isinstance(arguments, Mapping) else {"input": arguments}
 
 
-def _first_taken(fields: dict[str, Any], names: Iterable[str]) -> Any:
-    """Take the first of these fields that has a value out of the others."""
-    return next((fields.pop(name) for name in names if fields.get(name) is not None), None)
+def _first_taken(fields: dict[str, Any], names: Iterable[str], kind: type = object) -> Any:
+    """Take the first of these fields that has a value of a kind out of the others."""
+    return next(
+        (fields.pop(name) for name in names if fields.get(name) is not None and isinstance(fields[name], kind)), None
+    )
 
 
 def identity_of(call: Mapping[str, Any]) -> Any:
     """The id by which the result of a call names it."""
-    return next((call[key] for key in _IDS if call.get(key) is not None), None)
+    return first_of(call, _IDS)
 
 
 def answer_of(call: Mapping[str, Any]) -> Any:
@@ -189,22 +193,20 @@ def answer_of(call: Mapping[str, Any]) -> Any:
     if call.get("type") == "image_generation_call":
         return None
     holders = (call, call.get("function"), call.get(str(call.get("type"))))
-    return next((fields[name] for fields in holders if isinstance(fields, Mapping) for name in _OWN_ANSWERS
-                 if fields.get(name) is not None), None)  # fmt: skip
+    return next((found for fields in holders if (found := first_of(fields, _OWN_ANSWERS)) is not None), None)
 
 
 def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """What a call says beside its name, arguments, id and result."""
     answers = () if answer_of(call) is None else _OWN_ANSWERS
-    said = ("type", "function", "index", "toolCall", *answers, *_NAMES, *_ARGUMENTS, *_IDS)
-    rest = {key: value for key, value in without(call, *said).items() if value is not None and (
-        key != "outcome" or value not in _OUTCOMES)}  # fmt: skip
-    if call.get("id") is not None and call["id"] != (own := identity_of(call)) and own is not None:
-        rest["id"] = call["id"]
-    taken = next((key for key in _ARGUMENTS if call.get(key) is not None), None)
-    rest |= {key: call[key] for key in _ARGUMENTS if key != taken and call.get(key) is not None}
-    for inner in (call.get("toolCall"), call.get("function")):
-        rest |= without(inner, *said, "value") if isinstance(inner, Mapping) else {}
+    said = {"type", "function", "index", "toolCall", *answers, *_NAMES, *_ARGUMENTS, *_IDS}
+    said |= {"outcome"} if call.get("outcome") in _OUTCOMES else set()
+    said -= {name for name in _ARGUMENTS if name != _given_in(call)}
+    own = identity_of(call)
+    rest = {key: value for key, value in call.items() if value is not None and (
+        key not in said or (key == "id" and value != own))}  # fmt: skip
+    for inner in (object_in(call, "toolCall"), object_in(call, "function")):
+        rest |= without(inner, *said, *_ARGUMENTS, "value")
     return rest
 
 
