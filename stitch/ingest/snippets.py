@@ -62,11 +62,11 @@ class SnippetProjection:
         self._embedder, self._lexical = embedder, lexical
         self._vectors_follow = vectors_follow
         self._applied = self.position()
-        self._found = journal.last_change()
+        self._found = self._seen = journal.last_change()
         self._follows_all = self._applied == self._found
         self._lock, self._flushing = threading.Lock(), threading.Lock()
         self._begun: dict[object, int] = {}
-        """The last change before each piece of work that is under way."""
+        """A change before each piece of work that is under way: the last one when the store was last flushed."""
         self._owed: dict[tuple[str, str], int] = {}
         """The same of trajectories with which somebody was not finished when an error came."""
         self.unflushed = 0
@@ -83,7 +83,7 @@ class SnippetProjection:
         """Change the journal, and then the store; if that is interrupted, `owed` names the trajectory."""
         mark, owes = object(), True
         with self._lock:
-            self._begun[mark] = self._journal.last_change()
+            self._begun[mark] = self._seen
         try:
             yield
             owes = False
@@ -170,7 +170,7 @@ class SnippetProjection:
         with self._flushing:
             last = self._journal.last_change()  # first: who begins after this changes only what comes after it
             with self._lock:
-                self.unflushed = 0
+                self.unflushed, self._seen = 0, last
                 if self._follows_all:
                     self._applied = min([last, *self._begun.values(), *self._owed.values()])
             self._journal.sync()

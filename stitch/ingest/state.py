@@ -264,8 +264,7 @@ class TrajectoryStates:
         """Forget what is remembered of a held trajectory that another process has changed."""
         if not self._shared or state.position == _UNKNOWN:
             return
-        names = {"tenant": state.tenant, "trajectory": state.trajectory}
-        if self._journal.labeled(**names) != state.position or self._journal.changed(**names, after=state.left):
+        if self._journal.changed(state.tenant, state.trajectory, after=state.left):
             self.forget(state)
             forget_trajectory(state.trajectory, tenant=state.tenant)
 

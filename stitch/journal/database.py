@@ -86,13 +86,11 @@ class Session:
     """
 
     def __init__(self, connection: Any, compiled: Compiled) -> None:
-        self.connection = connection
-        self._cursor, self._compiled = connection.cursor(), compiled
+        self.connection, self._compiled = connection, compiled
 
     def rows(self, statement: Query, **values: Any) -> list[tuple[Any, ...]]:
         """All rows of a query."""
-        self._run(statement, values)
-        found: list[tuple[Any, ...]] = self._cursor.fetchall()
+        found: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
         return found
 
     def row(self, statement: Query, **values: Any) -> tuple[Any, ...] | None:
@@ -106,13 +104,12 @@ class Session:
     def stream(self, statement: Query) -> Iterator[tuple[Any, ...]]:
         """The rows of a query one by one, however many there are."""
         sql = self._compiled.text(statement, ()).sql
-        streamed = getattr(self._cursor, "stream", self._cursor.execute)  # psycopg would else hold all of them
-        yield from streamed(sql)
+        cursor = self.connection.cursor()
+        yield from getattr(cursor, "stream", cursor.execute)(sql)  # psycopg would else hold all of them
 
-    def write(self, statement: Update | Delete | Table, **values: Any) -> int:
-        """Change rows, or put one into a table; return how many there were."""
+    def write(self, statement: Update | Delete | Table, **values: Any) -> None:
+        """Change rows, or put one into a table."""
         self._run(statement, values)
-        return int(self._cursor.rowcount)
 
     def write_many(self, statement: Update | Delete | Table, rows: Iterable[Mapping[str, Any]]) -> None:
         """As `write`, for each of several rows of values, which all have the same names."""
@@ -120,7 +117,8 @@ class Session:
             return
         text = self._compiled.text(statement, tuple(given[0]))
         order = text.order
-        self._cursor.executemany(text.sql, given if order is None else [[row[name] for name in order] for row in given])
+        rows_given = given if order is None else [[row[name] for name in order] for row in given]
+        self.connection.cursor().executemany(text.sql, rows_given)
 
     def put(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         """Put rows into a table, in place of those with the same primary keys."""
@@ -129,11 +127,12 @@ class Session:
         self.write_many(_BY_KEY[table], [{f"of_{name}": row[name] for name in key} for row in given])
         self.write_many(table, given)
 
-    def _run(self, statement: Statement, values: dict[str, Any]) -> None:
+    def _run(self, statement: Statement, values: dict[str, Any]) -> Any:
         text = self._compiled.text(statement, tuple(values))
         given = {**text.constants, **values} if text.constants else values
         in_order = None if text.order is None else [_plain(given[name]) for name in text.order]
-        self._cursor.execute(text.sql, given if in_order is None else in_order)
+        # A cursor for each: in a transaction of PostgreSQL results come when they are asked for.
+        return self.connection.execute(text.sql, given if in_order is None else in_order)
 
 
 def _plain(value: Any) -> Any:

@@ -127,13 +127,20 @@ class Postgres(Database):
 
     @contextmanager
     def transaction(self, *, derived: bool = False) -> Iterator[Session]:
-        """One transaction; others who write wait for its end."""
-        asynchronous = "SET LOCAL synchronous_commit = off;" if derived else ""
+        """One transaction; others who write wait for its end.
+
+        What is written goes out with the next question, or with the end: each round to the server takes longer than
+        most of the work.
+        """
         with self.session() as db:
-            db.connection.execute(f"BEGIN; {asynchronous} {_LOCK}")
             try:
-                yield db
-                db.connection.execute("COMMIT")
+                with db.connection.pipeline():
+                    db.connection.execute("BEGIN")
+                    if derived:
+                        db.connection.execute("SET LOCAL synchronous_commit = off")
+                    db.connection.execute(_LOCK)
+                    yield db
+                    db.connection.execute("COMMIT")
             except BaseException:
                 with suppress(psycopg.Error):  # a connection that is lost has rolled back
                     db.connection.execute("ROLLBACK")

@@ -29,8 +29,9 @@ _RECORDS = (
 # of one key, the index leads to the records after a number at once, however many there are before it
 _RECORDS_OF_KIND, _RECORDS_OF_KEY = _RECORDS.where(_OF_KIND), _RECORDS.where(_OF_KEY)
 _OF_THAT_KIND = and_(records.c.tenant == bindparam("whose"), records.c.kind == bindparam("of_kind"))
-_ERASE_KIND = delete(records).where(_OF_THAT_KIND)
-_ERASE_KEYS = delete(records).where(_OF_THAT_KIND, one_of(records.c.key))
+_OF_THOSE_KEYS = and_(_OF_THAT_KIND, one_of(records.c.key))
+_COUNT_KIND, _COUNT_KEYS = (select(func.count()).where(each) for each in (_OF_THAT_KIND, _OF_THOSE_KEYS))
+_ERASE_KIND, _ERASE_KEYS = (delete(records).where(each) for each in (_OF_THAT_KIND, _OF_THOSE_KEYS))
 
 
 class Records(Part):
@@ -107,10 +108,9 @@ def _append(db: Session, tenant: str, record: NewRecord) -> int:
 
 
 def _erase(db: Session, tenant: str, *, kind: str, keys: Collection[str] | None) -> int:
-    if keys is None:
-        count = db.write(_ERASE_KIND, whose=tenant, of_kind=kind)
-    else:
-        count = db.write(_ERASE_KEYS, whose=tenant, of_kind=kind, given=list(keys))
+    named = {"whose": tenant, "of_kind": kind} | ({} if keys is None else {"given": list(keys)})
+    count = int(db.value(_COUNT_KIND if keys is None else _COUNT_KEYS, **named))
     if count:
+        db.write(_ERASE_KIND if keys is None else _ERASE_KEYS, **named)
         owe_purge(db)
     return count

@@ -80,7 +80,7 @@ class ClientPoints:
         for each, own in zip(searches, found, strict=True):
             best = sorted(own, key=lambda pair: -pair[1])[: each.limit]
             # As the server computed them: what stands in JSON has fewer digits than single precision.
-            values = np.array([score for _, score in best], dtype=np.float32).astype(np.float64)
+            values = np.array([score for _, score in best], dtype=np.float32).tolist()
             scores.append(Scores([number for number, _ in best], values))
         return scores
 

@@ -9,7 +9,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import qdrant_edge as engine
 
 from stitch.core.files import make_private
@@ -39,6 +38,7 @@ _INDEXED_FROM = 64
 there are; without them a filter reads the payload of each point, in 4 µs."""
 _SPARE_BYTES = 128 * 2**20
 """What must be free before a write: the engine writes into mapped files, where a full disk kills the process."""
+_EXACT = engine.SearchParams(exact=True)
 _HALF_ON = ("x86_64", "amd64")
 """Where the engine adds up products of halves in single precision; elsewhere vectors are kept in single precision."""
 _HINTS = (
@@ -69,7 +69,7 @@ class EdgePoints:
 
     def __init__(self, folder: Path, *, dimension: int, create: bool, what: str, hint: str) -> None:
         self._folder, self._what, self._hint = folder, what, hint
-        self._sole: dict[str | None, bool] = {}
+        self._sole: dict[str, bool] = {}
         """Of a tenant, whether all points are its own: then the engine need not look whose each one is."""
         self._unflushed = False
         """Whether something was written since the last flush, each of which takes some 12 ms."""
@@ -103,28 +103,26 @@ class EdgePoints:
 
     def search(self, searches: Sequence[Search]) -> list[Scores]:
         """The results of searches; see `Points.search`."""
-        requests = []
+        requests, filters = [], dict[int, Any]()  # searches of one filter share it: to make one of ids takes a while
         for each in searches:
             vector: Any = each.vector
-            where = Where() if each.where == Where(each.where.tenant) and self._is_sole(each.where) else each.where
             if isinstance(vector, dict):
                 vector = engine.SparseVector(list(vector), list(vector.values()))
+            if id(each.where) not in filters:
+                filters[id(each.where)] = _filter(self._narrowed(each.where))
             requests.append(
                 engine.QueryRequest(
                     each.limit,
                     query=engine.Query.Nearest(vector, using=each.using),
-                    filter=_filter(where),
-                    params=engine.SearchParams(exact=True),
+                    filter=filters[id(each.where)],
+                    params=_EXACT,
                     with_payload=False,
                     with_vector=False,
                 )
             )
         with self._errors("search"):
             answers: list[list[Any]] = self._shard.query_batch(engine.QueryBatchRequest(requests)) if requests else []
-        return [
-            Scores([point.id.int for point in own], np.fromiter((point.score for point in own), np.float64, len(own)))
-            for own in answers
-        ]
+        return [Scores([point.id.int for point in own], [point.score for point in own]) for own in answers]
 
     def _index(self) -> None:
         """Make the indexes that are lacking, once there are enough points."""
@@ -135,10 +133,13 @@ class EdgePoints:
                     self._shard.update(engine.UpdateOperation.create_field_index(field, index))
             self._indexed = True
 
-    def _is_sole(self, tenant: Where) -> bool:
-        if tenant.tenant not in self._sole:
-            self._sole[tenant.tenant] = self.count(tenant) == self.count(Where())
-        return self._sole[tenant.tenant]
+    def _narrowed(self, where: Where) -> Where:
+        """A filter without the tenant where all points are its own: then the engine need not look at each."""
+        if where.tenant is None or where != Where(where.tenant):
+            return where
+        if where.tenant not in self._sole:
+            self._sole[where.tenant] = self.count(where) == self.count(Where())
+        return Where() if self._sole[where.tenant] else where
 
     def retrieve(
         self, ids: Sequence[Id], *, fields: Sequence[str] | bool, words: bool = False, dense: bool = False

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from stitch.store.payload import clock
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from stitch.core.protocols import DensityQuery, SparseVector
 
 DENSE, WORDS, LABELS = "dense", "words", "labels"
@@ -108,7 +105,7 @@ class Scores(NamedTuple):
     """What a search found, best first."""
 
     ids: list[Id]
-    values: NDArray[np.float64]
+    values: list[float]
 
 
 class Points(Protocol):

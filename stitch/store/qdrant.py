@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections import OrderedDict
@@ -28,6 +29,8 @@ from stitch.store.vectors import as_kept, check_vectors, words_as_kept
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_log = logging.getLogger(__name__)
 
 _CACHED = 4_096
 """So many snippets are kept as they were read."""
@@ -91,11 +94,19 @@ class QdrantStore:
         """The points; made anew, whatever was begun there, if `create`."""
         from stitch.store.edge import EdgePoints
 
-        folder = self._folder.path / "shard"
+        folder = self._shard
         if create:
             shutil.rmtree(folder, ignore_errors=True)
             make_private_folder(folder)
         return EdgePoints(folder, dimension=self._dimension, create=create, what=self._what, hint=self._folder.reindex)
+
+    @property
+    def _shard(self) -> Path:
+        return self._folder.path / "shard"
+
+    def _is_gone(self) -> bool:
+        """Whether somebody has removed the points; they are made anew from the journal."""
+        return not any((self._shard / "segments").glob("*"))
 
     def sibling(self, path: Path) -> Self:
         """A store like this one in another folder, made if it is not there."""
@@ -319,6 +330,8 @@ class QdrantStore:
 
     def _load(self) -> None:
         new = self._folder.is_new()
+        if not new and (new := self._is_gone()):
+            _log.warning("the points of %s are gone: they are made anew from the journal", self._what)
         self._use(self._open_points(new))
         try:
             if new:

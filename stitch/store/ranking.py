@@ -87,9 +87,9 @@ class Ranking:
         searches = [Search(using, vector, where, limit) for using, vector in self._asked.items()]
         ends = {}
         for using, found in zip(self._asked, self._points.search(searches), strict=True):
-            self._known[using].update(zip(found.ids, found.values.tolist(), strict=True))
+            self._known[using].update(zip(found.ids, found.values, strict=True))
             if len(found.ids) >= limit:
-                ends[using] = float(found.values[-1])
+                ends[using] = found.values[-1]
         return ends
 
     def _hopeful(self, ids: Sequence[Id], ends: Mapping[str, float]) -> list[Id]:
@@ -103,14 +103,14 @@ class Ranking:
 
     def _complete(self, ids: Sequence[Id]) -> None:
         """Ask for what is not known yet of some points."""
-        searches = []
-        for using in self._asked:
-            if lacking := [name for name in ids if name not in self._known[using]]:
-                searches.append(Search(using, self._asked[using], Where(ids=lacking), len(lacking)))
-                self._known[using].update(dict.fromkeys(lacking, 0.0))
-        if searches:
-            for search, found in zip(searches, self._points.search(searches), strict=True):
-                self._known[search.using].update(zip(found.ids, found.values.tolist(), strict=True))
+        every = list(self._known.values())
+        if not (lacking := [name for name in ids if any(name not in known for known in every)]):
+            return
+        where = Where(ids=lacking)
+        searches = [Search(using, vector, where, len(lacking)) for using, vector in self._asked.items()]
+        for search, found in zip(searches, self._points.search(searches), strict=True):
+            known = dict(zip(found.ids, found.values, strict=True))
+            self._known[search.using] |= {name: known.get(name, 0.0) for name in lacking}
 
     def _everything(self, *, search: bool) -> list[StoreHit]:
         """The first of all points; they are searched unless the lists have all that is similar."""

@@ -108,6 +108,9 @@ class ServerStore(QdrantStore):
 
         self._from_journal = snippet_of
 
+    def _is_gone(self) -> bool:
+        return False
+
     def _open_points(self, create: bool) -> ClientPoints:
         self._collection = self._chosen(create)
         server = self._server.named(self._collection)

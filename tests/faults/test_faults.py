@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -127,6 +128,15 @@ def test_what_the_store_would_not_delete_is_deleted_by_repeating(tmp_path: Path,
     assert [snippet.step for snippet in store.scroll("a")] == ["1"]
     assert verify(ingestor, tenant="a").disagreements == ()
     ingestor.close()
+
+
+@pytest.mark.parametrize("part", ["shard", "shard/segments"])
+def test_points_that_somebody_removed_are_made_anew_from_the_journal(memory: Path, part: str) -> None:
+    before = kept(memory)
+    shutil.rmtree(memory / "store" / part)
+    assert kept(memory) == before
+    with open_memory(memory) as opened:
+        assert opened.lifecycle.verify().disagreements == ()
 
 
 def test_a_corrupt_page_of_the_journal_is_named_and_a_backup_brings_all_back(memory: Path, tmp_path: Path) -> None:

@@ -183,9 +183,10 @@ def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
         open_store(tmp_path)
 
 
-def test_a_missing_shard_is_an_error_of_our_own(tmp_path: Path) -> None:
+def test_a_torn_shard_is_an_error_of_our_own(tmp_path: Path) -> None:
     open_store(tmp_path).close()
-    shutil.rmtree(tmp_path / "store" / "shard")
+    for state in tmp_path.glob("store/shard/segments/*/segment.json"):
+        state.unlink()
     with pytest.raises(StoreError, match="cannot open the memory") as caught:
         open_store(tmp_path)
     assert caught.value.hint == f"stitch reindex --memory {tmp_path}"
