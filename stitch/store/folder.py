@@ -31,6 +31,7 @@ class StoreFolder:
         what: The store, for messages.
         location: The memory, as a command names it.
         create: Whether a store may be made where there is none.
+        segments: Where in it the engine has the points; None if they are elsewhere.
 
     Raises:
         StoreLockedError: Somebody else has it open.
@@ -39,9 +40,16 @@ class StoreFolder:
     """
 
     def __init__(
-        self, path: Path, *, facts: Mapping[str, str | int], what: str, location: str, create: bool = True
+        self,
+        path: Path,
+        *,
+        facts: Mapping[str, str | int],
+        what: str,
+        location: str,
+        create: bool = True,
+        segments: str | None = None,
     ) -> None:
-        self.path, self._facts, self._what = path, facts, what
+        self.path, self._facts, self._what, self._segments = path, facts, what, segments
         self.reindex = f"stitch reindex --memory {location}"
         """The command that makes it anew."""
         self._note = path / "store.json"
@@ -56,14 +64,21 @@ class StoreFolder:
         self.owner = Ownership(path / OWNER_NOTE, what=what)
 
     def is_new(self) -> bool:
-        """Whether there is no store yet; one of an earlier layout is removed, and a line says so."""
-        if self._note.exists() and self._is_earlier():
-            _log.warning("%s is of an earlier layout: its store is made anew from the journal", self._what)
+        """Whether there is no store yet; what is left of one that is made anew is removed, and a line says so."""
+        if self._note.exists() and (why := self._why_anew()):
+            _log.warning("%s %s: its store is made anew from the journal", self._what, why)
             self._note.unlink()  # first: whatever interrupts it, what is left is no store
             for path in self.path.iterdir():
                 if path.name != OWNER_NOTE:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
         return not self._note.exists()
+
+    def _why_anew(self) -> str:
+        """Why a store that was made is made anew; empty if it is not."""
+        if self._is_earlier():
+            return "is of an earlier layout"
+        gone = self._segments is not None and not any((self.path / self._segments).glob("*"))
+        return "has lost its points" if gone else ""
 
     def is_made(self) -> None:
         """Say what the store was made with, when all of it is there."""

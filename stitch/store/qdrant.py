@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,6 @@ from stitch.store.vectors import as_kept, check_vectors, words_as_kept
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-_log = logging.getLogger(__name__)
 
 _CACHED = 4_096
 """So many snippets are kept as they were read."""
@@ -64,13 +62,14 @@ class QdrantStore:
         self._calls, self._writes = ProcessLock(self._what), ProcessLock(self._what)
         self._cache: OrderedDict[Id, MemorySnippet] = OrderedDict()
         self._closed = self._failed = False
-        facts: dict[str, str | int] = {
-            "schema_version": SCHEMA_VERSION,
-            "embedder": embedder_name,
-            "dimension": dimension,
-        }
-        folder = self.path / "store"
-        self._folder = StoreFolder(folder, facts=facts, what=self._what, location=self._location, create=create)
+        self._folder = StoreFolder(
+            self.path / "store",
+            facts={"schema_version": SCHEMA_VERSION, "embedder": embedder_name, "dimension": dimension},
+            what=self._what,
+            location=self._location,
+            create=create,
+            segments=self._segments,
+        )
         try:
             self._load()
         except BaseException:
@@ -79,6 +78,9 @@ class QdrantStore:
         in_each_fork(self._leave_to_parent)
 
     # What a store on a server does otherwise
+
+    _segments: str | None = "shard/segments"
+    """Where in its folder the engine has the points."""
 
     @property
     def _what(self) -> str:
@@ -94,19 +96,11 @@ class QdrantStore:
         """The points; made anew, whatever was begun there, if `create`."""
         from stitch.store.edge import EdgePoints
 
-        folder = self._shard
+        folder = self._folder.path / "shard"
         if create:
             shutil.rmtree(folder, ignore_errors=True)
             make_private_folder(folder)
         return EdgePoints(folder, dimension=self._dimension, create=create, what=self._what, hint=self._folder.reindex)
-
-    @property
-    def _shard(self) -> Path:
-        return self._folder.path / "shard"
-
-    def _is_gone(self) -> bool:
-        """Whether somebody has removed the points; they are made anew from the journal."""
-        return not any((self._shard / "segments").glob("*"))
 
     def sibling(self, path: Path) -> Self:
         """A store like this one in another folder, made if it is not there."""
@@ -199,7 +193,7 @@ class QdrantStore:
                 return []
             beside = self._points.scroll(Where.of(query)._replace(places=places), fields=False)
             found = self._read([each.id for each in beside if each.id not in known])
-            return sorted((each for each in found.values() if query.sees(each)), key=_place)
+            return sorted((each for each in found.values() if query.sees(each)), key=attrgetter(*_PLACE))
 
     def word_counts(
         self, tenant: str, words: Collection[int], *, trajectory: str | None = None, ids: Sequence[str] = ()
@@ -330,8 +324,6 @@ class QdrantStore:
 
     def _load(self) -> None:
         new = self._folder.is_new()
-        if not new and (new := self._is_gone()):
-            _log.warning("the points of %s are gone: they are made anew from the journal", self._what)
         self._use(self._open_points(new))
         try:
             if new:
@@ -406,7 +398,3 @@ class QdrantStore:
         while len(cache) > _CACHED:
             cache.popitem(last=False)
         return found
-
-
-def _place(snippet: MemorySnippet) -> tuple[str, int, str]:
-    return snippet.trajectory, snippet.position, snippet.step

@@ -54,6 +54,8 @@ class ServerStore(QdrantStore):
         StoreError: The server refuses the key or the request; or the folder cannot be used.
     """
 
+    _segments = None
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -107,9 +109,6 @@ class ServerStore(QdrantStore):
             return None if entry is None else entry.snippet()
 
         self._from_journal = snippet_of
-
-    def _is_gone(self) -> bool:
-        return False
 
     def _open_points(self, create: bool) -> ClientPoints:
         self._collection = self._chosen(create)
