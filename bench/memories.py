@@ -230,6 +230,8 @@ def opener(labeler: Labeler, *, selector: FilterSelector | None = None) -> Opene
     """Makes memories as `default_opener` does, but with another labeler or selector."""
 
     def open_in(folder: Path) -> Memory:
+        from stitch.assemble import retrievers_over
+        from stitch.core import DensityCount
         from stitch.embed import LexicalEncoder, StaticEmbedder
         from stitch.ingest import Ingestor
         from stitch.journal import Journal
@@ -237,32 +239,25 @@ def opener(labeler: Labeler, *, selector: FilterSelector | None = None) -> Opene
         from stitch.memory import Memory, MemoryParts, SearchDefaults
         from stitch.observe import Observers
         from stitch.observe.recalls import RecallLog
-        from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
-        from stitch.retrieve.themes import ThemesRetriever
+        from stitch.retrieve import LocalFilterSelector
         from stitch.store import QdrantStore
         from stitch.themes import TenantThemes
 
-        embedder, lexical, counter = StaticEmbedder(), LexicalEncoder(), PieceCounter()
+        embedder, lexical = StaticEmbedder(), LexicalEncoder()
         store = QdrantStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
         journal = Journal(folder / "journal.sqlite")
         themes = TenantThemes(journal=journal, embedder=embedder)
-        shared: dict[str, Any] = {"store": store, "embedder": embedder}
-        ingestor = Ingestor(journal=journal, labeler=labeler, lexical=lexical, projections=[themes], **shared)
+        ingestor = Ingestor(
+            journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical, projections=[themes]
+        )
         resources = ExitStack()
         resources.callback(ingestor.close)
-        intent = IntentRetriever(
-            selector=selector or LocalFilterSelector(),
-            lexical=lexical,
-            inventories=ingestor.inventory,
-            counter=counter,
-            **shared,
-        )
-        covering = ThemesRetriever(steps=intent, counter=counter, hierarchies=themes.of, **shared)
+        chosen = selector or LocalFilterSelector()
         parts = MemoryParts(
             folder=folder,
             ingestor=ingestor,
             themes=themes,
-            retrievers={own.mode: own for own in (intent, covering)},
+            retrievers=retrievers_over(ingestor, lexical, themes, selector=chosen, count=DensityCount.VALUES),
             defaults=SearchDefaults(),
             observer=Observers([]),
             recalls=RecallLog(folder / "recalls.jsonl", most=0),

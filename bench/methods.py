@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from stitch.bench.data.types import Inquiry
 from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.records import Found
-from stitch.core import MemorySnippet, ScoredSnippet, Step, Trajectory, WordCounts, with_calls
+from stitch.core import MemorySnippet, ScoredSnippet, Step, Trajectory, with_calls
 
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
@@ -147,48 +147,35 @@ class Lexical(Ranker):
 
 
 class Dense(Ranker):
-    """`dense`: cosine of the default embedder's vectors of steps with their speakers, as the dense lens searches.
-
-    With `rare_first`, rare words of a question count more in its vector; else all count alike.
-    """
+    """`dense`: cosine of the default embedder's vectors of steps with their speakers."""
 
     name = "dense"
 
-    def __init__(self, *, rare_first: bool = True) -> None:
-        from stitch.embed import LexicalEncoder, StaticEmbedder
+    def __init__(self) -> None:
+        from stitch.embed import StaticEmbedder
 
         super().__init__()
-        self._embedder, self._lexical, self._rare_first = StaticEmbedder(), LexicalEncoder(), rare_first
+        self._embedder = StaticEmbedder()
 
-    def _reading(self, trajectory: Trajectory) -> tuple[Vectors, Counter[int]]:
+    def _reading(self, trajectory: Trajectory) -> Vectors:
         from stitch.store.vectors import as_kept
 
-        texts = [spoken(step) for step in trajectory.steps]
-        words = (word for text in texts if self._rare_first for word in self._lexical.document(text))
-        return as_kept(self._embedder.embed(texts)), Counter(words)
+        return as_kept(self._embedder.embed([spoken(step) for step in trajectory.steps]))
 
     def _rank(self, inquiry: Inquiry) -> Iterable[int]:
-        from stitch.retrieve.rank.rarity import rare_words_first
         from stitch.store.vectors import as_kept
 
-        vectors, carrying = self._read[inquiry.trajectory]
-
-        def count(words: Sequence[int]) -> WordCounts:
-            return WordCounts(len(vectors), {word: carrying[word] for word in words}, {})
-
-        if self._rare_first:
-            return ranking(vectors @ as_kept(rare_words_first(inquiry.text, embedder=self._embedder, count=count)))
-        return ranking(vectors @ as_kept(self._embedder.embed([inquiry.text])[0]))
+        return ranking(self._read[inquiry.trajectory] @ as_kept(self._embedder.embed([inquiry.text])[0]))
 
 
 class Hybrid(Ranker):
-    """`hybrid`: reciprocal rank fusion of `bm25` and plain cosine: Σ 1 / (60 + rank)."""
+    """`hybrid`: reciprocal rank fusion of `bm25` and `dense`: Σ 1 / (60 + rank)."""
 
     name = "hybrid"
 
     def __init__(self) -> None:
         super().__init__()
-        self._parts: tuple[Ranker, ...] = (Lexical(), Dense(rare_first=False))
+        self._parts: tuple[Ranker, ...] = (Lexical(), Dense())
 
     def prepare(self, trajectories: Sequence[Trajectory]) -> None:
         """Take in trajectories."""

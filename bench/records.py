@@ -46,7 +46,7 @@ class Found(BaseModel, frozen=True):
     steps: tuple[str, ...]
     """The ranking, best first."""
     shown: dict[int, tuple[str, ...]] = {}
-    """By budget, the steps of which at least a part stands in the context; none in runs of older versions."""
+    """By budget, the steps of which at least a part stands in the context."""
     milliseconds: float
     window_tokens: int | None = None
     """What stood in for the budget, for a method with a window of its own."""
@@ -61,7 +61,7 @@ class Found(BaseModel, frozen=True):
     parts: dict[str, dict[str, float]] = {}
     """The parts of the scores of the first steps."""
     decided_by: str | None = None
-    """See `stitch.core.DecidedBy`; None for methods without labels, and in runs of older versions."""
+    """See `stitch.core.DecidedBy`; None for methods without labels."""
 
 
 class Record(Found, frozen=True):

@@ -36,7 +36,6 @@ Measure = Callable[[Record], Score]
 """The score of one question."""
 
 NO_CONTEXT = Unscored("no context was made")
-NOT_KEPT = Unscored("the run does not tell what stands in a context of so many tokens; run its command anew")
 NO_ANSWER = Unscored("the question has no gold answer")
 
 
@@ -73,8 +72,7 @@ def answer_measures() -> dict[str, Measure]:
 
 def inside(record: Record, budget_tokens: int, measure: Callable[[Sequence[str], Sequence[str]], Score]) -> Score:
     """A measure of the steps of which a reader sees something in a context of so many tokens."""
-    steps = record.shown.get(budget_tokens)
-    return NOT_KEPT if steps is None else measure(steps, record.evidence)
+    return measure(record.shown[budget_tokens], record.evidence)
 
 
 def by_budget(records: Sequence[Record]) -> dict[str, dict[str, float | None]]:

@@ -315,7 +315,7 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         resources.callback(ingestor.close)
         ingestor.recover()
         finish_purge(ingestor, folder=folder)
-        retrievers = _retrievers(ingestor, lexical, themes, selector=selector, count=settings.density)
+        retrievers = retrievers_over(ingestor, lexical, themes, selector=selector, count=settings.density)
         retriever_named(settings.retriever, retrievers)  # refuse one that is not there before anything is asked
         return MemoryParts(
             folder=folder,
@@ -336,7 +336,7 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         )
 
 
-def _retrievers(
+def retrievers_over(
     ingestor: Ingestor, lexical: LexicalEncoder, themes: TenantThemes, *, selector: FilterSelector, count: DensityCount
 ) -> dict[str, Retriever]:
     """All retrievers of a memory, by the names under which they are chosen."""

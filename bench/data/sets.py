@@ -276,7 +276,6 @@ def _question(record: Mapping[str, Any], where: str) -> Question:
         evidence=tuple(dict.fromkeys(map(str, evidence))),
         asked_at=record.get("asked_at"),
         labels=gold_labels(record.get("gold")),
-        rewrite=record.get("rewrite"),
     )
 
 

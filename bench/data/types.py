@@ -59,8 +59,6 @@ class Question:
     """Ids of the steps that answer it, in the order of the data set."""
     asked_at: float | str | None = None
     labels: GoldLabels = field(default_factory=GoldLabels)
-    rewrite: str | None = None
-    """The question as a person would ask it out of context."""
     domain: str = ""
     """`travel` or `debate` in CAME-Bench."""
 
