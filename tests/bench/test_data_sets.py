@@ -113,7 +113,7 @@ def test_the_ingest_path_takes_steps_and_names_and_nothing_else() -> None:
         parameters = set(inspect.signature(method).parameters) - {"self"}
         assert parameters <= {"step", "steps", "trajectory", "wait", "again"}
     assert set(Trajectory.model_fields) == {"id", "steps"}
-    gold = {"labels", "evidence", "answer", "rewrite", "type"}
+    gold = {"labels", "evidence", "answer", "type"}
     assert gold.isdisjoint(inspect.signature(Inquiry).parameters)
     assert gold <= set(inspect.signature(Question).parameters)
     assert not issubclass(GoldLabels, StepLabels)

@@ -153,7 +153,7 @@ def test_labels_that_are_known_are_replied_and_their_cost_is_told(tmp_path: Path
 def test_stepwise_labels_of_a_trip_keep_to_four_calls() -> None:
     model = LanguageModel("rules", completion=RuleCompletion())
     labeler = StepwiseLabeler(model, embedder=HashingEmbedder(), fallback=LocalLabeler())
-    cost = bench.measure_labeler(labeler, bench.came_steps()[:60], ledger=model.ledger)
+    cost = bench.measure_labeler(labeler, bench.came_steps()[:48], ledger=model.ledger)
     assert 3 <= cost["calls_per_step"] <= 4
 
 

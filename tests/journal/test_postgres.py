@@ -18,7 +18,7 @@ from doubles.postgres import MakeUrl
 from stitch.errors import JournalError, SettingsError, StoreMismatchError
 from stitch.journal import Journal
 
-WRITERS, STEPS = 4, 25
+WRITERS, STEPS = 2, 40
 ADDING = """
 import sys
 from stitch.core import Step
@@ -70,6 +70,7 @@ def test_of_what_many_processes_add_at_once_nothing_is_lost_or_given_a_place_twi
     assert len(seen) == WRITERS * STEPS, "a change that was committed late was passed over"
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_was_told_is_there_and_nobody_waits_for_it(journal: Journal, url: str) -> None:
     command = [sys.executable, "-c", ADDING, url, "100000", "p"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as adding:

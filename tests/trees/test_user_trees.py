@@ -210,6 +210,7 @@ with open_memory(sys.argv[1]) as memory:
 """
 
 
+@pytest.mark.slow
 def test_a_commit_that_was_acknowledged_survives_kill_9(folder):
     victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(folder)], stdout=subprocess.PIPE, text=True)
     assert victim.stdout is not None
