@@ -172,13 +172,12 @@ def ask(trajectory: GeneratedTrajectory, rng: Random) -> tuple[Question, ...]:
     for kind in _TYPES:
         own = [each for each in everything if each.type == kind]
         for place in sorted(rng.sample(range(len(own)), min(len(own), MOST_PER_TYPE))):
-            *told, operations = own[place]
-            turns = {said[index[op]][0].id for op in operations}
+            made = own[place]
+            turns = {said[index[op]][0].id for op in made.operations}
             if kind == "type_2":
-                turns |= {
-                    turn.id for op in operations for turn in said[index[op] + 1] if own[place].answer in turn.text
-                }
-            kept.append(Question(*told, tuple(turn.id for turn in trajectory.turns if turn.id in turns)))
+                turns |= {turn.id for op in made.operations for turn in said[index[op] + 1] if made.answer in turn.text}
+            in_order = tuple(turn.id for turn in trajectory.turns if turn.id in turns)
+            kept.append(Question(made.id, made.type, made.text, made.items, made.answer, in_order))
     return tuple(kept)
 
 
