@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 import orjson
 
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import about_trajectory, talk
+from stitch.sources.conversation import about_trajectory, talk, with_about
 from stitch.sources.families import chats, coding_agents, frameworks, tasks
-from stitch.sources.fields import is_message, is_system, oldest_first, system_of
+from stitch.sources.fields import is_message, is_system, oldest_first, seconds_of, system_of
 from stitch.sources.model_calls import beside, dated, is_exchange, messages_of
-from stitch.sources.parts import without
+from stitch.sources.parts import first_of, without
 from stitch.sources.recognizing import (
     IDS,
     FileReading,
@@ -35,7 +36,7 @@ from stitch.sources.recognizing import (
 )
 from stitch.sources.spans import export, is_export, is_span, named_span
 from stitch.sources.streams import joined
-from stitch.sources.traces import named_run, run_of
+from stitch.sources.traces import Told, named_run, run_of
 
 
 def unpacked(record: Any) -> Any:
@@ -110,6 +111,18 @@ def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
         about.pop("answer", None)  # it is what was replied
     for row in talk(about, messages, reading.messages, field="messages"):
         yield named_by(record, IDS), row
+
+
+def _state(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+    """A state of a graph of LangGraph: what its messages say that no other state of the thread has said."""
+    named = first_of(record.get("config"), ("configurable",), Mapping)
+    thread = str(first_of(named, ("thread_id",)) or reading.name(None, record, whole=False))
+    about = {**without(record, "values"), **without(record["values"], "messages")}
+    told = Told(
+        thread, {"metadata": {}, "timestamp": None}, "state", "state", record["values"]["messages"], identified=True
+    )
+    for row in with_about(about, reading.traces.rows(told)):
+        yield thread, row
 
 
 def _task_of(record: Mapping[str, Any]) -> str | None:
@@ -199,15 +212,18 @@ def _entries_of(record: Mapping[str, Any], field: str, *, several: bool) -> list
 
 
 def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    first, *others = _inside(record)
-    rest = {key: value for key, value in record.items() if key not in others}
+    fields = _inside(record)
+    rest = without(record, *fields[1:])
     if (system := system_of(rest)) is not None:
         yield from _list([system[1]], reading)
         rest.pop(system[0])
-    yield from _within(rest, first, [record[first]], reading)
-    for other in others:
-        named = next((str(record[name]) for name in IDS if isinstance(record.get(name), str | int)), None)
-        yield from _within({} if named is None else {"id": named}, other, [record[other]], reading)
+    named = named_by(record, IDS)
+    inside = [_within(rest, field, [record[field]], reading) for field in fields[:1]]
+    inside += [_within({} if named is None else {"id": named}, field, [record[field]], reading) for field in fields[1:]]
+    rows = list(chain.from_iterable(inside))
+    times = [None if isinstance(row, StepRejectedError) else seconds_of(row.get("timestamp")) for _, row in rows]
+    in_order = len({name for name, _ in rows}) == 1 and all(isinstance(at, int | float) for at in times)
+    yield from (rows[at] for at in sorted(range(len(rows)), key=lambda at: times[at])) if in_order else rows
 
 
 def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -233,14 +249,14 @@ def _with_outer(metadata: dict[str, Any], about: dict[str, Any]) -> dict[str, An
 def _named(
     known: Format, entry: Any, reading: FileReading, *, named: str | None, alone: bool
 ) -> Iterator[TrajectoryRow]:
-    """The rows of a record that another one holds, which may be `named`; all of them are of the first's trajectory."""
-    part: str | None = None
+    """The rows of a record that another one holds, which may be `named`; what names no trajectory is of the first's."""
+    parts: dict[str | None, str] = {}
     for trajectory, row in read_safely(known, entry, reading):
-        if part is None:
+        if trajectory not in parts:
             # Whole trajectories keep their names; parts of one are of the one that the record names.
             whole = known.whole and (trajectory is not None or named is None or not alone)
-            part = reading.name(trajectory, entry, whole=True) if whole else (trajectory or named or "")
-        yield part or None, row
+            parts[trajectory] = reading.name(trajectory, entry, whole=True) if whole else (trajectory or named or "")
+        yield parts[trajectory] or None, row
 
 
 def _inside(record: Any) -> list[str]:
@@ -286,6 +302,7 @@ FORMATS: tuple[Format, ...] = (
     read_as("mini-SWE-agent", coding_agents.is_mini_run, coding_agents.mini_run, "instance_id", whole=True),
     said_in("item of a stream", has(item=dict, type=str), coding_agents.item_messages, "thread_id"),
     said_in("Cursor bubble", chats.is_bubble, chats.bubble_messages),
+    Format("LangGraph state", has("next", values=has(messages=list)), _state),
     read_as("LangGraph update", frameworks.is_node_update, frameworks.node_update),
     said_in("numbered thoughts", has(trajectory=has("thought_0")), frameworks.numbered_thoughts, "id",
             told=("trajectory",)),

@@ -25,7 +25,7 @@ from stitch.sources.fields import (
     taken_of,
     unwrapped,
 )
-from stitch.sources.parts import document_of, has_parts, kind_of, plain_part, text_of, without
+from stitch.sources.parts import document_of, has_parts, kind_of, listed, plain_part, text_of, without, words_of
 from stitch.sources.telling import CALLED_BY_NOBODY, Telling
 from stitch.sources.tool_calls import (
     LAST_CALLED,
@@ -40,6 +40,7 @@ from stitch.sources.tool_calls import (
     several_in,
     spoken_calls,
 )
+from stitch.sources.unread import texts_in
 
 _THOUGHT = ("summary", "content", "text", "thinking", "reasoning")
 _CONTENTS: tuple[tuple[str, type], ...] = (
@@ -50,6 +51,8 @@ _OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
 """What of a message with several results none of them has, and under which name it is kept."""
 _ATTACHED = ("files", "extra", "attachments", "documents")
 _FILES = {"name", "file_name", "filename"}
+_SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachments", "files", "stickers", "poll")
+"""What a message without words of its own shows."""
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
@@ -154,8 +157,10 @@ class MessageReader:
             telling.take_in(part)
         self._name_result(row, observes=said.lower() in ("observation", "function", "tool"))
         beside, told = list(_texts_beside(row)), list(telling.rows(written))
-        if beside and len(told) == 1 and not (told[0]["content"] or told[0].get("tool_calls")):
-            told = []  # it hands over files and says nothing
+        if len(told) == 1 and not (told[0]["content"] or told[0].get("tool_calls")):
+            told = (
+                [] if beside else [{**told[0], "content": _shown_in(metadata)}]
+            )  # it hands over files, and says nothing
         yield from (*beside, *told)
         for result in results:
             yield {**moment(row), **self.tools.result(result)}
@@ -254,7 +259,7 @@ def _content_of(row: Row) -> Any:
     """Take what a message says out of its metadata; of a content that is an object, the words in it."""
     metadata = row["metadata"]
     content = _content_in(metadata)
-    if not isinstance(content, Mapping) or row["role"] == "tool":
+    if not isinstance(content, Mapping) or (row["role"] == "tool" and "content_type" not in content):
         return content
     inner = next((name for name, kind in _CONTENTS if isinstance(content.get(name), kind)), None)
     if inner is None:
@@ -292,6 +297,16 @@ def _texts_beside(row: Row) -> Iterator[Row]:
                 yield {**moment(row), "role": "document", "content": text, "origin": Origin.DOCUMENT,
                        "metadata": without(part, "content", "extracted_content", "source", "type")}  # fmt: skip
         row["metadata"] = {**without(row["metadata"], name), **({name: kept} if kept else {})}
+
+
+def _shown_in(metadata: Mapping[str, Any]) -> str:
+    """The texts in what a message shows; what has none is named."""
+    lines: list[str] = []
+    for name in _SHOWN:
+        for one in listed(metadata.get(name)):
+            said = [text for _, text in texts_in(one) if "://" not in text]
+            lines += said or [words_of([{"type": name.removesuffix("s"), **one}])] if isinstance(one, Mapping) else said
+    return "\n".join(lines)
 
 
 def _text_of_file(part: Mapping[str, Any]) -> str | None:

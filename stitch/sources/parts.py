@@ -25,7 +25,7 @@ _FORMS = {
 """The fields that say what a part is if they hold an object, the first that counts first."""
 _HOLDERS = (("document", "data"), ("resource", "text"))
 _WORDS = ("refusal", "thinking", "reasoning", "text", "summary", "transcript", "reasoningText", "input_audio")
-_NAMES = ("title", "filename", "file_name", "name", "file_id", "fileUri", "url")
+_NAMES = ("title", "filename", "file_name", "name", "fileName", "file_id", "fileUri", "url")
 
 
 def kind_of(record: Mapping[str, Any]) -> str | None:
@@ -165,3 +165,8 @@ def first_of(fields: Any, names: Iterable[str], kind: type = object) -> Any:
 def object_in(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """The object under a field; an empty one if there is none."""
     return value if isinstance(value := fields.get(name), Mapping) else {}
+
+
+def listed(value: Any) -> list[Any]:
+    """A list as it is, an object as a list of one; of anything else, nothing."""
+    return value if isinstance(value, list) else [value] if isinstance(value, Mapping) else []

@@ -31,7 +31,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
         StepRejectedError: No format recognizes it.
     """
     whole, record = record, unpacked(attachments_named_in(record))
-    known = _format_of(record, reading)
+    among, known = reading.recognized, _format_of(record, reading)
     reading.recognized = True
     named: dict[str | None, str] = {}
     read: list[tuple[str, Row | StepRejectedError]] = []
@@ -43,7 +43,12 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
     repeated = reading.messages.repeated_taken()
     kept: dict[str, Any] = {} if rejected else _unread(whole, [*(row for _, row in read), *repeated])
     if kept and not read:
-        raise StepRejectedError("nobody says or does anything in it")
+        if not among:
+            raise StepRejectedError("nobody says or does anything in it")
+        # Between records that are known nothing of a log is dropped.
+        about = whole if isinstance(whole, Mapping) else {"record": whole}
+        event = {"role": "event", "content": "\n".join(kept.pop(UNREAD).values()), "metadata": dict(about)}
+        read = [(reading.name(None, record, whole=False), event)]
     for trajectory, row in read:
         if isinstance(row, StepRejectedError):
             yield trajectory, row

@@ -77,8 +77,9 @@ def named_span(span: Mapping[str, Any], traces: TraceReader) -> NamedReading:
     trace, told = str(_trace_id(span) or "trace"), _told(span)
     if told.trace != trace:
         traces.conversations.setdefault(trace, told.trace)
-    for row in traces.rows(told):
-        yield traces.conversations.get(trace, told.trace), row
+    named = traces.conversations.get(trace, told.trace)
+    for row in traces.rows(told._replace(trace=named)):
+        yield named, row
 
 
 def _told(span: Mapping[str, Any]) -> Told:

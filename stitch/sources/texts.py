@@ -20,7 +20,7 @@ _STAMP = rf"(?:\[(?P<square>[^\]\n]{{4,40}})\]\s*|\((?P<round>\d[^)\n]{{3,40}})\
 _WHO = r"[^\W\d_][\w .'&()/-]{0,60}?"
 _WITHIN = r"\s*(?:[(\[](?P<within>\d[^)\]\n]{2,30})[)\]]\s*)?"
 _BOLD, _NICK = rf"\*\*(?P<who>{_WHO}):?\*\*:?", r"<\s{0,3}[@+%~&]?(?P<nick>[^<>\s]{1,40})>"
-_NAMED, _PHONE = rf"~?(?P<name>{_WHO}){_WITHIN}:", r"(?P<phone>\+\d[\d ()\u00a0-]{5,24}):"
+_NAMED, _PHONE = rf"~?\s?(?P<name>{_WHO}){_WITHIN}:", r"(?P<phone>\+\d[\d ()\u00a0-]{5,24}):"
 _PROMPT = r"(?P<prompt>(?i:user|assistant|human|ai|bot|system|you|model))>"
 _TAB = r"(?<=\t)(?P<tab>[^\s\t]{1,40})(?=\t)"
 _SPEAKER = re.compile(rf"{_STAMP}(?:{_BOLD}|{_NICK}|{_NAMED}|{_PHONE}|{_PROMPT}|{_TAB})(?=\s|$)")

@@ -99,6 +99,7 @@ class ToolCalls:
         answer = (rest.get("error") or None) if answer is None else answer
         if isinstance(answer, Mapping) and has_parts(answer.get("content")) and answer["content"]:
             answer, rest = answer["content"], {**without(answer, "content"), **rest}  # as servers of MCP answer
+        answer, rest = _unwrapped(answer, rest)
         metadata = metadata_of({**(beside or {}), **rest})
         if isinstance(answer, list) and (more := beyond_texts(answer)):
             metadata["parts"] = [*metadata.get("parts", ()), *more]
@@ -129,6 +130,19 @@ class ToolCalls:
     def name_of(self, references: Iterable[Any]) -> str:
         """The tool of the first call that is known by one of the ids; `tool` if none is."""
         return next(filter(None, (self.names.get(str(reference)) for reference in references)), "tool")
+
+
+def _unwrapped(answer: Any, rest: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """An answer without the object or the JSON that a program puts around its text, and what stands beside it."""
+    inner = answer
+    if isinstance(answer, str) and answer.startswith('{"output":'):
+        with suppress(orjson.JSONDecodeError):
+            inner = orjson.loads(answer)
+    if isinstance(inner, Mapping) and isinstance(inner.get("output"), str) and inner.keys() <= {"output", "metadata"}:
+        return inner["output"], {**rest, **object_in(inner, "metadata")}
+    if isinstance(inner, Mapping) and list(inner) == ["error"] and isinstance(inner["error"], str):
+        return inner["error"], {**rest, "outcome": "failure"}
+    return answer, rest
 
 
 def _named(call: Any) -> tuple[str | None, Any]:

@@ -38,6 +38,8 @@ class Told(NamedTuple):
     answer: Any = None
     beside: Mapping[str, Any] = {}
     """What stands beside the answer."""
+    identified: bool = False
+    """Messages have ids by which they are known."""
 
 
 class TraceReader:
@@ -57,22 +59,33 @@ class TraceReader:
             yield from said or [{**told.about, "role": told.kind, "content": told.name}]
             return
         called: Row = {**told.about, "role": "assistant", "content": "", "tool_calls": (told.call,)}
-        if (asked := _asked_for(told.call["name"], told.call["arguments"])) in self.shown.get(told.trace, ()):
-            self.shown[told.trace].remove(asked)
+        if told_before := (asked := _asked_for(told.call["name"], told.call["arguments"])) in self._shown_of(told):
+            self._shown_of(told).remove(asked)
             self._messages.repeated.append(called)  # the model that asked for it has shown it
         else:
             yield called
         if told.answer is not None:
             row = {**told.about, "role": "tool", "tool_name": told.call["name"], "content": text_of(told.answer),
                    "metadata": {**told.about["metadata"], **told.beside}}  # fmt: skip
-            self._seen(told.trace, row)
+            known = self._seen(told, row) and told_before
+            if known:  # all of it was shown; what is known of the call beside that is not dropped
+                self._messages.repeated.append(row)
+                row = {
+                    "role": told.kind,
+                    "content": told.name,
+                    "timestamp": row["timestamp"],
+                    "metadata": row["metadata"],
+                }
             yield row
+
+    def _shown_of(self, told: Told) -> set[str]:
+        return self.shown.setdefault(told.trace, set())
 
     def _once(self, told: Told, message: Any) -> Reading:
         about = told.about
         try:
             for row in self._messages.rows(message):
-                if self._seen(told.trace, row):
+                if self._seen(told, row):
                     self._messages.repeated.append(row)
                     continue
                 at = row.get("timestamp")
@@ -81,12 +94,14 @@ class TraceReader:
         except StepRejectedError as error:
             yield error
 
-    def _seen(self, trace: str, row: Row) -> bool:
+    def _seen(self, told: Told, row: Row) -> bool:
         """Whether the trace has shown what a row says, in whichever of its forms; from now on it has."""
         calls = [(call.name, dict(call.arguments)) for call in row.get("tool_calls") or ()]
-        said = orjson.dumps([row["role"], row["content"].strip(), calls, row.get("tool_name")], option=_SORTED)
-        digest = blake2b(said, digest_size=8).hexdigest()
-        shown = self.shown.setdefault(trace, set())
+        said = [row["role"], row["content"].strip(), calls, row.get("tool_name")]
+        digest = blake2b(
+            orjson.dumps([*said, row.get("id")] if told.identified else said, option=_SORTED), digest_size=8
+        ).hexdigest()
+        shown = self._shown_of(told)
         known = digest in shown
         if not known:
             shown.update(_asked_for(*call) for call in calls)
