@@ -81,7 +81,8 @@ def seconds_in(clocked: str) -> float:
 def to_payload(snippet: MemorySnippet) -> Payload:
     """The payload of a snippet; what is empty is left out, and the resolved text if it is the text.
 
-    `speaker` is the role where it names somebody, `outcome` what flags of a tool's result said.
+    `speaker` is the role where it names somebody, `outcome` what flags of a tool's result said, `valid_to` what the
+    step's metadata says of until when it holds: others may filter by it, and no search here does.
 
     Clocks are RFC 3339; `happened_as_said` is what the source wrote, where that is no number. `metadata` is JSON text:
     it is returned and never searched, and survives whatever Qdrant would change (large integers, lone surrogates).
@@ -113,11 +114,14 @@ def to_payload(snippet: MemorySnippet) -> Payload:
 
 
 def _told(snippet: MemorySnippet) -> Payload:
-    """The name of who speaks, and how a tool's call ended, where that is known."""
+    """The name of who speaks, how a tool's call ended, and until when it holds, where that is known."""
     named = snippet.origin in (Origin.USER, Origin.AGENT) and snippet.role.casefold() not in _NO_NAMES
     told: Payload = {"speaker": snippet.role} if named else {}
-    outcome = snippet.metadata.get("outcome")
-    return {**told, "outcome": outcome} if outcome in ("failure", "success") else told
+    if (outcome := snippet.metadata.get("outcome")) in ("failure", "success"):
+        told["outcome"] = outcome
+    if until := _moment(snippet.metadata.get("valid_to")):
+        told["valid_to"] = until
+    return told
 
 
 def _clocks(snippet: MemorySnippet) -> Payload:
@@ -130,17 +134,24 @@ def _clocks(snippet: MemorySnippet) -> Payload:
         clocks["recorded"] = clock(snippet.recorded)
     except ValueError as error:
         raise StoreError(f"step {snippet.step!r} cannot be stored: recorded is {snippet.recorded!r}") from error
-    if said is None:
-        return clocks
+    if happened := _moment(said):
+        clocks["happened"] = happened
+    if said is not None and not (happened and isinstance(said, (int, float))):
+        clocks["happened_as_said"] = said
+    return clocks
+
+
+def _moment(said: object) -> str | None:
+    """A time that a source wrote, a number or a text, as `clock` writes it; None if it is none of a calendar."""
     read = read_timestamp(said) if isinstance(said, str) else None
     if read is not None:
         read = read if read.tzinfo is not None else read.replace(tzinfo=timezone.utc)
     with suppress(ValueError, OverflowError):
-        if isinstance(said, (int, float)):
-            return {**clocks, "happened": clock(said)}
+        if isinstance(said, (int, float)) and not isinstance(said, bool):
+            return clock(said)
         if read is not None:
-            clocks["happened"] = clock(round(read.timestamp(), 6))
-    return {**clocks, "happened_as_said": said}
+            return clock(round(read.timestamp(), 6))
+    return None
 
 
 def from_payload(payload: Mapping[str, Any], *, validate: bool = False) -> MemorySnippet:

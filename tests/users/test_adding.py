@@ -28,7 +28,12 @@ def test_a_step_is_stored_and_found_when_add_returns(memory):
 def test_a_point_says_in_qdrants_own_words_what_a_step_says(tmp_path):
     failed = {"role": "tool", "tool_name": "book", "content": "no rooms left", "metadata": {"outcome": "failure"}}
     with open_memory(tmp_path / "own.memory") as memory:
-        memory.add_many([{"role": "Maria", "content": "I booked the Casa Azul for 80 euros."}, failed], trajectory="t")
+        said = {
+            "role": "Maria",
+            "content": "I booked the Casa Azul for 80 euros.",
+            "metadata": {"valid_to": "2026-07-01"},
+        }
+        memory.add_many([said, failed], trajectory="t")
         shown = [hit.snippet for hit in memory.search("Which house did Maria book?").hits]
     shard = EdgeShard.load(str(tmp_path / "own.memory" / "store" / "shard"))
     points, _ = shard.scroll(ScrollRequest(with_payload=True))
@@ -37,6 +42,7 @@ def test_a_point_says_in_qdrants_own_words_what_a_step_says(tmp_path):
     assert {"Casa Azul", "80 euros"} <= set(maria["entities"])
     assert (maria["speaker"], maria["tokens"], "outcome" in maria) == ("Maria", 9, False)
     assert (tool["outcome"], "speaker" in tool) == ("failure", False)
+    assert (maria["valid_to"], "valid_to" in tool) == ("2026-07-01T00:00:00Z", False)
     assert {snippet.step: snippet.tokens for snippet in shown}.items() <= {"0": 9, "1": tool["tokens"]}.items()
 
 
