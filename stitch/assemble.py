@@ -24,10 +24,9 @@ from stitch.ingest import Ingestor
 from stitch.ingest.snippets import VectorTime
 from stitch.journal import check_version
 from stitch.lifecycle import folder as places
-from stitch.lifecycle.erase import finish_purge
 from stitch.lifecycle.folder import is_served, is_shared, is_url, owner_note, store_folder
+from stitch.lifecycle.next_store import finish_move
 from stitch.lifecycle.read_only import cannot_be_written, copy_to_read
-from stitch.lifecycle.rebuild import finish_move
 from stitch.lm import Ledger
 from stitch.memory import Memory, MemoryParts, SearchDefaults, retriever_named
 from stitch.observe import LogObserver, Observers
@@ -314,7 +313,10 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         )
         resources.callback(ingestor.close)
         ingestor.recover()
-        finish_purge(ingestor, folder=folder)
+        if journal.owes_purge():  # an erasure was interrupted before it had done so
+            from stitch.lifecycle.erase import finish_purge
+
+            finish_purge(ingestor, folder=folder)
         retrievers = retrievers_over(ingestor, lexical, themes, selector=selector, count=settings.density)
         retriever_named(settings.retriever, retrievers)  # refuse one that is not there before anything is asked
         return MemoryParts(

@@ -18,7 +18,7 @@ from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal, Selected
 from stitch.lifecycle.erased_words import ErasedWords, cleaned, given_by_hand, split_names, spoken, strings
 from stitch.lifecycle.folder import remove_abandoned, remove_other_collections
-from stitch.lifecycle.rebuild import remove_next
+from stitch.lifecycle.next_store import remove_next
 from stitch.lifecycle.selection import by_trajectory
 from stitch.lifecycle.side_files import Gone, remove_mentions, words_left
 from stitch.lifecycle.traces import (
@@ -148,10 +148,9 @@ def purge(ingestor: Ingestor, *, folder: Path) -> None:
 
 
 def finish_purge(ingestor: Ingestor, *, folder: Path) -> None:
-    """Purge if an erasure was interrupted before it had done so."""
-    if ingestor.journal.owes_purge():
-        ingestor.journal.compact()  # first: what is purged is not asked for again
-        purge(ingestor, folder=folder)
+    """Purge what an interrupted erasure has left."""
+    ingestor.journal.compact()  # first: what is purged is not asked for again
+    purge(ingestor, folder=folder)
 
 
 def _delete_points(ingestor: Ingestor, selected: Sequence[Selected], *, tenant: str) -> None:

@@ -7,7 +7,6 @@ import re
 from contextlib import suppress
 from typing import Any, TypeVar
 
-import json_repair
 from pydantic import BaseModel, ValidationError
 
 Item = TypeVar("Item", bound=BaseModel)
@@ -53,6 +52,8 @@ def _healed(text: str) -> Any:
     text = text[: max(text.rfind("}"), text.rfind("]")) + 1]
     if any(text.count(opens) > text.count(closes) for opens, closes in ("{}", "[]")):
         return None
+    import json_repair
+
     try:
         return json_repair.loads(text, skip_json_loads=True)
     except (RecursionError, ValueError):

@@ -30,7 +30,8 @@ from stitch.lifecycle import erase as erasing
 from stitch.lifecycle.backup import back_up, check_backup
 from stitch.lifecycle.correct import correct, history
 from stitch.lifecycle.erase import erase, finish_purge
-from stitch.lifecycle.rebuild import finish_move, rebuild
+from stitch.lifecycle.next_store import finish_move
+from stitch.lifecycle.rebuild import rebuild
 from stitch.lifecycle.relabel import relabel
 from stitch.lifecycle.repair import verify
 from stitch.lifecycle.retention import expire, retire
@@ -173,7 +174,8 @@ def open_ingestor(folder: Path, plan: Plan, *, labeler: str) -> Ingestor:
         live_sessions=2, observer=Observers([TraceObserver(folder / "trace.jsonl"), plan]),
     )  # fmt: skip
     ingestor.recover()
-    finish_purge(ingestor, folder=folder)
+    if ingestor.journal.owes_purge():
+        finish_purge(ingestor, folder=folder)
     return ingestor
 
 
