@@ -19,7 +19,7 @@ import click
 
 from stitch.bench.figures import print_table
 from stitch.bench.generate.generation import SIZES, generate
-from stitch.bench.rule_replies import KnownCompletion, RuleCompletion, read_known, reply_to
+from stitch.bench.known_replies import KnownCompletion, read_known
 from stitch.bench.timing import resident_mb
 from stitch.console.options import json_option
 from stitch.console.printing import print_json
@@ -49,18 +49,21 @@ def came_steps(seed: str = "model") -> list[Step]:
 def by_rules() -> LanguageModel:
     """A model in whose place rules answer."""
     from stitch.lm import LanguageModel
+    from stitch.testing.model import ScriptedCompletion
+    from stitch.testing.rules import compact, reply_by_rules
 
-    return LanguageModel("rules", completion=RuleCompletion())
+    return LanguageModel("rules", completion=ScriptedCompletion(compact(reply_by_rules)))
 
 
 @contextmanager
 def provider_by_rules(latency_s: float = 0.0) -> Iterator[str]:
     """The address of a provider on this machine that answers by rule, after a while."""
     from stitch.testing.model import LoopbackProvider
+    from stitch.testing.rules import reply_by_rules
 
     def reply(system: str, user: str) -> dict[str, Any]:
         time.sleep(latency_s)
-        return reply_to(user)
+        return reply_by_rules(system, user)
 
     with LoopbackProvider(reply) as provider:
         yield provider.base_url

@@ -1,7 +1,7 @@
 """The sample trajectories of the project (`samples.json`): a trip of two interleaved days, a coding agent on two bugs.
 
 They are made to defeat similarity: the same places and files come back under other goals, and answers do not name what
-they answer about. What every step is about is known: its gold scope, event, objects and answer.
+they answer about.
 """
 
 from __future__ import annotations
@@ -15,35 +15,20 @@ from typing import Any, NamedTuple
 from stitch.core import Step, Trajectory
 
 
-class GoldStep(NamedTuple):
-    """What is known of one step. A type of its own: a memory cannot take it in."""
-
-    step: str
-    """The id of the step."""
-    scope: str
-    event: str
-    objects: tuple[str, ...] = ()
-    """The places or files the step is about, named in it or not."""
-    answer: str | None = None
-    """The value the step states, if it answers something."""
-
-
 class SampleQuestion(NamedTuple):
-    """A question about a sample, with what is right and why similar text is not enough."""
+    """A question about a sample, with what is right."""
 
     text: str
     answer: str
     evidence: tuple[str, ...]
     """Ids of the steps that bear the answer, in order."""
-    why_similarity_fails: str
 
 
 class Sample(NamedTuple):
-    """A trajectory with its gold, one `GoldStep` a step, and questions about it."""
+    """A trajectory, and questions about it."""
 
     name: str
     trajectory: Trajectory
-    gold: tuple[GoldStep, ...]
     questions: tuple[SampleQuestion, ...]
 
 
@@ -53,7 +38,6 @@ def sample(name: str) -> Sample:
     return Sample(
         name,
         Trajectory(id=told["id"], steps=tuple(Step(**step) for step in told["steps"])),
-        tuple(GoldStep(**{**gold, "objects": tuple(gold["objects"])}) for gold in told["gold"]),
         tuple(SampleQuestion(**{**each, "evidence": tuple(each["evidence"])}) for each in told["questions"]),
     )
 
@@ -64,7 +48,7 @@ def outline() -> str:
 
 
 def write_jsonl(of: Sample, path: Path) -> None:
-    """Write the trajectory, without its gold, as one JSON line that `stitch ingest` reads."""
+    """Write the trajectory as one JSON line that `stitch ingest` reads."""
     steps = [step.model_dump(mode="json", exclude_defaults=True) for step in of.trajectory.steps]
     line = json.dumps({"id": of.trajectory.id, "steps": steps}, ensure_ascii=False)
     path.write_text(line + "\n", encoding="utf-8")

@@ -1,10 +1,9 @@
-"""The demo, and its sample trajectories: what a newcomer sees first is right, and their gold is complete."""
+"""The demo, and its sample trajectories: what a newcomer sees first is right."""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -21,36 +20,11 @@ each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: samp
 
 
 @each_sample
-def test_every_step_has_its_gold_under_the_same_id(sample: Sample) -> None:
-    assert [gold.step for gold in sample.gold] == [step.id for step in sample.trajectory.steps]
-    assert len({gold.step for gold in sample.gold}) == len(sample.gold)
-    assert 60 <= len(sample.gold) <= 100
-    stamps = [str(step.timestamp) for step in sample.trajectory.steps]
-    assert stamps == sorted(stamps)
-
-
-@each_sample
-def test_every_scope_is_left_and_resumed_and_the_same_things_come_back_under_both(sample: Sample) -> None:
-    scopes = [gold.scope for gold in sample.gold]
-    stretches = Counter(scope for before, scope in zip(["", *scopes], scopes, strict=False) if before != scope)
-    assert len(stretches) == 2
-    assert min(stretches.values()) >= 3
-    things = [{thing for gold in sample.gold if gold.scope == scope for thing in gold.objects} for scope in stretches]
-    assert len(set.intersection(*things)) >= 3
-
-
-def test_an_answer_about_a_place_states_its_value_and_never_its_name() -> None:
-    sample = sample_named("trip")
-    answers = [
-        (gold, step)
-        for gold, step in zip(sample.gold, sample.trajectory.steps, strict=True)
-        if gold.event.startswith("ask") and gold.answer
-    ]
-    assert len(answers) >= 12
-    for gold, step in answers:
-        assert gold.answer is not None
-        assert gold.answer in step.content
-        assert not any(name in step.content for name in gold.objects)
+def test_every_question_names_steps_of_its_own_trajectory_in_order(sample: Sample) -> None:
+    places = {str(step.id): place for place, step in enumerate(sample.trajectory.steps)}
+    assert len(places) == len(sample.trajectory.steps) >= 60
+    for question in sample.questions:
+        assert sorted(question.evidence, key=places.__getitem__) == list(question.evidence) != []
 
 
 def test_every_tool_result_follows_its_call() -> None:
@@ -63,16 +37,7 @@ def test_every_tool_result_follows_its_call() -> None:
 
 
 @each_sample
-def test_the_gold_of_the_evidence_states_the_answer(sample: Sample) -> None:
-    gold = {entry.step: entry for entry in sample.gold}
-    text = {step.id: step.content for step in sample.trajectory.steps}
-    for question in sample.questions:
-        assert gold[question.evidence[-1]].answer == question.answer
-        assert all(step in text for step in question.evidence)
-
-
-@each_sample
-def test_the_written_line_holds_the_steps_and_no_gold(sample: Sample, tmp_path: Path) -> None:
+def test_the_written_line_holds_the_steps(sample: Sample, tmp_path: Path) -> None:
     path = tmp_path / "sample.jsonl"
     write_jsonl(sample, path)
     (line,) = path.read_text(encoding="utf-8").splitlines()

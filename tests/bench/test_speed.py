@@ -18,7 +18,7 @@ from stitch.bench import model as bench
 from stitch.bench import serving, stream, themes, timing
 from stitch.bench.commands import group
 from stitch.bench.data.types import DataSet, Question
-from stitch.bench.rule_replies import KnownCompletion, RuleCompletion
+from stitch.bench.known_replies import KnownCompletion
 from stitch.core import Trajectory
 from stitch.embed import HashingEmbedder
 from stitch.label.local import LocalLabeler
@@ -151,7 +151,7 @@ def test_labels_that_are_known_are_replied_and_their_cost_is_told(tmp_path: Path
 
 
 def test_stepwise_labels_of_a_trip_keep_to_four_calls() -> None:
-    model = LanguageModel("rules", completion=RuleCompletion())
+    model = bench.by_rules()
     labeler = StepwiseLabeler(model, embedder=HashingEmbedder(), fallback=LocalLabeler())
     cost = bench.measure_labeler(labeler, bench.came_steps()[:48], ledger=model.ledger)
     assert 3 <= cost["calls_per_step"] <= 4

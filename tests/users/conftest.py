@@ -116,8 +116,8 @@ def keyed(tmp_path_factory):
 
 @pytest.fixture
 def model():
-    from stitch.bench.rule_replies import reply_to
     from stitch.testing.model import LoopbackProvider
+    from stitch.testing.rules import reply_by_rules
 
-    with LoopbackProvider(lambda system, user: reply_to(user)) as provider:
+    with LoopbackProvider(reply_by_rules) as provider:
         yield {"model": "rules", "base_url": provider.base_url}
