@@ -34,10 +34,9 @@ from stitch.observe.recalls import RecallLog
 from stitch.retrieve import DenseRetriever, HybridRetriever, IntentRetriever, LexicalRetriever, PieceCounter
 from stitch.retrieve.auto import AutoRetriever
 from stitch.retrieve.themes import ThemesRetriever
-from stitch.server.remote.address import announce, remove
-from stitch.server.remote.joining import greeted, join_or_open, served_memory
-from stitch.server.remote.owner import Owner
-from stitch.server.remote.protocol import Hello
+from stitch.server.address import announce, holder, is_answered, remove
+from stitch.server.joining import join_or_open, served_memory
+from stitch.server.owner import Owner
 from stitch.store.owner import Ownership
 from stitch.tenants import Tenants
 from stitch.themes import TenantThemes
@@ -106,8 +105,8 @@ def open_memory(
     if not chosen.share or observers or _is_shared(loaded):  # which are told what happens in this process
         opened = open_here()
     else:
-        hello, note = Hello(tenant=name, settings=loaded.compared()), owner_note(location, loaded.folder)
-        opened = join_or_open(loaded.folder, hello=hello, note=note, open_here=open_here, **asked)
+        note, compared = owner_note(location, loaded.folder), loaded.compared()
+        opened = join_or_open(loaded.folder, tenant=name, settings=compared, note=note, open_here=open_here, **asked)
     opened.opened_as = loaded.reopening()
     if chosen.lm is not None and type(opened) is not Memory:
         _log.warning("another process has the memory %r open: its model is used, and not the lm given here", location)
@@ -165,9 +164,7 @@ def open_tenants(
                 f"process {owner} has the memory {location!r} open, and tells its own observers what happens",
                 hint="open_tenants without observers, and every command, use it through that process; or end it first",
             ) from None
-    from stitch.server.remote.tenants import (
-        RemoteTenants,  # an eighth of what opening a memory loads, and seldom needed
-    )
+    from stitch.server.tenants import RemoteTenants  # an eighth of what opening a memory loads, and seldom needed
 
     return RemoteTenants(
         loaded.folder,
@@ -197,11 +194,7 @@ def is_elsewhere(
 def _owner_of(loaded: LoadedSettings) -> int | None:
     if is_served(loaded.location):
         return None
-    joined = greeted(loaded.folder, Hello(tenant=loaded.settings.tenant))
-    if joined is None:
-        return None
-    joined.connection.close()
-    return joined.welcome.pid
+    return holder(owner_note(loaded.location, loaded.folder)) if is_answered(loaded.folder) else None
 
 
 def _is_shared(loaded: LoadedSettings) -> bool:
@@ -223,12 +216,11 @@ def _share(made: MemoryParts, loaded: LoadedSettings, *, opened: Memory | None =
         compared["model"] = f"{lm.model} (given as lm)"
     try:
         owner = Owner(
-            Tenants(made, opened=opened, for_all=True).memory,
+            Tenants(made, opened=opened, for_all=True),
             folder=made.folder,
             settings=compared,
             guarded=parts.chosen_labelers(loaded.settings),
             only=None if opened is None else opened.tenant,
-            names=made.ingestor.journal.tenants,
         )
     except StitchError as error:
         _log.warning("%s", error.message)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Collection
+from hmac import compare_digest
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
+
+from typing_extensions import override
 
 from stitch.errors import ScopeError, SettingsError
 from stitch.server.errors import RefusalError
+from stitch.server.greeting import TENANT
 from stitch.server.keys import ACTIONS
 
 if TYPE_CHECKING:
@@ -109,6 +113,27 @@ class Access:
                 "a page of another origin may not ask",
                 hint="ask from a program, or from a page of this server",
             )
+
+
+class FolderAccess(Access):
+    """Lets in whoever can open the socket in a memory's folder: they may read its files, and name any tenant.
+
+    Args:
+        token: What has to be known where the socket is a port of this machine; else empty.
+        tenant: Whose memory is asked where none is named.
+    """
+
+    def __init__(self, *, token: str, tenant: str) -> None:
+        super().__init__(None, tenant=tenant, host="localhost")
+        self._token, self._tenant = token, tenant
+
+    @override
+    def caller(self, headers: Headers, *, opened: bool = False) -> Caller | None:
+        given = headers.get("authorization", "").removeprefix("Bearer ")
+        if not compare_digest(given.encode(), self._token.encode()):
+            hint = "only its owner's folder says it"
+            raise _unauthorized("KeyRefused", "the token is not that of this memory", hint)
+        return Caller(unquote(headers.get(TENANT, self._tenant)), ACTIONS)
 
 
 def is_loopback(host: str) -> bool:

@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from stitch.errors import StitchError, StoreUnavailableError
 from stitch.lm import charged_key
+from stitch.server import calls
 from stitch.server.access import Access
 from stitch.server.api.operations import OPERATIONS, Action
 from stitch.server.errors import DOCUMENTED, RefusalError, tell, tell_not_here
@@ -108,6 +109,7 @@ def create_app(
     app.state.served = served
     app.include_router(make_router())
     app.include_router(_others)
+    app.router.routes += calls.routes
     if tools is not None:
         app.router.routes.append(Route(MCP_PATH, _UntilClosing(tools, served), name="mcp"))
     app.add_middleware(Gate, served=served)

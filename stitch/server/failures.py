@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel
 
-from stitch import errors
 from stitch.errors import StitchError
 
 
@@ -14,7 +13,7 @@ class Failure(BaseModel, frozen=True):
     """An error as whoever asked is told of it."""
 
     error: str
-    """Its class in `stitch.errors`, such as `InputError`."""
+    """Its class, such as `InputError`."""
     message: str
     """What happened and where, in one line."""
     hint: str = ""
@@ -35,8 +34,7 @@ def as_error(failure: Failure) -> StitchError:
 
 
 def _classes(kind: type[StitchError]) -> Iterator[type[StitchError]]:
-    """A class of errors and all below it, as far as they are public."""
-    if getattr(errors, kind.__name__, None) is kind:
-        yield kind
+    """A class of errors and all below it that are known here."""
+    yield kind
     for below in kind.__subclasses__():
         yield from _classes(below)

@@ -1,5 +1,7 @@
-"""What tests of the server share: clients of a memory that a thread of this process serves."""
+"""What tests of the server share: clients of a memory that a thread of this process serves, and other processes."""
 
+import subprocess
+import sys
 from contextlib import ExitStack
 
 import pytest
@@ -50,3 +52,26 @@ def keyed(serving, tmp_path):
         return clients
 
     return call
+
+
+@pytest.fixture
+def begin():
+    begun = []
+
+    def call(code, *arguments):
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        begun.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True))
+        return begun[-1]
+
+    yield call
+    for process in begun:
+        with process:
+            process.kill()
+
+
+@pytest.fixture
+def served(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    with running(tmp_path / "m") as client:
+        yield f"stitch+{client.url}"

@@ -87,7 +87,7 @@ def test_commands_work_with_a_served_memory(
 
     assert stitch("ingest", str(tmp_path / "trip.jsonl"), "--memory", served)[0] == 0
     assert "Kyoto" in stitch("query", "hotel", "--memory", served)[1]
-    assert "(1 step)" in stitch("show", "--memory", served)[1]
+    assert "(1 step" in stitch("show", "--memory", served)[1]
     code, out, _ = stitch("export", "--memory", served)
     assert (code, "Kyoto" in out) == (0, True)
     code, _, err = stitch("reindex", "--memory", served)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from contracts.memory import TRIP, MemoryContract
+from contracts.memory import MemoryContract
 from contracts.trees import TreesContract
 from stitch import Memory, open_memory
-from stitch.server.api.listing_models import InventoryRequest
-from stitch.server.remote.memory import RemoteMemory
-from stitch.server.remote.rebuilding import inventory_of
+from stitch.errors import InputError
+from stitch.server.memory import RemoteMemory
+from stitch.server.methods import method_named, method_names
 
 
 class TestLocalMemory(MemoryContract, TreesContract):
@@ -47,16 +47,16 @@ class TestServedMemory(MemoryContract, TreesContract):
 
 def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
     from stitch.lifecycle.lifecycle import Lifecycle
-    from stitch.server.remote.lifecycle import RemoteLifecycle
-    from stitch.server.remote.trees import RemoteTree, RemoteTrees, RemoteTreeVersion
+    from stitch.server.memory import RemoteLifecycle, RemoteThemes
+    from stitch.server.trees import RemoteTree, RemoteTrees, RemoteTreeVersion
+    from stitch.themes import Themes
     from stitch.trees import Trees, TreeVersion, VersionedTree
 
-    derived = {"stream", "astream"}  # made of `add_each`
-    derived |= {"history", "all_commits", "diff", "reload", "export"}  # made of the versions that are known
-    derived |= {"conversation"}  # for whoever answers `request`
+    derived = {"stream", "export", "conversation"}  # made of others, or for whoever answers `request`
     for here, there in (
         (Memory, RemoteMemory),
         (Lifecycle, RemoteLifecycle),
+        (Themes, RemoteThemes),
         (Trees, RemoteTrees),
         (VersionedTree, RemoteTree),
         (TreeVersion, RemoteTreeVersion),
@@ -66,11 +66,11 @@ def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
         assert own - asynchronous - derived <= set(vars(there)), here
 
 
-def test_a_label_space_of_many_pages_is_the_one_that_its_owner_has(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as own, open_memory(tmp_path / "m") as remote:
-        own.add_many(TRIP, trajectory="trip")
-        own.add(TRIP[0], trajectory="home")
-        assert isinstance(remote, RemoteMemory)
-        pages = list(remote.pages("inventory", InventoryRequest(limit=1)))
-        assert len(pages) > len(own.inventory().scopes) > 1
-        assert inventory_of(pages) == remote.inventory() == own.inventory()
+def test_each_method_that_can_be_called_says_what_it_takes_and_returns() -> None:
+    for kind in ("", "ledger", "lifecycle", "handover", "hierarchy", "trees", "tree"):
+        for own in method_names(kind):
+            method = method_named(f"{kind}.{own}".lstrip("."))
+            assert method.arguments
+            assert method.result
+    with pytest.raises(InputError, match="no method 'close'"):
+        method_named("close")

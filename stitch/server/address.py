@@ -8,7 +8,6 @@ read the file can know.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import secrets
 import socket
@@ -27,15 +26,13 @@ from stitch.lifecycle.read_only import own_temporary_folder
 SOCKET_FILE = "owner.sock"
 """The socket in the folder of a memory."""
 ADDRESS_FILE = "owner.address"
-_NOTE_BYTES = 1 << 16
 """Says where the owner answers, if not there."""
+_NOTE_BYTES = 1 << 16
 
 _MOST_PATH_BYTES = 100
 """The path of a socket has at most 103 bytes on macOS, and 107 on Linux."""
 _CONNECT_S = 5.0
 _BACKLOG = 64
-
-_log = logging.getLogger(__name__)
 
 
 class Address(BaseModel, frozen=True):
@@ -50,6 +47,14 @@ class Address(BaseModel, frozen=True):
     token: str = ""
 
 
+class Target(NamedTuple):
+    """Where an owner answers: at a socket, or at a port of this machine."""
+
+    path: Path | None
+    port: int | None
+    token: str
+
+
 class Listening(NamedTuple):
     """A socket on which somebody listens."""
 
@@ -58,14 +63,6 @@ class Listening(NamedTuple):
     """Its file."""
     token: str
     """What whoever connects has to know; empty for a Unix socket, which the permissions of its file guard."""
-
-    def wake(self) -> None:
-        """Let whoever waits for somebody to connect go on: somebody does."""
-        with suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)  # where this does it
-        with suppress(OSError), socket.socket(self.socket.family, socket.SOCK_STREAM) as somebody:
-            somebody.settimeout(0)
-            somebody.connect(self.socket.getsockname())
 
 
 def listen(folder: Path, *, unix: bool = True) -> Listening:
@@ -194,34 +191,30 @@ def holder(note: Path) -> int | None:
         return None
 
 
-def connect(folder: Path) -> tuple[socket.socket, str] | None:
-    """A connection to the owner of a folder's memory, and the token to show there; None if nobody answers."""
-    address = read_address(folder)
-    if address is not None and not address.share:
+def target_in(folder: Path) -> Target | None:
+    """Where the owner of a folder's memory answers, as far as its files tell; None if it does not."""
+    known = read_address(folder)
+    if known is not None and not known.share:
         return None
+    if known is not None and known.port is not None:
+        return Target(None, known.port, known.token)
+    path = folder / SOCKET_FILE if known is None or known.socket is None else Path(known.socket)
     try:
-        if address is not None and address.port is not None:
-            return socket.create_connection(("127.0.0.1", address.port), timeout=_CONNECT_S), address.token
-        path = folder / SOCKET_FILE if address is None or address.socket is None else Path(address.socket)
-        return _connected(path), ""
+        about = path.lstat()
     except OSError:
         return None
+    return Target(path, None, "") if stat.S_ISSOCK(about.st_mode) and about.st_uid in (os.getuid(), 0) else None
 
 
-def _connected(path: Path) -> socket.socket:
-    """A connection to a socket of this user's.
-
-    Raises:
-        OSError: There is none, or nobody listens at it.
-    """
-    about = path.lstat()
-    if not stat.S_ISSOCK(about.st_mode) or about.st_uid not in (os.getuid(), 0):
-        raise OSError(f"{str(path)!r} is no socket of this user")
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        made.settimeout(_CONNECT_S)
-        made.connect(str(path))
-    except OSError:
-        made.close()
-        raise
-    return made
+def is_answered(folder: Path) -> bool:
+    """Whether somebody listens where the owner of a folder's memory answers."""
+    if (target := target_in(folder)) is None:
+        return False
+    kind, place = (socket.AF_UNIX, str(target.path)) if target.path else (socket.AF_INET, ("127.0.0.1", target.port))
+    with socket.socket(kind, socket.SOCK_STREAM) as knocking:
+        knocking.settimeout(_CONNECT_S)
+        try:
+            knocking.connect(place)
+        except OSError:
+            return False
+    return True

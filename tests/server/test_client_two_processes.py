@@ -16,8 +16,8 @@ import pytest
 from stitch import Step, open_memory
 from stitch.core import StepState
 from stitch.errors import OwnerLostError, ScopeError, SettingsError, StitchError, StoreLockedError
-from stitch.server.remote import address, joining
-from stitch.server.remote.memory import RemoteMemory
+from stitch.server import address, joining
+from stitch.server.memory import RemoteMemory
 
 Begin = Callable[..., subprocess.Popen[str]]
 Command = Callable[..., tuple[int, str, str]]
@@ -46,13 +46,13 @@ import sys, time
 from stitch import Step, open_memory
 memory = open_memory(sys.argv[1])
 memory.add(Step(role="user", content="Day 1: a hotel in Kyoto."), trajectory="trip")
-add_many = memory.add_many
-def hang(steps, **options):
-    if "hang" in steps[0].content:
+add = memory.add
+def hang(step, **options):
+    if "hang" in step["content"]:
         print("hangs", flush=True)
         time.sleep(600)
-    return add_many(steps, **options)
-memory.add_many = hang
+    return add(step, **options)
+memory.add = hang
 print("ready", flush=True)
 sys.stdin.readline()
 """
@@ -95,6 +95,9 @@ def test_a_second_terminal_watches_searches_and_corrects_what_the_first_writes(
     assert tell(owner, "Now day 3.") == "added"
 
 
+@pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+)  # httpcore's
 def test_a_killed_owner_is_followed_by_whoever_asks_next(begin: Begin, tmp_path: Path) -> None:
     owner = begin(HANGING, tmp_path / "m")
     assert said(owner) == "ready"

@@ -10,31 +10,31 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import JsonValue
 from typing_extensions import override
 
 from stitch.core import tenant_name
 from stitch.core.process import ProcessLock
-from stitch.errors import OwnerLostError
 from stitch.lifecycle.folder import JOURNAL_FILE, LEDGER_FILE
-from stitch.lm import Ledger, read_ledger
-from stitch.server.remote.joining import Joined, found, join_or_open
-from stitch.server.remote.memory import RemoteMemory
-from stitch.server.remote.protocol import TENANTS, Hello, TenantNames
-from stitch.server.remote.transport import failure, parsed
-from stitch.server.remote.wire import BadMessageError, Kind
+from stitch.lm import Ledger, Totals, read_ledger
+from stitch.memory import Memory
+from stitch.server.joining import find_memory, join_or_open
+from stitch.server.memory import RemoteMemory
 from stitch.tenants import Tenants
 
 if TYPE_CHECKING:
     from stitch.lifecycle.backup import BackedUp
-    from stitch.memory import Memory
 
 
 class RemoteTenants(Tenants):
     """As `Tenants`, through the process that has the memory open; when that is gone, the memory is opened here.
 
-    It is asked in the name of a tenant what concerns all. `open_all` opens the memory here, and raises a
-    `StoreLockedError` if another process holds it.
+    Args:
+        folder: Of the memory.
+        tenant: In whose name it is asked what concerns all.
+        settings: As for `find_memory`, and so is `note`.
+        note: The file in which the owner says who it is.
+        open_all: Opens the memory here, or raises a `StoreLockedError` if another process holds it.
+        defaults: As for `RemoteMemory`.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class RemoteTenants(Tenants):
         folder: Path,
         *,
         tenant: str,
-        settings: Mapping[str, JsonValue],
+        settings: Mapping[str, Any],
         note: Path,
         open_all: Callable[[], Tenants],
         defaults: Mapping[str, Any],
     ) -> None:
         # Not that of `Tenants`: there are no parts here, and everything that uses some is overridden.
-        self._folder, self._note, self._open_all = folder, note, open_all
-        self._tenant, self._settings, self._defaults = tenant, settings, defaults
+        self._folder, self._tenant, self._open_all, self._defaults = folder, tenant, open_all, defaults
+        self._at: dict[str, Any] = {"settings": settings, "note": note}
         self._lock = ProcessLock("the memories of all tenants")
         self._memories: dict[str, Memory] = {}
         self._own: Tenants | None = None
@@ -64,8 +64,8 @@ class RemoteTenants(Tenants):
                 return self._own.memory(name)
             if name not in self._memories:
                 self._memories[name] = join_or_open(
-                    self._folder, hello=self._hello(name), note=self._note, open_here=partial(self._open_here, name),
-                    defaults=self._defaults, lent=True,
+                    self._folder, tenant=name, open_here=partial(self._open_here, name), defaults=self._defaults,
+                    lent=True, **self._at,
                 )  # fmt: skip
             return self._memories[name]
 
@@ -74,9 +74,10 @@ class RemoteTenants(Tenants):
         with self._lock:
             if self._own is None:
                 here = partial(self._open_here, self._tenant)
-                joined = found(self._folder, self._hello(self._tenant), note=self._note, open_here=here)
-                if isinstance(joined, Joined):
-                    return _names(joined)
+                found = find_memory(self._folder, tenant=self._tenant, open_here=here, **self._at)
+                if not isinstance(found, Memory):
+                    with found.http:
+                        return list(found.welcome.tenants)
             assert self._own is not None
             return self._own.names()
 
@@ -123,9 +124,6 @@ class RemoteTenants(Tenants):
             if self._own is not None:
                 self._own.close(finish=finish)
 
-    def _hello(self, tenant: str) -> Hello:
-        return Hello(tenant=tenant, settings=self._settings)
-
     def _open_here(self, tenant: str) -> Memory:
         with self._lock:
             if self._own is None:
@@ -134,48 +132,16 @@ class RemoteTenants(Tenants):
 
 
 class _FolderLedger(Ledger):
-    """What calls of a model came to for all tenants since this was made, by the lines of the ledger's file."""
+    """Costs of calls of a model for all tenants since this was made, by the lines of the ledger's file."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
         self._read = file
         self._before = sum(1 for _ in read_ledger(file))
 
-    def _now(self) -> Ledger:
+    @override
+    def _by(self, field: str) -> dict[str, Totals]:
         counted = Ledger()
         for charge in islice(read_ledger(self._read), self._before, None):
             counted.charge(charge)
-        return counted
-
-    @override
-    def total(self) -> Any:
-        return self._now().total()
-
-    @override
-    def keys(self) -> Any:
-        return self._now().keys()
-
-    @override
-    def stages(self) -> Any:
-        return self._now().stages()
-
-
-def _names(joined: Joined) -> list[str]:
-    """The tenants of a folder that have steps, as its owner tells them over a connection that is ended then.
-
-    Raises:
-        OwnerLostError: It has ended.
-    """
-    where = f"process {joined.welcome.pid}, which has the memory open,"
-    try:
-        joined.connection.send(Kind.REQUEST, TENANTS.encode(), b"\n{}")
-        message = joined.connection.receive()
-    except (OSError, BadMessageError):
-        message = None
-    finally:
-        joined.connection.close()
-    if message is None or message.kind not in (Kind.RESPONSE, Kind.FAILURE):
-        raise OwnerLostError(f"{where} has ended before it answered", hint="ask again")
-    if message.kind is Kind.FAILURE:
-        raise failure(message.body, where=where)
-    return list(parsed(TenantNames, message.body, where=where).names)
+        return counted._by(field)

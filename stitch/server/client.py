@@ -1,0 +1,337 @@
+"""Calls of the methods of a memory that another process has open: the owner of its folder, or a server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from stitch.core.process import OwnProcess
+from stitch.core.progress import tell
+from stitch.errors import InputError, OwnerLostError, SettingsError, StitchError, StoreError, StoreUnavailableError
+from stitch.lifecycle.folder import SERVED
+from stitch.memory import Memory
+from stitch.server import address
+from stitch.server.failures import Failure, as_error
+from stitch.server.greeting import LINES_TYPE, TENANT, Hello, Welcome, welcome_to
+from stitch.server.methods import Method, call_method, method_named
+
+_CONNECT_S = 10.0
+_JOINING_S = 60.0
+"""So long an owner is waited for that has to begin to answer first."""
+_ANSWER_S = 600.0
+"""So long an answer is waited for over a network."""
+_FAILURE = TypeAdapter(Failure)
+
+
+class NotBegunError(Exception):
+    """What was asked was not begun, and can be asked again."""
+
+
+class Place:
+    """Where a memory answers.
+
+    Args:
+        http: Asks there.
+        where: What answers, for messages.
+        socket: The Unix socket; None if it is a port. There the system tells if what was sent was not read.
+        hello: What is said first.
+
+    Raises:
+        NotBegunError: Nobody answers.
+        StitchError: Whoever answers does not let this process ask.
+    """
+
+    def __init__(self, http: httpx.Client, *, where: str, socket: Path | None, hello: Hello) -> None:
+        self.http, self.where, self._socket = http, where, socket
+        try:
+            response = http.post("/v1/join", content=hello.model_dump_json(), timeout=_JOINING_S)
+        except httpx.TransportError as error:
+            raise NotBegunError(_reason(error)) from error
+        if response.status_code != httpx.codes.OK:
+            raise self._refused(response)
+        self.welcome = self._read(TypeAdapter(Welcome), response.content)
+        if self.welcome.owner:
+            self.where = f"process {self.welcome.owner['pid']}, which has {where} open,"
+
+    def call(self, method: Method, *, of: Any, arguments: Mapping[str, Any], lines: Iterable[str | bytes]) -> Any:
+        """The result of a method, or an iterator of its items.
+
+        Raises:
+            NotBegunError: The other side is gone, and has not begun with this.
+            OwnerLostError: It is gone, and may have begun.
+            StitchError: What was raised there.
+        """
+        body = json.dumps({"arguments": arguments, "of": of}).encode()  # in ASCII: half signs have no other bytes
+        response = self._send(method, _with_lines(body, lines) if method.takes_lines else body)
+        if response.status_code != httpx.codes.OK:
+            with closing(response):
+                response.read()
+                raise self._refused(response)
+        answer = self._answer(method, response)
+        if method.is_stream:
+            return answer
+        [value] = answer
+        return value
+
+    def _send(self, method: Method, body: bytes | Iterator[bytes]) -> httpx.Response:
+        if self._socket is not None and not self._socket.exists():
+            raise NotBegunError("its owner has closed it")
+        unsent = False
+
+        def note(event: str, _: Mapping[str, Any]) -> None:
+            nonlocal unsent
+            unsent = unsent or event in ("http11.send_request_headers.failed", "http11.send_request_body.failed")
+
+        request = self.http.build_request(
+            "POST",
+            f"/v1/call/{method.name}",
+            content=body,
+            headers={"Content-Type": LINES_TYPE if method.takes_lines else "application/json"},
+            extensions={"trace": note, "timeout": self._timeout},
+        )
+        try:
+            return self.http.send(request, stream=True)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise NotBegunError(_reason(error)) from error
+        except httpx.TransportError as error:
+            unread = self._socket is not None and isinstance(_cause(error), ConnectionResetError)
+            if (unsent or unread) and not method.takes_lines:
+                raise NotBegunError(_reason(error)) from error
+            raise self._lost(method) from error
+
+    @property
+    def _timeout(self) -> dict[str, float | None]:
+        return httpx.Timeout(_ANSWER_S if self._socket is None else None, connect=_CONNECT_S).as_dict()
+
+    def _answer(self, method: Method, response: httpx.Response) -> Iterator[Any]:
+        """The items of an answer, or its value alone; progress is told on the way."""
+        is_whole = False
+        with closing(response):
+            try:
+                for line in _lines(response.iter_bytes()):
+                    kind, _, value = line.rpartition(b"}")[0].partition(b":")
+                    if kind == b'{"progress"':
+                        tell(*json.loads(value))
+                    elif kind == b'{"error"':
+                        raise as_error(self._read(_FAILURE, value))
+                    else:
+                        is_whole = kind != b'{"item"'  # it is read to its end, so that the connection can be used again
+                        if kind != b'{"end"':
+                            yield self._read(method.result, value)
+            except httpx.TransportError as error:
+                raise self._lost(method) from error
+        if not is_whole:
+            raise self._lost(method)
+
+    def _lost(self, method: Method) -> OwnerLostError:
+        reads = method.action == "read"
+        unknown = "" if reads else f"; whether {method.name!r} was done is not known"
+        hint = "the same call again asks whoever has the memory then"
+        return OwnerLostError(
+            f"{self.where} has ended before it answered{unknown}",
+            hint=hint if reads else f"{hint}; steps with an id can be given twice",
+        )
+
+    def _refused(self, response: httpx.Response) -> StitchError:
+        try:
+            return as_error(_FAILURE.validate_json(response.content))
+        except ValidationError:
+            return StoreError(
+                f"{self.where} answers {response.status_code} and says nothing of a memory",
+                hint="is this the URL of `stitch serve`?",
+            )
+
+    def _read(self, adapter: TypeAdapter[Any], content: bytes) -> Any:
+        try:
+            return adapter.validate_json(content)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise StoreError(
+                f"what {self.where} answers cannot be read: {first['msg']} at {'.'.join(map(str, first['loc']))}",
+                hint="use the same version of this library on both sides",
+            ) from None
+
+
+class Client:
+    """Calls methods of one tenant's memory, wherever it is; safe to use from several threads.
+
+    Args:
+        first: Where it is.
+        what: The memory, for messages.
+        come_after: Finds it again when whoever answered is gone: somewhere else, or opened in this process.
+    """
+
+    def __init__(self, first: Place, *, what: str, come_after: Callable[[], Memory | Place]) -> None:
+        self._here: Memory | Place | None = first
+        self._gone: list[Place] = []
+        self._what, self._come_after = what, come_after
+        self._process = OwnProcess(f"the connection to {what}")
+        self._turning = threading.Lock()
+
+    @property
+    def here(self) -> Memory | Place:
+        """Where the memory is; itself, once this process has opened it.
+
+        Raises:
+            StoreError: This is closed.
+            ForkedProcessError: This is a fork of the process that made it.
+        """
+        self._process.check()
+        if self._here is None:
+            raise StoreError(f"{self._what} is closed", hint="open it again")
+        return self._here
+
+    @property
+    def about(self) -> Welcome:
+        """What is known of the memory."""
+        here = self.here
+        return welcome_to(here) if isinstance(here, Memory) else here.welcome
+
+    @property
+    def where(self) -> str:
+        """What answers, for messages."""
+        return "this process" if isinstance(self.here, Memory) else self.here.where
+
+    def call(
+        self, name: str, arguments: Mapping[str, Any], *, of: Any = None, lines: Iterable[str | bytes] = ()
+    ) -> Any:
+        """The result of a method by its name, or an iterator of its items.
+
+        Raises:
+            OwnerLostError: It is not known whether what was asked was done.
+            StitchError: What was raised where the memory is.
+        """
+        method, given = method_named(name), _plain_arguments(arguments)
+        while True:
+            here = self.here
+            if isinstance(here, Memory):
+                return call_method(here, method, of=of, arguments=given, lines=lines)
+            try:
+                return here.call(method, of=of, arguments=given, lines=lines)
+            except NotBegunError:
+                self._turn(here)
+
+    def _turn(self, gone: Place) -> None:
+        """Find who has the memory now; one thread does, the others find what it found."""
+        with self._turning:
+            if self._here is gone:
+                self._gone.append(gone)  # in other threads answers of it may still be read
+                self._here = self._come_after()
+
+    def close(self) -> None:
+        """Let go of the connections, and of the memory if it was opened here; closing twice is harmless."""
+        if self._process.is_another:
+            return
+        with self._turning:
+            here, self._here = self._here, None
+        for each in (*self._gone, here):
+            if isinstance(each, Place):
+                each.http.close()
+            elif each is not None:
+                each.close()
+
+
+def owner_at(folder: Path, *, tenant: str, settings: Mapping[str, Any]) -> Place | None:
+    """The owner of a folder's memory; None if nobody answers.
+
+    Raises:
+        StitchError: It does not let this process ask.
+    """
+    if (target := address.target_in(folder)) is None:
+        return None
+    headers = {TENANT: quote(tenant)}
+    if target.token:
+        headers["Authorization"] = f"Bearer {target.token}"
+    transport = httpx.HTTPTransport(uds=None if target.path is None else str(target.path))
+    url = "http://localhost" if target.port is None else f"http://127.0.0.1:{target.port}"
+    http = httpx.Client(base_url=url, headers=headers, transport=transport, trust_env=False)
+    try:
+        return Place(http, where=f"the memory {str(folder)!r}", socket=target.path, hello=Hello(settings=settings))
+    except NotBegunError:
+        http.close()
+        return None
+    except StitchError:
+        http.close()
+        raise
+
+
+def server_at(location: str, *, key: str | None) -> Place:
+    """The server of a location, `stitch+http://HOST:PORT`; the key says whose memory is asked.
+
+    Raises:
+        SettingsError: This is no URL of a server.
+        StoreUnavailableError: No server answers.
+        StitchError: It does not let this process ask.
+    """
+    url = location.removeprefix(SERVED)
+    try:
+        parts = urlsplit(url)
+        if not parts.hostname or parts.port == 0:
+            raise ValueError("no host or port")
+    except ValueError:
+        raise SettingsError(f"{location!r} names no server", hint="write it as stitch+http://HOST:PORT") from None
+    if parts.username is not None:
+        raise SettingsError("the URL of a server holds no key", hint="give it as key=..., or as STITCH_KEY")
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    http = httpx.Client(base_url=url, headers=headers, trust_env=False)
+    try:
+        return Place(http, where=f"the server {url}", socket=None, hello=Hello())
+    except NotBegunError as error:
+        http.close()
+        raise StoreUnavailableError(
+            f"no server answers at {url}: {error}", hint="start it there: stitch serve --memory DIR"
+        ) from error.__cause__
+    except StitchError:
+        http.close()
+        raise
+
+
+def _plain_arguments(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments as JSON has them.
+
+    Raises:
+        InputError: One cannot be written.
+    """
+    try:
+        plain: Mapping[str, Any] = to_jsonable_python(arguments)
+    except (PydanticSerializationError, RecursionError, ValueError) as error:
+        raise InputError(f"an argument cannot be given to another process: {error}") from None
+    return plain
+
+
+def _with_lines(first: bytes, lines: Iterable[str | bytes]) -> Iterator[bytes]:
+    yield first + b"\n"
+    for line in lines:
+        text = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
+        yield text.rstrip(b"\r\n") + b"\n"
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    rest: list[bytes] = []
+    for chunk in chunks:
+        first, *more = chunk.split(b"\n")
+        rest.append(first)
+        for each in more:
+            yield b"".join(rest)
+            rest = [each]
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The error of the system below others."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _reason(error: Exception) -> str:
+    cause = _cause(error)
+    return (getattr(cause, "strerror", None) or str(cause) or type(cause).__name__).lower()

@@ -1,1 +1,0 @@
-"""A memory that another process has open: the socket on which its owner answers, and the memory that asks there."""

@@ -1,0 +1,174 @@
+"""`Memory.trees` of a memory that another process has open: all is done there, and a tree here says where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import Unpack, override
+
+from stitch.server.methods import TreePlace, method_named
+from stitch.server.passing import Remote, passed_on
+from stitch.trees.core.commits import MAIN, Commit
+from stitch.trees.core.differences import TreeDiff, diff
+from stitch.trees.core.edits import apply
+from stitch.trees.core.nodes import Tree
+from stitch.trees.core.operations import node_json, operation_json, operations_of
+from stitch.trees.core.reading import read_tree
+from stitch.trees.core.schema import Schema
+from stitch.trees.requests.asking import SelectOptions
+from stitch.trees.requests.trees import Trees, given_schema
+from stitch.trees.requests.versioned import PERSON, TreeVersion, VersionedTree
+
+if TYPE_CHECKING:
+    from stitch.retrieve.path import NodeSelection
+    from stitch.server.client import Client
+    from stitch.server.methods import Answered
+    from stitch.trees.requests.conversation import Confirm, TreeReply
+
+
+@passed_on("trees")
+class RemoteTrees(Remote, Trees):
+    """The trees of a memory that is somewhere else."""
+
+    def __init__(self, client: Client) -> None:
+        # Not that of `Trees`: everything that uses its parts is overridden.
+        self._client = client
+
+    @override
+    def create(
+        self,
+        name: str,
+        source: str | PathLike[str] | Mapping[str, Any] | Tree,
+        *,
+        schema: Schema | Mapping[str, Any] | str | PathLike[str] | None = None,
+        form: str | None = None,
+        message: str = "",
+        author: str = PERSON,
+        time: str = "",
+    ) -> VersionedTree:
+        chosen, value = given_schema(schema), node_json(read_tree(source, form=form).root)
+        said = {"message": message, "author": author, "time": time, "schema": None if chosen is None else chosen.dump()}
+        return RemoteTree(self._client, self._call("trees.create", {"name": name, "source": value, **said}))
+
+    @override
+    def open(self, name: str, *, branch: str = MAIN) -> VersionedTree:
+        return RemoteTree(self._client, self._call("trees.open", {"name": name, "branch": branch}))
+
+
+@passed_on("tree")
+class RemoteTree(Remote, VersionedTree):
+    """A tree of a memory that is somewhere else, standing on a version."""
+
+    def __init__(self, client: Client, place: TreePlace) -> None:
+        # Not that of `VersionedTree`: everything that uses its parts is overridden.
+        self._client, self._turns = client, list[str]()
+        self.name, self.branch, self.version = place
+        self._seen: tuple[str, Tree] | None = None
+
+    @override
+    def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:
+        if name == "tree.edit":
+            arguments["operations"] = [operation_json(each) for each in operations_of(arguments["operations"])]
+        result = self._client.call(name, arguments, of=TreePlace(self.name, self.branch, self.version))
+        if method_named(name).action == "write" and name != "tree.begin_branch":
+            for commit in result if isinstance(result, list) else [result]:
+                self.version = commit.id
+        return result
+
+    @property
+    @override
+    def tree(self) -> Tree:
+        if self._seen is None or self._seen[0] != self.version:
+            self._seen = (self.version, self._call("tree.tree", {}))
+        return self._seen[1]
+
+    @override
+    def reload(self) -> VersionedTree:
+        self.version = self._call("tree.reload", {}).version
+        return self
+
+    @override
+    def at(self, version: str | float) -> TreeVersion:
+        commit = self._call("tree.at", {"version": version})
+        return RemoteTreeVersion(commit, RemoteTree(self._client, TreePlace(self.name, self.branch, commit.id)))
+
+    @override
+    def diff(self, before: str | float, after: str | float | None = None) -> TreeDiff:
+        return diff(self.at(before).tree, self.tree if after is None else self.at(after).tree)
+
+    @override
+    def begin_branch(self, name: str, *, at: str | float | None = None) -> VersionedTree:
+        return RemoteTree(self._client, self._call("tree.begin_branch", {"name": name, "at": at}))
+
+    # In words: by the model that is set where the memory is.
+
+    @override
+    def ask(self, request: str) -> TreeReply:
+        from stitch.trees.requests.conversation import first_answer
+
+        return first_answer(self.request(request, confirm=False))
+
+    @override
+    def request(self, request: str, *, confirm: Confirm) -> list[TreeReply]:
+        from stitch.trees.requests.conversation import turns_of
+
+        replies: list[TreeReply] = []
+        tasks: Sequence[Any] | None = None
+        while tasks is None or tasks:
+            how = {"tasks": tasks, "confirm": confirm is True, "stops": callable(confirm)}
+            of = TreePlace(self.name, self.branch, self.version)
+            told: Answered = self._client.call("tree.request", {"request": request, "turns": self._turns, **how}, of=of)
+            for said in told.replies:
+                reply = self._reply(said)
+                if reply.commit is not None:
+                    self.version = reply.commit.id
+                elif callable(confirm) and reply.is_open and confirm(reply):
+                    reply.commit = self.edit(reply.operations, message=reply.message, author=told.author)
+                self._turns += turns_of(request if tasks is None and not replies else None, [reply])
+                replies.append(reply)
+            tasks = told.left
+        return replies
+
+    def _reply(self, said: Mapping[str, Any]) -> TreeReply:
+        from stitch.retrieve.path import selection_of
+        from stitch.trees.requests.conversation import TreeReply
+
+        operations = tuple(operations_of(said["operations"]))
+        after = apply(self.tree, operations, schema=self.schema) if operations else self.tree
+        read = {
+            "selection": said["selection"] and selection_of(said["selection"]),
+            "operations": operations,
+            "diff": diff(self.tree, after) if operations else None,
+            "commit": said["commit"] and Commit(*said["commit"]),
+            "removed": tuple(said["removed"]),
+            "troubles": tuple(said["troubles"]),
+        }
+        return TreeReply(**{**said, **read})
+
+
+class RemoteTreeVersion(TreeVersion):
+    """A version of a tree of a memory that is somewhere else."""
+
+    def __init__(self, commit: Commit, standing: RemoteTree) -> None:
+        # Not that of `TreeVersion`: everything that uses its parts is overridden.
+        self.commit, self._standing = commit, standing
+
+    @property
+    @override
+    def tree(self) -> Tree:
+        return self._standing.tree
+
+    @property
+    @override
+    def schema(self) -> Schema:
+        return self._standing.schema
+
+    @override
+    def select(self, query: str, **options: Unpack[SelectOptions]) -> NodeSelection:
+        return self._standing.select(query, version=self.id, **options)
+
+    @override
+    def __repr__(self) -> str:
+        return f"<{self.id} of tree {self._standing.name!r}>"
