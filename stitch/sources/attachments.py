@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from stitch.sources.parts import first_of, object_in, without
+
 _HOLDERS = ("image_url", "input_audio", "audio", "image", "file", "video", "source", "inline_data", "inlineData",
             "file_data", "fileData", "media", "blob", "bytes")  # fmt: skip
 """The fields of a part in which an object or an address says what is attached."""
@@ -24,6 +26,8 @@ _MEDIA = ("media_type", "mime_type", "mimeType", "mediaType", "format")
 _KINDS = ("image", "audio", "video", "file", "document", "screenshot")
 _MARKS = frozenset({"inline_data", "inlineData", "file_data", "fileData", "image_url", "input_audio"})
 """Fields of which each says that a part is an attachment, whatever its type."""
+_SPOKEN = ("transcript",)
+"""What is said in a sound, if that stands beside it."""
 _DONE = re.compile(r"tool|call|chang|edit|search|diff|patch|update")
 """In the name of a kind of part: something was done, with a file perhaps, and nothing is attached."""
 _DATA_URL = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*?(?P<packed>;base64)?,")
@@ -71,51 +75,25 @@ def named_attachments(value: Any, *, depth: int = 0) -> Any:
 
 
 def _kind_of(part: Mapping[str, Any]) -> str | None:
-    """What is attached, if a part is an attachment; one that is a text is read as such."""
-    kind = str(part.get("type") or part.get("content_type") or part.get("block_type") or "").lower()
-    if not _may_attach(part, kind):
+    """What is attached, if a part is an attachment by its type or its fields; one that is a text is read as such."""
+    kind = str(first_of(part, ("type", "content_type", "block_type")) or "").lower()
+    named, held = next((name for name in _KINDS if name in kind), None), _held(part)
+    if (named is None and _MARKS.isdisjoint(part)) or _DONE.search(kind) or "role" in part or _says_all(part, held):
         return None
-    held = _held(part)
-    if _says_all(part, held):
-        return None
-    found = next((name for name in _KINDS if name in kind), None) or _kind_by_marks([part, *held])
+    by_media = _first(_MEDIA, part, *held).partition("/")[0] if named is None else named
+    found = by_media if by_media in _KINDS else "image" if "image_url" in part else "file"
     return found if held or any(part.get(name) for name in (*_DATA, *_WHERE)) else None
-
-
-def _may_attach(part: Mapping[str, Any], kind: str) -> bool:
-    """Whether the type or the fields of a part say that something is attached, and nothing that it is a message."""
-    marked = any(name in kind for name in _KINDS) or not _MARKS.isdisjoint(part)
-    return marked and not (_DONE.search(kind) or "role" in part)
 
 
 def _says_all(part: Mapping[str, Any], held: Sequence[Mapping[str, Any]]) -> bool:
     """Whether nothing is attached but words: a text, a document whose text is here, a sound of which only words are."""
     if isinstance(part.get("text"), str) or any(inner.get("type") in ("text", "content") for inner in held):
         return True
-    return bool(_transcript(held)) and not any(inner.get(name) for inner in (part, *held) for name in _DATA)
-
-
-def _transcript(held: Sequence[Mapping[str, Any]]) -> str:
-    """What is said in a sound, if that stands beside it."""
-    return _first(("transcript",), *held)
-
-
-def _written_in(part: Mapping[str, Any]) -> str:
-    """The text of a file, if a program has read it out and put it beside."""
-    held = [*_held(part), part]
-    return _first(("content",), *(inner["data"] for inner in held if isinstance(inner.get("data"), Mapping)), *held)
+    return bool(_first(_SPOKEN, *held)) and not any(inner.get(name) for inner in (part, *held) for name in _DATA)
 
 
 def _held(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [part[name] for name in _HOLDERS if isinstance(part.get(name), Mapping)]
-
-
-def _kind_by_marks(objects: list[Mapping[str, Any]]) -> str | None:
-    """What is attached by the fields of a part without a type, which stands first, and of what it holds."""
-    if _MARKS.isdisjoint(objects[0]):
-        return None
-    media = _first(_MEDIA, *objects)
-    return next((name for name in _KINDS if media.startswith(name)), "image" if "image_url" in objects[0] else "file")
 
 
 def _first(names: tuple[str, ...], *objects: Mapping[str, Any]) -> str:
@@ -123,36 +101,31 @@ def _first(names: tuple[str, ...], *objects: Mapping[str, Any]) -> str:
     return next((at[name] for name in names for at in objects if isinstance(at.get(name), str) and at[name]), "")
 
 
-def _fields_of(part: Mapping[str, Any]) -> dict[str, Any]:
-    """What a part and the objects that hold what is attached say of it, without further objects."""
-    fields: dict[str, Any] = {}
-    for at in [part, *_held(part)]:
-        fields |= {key: inner for key, inner in at.items() if inner is not None and not isinstance(inner, Mapping)}
-    return fields
-
-
 def _named(part: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    fields = _fields_of(part)
+    """An attachment as a text that names it, or as the document that a program has read out of it."""
+    held = [part, *_held(part)]
+    fields = _fields_of(held)
     places = {key: value for key, value in fields.items() if _is_place(value)}
     nested = {key: inner for key, inner in part.items() if isinstance(inner, Mapping) and key not in _HOLDERS}
-    about: dict[str, Any] = {"attached": kind, **_beside(fields, places), **named_attachments(nested)}
-    name = _first(_NAMES, fields) or _first(_WHERE, places)
-    if text := _written_in(part):
+    beside = without(
+        fields, "type", *(name for name in _DATA if name not in ("url", "image_url") or name not in places)
+    )
+    about: dict[str, Any] = {"attached": kind, **named_attachments(beside), **named_attachments(nested)}
+    name, read_out = _first(_NAMES, fields) or _first(_WHERE, places), (*held[1:], part)
+    if text := _first(("content",), *(object_in(inner, "data") for inner in read_out), *read_out):
         return {"type": "document", "source": {"type": "text", "data": text}, "title": name, **about}
-    media = _first(_MEDIA, fields)
-    payload = next((found for name in _DATA if (found := payload_in(fields.get(name), sure=True)) is not None), None)
-    if payload is not None:
+    media, data = _first(_MEDIA, fields), (payload_in(fields.get(name), sure=True) for name in _DATA)
+    if (payload := next(filter(None, data), None)) is not None:
         about |= {"bytes": len(payload.data), "sha256": sha256(payload.data).hexdigest()}
-        payload = Payload(payload.data, payload.media or media)
-    text = "\n".join(filter(None, (_transcript([part, *_held(part)]), _said(kind, name, payload, media=media))))
+        media = payload.media or media
+    text = "\n".join(filter(None, (_first(_SPOKEN, *held), _said(kind, name, payload, media=media))))
     return {"type": "text", "text": text, **about}
 
 
-def _beside(fields: Mapping[str, Any], places: Mapping[str, Any]) -> dict[str, Any]:
-    """What a part says of what is attached, without its bytes."""
-    beside = {key: value for key, value in fields.items() if key not in _DATA and key != "type"}
-    beside |= {key: value for key, value in places.items() if key in ("url", "image_url")}
-    return {key: named_attachments(value) for key, value in beside.items()}
+def _fields_of(holders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What a part and the objects that hold what is attached say of it, without further objects."""
+    fields = ((key, inner) for at in holders for key, inner in at.items())
+    return {key: inner for key, inner in fields if inner is not None and not isinstance(inner, Mapping)}
 
 
 def _inside(key: str, value: Any, holder: Mapping[str, Any], *, depth: int) -> Any:
@@ -176,12 +149,9 @@ def payload_in(value: Any, *, sure: bool) -> Payload | None:
         rest = value[address.end() :]
         unpacked = _unpacked(rest) if address["packed"] else None
         return Payload(rest.encode() if unpacked is None else unpacked, address["media"] or "")
-    if _is_place(value) and "://" in value:
-        return None
-    if (len(value) >= _LEAST_PACKED or sure) and _PACKED.fullmatch(value):
-        unpacked = _unpacked(value)
-        return None if unpacked is None else Payload(unpacked, "")
-    return None
+    packed = "://" not in value and (len(value) >= _LEAST_PACKED or sure) and _PACKED.fullmatch(value)
+    unpacked = _unpacked(value) if packed else None
+    return None if unpacked is None else Payload(unpacked, "")
 
 
 def _unpacked(text: str) -> bytes | None:
@@ -201,10 +171,7 @@ def _said(kind: str, name: str, payload: Payload | None, *, media: str = "") -> 
     shown = shown if len(shown) <= _SHOWN_CHARS else shown[: _SHOWN_CHARS - 1] + "…"
     about = [payload.media if payload and payload.media else media]
     if payload is not None:
-        count = len(payload.data)
-        about += [
-            f"{count} byte{'' if count == 1 else 's'}",
-            f"sha256 {sha256(payload.data).hexdigest()[:_DIGEST_CHARS]}",
-        ]
+        count, digest = len(payload.data), sha256(payload.data).hexdigest()[:_DIGEST_CHARS]
+        about += [f"{count} byte{'' if count == 1 else 's'}", f"sha256 {digest}"]
     said = ", ".join(filter(None, about))
     return f"[{kind}{f' {shown}' if shown else ''}{f': {said}' if said else ''}]"

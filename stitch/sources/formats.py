@@ -221,7 +221,9 @@ def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     inside = [_within(rest, field, [record[field]], reading) for field in fields[:1]]
     inside += [_within({} if named is None else {"id": named}, field, [record[field]], reading) for field in fields[1:]]
     rows = list(chain.from_iterable(inside))
-    times = [None if isinstance(row, StepRejectedError) else seconds_of(row.get("timestamp")) for _, row in rows]
+    times: list[Any] = [
+        None if isinstance(row, StepRejectedError) else seconds_of(row.get("timestamp")) for _, row in rows
+    ]
     in_order = len({name for name, _ in rows}) == 1 and all(isinstance(at, int | float) for at in times)
     yield from (rows[at] for at in sorted(range(len(rows)), key=lambda at: times[at])) if in_order else rows
 

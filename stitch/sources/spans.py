@@ -12,13 +12,14 @@ from typing import Any
 
 import orjson
 
-from stitch.sources.fields import BROKEN, is_message
-from stitch.sources.parts import text_of, without
+from stitch.sources.fields import BROKEN, is_message, seconds_of
+from stitch.sources.parts import first_of, object_in, text_of, without
 from stitch.sources.traces import NESTED, NamedReading, Told, TraceReader, broken, messages_in, words_of
 from stitch.text.dates import read_timestamp
 
 _DEEPEST = 12
 _SYSTEM, _INPUT, _OUTPUT = "gen_ai.system_instructions", "gen_ai.input.messages", "gen_ai.output.messages"
+_TOOL_NAMES = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name")
 _TOOL_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.parameters", "input.value", "traceloop.entity.input",
                    "mlflow.spanInputs", "tool_arguments", "ai.toolCall.args")  # fmt: skip
 _TOOL_RESULTS = ("gen_ai.tool.call.result", "gen_ai.tool.message", "output.value", "traceloop.entity.output",
@@ -28,6 +29,7 @@ _VALUES = (("input.value", "user"), ("output.value", "assistant"), ("mlflow.span
            ("gen_ai.completion", "assistant"))  # fmt: skip
 _AI_SDK = ("ai.prompt.messages", "ai.prompt", "ai.response.text", "ai.response.toolCalls", "ai.response.object")
 """Under which names the AI SDK of Vercel keeps what a model is given and replies."""
+_TOLD = (_SYSTEM, _INPUT, _OUTPUT, *_AI_SDK, _TOOL_ARGUMENTS[0], _TOOL_RESULTS[0])
 _KINDS = ("openinference.span.kind", "traceloop.span.kind", "mlflow.spanType")
 _RETRIEVED = re.compile(r"retrieval\.documents\.\d+\.document\.content")
 _EVENT_ROLES = {
@@ -36,15 +38,17 @@ _EVENT_ROLES = {
     "gen_ai.content.completion": "assistant",
 }  # fmt: skip
 _NUMBERED = re.compile(
-    r"(?P<list>gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.output_messages)\.(?P<number>\d+)\.(?P<field>.+)"
+    r"(?:gen_ai\.(?P<said>prompt|completion)|llm\.(?P<side>input|output)_messages)\.(?P<number>\d+)\.(?:message\.)?(?P<field>.+)"
 )
-_NUMBERED_CALL = re.compile(r"tool_calls\.(?P<number>\d+)\.(?P<field>.+)")
+_NUMBERED_CALL = re.compile(r"tool_calls\.(?P<number>\d+)\.(?:tool_call\.)?(?:function\.)?(?P<field>.+)")
+_SPAN_FIELDS = ("name", "operationName", "spanId", "span_id", "spanID", "parentSpanId", "parent_span_id", "parent_id",
+                "status", "attributes", "tags", "events")  # fmt: skip
+"""What of a span stands elsewhere in its steps."""
 
 
 def is_export(record: Any) -> bool:
     """Whether it is an OTLP export."""
-    return isinstance(record, Mapping) and any(
-        isinstance(record.get(name), list) for name in ("resourceSpans", "resourceLogs"))  # fmt: skip
+    return first_of(record, ("resourceSpans", "resourceLogs"), list) is not None
 
 
 def is_span(record: Any) -> bool:
@@ -87,105 +91,89 @@ def _told(span: Mapping[str, Any]) -> Told:
     attributes = _attributes_of(span)
     named = str(attributes.get("gen_ai.conversation.id") or attributes.get("session.id") or _trace_id(span) or "trace")
     tool = _tool_of(span, attributes)
-    messages, where = _messages_of(span, attributes, values=tool is None)
-    about = {"timestamp": _seconds(span), "metadata": _beside(span, attributes, where)}
-    told = Told(named, about, "span", _name_of(span), messages)
-    if tool is None or not all(said.get("role") == "tool" for said in messages):
-        return told
-    arguments = _parsed(_first_of(attributes, _TOOL_ARGUMENTS))
-    call = {"name": str(tool), "id": attributes.get("gen_ai.tool.call.id"), "arguments": arguments
-            if isinstance(arguments, Mapping) else {} if arguments is None else {"input": arguments}}  # fmt: skip
-    return told._replace(call=call, answer=_answer_of(attributes, messages))
+    messages = _messages_in(attributes, [event for event in span.get("events") or () if isinstance(event, Mapping)])
+    told = {*_TOLD, *filter(_NUMBERED.fullmatch, attributes)}
+    if tool is None and not messages:
+        messages = _values_in(attributes, told)
+    about = {"timestamp": _seconds(span), "metadata": _beside(span, attributes, told)}
+    said = Told(named, about, "span", _name_of(span), messages)
+    if tool is None or not all(message.get("role") == "tool" for message in messages):
+        return said
+    return said._replace(**_called(str(tool), attributes, messages))
 
 
-def _answer_of(attributes: Mapping[str, Any], messages: list[dict[str, Any]]) -> Any:
-    """What a tool answered: its result, the documents that it found, or the message that says it."""
-    answer = _first_of(attributes, _TOOL_RESULTS)
-    if answer is not None:
-        return _parsed(answer) if isinstance(answer, str) and answer[:1] == '"' else answer
-    retrieved = [text_of(value) for key, value in attributes.items() if _RETRIEVED.fullmatch(key)]
-    return "\n\n".join(retrieved) if retrieved else text_of(messages[0].get("content")) if messages else None
+def _messages_in(attributes: Mapping[str, Any], events: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    messages = [said for source in (attributes, *map(_attributes_of, events)) for said in _by_convention(source)]
+    return [*messages, *filter(None, map(_message_of, events)), *_numbered_in(attributes)]
 
 
-def _first_of(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((attributes[name] for name in names if attributes.get(name) is not None), None)
+def _called(tool: str, attributes: Mapping[str, Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """The call of a tool, and its answer: its result, the documents that it found, or the message that says it."""
+    given, answer = _parsed(first_of(attributes, _TOOL_ARGUMENTS)), first_of(attributes, _TOOL_RESULTS)
+    arguments = given if isinstance(given, Mapping) else {} if given is None else {"input": given}
+    if isinstance(answer, str) and answer[:1] == '"':
+        answer = _parsed(answer)
+    elif answer is None and (found := [text_of(said) for key, said in attributes.items() if _RETRIEVED.fullmatch(key)]):
+        answer = "\n\n".join(found)
+    elif answer is None and messages:
+        answer = text_of(messages[0].get("content"))
+    call = {"name": tool, "id": attributes.get("gen_ai.tool.call.id"), "arguments": arguments}
+    return {"call": call, "answer": answer}
 
 
 def _tool_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
     """The tool that a span is the call of; None if it is none."""
-    tool = _first_of(attributes, ("gen_ai.tool.name", "tool.name", "ai.toolCall.name"))
-    kind = next((str(attributes[name]).strip('"').lower() for name in _KINDS if attributes.get(name)), "")
-    if tool is None and kind in ("tool", "retriever"):
-        return attributes.get("traceloop.entity.name") or span.get("name") or kind
+    tool = first_of(attributes, _TOOL_NAMES)
+    if tool is None and str(first_of(attributes, _KINDS)).strip('"').lower() in ("tool", "retriever"):
+        return attributes.get("traceloop.entity.name") or span.get("name") or "tool"
     return tool
 
 
 def _beside(span: Mapping[str, Any], attributes: Mapping[str, Any], told: set[str]) -> dict[str, Any]:
     """What a span says beside its messages, which stand under the attributes that are `told`."""
+    events = [event for event in first_of(span, ("events",), list) or () if isinstance(event, Mapping)]
+    others = [event for event in events if str(event.get("name")) not in _EVENT_ROLES
+              and _attributes_of(event).keys().isdisjoint(_TOLD[:3])]  # fmt: skip
     rest = {
         "span": _name_of(span),
         "span_id": _identity(span, "spanId", "span_id", "spanID"),
         "parent_span_id": span.get("parentSpanId") or span.get("parent_span_id") or span.get("parent_id"),
         "status": span.get("status") or None,
         **without(span, *_SPAN_FIELDS),
-        "events": _other_events(span),
+        "events": others,
         **without(attributes, *told),
     }
     return {key: value for key, value in rest.items() if value is not None and value != []}
 
 
-def _messages_of(
-    span: Mapping[str, Any], attributes: dict[str, Any], *, values: bool
-) -> tuple[list[dict[str, Any]], set[str]]:
-    """The messages of a span, and under which attributes they stand; `values` of any kind if there are no messages.
-
-    What stands in such a value beside its messages becomes an attribute of its own.
-    """
-    told = {*_TOOL_ARGUMENTS[:1], *_TOOL_RESULTS[:1], _SYSTEM, _INPUT, _OUTPUT, *_AI_SDK}
-    events = [event for event in span.get("events") or () if isinstance(event, Mapping)]
-    messages = [said for source in (attributes, *map(_attributes_of, events)) for said in _by_convention(source)] + [
-        message for event in events if (message := _message_of(event)) is not None
-    ]
-    numbered = [key for key in attributes if _NUMBERED.fullmatch(key)]
-    told.update(numbered)
-    messages += _numbered_in(attributes, numbered)
-    if values and not messages:
-        messages = _values_in(attributes, told)
-    return messages, told
-
-
 def _by_convention(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The messages in the attributes that the convention names."""
+    """The messages in the attributes that the convention names, or the AI SDK of Vercel."""
     if system := _parsed(source.get(_SYSTEM)):
         yield {"role": "system", "content": system}
     for name in (_INPUT, _OUTPUT):
         yield from ({"role": "assistant", **said} for said in _listed(source.get(name)))
-    yield from _by_ai_sdk(source)
+    given = _parsed(source.get("ai.prompt"))
+    prompt: Mapping[str, Any] = given if isinstance(given, Mapping) else {"prompt": given}
+    messages = _listed(source.get("ai.prompt.messages") or prompt.get("messages"))
+    said = (("system", prompt.get("system")), ("user", None if messages else prompt.get("prompt")))
+    yield from ({"role": role, "content": words} for role, words in said if words)
+    yield from map(dict, messages)
+    text, calls = (
+        source.get("ai.response.text") or source.get("ai.response.object"),
+        source.get("ai.response.toolCalls"),
+    )
+    if text or calls:
+        yield {"role": "assistant", "content": text, "tool_calls": _listed(calls)}
 
 
 def _listed(value: Any) -> list[Mapping[str, Any]]:
     """The objects of a list, or of the JSON of one; of one that a collector has cut, those that can be read."""
-    value = _parsed(value)
+    value, least = _parsed(value), 0
     if isinstance(value, str) and value.lstrip()[:1] == "[":
         from json_repair import loads
 
-        read: Any = loads(value)
-        entries = read if isinstance(read, list) else []
-        return [one for one in entries if isinstance(one, Mapping) and len(one) > 1]  # the last may say who alone
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
-
-
-def _by_ai_sdk(source: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The messages in the attributes that the AI SDK of Vercel names."""
-    given = _parsed(source.get("ai.prompt"))
-    given = given if isinstance(given, Mapping) else {} if given is None else {"prompt": given}
-    messages = _listed(source.get("ai.prompt.messages") or given.get("messages"))
-    said = (("system", given.get("system")), ("user", None if messages else given.get("prompt")))
-    yield from ({"role": role, "content": words} for role, words in said if words)
-    yield from map(dict, messages)
-    text = source.get("ai.response.text") or source.get("ai.response.object")
-    if text or source.get("ai.response.toolCalls"):
-        yield {"role": "assistant", "content": text, "tool_calls": _listed(source.get("ai.response.toolCalls"))}
+        value, least = loads(value), 1  # the last may say who alone
+    return [one for one in value if isinstance(one, Mapping) and len(one) > least] if isinstance(value, list) else []
 
 
 def _message_of(event: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -193,22 +181,43 @@ def _message_of(event: Mapping[str, Any]) -> dict[str, Any] | None:
     role = _EVENT_ROLES.get(str(event.get("name")))
     if role is None:
         return None
-    message = _event_message(role, _attributes_of(event))
+    fields = _attributes_of(event)
+    said = first_of(fields, ("gen_ai.prompt", "gen_ai.completion"))
+    message = {key: _parsed(value) if key in ("tool_calls", "message") else value for key, value in fields.items()}
+    inner = message.pop("message", None)
+    message |= inner if isinstance(inner, Mapping) else {"content": message.get("content", inner)}
+    if role == "tool" and "id" in message:
+        message["tool_call_id"] = message.pop("id")
+    message = {"role": role, **message} if said is None else {"role": role, "content": _parsed(said)}
     if (at := event.get("timeUnixNano") or event.get("time_unix_nano")) and "timestamp" not in message:
         message["timestamp"] = int(at) / 1e9
     return message
 
 
-def _numbered_in(attributes: Mapping[str, Any], keys: list[str]) -> list[dict[str, Any]]:
-    """The messages whose fields are attributes of their own, those that were given first."""
-    numbered: dict[tuple[str, int], dict[str, Any]] = {}
-    for key in keys:
-        found = _NUMBERED.fullmatch(key)
-        assert found is not None
-        given = "prompt" in found["list"] or "input" in found["list"]
-        fields = numbered.setdefault(("0" if given else "1", int(found["number"])), {})
-        fields[found["field"].removeprefix("message.")] = attributes[key]
+def _numbered_in(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The messages whose fields are attributes of their own, as `gen_ai.prompt.0.role`; those that were given first."""
+    numbered: dict[tuple[bool, int], dict[str, Any]] = {}
+    for key, value in attributes.items():
+        if (found := _NUMBERED.fullmatch(key)) is not None:
+            replied = found["said"] == "completion" or found["side"] == "output"
+            numbered.setdefault((replied, int(found["number"])), {})[found["field"]] = value
     return [_numbered_message(fields) for _, fields in sorted(numbered.items())]
+
+
+def _numbered_message(fields: Mapping[str, Any]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant"}
+    calls: dict[int, dict[str, Any]] = {}
+    texts: list[str] = []
+    for key, value in fields.items():
+        if found := _NUMBERED_CALL.fullmatch(key):
+            calls.setdefault(int(found["number"]), {})[found["field"]] = value
+        elif key.startswith("contents.") and key.endswith(".text"):
+            texts.append(text_of(value))
+        else:
+            message[key] = value
+    if texts and not message.get("content"):
+        message["content"] = "\n".join(texts)
+    return {**message, "tool_calls": [calls[number] for number in sorted(calls)]} if calls else message
 
 
 def _values_in(attributes: dict[str, Any], told: set[str]) -> list[dict[str, Any]]:
@@ -227,69 +236,19 @@ def _values_in(attributes: dict[str, Any], told: set[str]) -> list[dict[str, Any
     return messages
 
 
-_SPAN_FIELDS = frozenset(
-    {"name", "operationName", "spanId", "span_id", "spanID", "parentSpanId", "parent_span_id", "parent_id", "status",
-     "attributes", "tags", "events"}
-)  # fmt: skip
-"""What of a span stands elsewhere in its steps."""
-
-
 def _name_of(span: Mapping[str, Any]) -> str:
     return str(span.get("name") or span.get("operationName") or "span")
 
 
-def _other_events(span: Mapping[str, Any]) -> list[Any]:
-    """The events of a span that are no messages, such as exceptions."""
-    events = span.get("events") if isinstance(span.get("events"), list) else []
-    return [event for event in events or () if isinstance(event, Mapping) and str(event.get("name")) not in _EVENT_ROLES
-            and not {_SYSTEM, _INPUT, _OUTPUT} & _attributes_of(event).keys()]  # fmt: skip
-
-
 def _span_of(record: Mapping[str, Any]) -> dict[str, Any]:
     """A log record, in which a message is an event by itself, as a span with this event."""
-    name = record.get("eventName") or _attributes_of(record).get("event.name") or "log"
-    body = _plain(record.get("body"))
+    attributes, body = _attributes_of(record), _plain(record.get("body"))
+    name = record.get("eventName") or attributes.get("event.name") or "log"
     said = body if isinstance(body, Mapping) else {} if body is None else {"content": body}
-    rest = without(record, "body", "eventName", "timeUnixNano")
-    attributes = _attributes_of(record)
-    return {**rest, "name": name, "startTimeUnixNano": record.get("timeUnixNano"), "attributes": attributes,
-            "events": [{"name": name, "attributes": {**{k: v for k, v in attributes.items() if k in
-                        (_SYSTEM, _INPUT, _OUTPUT)}, **said}}]}  # fmt: skip
-
-
-def _event_message(role: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The message of an event of a span."""
-    if (name := next((name for name in ("gen_ai.prompt", "gen_ai.completion") if name in fields), None)) is not None:
-        return {"role": role, "content": _parsed(fields[name])}
-    rest = {key: _parsed(value) if key in ("tool_calls", "message") else value for key, value in fields.items()}
-    inner = rest.pop("message", None)
-    if isinstance(inner, Mapping):
-        rest.update(inner)
-    elif inner is not None:
-        rest.setdefault("content", inner)
-    if role == "tool" and "id" in rest:
-        rest["tool_call_id"] = rest.pop("id")
-    return {"role": role, "content": None, **rest}
-
-
-def _numbered_message(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A message whose fields are attributes of their own, such as `gen_ai.prompt.0.role`."""
-    message: dict[str, Any] = {"role": "assistant"}
-    calls: dict[int, dict[str, Any]] = {}
-    texts: list[str] = []
-    for key, value in fields.items():
-        if found := _NUMBERED_CALL.fullmatch(key):
-            name = found["field"].removeprefix("tool_call.").removeprefix("function.")
-            calls.setdefault(int(found["number"]), {})[name] = value
-        elif key.startswith("contents.") and key.endswith(".text"):
-            texts.append(text_of(value))
-        else:
-            message[key] = value
-    if texts and not message.get("content"):
-        message["content"] = "\n".join(texts)
-    if calls:
-        message["tool_calls"] = [calls[number] for number in sorted(calls)]
-    return message
+    told = {key: value for key, value in attributes.items() if key in _TOLD[:3]}
+    return {**without(record, "body", "eventName", "timeUnixNano"), "name": name, "attributes": attributes,
+            "startTimeUnixNano": record.get("timeUnixNano"),
+            "events": [{"name": name, "attributes": {**told, **said}}]}  # fmt: skip
 
 
 def _trace_id(span: Mapping[str, Any]) -> Any:
@@ -298,8 +257,7 @@ def _trace_id(span: Mapping[str, Any]) -> Any:
 
 def _identity(span: Mapping[str, Any], *names: str) -> Any:
     """An id under the first of these names that has one, or in the context of a span."""
-    context = span.get("context")
-    holders = (span, context if isinstance(context, Mapping) else {})
+    holders = (span, object_in(span, "context"))
     return next((found for holder in holders for name in names if (found := holder.get(name))), None)
 
 
@@ -310,7 +268,7 @@ def _seconds(span: Mapping[str, Any]) -> float | None:
         return int(nanoseconds) / 1e9
     started = span.get("start_time") or span.get("startTime")
     if isinstance(started, int | float):
-        return started / 1e9 if started > 1e17 else started / 1e6 if started > 1e14 else float(started)
+        return float(seconds_of(started))
     time = read_timestamp(started) if isinstance(started, str) else None
     return None if time is None else time.timestamp()
 
@@ -329,10 +287,8 @@ def _flat(attributes: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in attributes.items():
         numbered = isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value)
         inner = {str(number): entry for number, entry in enumerate(value)} if numbered else value
-        if isinstance(inner, Mapping) and prefix.count(".") < _DEEPEST:
-            flat |= _flat(inner, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
+        deeper = isinstance(inner, Mapping) and prefix.count(".") < _DEEPEST
+        flat |= _flat(inner, f"{prefix}{key}.") if deeper else {f"{prefix}{key}": value}
     return flat
 
 
@@ -340,7 +296,7 @@ def _plain(value: Any) -> Any:
     """The value of an OTLP attribute, such as `{"stringValue": "x"}`."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
-    (kind, inner), *_ = value.items()
+    ((kind, inner),) = value.items()
     if kind == "arrayValue":
         return [_plain(entry) for entry in inner.get("values", ())]
     if kind == "kvlistValue":
@@ -349,9 +305,7 @@ def _plain(value: Any) -> Any:
 
 
 def _parsed(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
     try:
-        return orjson.loads(value)
+        return orjson.loads(value) if isinstance(value, str) else value
     except orjson.JSONDecodeError:
         return value

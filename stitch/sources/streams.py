@@ -6,11 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stitch.core.json_text import read_json
+from stitch.sources.parts import object_in
 
 Records = Iterable["tuple[int, Any]"]
 
 _SENT = (b"data:", b"event:", b"id:", b"retry:", b":")
 _DONE = b"[DONE]"
+_SAID_WHOLE = ("role", "name", "id")
+"""What each piece of a message says anew."""
+_INDEXED = ("content_block_start", "content_block_delta", "content_block_stop")
+_BLOCKS = ("message_start", *_INDEXED, "message_delta", "message_stop", "ping")
 
 
 def is_sent(line: bytes) -> bool:
@@ -21,12 +26,11 @@ def is_sent(line: bytes) -> bool:
 def sent_in(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
     """The records in a stream of server-sent events, line by line."""
     for number, line in lines:
-        if line.startswith(b"data:"):
-            data = line.removeprefix(b"data:").strip()
-            if data and data != _DONE:
-                yield number, data
-        elif not line.startswith(_SENT):
+        data = line.removeprefix(b"data:").strip()
+        if not line.startswith(_SENT):
             yield number, line
+        elif line.startswith(b"data:") and data and data != _DONE:
+            yield number, data
 
 
 def is_piece(record: Any) -> bool:
@@ -85,23 +89,13 @@ def _stream_of(record: Any) -> tuple[str, str] | None:
     """Of which kind of stream, and of which reply in it, a record is a piece."""
     if not isinstance(record, Mapping):
         return None
+    kind = record.get("type")
     if record.get("object") == "chat.completion.chunk" and isinstance(record.get("choices"), list):
         return "chunks", str(record.get("id"))
-    if (
-        isinstance(record.get("done"), bool)
-        and "created_at" in record
-        and ("message" in record or "response" in record)
-    ):
+    if isinstance(record.get("done"), bool) and "created_at" in record and not record.keys().isdisjoint(
+            ("message", "response")):  # fmt: skip
         return "parts", str(record.get("model"))
-    if record.get("type") in _BLOCKS and ("index" in record or record.get("type") not in _INDEXED):
-        return "blocks", ""
-    return None
-
-
-_SAID_WHOLE = ("role", "name", "id")
-"""What each piece of a message says anew."""
-_INDEXED = ("content_block_start", "content_block_delta", "content_block_stop")
-_BLOCKS = ("message_start", *_INDEXED, "message_delta", "message_stop", "ping")
+    return ("blocks", "") if kind in _BLOCKS and ("index" in record or kind not in _INDEXED) else None
 
 
 def _chunks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -113,14 +107,12 @@ def _chunks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
         for choice in _choices(piece):
             made = choices.setdefault(choice.get("index"), {"message": {}})
             made |= {key: value for key, value in choice.items() if key != "delta" and value is not None}
-            _grow(made["message"], choice.get("delta"))
+            _grow(made["message"], object_in(choice, "delta"))
     return {**whole, "object": "chat.completion", "choices": list(choices.values())}
 
 
-def _grow(message: dict[str, Any], delta: Any) -> None:
+def _grow(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
     """Add a piece to a message: texts go on, calls by their index, everything else is as it was said last."""
-    if not isinstance(delta, Mapping):
-        return
     for key, value in delta.items():
         if key == "tool_calls" and isinstance(value, list):
             _grow_calls(message.setdefault("tool_calls", []), value)
@@ -133,21 +125,19 @@ def _grow(message: dict[str, Any], delta: Any) -> None:
 def _grow_calls(calls: list[dict[str, Any]], pieces: list[Any]) -> None:
     """Add the pieces of calls to those that have their index; what begins another call is one of its own."""
     for piece in pieces:
-        if not isinstance(piece, Mapping):
-            continue
-        call = next((made for made in reversed(calls) if made.get("index") == piece.get("index")), None)
-        if call is None or _begins_call(call, piece):
-            calls.append(call := {})
-        _grow(call.setdefault("function", {}), piece.get("function"))
-        call |= {name: said for name, said in piece.items() if name != "function" and said not in (None, "")}
+        if isinstance(piece, Mapping):
+            call = next((made for made in reversed(calls) if made.get("index") == piece.get("index")), None)
+            if call is None or _begins_call(call, piece):
+                calls.append(call := {})
+            _grow(call.setdefault("function", {}), object_in(piece, "function"))
+            call |= {name: said for name, said in piece.items() if name != "function" and said not in (None, "")}
 
 
 def _begins_call(call: Mapping[str, Any], piece: Mapping[str, Any]) -> bool:
     """Whether a piece begins another call: by its id, or, without one, by a name after arguments that are whole."""
     if piece.get("id"):
         return bool(call.get("id")) and piece["id"] != call["id"]
-    named = piece["function"].get("name") if isinstance(piece.get("function"), Mapping) else None
-    given = call["function"].get("arguments")
+    named, given = object_in(piece, "function").get("name"), call["function"].get("arguments")
     return bool(named) and (named != call["function"].get("name") or isinstance(_input_of(given, call), Mapping))
 
 
@@ -160,7 +150,7 @@ def _parts(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
     if "message" in whole:
         whole["message"] = {}
         for piece in pieces:
-            _grow(whole["message"], piece.get("message"))
+            _grow(whole["message"], object_in(piece, "message"))
     return whole
 
 
@@ -169,16 +159,16 @@ def _blocks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
     message: dict[str, Any] = {}
     blocks: dict[Any, dict[str, Any]] = {}
     for piece in pieces:
-        kind, index = piece.get("type"), piece.get("index")
-        if kind == "message_start" and isinstance(piece.get("message"), Mapping):
-            message |= piece["message"]
-        elif kind == "content_block_start" and isinstance(piece.get("content_block"), Mapping):
-            blocks[index] = dict(piece["content_block"])
-        elif kind == "content_block_delta" and isinstance(piece.get("delta"), Mapping):
-            _grow_block(blocks.setdefault(index, {"type": "text"}), piece["delta"])
+        kind, index, delta = piece.get("type"), piece.get("index"), object_in(piece, "delta")
+        if kind == "message_start":
+            message |= object_in(piece, "message")
+        elif kind == "content_block_start" and "content_block" in piece:
+            blocks[index] = dict(object_in(piece, "content_block"))
+        elif kind == "content_block_delta":
+            _grow_block(blocks.setdefault(index, {"type": "text"}), delta)
         elif kind == "message_delta":
             usage = {**(message.get("usage") or {}), **(piece.get("usage") or {})}
-            message |= {**(piece.get("delta") or {}), **({"usage": usage} if usage else {})}
+            message |= {**delta, **({"usage": usage} if usage else {})}
     for block in blocks.values():
         if "json" in block:
             block["input"] = _input_of(block.pop("json"), {"input": {}, **block})
@@ -188,12 +178,11 @@ def _blocks(pieces: list[Mapping[str, Any]]) -> dict[str, Any]:
 def _grow_block(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
     """Add a piece to a block of a message."""
     for key, value in delta.items():
-        if key == "partial_json":
-            block["json"] = block.get("json", "") + str(value)
-        elif key == "citation":
+        if key == "citation":
             block.setdefault("citations", []).append(value)
-        elif key != "type" and isinstance(value, str):
-            block[key] = str(block.get(key) or "") + value
+        elif key == "partial_json" or (key != "type" and isinstance(value, str)):
+            name = "json" if key == "partial_json" else key
+            block[name] = f"{block.get(name) or ''}{value}"
 
 
 def _input_of(written: Any, block: Mapping[str, Any]) -> Any:

@@ -44,6 +44,8 @@ _MARKS = re.compile(r"<\|(?:im_end|eot_id|end_of_text|begin_of_text|endoftext)\|
 _CUE = re.compile(r"(?P<began>(?:\d\d:)?\d\d:\d\d[.,]\d{3})\s+-->\s+\S+")
 _VOICE = re.compile(r"<v(?:\.[\w.]+)?\s+(?P<who>[^>]{1,60})>")
 _TAKE = re.compile(rf"(?P<who>{_WHO})\s{{2,}}(?P<at>(?:\d{{1,2}}:)?\d{{1,2}}:\d\d)$")
+_AIDER = "# aider chat started at"
+_AIDER_ROLES = (("#### ", "user"), (">", "notice"))
 _MOST_LINES = 100_000
 _LEADING = "\ufeff\u200e\u200f\u202a\u202b\u2068"
 
@@ -78,8 +80,8 @@ def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utteranc
     """
     texts = [raw.decode("utf-8", "replace").strip() for _, raw in head]
     whole = "\n".join(texts)
-    if texts and texts[0].startswith("# aider chat started at"):
-        return _aider(lines)
+    if texts and texts[0].startswith(_AIDER):
+        return _utterances(lines, begins=_aider_line(), joined=("user", "assistant", "notice"))
     if _MARKED.search(whole + "\n"):
         return _marked(lines)
     if sum(map(bool, map(_CUE.match, texts))) > 1 or texts[:1] == ["WEBVTT"]:
@@ -89,7 +91,7 @@ def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utteranc
     if sum(map(bool, map(_TAKE.match, texts))) > 1:
         return _utterances(lines, begins=_take_of)
     if _commands(texts):
-        return _played(lines)
+        return _utterances(lines, begins=_played_line, joined=("environment",))
     if speaks(head[0][1]) or sum(speaks(raw) for _, raw in head) > 1:
         return _utterances(lines, begins=speaker_of)
     return None
@@ -103,13 +105,20 @@ def _may_speak(who: str) -> bool:
     return len(words) == 1 or all(not word[0].islower() or len(word) <= 3 for word in words[1:])
 
 
-def _utterances(lines: Lines, *, begins: Callable[[str], dict[str, Any] | None]) -> Utterances:
-    """The messages of a text: a line on which somebody `begins` to speak, and others that go on with it."""
+def _utterances(
+    lines: Lines, *, begins: Callable[[str], dict[str, Any] | None], joined: tuple[str, ...] = ()
+) -> Utterances:
+    """The messages of a text: a line on which somebody `begins` to speak, and others that go on with it.
+
+    What those in `joined` begin to say after they spoke goes on with it, too.
+    """
     speakers = _Speakers(begins)
     number, spoken, said = 0, {"role": "text"}, list[str]()
     for line_number, raw in lines:
         line = raw.decode("utf-8", "replace").strip()
         begun = speakers.begun_by(line)
+        if begun is not None and begun["role"] == spoken["role"] in joined:
+            line, begun = begun["content"], None
         if begun is None:
             number = number or line_number
             said.append(line)
@@ -184,20 +193,10 @@ def _commands(texts: Sequence[str]) -> bool:
     return apart and not any(map(speaker_of, texts[given[0] + 1 : given[0] + 2]))
 
 
-def _played(lines: Lines) -> Utterances:
-    """The text of such a world: each command, and what the world says then."""
-    number, said = 0, list[str]()
-    for line_number, raw in lines:
-        line = raw.decode("utf-8", "replace").strip()
-        if not line.startswith("> "):
-            number, said = number or line_number, [*said, line]
-            continue
-        if said:
-            yield number, {"role": "environment", "content": "\n".join(said)}
-        number, said = 0, []
-        yield line_number, {"role": "assistant", "content": line[2:]}
-    if said:
-        yield number, {"role": "environment", "content": "\n".join(said)}
+def _played_line(line: str) -> dict[str, Any]:
+    """How a line of such a world begins: a command, or what the world says then."""
+    commanded = line.startswith("> ")
+    return {"role": "assistant" if commanded else "environment", "content": line.removeprefix("> ")}
 
 
 def _marked(lines: Lines) -> Utterances:
@@ -228,36 +227,24 @@ def _subtitles(lines: Lines) -> Utterances:
 
 def _cue(spoken: list[str], began: str | None) -> dict[str, Any]:
     text = " ".join(spoken)
-    voice = _VOICE.search(text)
-    if voice:
-        return {
-            "role": voice["who"].strip(),
-            "content": re.sub(r"</?v[^>]{0,80}>", "", text).strip(),
-            "timestamp": began,
-        }
+    if voice := _VOICE.search(text):
+        text = re.sub(r"</?v[^>]{0,80}>", "", text).strip()
+        return {"role": voice["who"].strip(), "content": text, "timestamp": began}
     return {"role": "text", "content": text, **(speaker_of(text) or {}), "timestamp": began}
 
 
-def _aider(lines: Lines) -> Utterances:
-    """The history of Aider: headings are what the user asked, quotes what the program said."""
-    number, role, said, started = 0, "assistant", list[str](), None
-    for line_number, raw in lines:
-        line = raw.decode("utf-8", "replace").strip()
-        if line.startswith("# aider chat started at"):
-            began, text, started = "notice", line[2:], line.removeprefix("# aider chat started at").strip()
-        elif line.startswith("#### "):
-            began, text = "user", line[5:]
-        elif line.startswith(">"):
-            began, text = "notice", line[1:].strip()
-        else:
-            began, text = "assistant", line
-        if began != role and said:
-            yield number, {"role": role, "content": "\n".join(said), "session": started}
-            said = []
-        number, role = number if said else line_number, began
-        said.append(text)
-    if said:
-        yield number, {"role": role, "content": "\n".join(said), "session": started}
+def _aider_line() -> Callable[[str], dict[str, Any]]:
+    """How a line of the history of Aider begins: headings are what the user asked, quotes what the program said."""
+    started = [""]
+
+    def begins(line: str) -> dict[str, Any]:
+        if line.startswith(_AIDER):
+            started[0] = line.removeprefix(_AIDER).strip()
+            return {"role": "notice", "content": line.removeprefix("# "), "session": started[0]}
+        role, mark = next(((role, mark) for mark, role in _AIDER_ROLES if line.startswith(mark)), ("assistant", ""))
+        return {"role": role, "content": line.removeprefix(mark).strip(), "session": started[0]}
+
+    return begins
 
 
 _WHO_COLUMNS = {

@@ -17,7 +17,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading
 from stitch.sources.fields import Row, is_message
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import text_of, without
+from stitch.sources.parts import object_in, text_of, without
 
 NESTED = ("messages", "generations", "message", "choices", "output")
 """Where the messages of what a run is given, or gives, stand."""
@@ -58,28 +58,20 @@ class TraceReader:
             said = [row for message in told.messages for row in self._once(told, message)]
             yield from said or [{**told.about, "role": told.kind, "content": told.name}]
             return
+        shown = self.shown.setdefault(told.trace, set())
         called: Row = {**told.about, "role": "assistant", "content": "", "tool_calls": (told.call,)}
-        if told_before := (asked := _asked_for(told.call["name"], told.call["arguments"])) in self._shown_of(told):
-            self._shown_of(told).remove(asked)
+        if asked_before := (asked := _asked_for(told.call["name"], told.call["arguments"])) in shown:
+            shown.remove(asked)
             self._messages.repeated.append(called)  # the model that asked for it has shown it
         else:
             yield called
         if told.answer is not None:
             row = {**told.about, "role": "tool", "tool_name": told.call["name"], "content": text_of(told.answer),
                    "metadata": {**told.about["metadata"], **told.beside}}  # fmt: skip
-            known = self._seen(told, row) and told_before
-            if known:  # all of it was shown; what is known of the call beside that is not dropped
+            if self._seen(told, row) and asked_before:  # all of it was shown, but for what is known of the call
                 self._messages.repeated.append(row)
-                row = {
-                    "role": told.kind,
-                    "content": told.name,
-                    "timestamp": row["timestamp"],
-                    "metadata": row["metadata"],
-                }
+                row = {**without(row, "tool_name"), "role": told.kind, "content": told.name}
             yield row
-
-    def _shown_of(self, told: Told) -> set[str]:
-        return self.shown.setdefault(told.trace, set())
 
     def _once(self, told: Told, message: Any) -> Reading:
         about = told.about
@@ -97,21 +89,26 @@ class TraceReader:
     def _seen(self, told: Told, row: Row) -> bool:
         """Whether the trace has shown what a row says, in whichever of its forms; from now on it has."""
         calls = [(call.name, dict(call.arguments)) for call in row.get("tool_calls") or ()]
-        said = [row["role"], row["content"].strip(), calls, row.get("tool_name")]
-        digest = blake2b(
-            orjson.dumps([*said, row.get("id")] if told.identified else said, option=_SORTED), digest_size=8
-        ).hexdigest()
-        shown = self._shown_of(told)
+        said = [
+            row["role"],
+            row["content"].strip(),
+            calls,
+            row.get("tool_name"),
+            row.get("id") if told.identified else 0,
+        ]
+        digest, shown = _digest(said), self.shown.setdefault(told.trace, set())
         known = digest in shown
-        if not known:
-            shown.update(_asked_for(*call) for call in calls)
-        shown.add(digest)
+        shown.update([digest] if known else [digest, *(_asked_for(*call) for call in calls)])
         return known
 
 
 def _asked_for(name: str, arguments: Any) -> str:
     """By which the call of a tool is known that a model asked for."""
-    return blake2b(orjson.dumps(["asked", name, arguments], option=_SORTED), digest_size=8).hexdigest()
+    return _digest(["asked", name, arguments])
+
+
+def _digest(said: Any) -> str:
+    return blake2b(orjson.dumps(said, option=_SORTED), digest_size=8).hexdigest()
 
 
 def broken(what: str, error: Exception) -> StepRejectedError:
@@ -136,11 +133,7 @@ def messages_in(value: Any) -> list[Any]:
     return messages_in([value[name] for name in NESTED if value.get(name) is not None])
 
 
-_KINDS = {"generation": "llm", "response": "llm", "llm": "llm", "chat_model": "llm", "function": "tool", "tool": "tool",
-          "mcp_tool": "tool", "retriever": "retriever", "embedding": "chain", "span": "chain", "event": "chain",
-          "agent": "chain", "chain": "chain"}  # fmt: skip
 _LITERAL_CHARS = 20_000
-_OBSERVED = ("observations", "input", "output", "timestamp", "startTime", "type")
 
 
 def named_run(run: Mapping[str, Any], traces: TraceReader) -> NamedReading:
@@ -157,8 +150,8 @@ def _told(run: Mapping[str, Any]) -> Told:
     """The messages of a call of a model, or the call of a tool with its result."""
     rest = {key: value for key, value in without(run, "inputs", "outputs", "child_runs").items() if value is not None}
     inputs, outputs = run.get("inputs") or {}, run.get("outputs") or {}
-    told = Told(str(run.get("trace_id") or run.get("id")), {"timestamp": run.get("start_time"), "metadata": rest},
-                "run", str(run.get("name") or run["run_type"]), [])  # fmt: skip
+    name, about = run.get("name"), {"timestamp": run.get("start_time"), "metadata": rest}
+    told = Told(str(run.get("trace_id") or run.get("id")), about, "run", str(name or run["run_type"]), [])
     if run["run_type"] in ("tool", "retriever"):
         return told._replace(**_called(run, inputs, outputs))
     for field, role, side in (("inputs", "user", inputs), ("outputs", "assistant", outputs)):
@@ -172,40 +165,46 @@ def _told(run: Mapping[str, Any]) -> Told:
 
 def _called(run: Mapping[str, Any], inputs: Any, outputs: Any) -> dict[str, Any]:
     """The call of a tool, its answer, and what stands beside that."""
-    given = arguments_in(inputs)
+    given, beside = arguments_in(inputs), {}
     call = {"name": str(run.get("name") or "tool"),
             "arguments": given if isinstance(given, Mapping) else {"input": given}}  # fmt: skip
     answer = outputs.get("output", outputs) if isinstance(outputs, Mapping) else outputs
-    beside: dict[str, Any] = {}
-    if isinstance(answer, Mapping) and "tool_call_id" in answer and "content" in answer:  # a message of a tool
+    if isinstance(answer, Mapping) and {"tool_call_id", "content"} <= answer.keys():  # a message of a tool
         beside, answer = without(answer, "content", "type", "name"), answer["content"]
     return {"call": call, "answer": text_of(answer or run.get("error")), "beside": beside}
+
+
+_KINDS = {
+    **dict.fromkeys(("generation", "response", "llm", "chat_model"), "llm"), "retriever": "retriever",
+    **dict.fromkeys(("function", "tool", "mcp_tool"), "tool"),
+    **dict.fromkeys(("embedding", "span", "event", "agent", "chain"), "chain"),
+}  # fmt: skip
+_OBSERVED = ("observations", "input", "output", "timestamp", "startTime", "type")
 
 
 def run_of(record: Any) -> dict[str, Any] | None:
     """A record of Langfuse, OpenAI's Agents SDK or Weave as a LangSmith run; None if it is none."""
     if not isinstance(record, Mapping) or "run_type" in record:
         return None
-    return next((run for read in _TRACERS if (run := read(record)) is not None), None)
+    observations, trace = record.get("observations"), record.get("traceId")
+    if isinstance(observations, list) and all(isinstance(entry, Mapping) for entry in observations):
+        return _langfuse_trace(record, observations)
+    if record.get("trace_id") is not None and isinstance(record.get("span_data"), Mapping):
+        return _agents_span(record, record["span_data"])
+    if record.get("object") == "trace" and record.get("id") is not None:  # of the Agents SDK
+        return {**record, "run_type": "chain", "trace_id": record["id"], "name": record.get("workflow_name")}
+    if trace is not None and "startTime" in record and str(record.get("type")).lower() in _KINDS:
+        return {"trace_id": trace, **_observation(record, parent=trace)}
+    return _weave_call(record) if isinstance(record.get("op_name"), str) and "inputs" in record else None
 
 
-def _langfuse_trace(record: Mapping[str, Any]) -> dict[str, Any] | None:
+def _langfuse_trace(record: Mapping[str, Any], observations: list[Mapping[str, Any]]) -> dict[str, Any]:
     """A trace of Langfuse: its observations are the runs inside it, in the order in which they began."""
-    observations = record.get("observations")
-    if not isinstance(observations, list) or not all(isinstance(entry, Mapping) for entry in observations):
-        return None
     trace = record.get("id") or record.get("traceId")
     begun = sorted(observations, key=lambda entry: str(entry.get("startTime") or ""))
     return {**without(record, *_OBSERVED), "run_type": "chain", "trace_id": trace,
             "start_time": record.get("timestamp"), "inputs": record.get("input"), "outputs": record.get("output"),
             "child_runs": [_observation(entry, parent=trace) for entry in begun]}  # fmt: skip
-
-
-def _langfuse_observation(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    trace = record.get("traceId")
-    if trace is None or "startTime" not in record or str(record.get("type")).lower() not in _KINDS:
-        return None
-    return {"trace_id": trace, **_observation(record, parent=trace)}
 
 
 def _observation(entry: Mapping[str, Any], *, parent: Any) -> dict[str, Any]:
@@ -217,16 +216,7 @@ def _observation(entry: Mapping[str, Any], *, parent: Any) -> dict[str, Any]:
             "inputs": entry.get("input"), "outputs": entry.get("output")}  # fmt: skip
 
 
-def _agents_trace(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    if record.get("object") != "trace" or record.get("id") is None:
-        return None
-    return {**record, "run_type": "chain", "trace_id": record["id"], "name": record.get("workflow_name")}
-
-
-def _agents_span(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    span = record.get("span_data")
-    if not isinstance(span, Mapping) or record.get("trace_id") is None:
-        return None
+def _agents_span(record: Mapping[str, Any], span: Mapping[str, Any]) -> dict[str, Any]:
     kind, given = span.get("type"), span.get("input")
     return {**_begun(record, "span_data"), **without(span, "type", "input", "output", "response"),
             "run_type": _KINDS.get(str(kind), "chain"), "span_type": kind, "name": span.get("name") or kind,
@@ -234,22 +224,16 @@ def _agents_span(record: Mapping[str, Any]) -> dict[str, Any] | None:
             "outputs": span.get("output") or span.get("response")}  # fmt: skip
 
 
-def _weave_call(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    operation, inputs = record.get("op_name"), record.get("inputs")
-    if not isinstance(operation, str) or "inputs" not in record:
-        return None
-    kind = "llm" if isinstance(inputs, Mapping) and "messages" in inputs else "tool"
-    name = operation.rsplit("/", 1)[-1].split(":")[0]
-    return {**_begun(record, "output"), "run_type": kind, "name": name, "outputs": record.get("output")}
+def _weave_call(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {**_begun(record, "output"), "outputs": record.get("output"),
+            "run_type": "llm" if "messages" in object_in(record, "inputs") else "tool",
+            "name": record["op_name"].rsplit("/", 1)[-1].split(":")[0]}  # fmt: skip
 
 
 def _begun(record: Mapping[str, Any], taken: str) -> dict[str, Any]:
     """The fields of a run, of which one is `taken`, with when and inside which other it began."""
     return {**without(record, taken, "parent_id", "started_at"), "start_time": record.get("started_at"),
             "parent_run_id": record.get("parent_id")}  # fmt: skip
-
-
-_TRACERS = (_langfuse_trace, _agents_trace, _agents_span, _langfuse_observation, _weave_call)
 
 
 def arguments_in(inputs: Any) -> Any:
