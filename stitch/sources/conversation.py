@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stitch.errors import StepRejectedError
-from stitch.sources.fields import BROKEN, Row, is_message, is_system, oldest_first, system_of
+from stitch.sources.fields import BROKEN, Row, is_message, is_system, oldest_first, system_of, time_in
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import without
+from stitch.sources.parts import first_of, without
 
 Reading = Iterator["Row | StepRejectedError"]
 
+_KINDS = ("type", "kind", "event", "messageType")
 _WORDS = ("content", "message", "text", "instructions", "transcript", "result", "prompt", "summary", "description")
 
 
@@ -40,12 +41,12 @@ def conversation(messages: Iterable[Any], reader: MessageReader, *, speaker: boo
 
 def _names_its_kind(message: Any) -> bool:
     return isinstance(message, Mapping) and not is_message(message) and "action" not in message and (
-        any(isinstance(message.get(name), str) and message[name] for name in ("type", "kind", "event")))  # fmt: skip
+        first_of(message, _KINDS, str) is not None)  # fmt: skip
 
 
 def _event_among(message: Mapping[str, Any]) -> Row:
-    kind = next(message[name] for name in ("type", "kind", "event") if isinstance(message.get(name), str))
-    row = {"timestamp": message.get("timestamp"),
+    kind = first_of(message, _KINDS, str)
+    row = {"timestamp": time_in(message),
            **event({**message, "type": kind}, without(message, "type", "timestamp", "id"))}  # fmt: skip
     return row if message.get("id") is None else {**row, "id": str(message["id"])}
 

@@ -18,7 +18,7 @@ import orjson
 from stitch.errors import StepRejectedError
 from stitch.sources.conversation import about_trajectory, talk, with_about
 from stitch.sources.families import chats, coding_agents, frameworks, tasks
-from stitch.sources.fields import is_message, is_system, oldest_first, seconds_of, system_of
+from stitch.sources.fields import Row, is_message, is_system, oldest_first, seconds_of, system_of, time_in
 from stitch.sources.model_calls import beside, dated, is_exchange, messages_of
 from stitch.sources.parts import first_of, without
 from stitch.sources.recognizing import (
@@ -134,7 +134,7 @@ _TASKS = ("task", "question", "instruction", "goal", "intent", "query", "confirm
 
 
 def _list(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
-    first = next((known for known in FORMATS if known.recognizes(record[0])), None)
+    first = format_of(record[0])
     if first is not None and first.name not in ("step", "message", "chat messages") and not first.whole:
         yield from _within({}, "", record, reading)
         return
@@ -161,6 +161,11 @@ def _part_of(record: Any) -> str | None:
     lists = [key for key, value in record.items() if isinstance(value, list) and value]
     ordered = sorted(lists, key=lambda key: _LISTS.index(key) if key in _LISTS else len(_LISTS))
     return next((key for key in ordered if any(_known(_entry(one), depth=1) for one in record[key][:FIRST])), None)
+
+
+def format_of(record: Any) -> Format | None:
+    """The first of the formats that recognizes a record."""
+    return next((known for known in FORMATS if known.recognizes(record)), None)
 
 
 def is_record(entry: Any) -> bool:
@@ -233,19 +238,23 @@ def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -
     named = next((str(record[name]) for name in IDS if isinstance(record.get(name), str | int)), None)
     system = system_of(record) if entries and is_message(entries[0]) and not is_system(entries[0]) else None
     about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
+    when = time_in(record) if len(entries) == 1 else None
     for entry in map(unpacked, [system[1], *entries] if system else entries):
-        known = next((known for known in FORMATS if known.recognizes(entry)), None)
-        if known is None:
-            known = Format("event", has(), lambda entry, reading: _list([entry], reading))
+        known = format_of(entry) or Format("event", has(), lambda entry, reading: _list([entry], reading))
         for trajectory, row in _named(known, entry, reading, named=named, alone=len(entries) == 1):
-            if about and not isinstance(row, StepRejectedError):
-                row["metadata"], about = _with_outer(row.get("metadata", {}), about), None
+            if not isinstance(row, StepRejectedError):
+                row, about = _with_outer(row, about, when=None if known.whole else when), None
             yield trajectory, row
 
 
-def _with_outer(metadata: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
-    """Metadata with what is known of the record around; what a step knows of its own trajectory comes first."""
-    return {**metadata, "within" if "trajectory" in metadata else "trajectory": about}
+def _with_outer(row: Row, about: dict[str, Any] | None, *, when: Any) -> Row:
+    """A row with what is known of the record around; what a step knows of itself and its trajectory comes first."""
+    if when is not None and row.get("timestamp") is None:
+        row = {**row, "timestamp": when}
+    if not about:
+        return row
+    metadata = row.get("metadata", {})
+    return {**row, "metadata": {**metadata, "within" if "trajectory" in metadata else "trajectory": about}}
 
 
 def _named(
@@ -283,7 +292,8 @@ def _is_by_name(record: Any) -> bool:
 def _by_name(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
     for name, packed in record.items():
         entry = unpacked(packed)
-        known = next(known for known in FORMATS if known.recognizes(entry))
+        known = format_of(entry)
+        assert known is not None
         for _, row in read_safely(known, entry, reading):
             yield str(name), row
 

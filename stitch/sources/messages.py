@@ -53,6 +53,8 @@ _ATTACHED = ("files", "extra", "attachments", "documents")
 _FILES = {"name", "file_name", "filename"}
 _SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachments", "files", "stickers", "poll")
 """What a message without words of its own shows."""
+_MEDIA = ("media_type", "action", "photo", "file")
+"""How Telegram says what stands in place of words, with the kind or in the name of the field."""
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
@@ -306,7 +308,9 @@ def _shown_in(metadata: Mapping[str, Any]) -> str:
         for one in listed(metadata.get(name)):
             said = [text for _, text in texts_in(one) if "://" not in text]
             lines += said or [words_of([{"type": name.removesuffix("s"), **one}])] if isinstance(one, Mapping) else said
-    return "\n".join(lines)
+    name = next((name for name in _MEDIA if isinstance(metadata.get(name), str)), "")
+    media = [f"[{name if name in _MEDIA[2:] else metadata[name]}]"] if name else []
+    return "\n".join(lines or media)
 
 
 def _text_of_file(part: Mapping[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stitch.sources.fields import is_message, is_system, system_of, time_in
-from stitch.sources.parts import text_of, without
+from stitch.sources.parts import first_of, text_of, without
 from stitch.sources.tool_calls import calls_in
 
 _ASKED = ("messages", "contents", "input", "prompt", "chat_history", "query", "question")
@@ -27,22 +27,30 @@ _INST = re.compile(r"\[/?INST\]")
 
 def messages_of(record: Any) -> list[Any]:
     """The messages of a request and its reply: of chat completions, of Anthropic's, Gemini's or Responses'."""
-    asked: list[Any] = []
-    for name in _REQUESTS:
-        inner = record.get(name)
-        if isinstance(inner, Mapping):
-            inner = next((inner[name] for name in ("body", "inputBodyJson") if name in inner), inner)
-        if isinstance(inner, Mapping):
-            system = system_of(inner)
-            said = _asked_in(inner)
-            asked += [system[1], *said] if system and said and not is_system(said[0]) else said
-    asked += _asked_in(record)
+    asked = [said for name in _REQUESTS for said in _requested(record.get(name))] + _asked_in(record)
     replies = _replies_in(record, asked=bool(asked))
     if not replies and isinstance(record.get("inputs"), Mapping) and record.get("outputs"):
         # An example of a data set: what is given and what is expected, under names of its own.
         given = asked or [{"role": "user", "content": _only(record["inputs"])}]
         return [*given, {"role": "assistant", "content": _only(record["outputs"])}]  # fmt: skip
-    return [*asked, *replies]
+    last = _said(asked[-1]) if asked else None
+    return [*asked, *(reply for reply in replies if last is None or _said(reply) != last)]
+
+
+def _requested(request: Any) -> list[Any]:
+    """The messages of a request in its envelope, with the instructions beside them."""
+    body = first_of(request, ("body", "inputBodyJson"))
+    inner = request if body is None else body
+    if not isinstance(inner, Mapping):
+        return []
+    system, said = system_of(inner), _asked_in(inner)
+    return [system[1], *said] if system and said and not is_system(said[0]) else said
+
+
+def _said(message: Any) -> Any:
+    """Who says what in a message, if it is no more than that."""
+    plain = isinstance(message, Mapping) and isinstance(message.get("content"), str) and not message.get("tool_calls")
+    return (message.get("role"), message["content"]) if plain else None
 
 
 def dated(record: Mapping[str, Any], messages: list[Any]) -> list[Any]:
@@ -86,7 +94,8 @@ def _asked_in(record: Mapping[str, Any]) -> list[Any]:
         if isinstance(record.get(name), list):
             asked += record[name]
         elif isinstance(said := record.get(name), str) and said:
-            asked += turns_in(said) or [{"role": "user", "content": said}]
+            turns = turns_in(said) or [{"role": "user", "content": said}]
+            asked += [turn for turn in turns if _said(turn) not in map(_said, asked)]
     return asked
 
 

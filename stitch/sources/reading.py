@@ -219,7 +219,7 @@ def _records(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> It
 def _each_value(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
     """The lines; of one that holds several values, as two writers leave it behind, each of these."""
     for number, raw in lines:
-        several = _documents(_text_of(raw)) if raw.lstrip()[:1] == b"{" and parse(raw) is NO_JSON else []
+        several = _documents(raw) if raw.lstrip()[:1] == b"{" and parse(raw) is NO_JSON else []
         yield from ((number, value) for value in several or [raw])
 
 
@@ -250,24 +250,14 @@ def _document(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> I
             return
     data = b"".join([first[1], *(line for _, line in remaining)])
     whole = parse(data)
-    text = _text_of(data)
-    if whole is not NO_JSON:
-        yield from enumerate(_items(whole), start=1)
-    elif documents := _documents(text):
-        yield from enumerate(documents, start=1)
+    values = _items(whole) if whole is not NO_JSON else _documents(data)
+    if values or whole is not NO_JSON:
+        yield from enumerate(values, start=1)
     elif not any(isinstance(parse(line), Mapping) for _, line in remaining) and (
             remaining or not first[1].rstrip().endswith(b"}")):  # fmt: skip
-        yield from _cut_off(data, text, last=(remaining or [first])[-1][0])
+        yield from _cut_off(data, last=(remaining or [first])[-1][0])
     else:
         yield from [first, *remaining]
-
-
-def _text_of(data: bytes) -> str:
-    """Bytes as a text; none if they are no UTF-8."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return ""
 
 
 def _decoded(text: str, at: int) -> Iterator[tuple[Any, int]]:
@@ -281,8 +271,17 @@ def _decoded(text: str, at: int) -> Iterator[tuple[Any, int]]:
             yield value, at
 
 
-def _documents(text: str) -> list[Any]:
+def _text_of(data: bytes) -> str:
+    """Bytes as a text; none if they are no UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _documents(data: bytes) -> list[Any]:
     """The values of a file that holds several JSON documents, each over several lines; none if it is not that."""
+    text = _text_of(data)
     found = list(_decoded(text, 0))
     values = [item for value, _ in found for item in _items(value)]
     whole = bool(found) and not text[found[-1][1] :].strip(_BETWEEN)
@@ -294,33 +293,32 @@ def _prose(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | An
     skipped: tuple[int, bytes] | None = None
     last = 0
     for number, raw in lines:
-        if raw.lstrip()[:1] in OPENING and parse(raw) is not NO_JSON:
-            if skipped is not None:
-                yield skipped[0], _no_text(skipped, last)
-                skipped = None
-            yield number, raw
-        else:
+        if raw.lstrip()[:1] not in OPENING or parse(raw) is NO_JSON:
             skipped, last = skipped or (number, raw), number
+            continue
+        if skipped is not None:
+            yield _no_text(*skipped, last)
+            skipped = None
+        yield number, raw
     if skipped is not None:
-        yield skipped[0], _no_text(skipped, last)
+        yield _no_text(*skipped, last)
 
 
-def _no_text(first: tuple[int, bytes], last: int) -> Unreadable:
-    why = why_unparsable(first[1])
+def _no_text(number: int, raw: bytes, last: int) -> tuple[int, Unreadable]:
+    why = why_unparsable(raw)
     if why.startswith("malformed JSON"):
         why = f"{why}; no text that says who speaks (`Ann: hello`), and no table with a header; {GENERIC_FORM}"
-    return Unreadable(f"lines {first[0]} to {last}: {why}" if last > first[0] else why, first[1])
+    return number, Unreadable(f"lines {number} to {last}: {why}" if last > number else why, raw)
 
 
-def _cut_off(data: bytes, text: str, *, last: int) -> Iterator[tuple[int, Any]]:
+def _cut_off(data: bytes, *, last: int) -> Iterator[tuple[int, Any]]:
     """The records of a list that breaks off, as far as they are whole, and where it does."""
-    number = at = 0
+    number, at, text = 0, 0, _text_of(data)
     for value, end in _decoded(text, 1) if text.startswith("[") else ():
         number, at = number + 1, end
         yield number, value
-    stored = f"; the {number} records before that are stored" if number else ""
-    known = "" if number else f"; {GENERIC_FORM}"
-    reason = f"{why_unparsable(data)}: the JSON document ends or breaks off before line {last + 1}{stored}{known}"
+    told = f"; the {number} records before that are stored" if number else f"; {GENERIC_FORM}"
+    reason = f"{why_unparsable(data)}: the JSON document ends or breaks off before line {last + 1}{told}"
     yield last, Unreadable(reason, text[at:].lstrip(_BETWEEN).encode() if number else data)
 
 

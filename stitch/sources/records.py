@@ -10,7 +10,7 @@ from stitch.core import Step
 from stitch.errors import StepRejectedError
 from stitch.sources.attachments import attachments_named_in
 from stitch.sources.fields import Row
-from stitch.sources.formats import FIRST, FORMATS, HEAD, is_record, unpacked
+from stitch.sources.formats import FIRST, HEAD, format_of, is_record, unpacked
 from stitch.sources.messages import make_step
 from stitch.sources.recognizing import FileReading, Format, read_safely
 from stitch.sources.unread import UNREAD, Said, unread_in
@@ -75,8 +75,7 @@ def _unread(record: Any, rows: Iterable[Any]) -> dict[str, Any]:
 
 
 def _format_of(record: Any, reading: FileReading) -> Format:
-    known = next((known for known in FORMATS if known.recognizes(record)), None)
-    if known is not None:
+    if (known := format_of(record)) is not None:
         return known
     if reading.recognized and _is_event(record):
         return HEAD  # between records that are known: nothing of a log is dropped

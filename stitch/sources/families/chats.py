@@ -66,16 +66,14 @@ def is_tree(record: Any) -> bool:
 def tree_messages(record: Mapping[str, Any]) -> Messages:
     """A tree of messages, each with its replies: read from the root, every branch to its end."""
     root = record.get("prompt")
-    about = about_trajectory(record, "prompt") if isinstance(root, Mapping) else {}
-    waiting: list[tuple[Any, Any]] = [(root if isinstance(root, Mapping) else record, None)]
+    about = {"metadata": {"trajectory": about_trajectory(record, "prompt")}} if isinstance(root, Mapping) else {}
+    waiting: list[tuple[Mapping[str, Any], Any]] = [(root if isinstance(root, Mapping) else record, None)]
     while waiting:
         message, parent = waiting.pop()
-        if not isinstance(message, Mapping):
-            continue
-        own = message.get("message_id") or message.get("id")
-        waiting.extend((reply, own) for reply in reversed(message.get("replies") or ()))
-        answers = {"parent_id": parent} if parent else {}
-        yield {**answers, **without(message, "replies"), **({"metadata": {"trajectory": about}} if about else {})}
+        own, replies = message.get("message_id") or message.get("id"), message.get("replies") or ()
+        waiting.extend((reply, own) for reply in reversed(replies) if is_message(reply))
+        others = [reply for reply in replies if isinstance(reply, Mapping) and not is_message(reply)]
+        yield {"parent_id": parent, **without(message, "replies"), "replies": others or None, **about}
         about = {}
 
 
