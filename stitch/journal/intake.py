@@ -9,7 +9,6 @@ from sqlalchemy import bindparam, delete, func, or_, select, update
 
 from stitch.core import ChangeKind, Redaction, Step
 from stitch.errors import JournalError, StepConflictError, StepRejectedError
-from stitch.journal.compact import shrink
 from stitch.journal.database import Session
 from stitch.journal.entries import Entry, KeptStep, encode_step, erased_entry
 from stitch.journal.erased import ErasedSteps
@@ -297,11 +296,9 @@ def _restore(
     )  # fmt: skip
     db.write(states, seq=kept.seq, state=kept.state.value, reason=kept.reason, retired_at=kept.retired_at)
     if kept.labels is not None:
-        made = shrink(kept.labels, kept.step)
-        db.write(labels, seq=kept.seq, labels=made, checksum=checksum(made))
+        db.write(labels, seq=kept.seq, labels=kept.labels, checksum=checksum(kept.labels))
     for at, by, step, made_then in kept.revisions:
-        row = None if made_then is None else shrink(made_then, step)
-        check = revision_checksum(kept.seq, at, by, step, row)
-        db.write(history, seq=kept.seq, at=at, made_by=by, payload=step, labels=row, checksum=check)
+        check = revision_checksum(kept.seq, at, by, step, made_then)
+        db.write(history, seq=kept.seq, at=at, made_by=by, payload=step, labels=made_then, checksum=check)
     db.write_many(redactions, _redaction_rows(kept.seq, kept.redactions))
     return "new"

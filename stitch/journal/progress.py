@@ -76,7 +76,7 @@ class Progress(Part):
         """
         seqs = [seq for seq, _ in made]
         with self._db.transaction(derived=True) as db:
-            db.write_many(labels, label_rows(db, made))
+            db.write_many(labels, label_rows(made))
             set_state(db, seqs, StepState.LABELED)
             note_changes_of(db, ChangeKind.LABELED, seqs)
             if checkpoint is not None:
@@ -87,7 +87,7 @@ class Progress(Part):
         seqs = [seq for seq, _ in made]
         with self._db.transaction() as db:
             number = number_of(db, tenant, trajectory)
-            db.put(labels, label_rows(db, made))
+            db.put(labels, label_rows(made))
             set_state(db, seqs, StepState.LABELED)
             forget_checkpoint(db, number)
             note_changes(db, ChangeKind.LABELED, seqs, tenant=tenant, number=number)

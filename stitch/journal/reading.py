@@ -10,7 +10,6 @@ from sqlalchemy import and_, bindparam, func, or_, select
 
 from stitch.core import KeptTrajectory, Moment, Redaction, StepState
 from stitch.errors import JournalError
-from stitch.journal.compact import expand, read_row
 from stitch.journal.database import PAGE
 from stitch.journal.entries import Encoded, Entry, IngestCounts, KeptStep, Selected
 from stitch.journal.revising import REVISIONS
@@ -27,6 +26,7 @@ from stitch.journal.rows import (
     entry_of,
     given,
     narrowed,
+    read_labels,
 )
 from stitch.journal.tables import (
     NOT_STORED,
@@ -261,7 +261,7 @@ class Reading(Part):
             return [Selected(seq, name, known, labeled is not None) for seq, name, known, labeled in rows]
         found = []
         for seq, name, known, _, row in self._db.rows(narrowed(_SELECTED_BY_LABELS, *asked), **asked):
-            scope, events, _ = read_row(row)
+            scope, events, _ = read_labels(row)
             if (scopes is None or scope in scopes) and (event_types is None or not set(event_types).isdisjoint(events)):
                 found.append(Selected(seq, name, known, True))
         return found
@@ -315,7 +315,7 @@ class Reading(Part):
 
     def makers(self, tenant: str) -> dict[str, int]:
         """The makers of labels of a tenant's steps, with how many, the most diligent first."""
-        counted = Counter(read_row(row)[2] for (row,) in self._db.rows(_LABELS, tenant=tenant))
+        counted = Counter(read_labels(row)[2] for (row,) in self._db.rows(_LABELS, tenant=tenant))
         return dict(sorted(counted.items(), key=lambda each: (-each[1], each[0])))
 
     def redactions(self, tenant: str) -> dict[int, tuple[Redaction, ...]]:
@@ -332,17 +332,16 @@ class Reading(Part):
         for rows in self._db.pages(_KEPT[trajectory is not None], asked):
             revisions: dict[int, tuple[Any, ...]] = {}
             for seq, at, by, step, row in self._db.rows(REVISIONS, given=[row[0] for row in rows]):
-                revisions[seq] = (*revisions.get(seq, ()), (at, by, step, expand(row, step)))
+                revisions[seq] = (*revisions.get(seq, ()), (at, by, step, row))
             for seq, name, position, recorded, digest, step, row, state, reason, retired_at in rows:
                 yield KeptStep(
-                    seq, name, position, recorded, digest, step, expand(row, step), StepState(state), reason,
+                    seq, name, position, recorded, digest, step, row, StepState(state), reason,
                     retired_at, revisions.get(seq, ()), redacted.get(seq, ()),
                 )  # fmt: skip
 
     def encoded(self, tenant: str, trajectory: str) -> list[Encoded]:
         """The steps of a trajectory as JSON, in order."""
-        rows = self._db.rows(_ENCODED, tenant=tenant, trajectory=trajectory)
-        return [Encoded(seq, step, expand(row, step)) for seq, step, row in rows]
+        return [Encoded(*row) for row in self._db.rows(_ENCODED, tenant=tenant, trajectory=trajectory)]
 
     def said(self, tenant: str) -> Iterator[bytes]:
         """All that a tenant's steps, their revisions and records say, with names of trajectories, keys and of it."""

@@ -9,7 +9,6 @@ from sqlalchemy import bindparam, delete, func, select, update
 
 from stitch.core import ChangeKind, Step, StepLabels, StepState
 from stitch.errors import JournalError
-from stitch.journal.compact import expand, shrink
 from stitch.journal.database import Session
 from stitch.journal.entries import Checkpoint, Encoded, Revision, encode_labels, encode_step
 from stitch.journal.erased import ErasedSteps
@@ -97,13 +96,12 @@ class Revising(Part):
         """
         payload, _ = encode_step(step, max_chars=self._max_step_chars)
         with self._db.transaction() as db:
-            ((name, number, was, row),) = db.rows(_AS_IT_IS, seq=seq)
-            check = revision_checksum(seq, at, by, was, row)
-            db.write(history, seq=seq, at=at, made_by=by, payload=was, labels=row, checksum=check)
+            ((name, number, was, had),) = db.rows(_AS_IT_IS, seq=seq)
+            check = revision_checksum(seq, at, by, was, had)
+            db.write(history, seq=seq, at=at, made_by=by, payload=was, labels=had, checksum=check)
             db.write(_REWRITE, of=seq, payload=payload, checksum=step_checksum(name, payload))
-            made = expand(row, was) if labels is None else encode_labels(labels, step=name)
-            if made is not None:  # those that were there are of the step as it was
-                _put_labels(db, [(seq, made)])
+            if labels is not None:
+                _put_labels(db, [(seq, encode_labels(labels, step=name))])
             set_state(db, [seq], StepState.ACCEPTED if labels is None else StepState.LABELED)
             if checkpoint is None:
                 forget_checkpoint(db, number)
@@ -204,8 +202,7 @@ class Revising(Part):
 
     def encoded_revisions(self, tenant: str, trajectory: str) -> list[Encoded]:
         """The steps of a trajectory before their corrections, as JSON."""
-        rows = self._db.rows(_ENCODED, tenant=tenant, trajectory=trajectory)
-        return [Encoded(number, step, expand(row, step)) for number, step, row in rows]
+        return [Encoded(*row) for row in self._db.rows(_ENCODED, tenant=tenant, trajectory=trajectory)]
 
 
 def owe_purge(db: Session) -> None:
@@ -215,20 +212,19 @@ def owe_purge(db: Session) -> None:
 
 def _put_labels(db: Session, made: Sequence[tuple[int, bytes]]) -> None:
     """Keep labels in place of those that are there, if any."""
-    db.put(labels, label_rows(db, made))
+    db.put(labels, label_rows(made))
 
 
 def _clean_revisions(db: Session, revisions: Sequence[tuple[int, bytes]]) -> None:
     """Keep other labels of revisions that are there: those of erased steps are gone already."""
     for number, made in revisions:
         for seq, at, by, payload in db.rows(_REVISION, number=number):
-            row = shrink(made, payload)
-            db.write(_CLEAN, of=number, labels=row, checksum=revision_checksum(seq, at, by, payload, row))
+            db.write(_CLEAN, of=number, labels=made, checksum=revision_checksum(seq, at, by, payload, made))
 
 
 def _revision(at: float, by: str, step: bytes, row: bytes | None) -> Revision:
     try:
-        made = None if row is None else StepLabels.model_validate_json(expand(row, step))
+        made = None if row is None else StepLabels.model_validate_json(row)
         return Revision(at, by, Step.model_validate_json(step), made)
     except ValueError as error:
         raise JournalError(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from sqlalchemy import and_, bindparam, select, update
 
 from stitch.core import ChangeKind, Step, StepLabels, StepState
 from stitch.errors import JournalError
-from stitch.journal.compact import expand, shrink
 from stitch.journal.database import Database, Session
 from stitch.journal.entries import Entry
 from stitch.journal.tables import NOT_STORED, changes, checksum, labels, one_of, states, steps, trajectories
@@ -48,7 +48,6 @@ _WHOSE = (
     .where(one_of(steps.c.seq))
     .order_by(steps.c.seq)
 )
-_PAYLOADS = select(steps.c.seq, steps.c.payload).where(one_of(steps.c.seq))
 _SET_STATE = update(states).where(one_of(states.c.seq))
 
 
@@ -78,7 +77,7 @@ def entry_of(row: Sequence[Any]) -> Entry:
     seq, tenant, trajectory, position, payload, recorded, state, reason, made, retired_at = row
     try:
         step = Step.model_validate_json(payload)
-        kept = None if made is None else StepLabels.model_validate_json(expand(made, payload))
+        kept = None if made is None else StepLabels.model_validate_json(made)
         kept_state = StepState(state)
     except ValueError as error:
         raise JournalError(
@@ -126,8 +125,15 @@ def set_state(db: Session, seqs: Sequence[int], state: StepState, reason: str = 
     db.write(_SET_STATE, given=list(seqs), state=state.value, reason=reason, retired_at=None)
 
 
-def label_rows(db: Session, made: Sequence[tuple[int, bytes]]) -> list[dict[str, Any]]:
-    """Labels of steps that are there as rows of `labels`."""
-    payloads = dict(db.rows(_PAYLOADS, given=[seq for seq, _ in made]))
-    rows = [(seq, shrink(each, payloads[seq])) for seq, each in made]
-    return [{"seq": seq, "labels": row, "checksum": checksum(row)} for seq, row in rows]
+def label_rows(made: Sequence[tuple[int, bytes]]) -> list[dict[str, Any]]:
+    """Labels of steps as rows of `labels`."""
+    return [{"seq": seq, "labels": row, "checksum": checksum(row)} for seq, row in made]
+
+
+def read_labels(row: bytes) -> tuple[str | None, Sequence[str], str]:
+    """Scope, event types and maker of labels in a row; of damaged ones nothing."""
+    try:
+        made = orjson.loads(row)
+        return made["intent"].get("scope"), made["intent"].get("event_types") or (), made["made_by"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None, (), "None"

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
-VERSION = 6
+VERSION = 7
 """Of the tables. A journal of an earlier one is brought to this when it is opened; one of a later one is refused."""
 
 _WHOLE = BigInteger().with_variant(Integer(), "sqlite")

@@ -13,7 +13,6 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from stitch.core import StepState
 from stitch.errors import JournalError, StoreMismatchError
-from stitch.journal.compact import shrink
 from stitch.journal.entries import read_retirement
 from stitch.journal.tables import (
     VERSION,
@@ -24,6 +23,7 @@ from stitch.journal.tables import (
     revision_checksum,
     step_checksum,
 )
+from stitch.journal.version_6 import expand
 
 _APPLICATION_ID = 0x53544348
 
@@ -191,7 +191,8 @@ def _migrate(db: sqlite3.Connection, version: int) -> None:
     if version < 5:
         _run(db, _FIFTH)
         _add_revision_checksums(db)
-    _shrink_labels(db)
+    if version == 6:
+        _expand_labels(db)
 
 
 def _run(db: sqlite3.Connection, script: str) -> None:
@@ -265,8 +266,8 @@ def _add_other_checksums(db: sqlite3.Connection) -> None:
     db.execute("UPDATE checkpoints SET checksum = checksum(session, inventory)")
 
 
-def _shrink_labels(db: sqlite3.Connection) -> None:
-    """Labels were JSON with all names (`compact`); what is damaged stays as it is, and is told by `verify`."""
+def _expand_labels(db: sqlite3.Connection) -> None:
+    """Rows of labels had no names of fields; what is damaged stays as it is, and is told by `verify`."""
     query = (
         "SELECT labels.seq, labels.labels, labels.checksum, s.step, s.payload, s.checksum FROM labels"
         " JOIN steps s USING (seq) WHERE labels.seq > ? ORDER BY labels.seq LIMIT ?"
@@ -275,7 +276,7 @@ def _shrink_labels(db: sqlite3.Connection) -> None:
     while rows := db.execute(query, (last, _PAGE)).fetchall():
         last = rows[-1][0]
         sound = [
-            (shrink(made, payload), seq)
+            (expand(made, payload), seq)
             for seq, made, check, step, payload, step_check in rows
             if is_sound(check, made) and is_sound(step_check, str(step).encode(), payload)
         ]
@@ -293,7 +294,7 @@ def _shrink_labels(db: sqlite3.Connection) -> None:
                 isinstance(at, float) and isinstance(by, str) and isinstance(step, bytes) and isinstance(made, bytes)
             )
             if written and revision_checksum(seq, at, by, step, made) == check:
-                row = shrink(made, step)
+                row = expand(made, step)
                 db.execute(
                     "UPDATE history SET labels = ?, checksum = ? WHERE number = ?",
                     (row, revision_checksum(seq, at, by, step, row), number),

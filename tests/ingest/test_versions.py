@@ -1,7 +1,7 @@
 """What an earlier version made is opened as it was; what a later one made is not touched.
 
-`tests/fixtures/v1.tar.xz` and `v2.tar.xz` hold a folder, a backup and an export each, made by these versions; the
-folder of the second was left by a process that was killed.
+`tests/fixtures/v1.tar.xz`, `v2.tar.xz` and `v6.tar.xz` hold a folder, a backup and an export each, made by these
+versions; the folder of the second was left by a process that was killed, that of the last was once the second's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=[1, 2, 6])
 def version(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
