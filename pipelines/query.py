@@ -11,8 +11,8 @@ from stitch.console.printing import one_line, print_told
 from stitch.core import MemorySnippet, Ranking, RetrievalResult
 from stitch.core.intent import labels_in_words
 from stitch.errors import ModelError
-from stitch.server.api.asking import answer_of
-from stitch.server.api.naming import known_trajectory
+from stitch.server.operations.answers import known_trajectory
+from stitch.server.operations.questions import answer_of
 
 SHOWN = 10
 """Number of steps that are listed where nobody says how many; a context holds more than a person reads."""

@@ -39,7 +39,7 @@ from stitch import __version__
 from stitch.adapters.mcp_tools import TREE_TOOLS, Answers
 from stitch.core.cancellation import cancelable
 from stitch.errors import InputError, StitchError
-from stitch.server.api.operations import Action
+from stitch.server.operations.operation import Action
 from stitch.text.markers import harmless, harmless_json
 
 if TYPE_CHECKING:

@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from stitch.adapters.recalled import recalled_steps
-from stitch.core import MemorySnippet, Origin, Trust
+from stitch.core import MemorySnippet, Origin, Statement, Trust
 from stitch.errors import InputError, ScopeError, StitchError, no_trajectory
 from stitch.retrieve.context.recalled import is_recalled, step_without_recalled
-from stitch.server.api.maintenance_models import CorrectRequest, CorrectResponse
-from stitch.server.api.models import ForgetRequest, PageRequest, QueryRequest, WhyRequest
-from stitch.server.api.operations import Action, ask, made
-from stitch.server.api.theme_models import StatementRow, ThemeRequest, ThemesRequest
-from stitch.server.api.tree_models import TreeEditRequest, TreeSelectRequest
+from stitch.server.operations import questions, themes, trees, upkeep
+from stitch.server.operations.operation import Action
 from stitch.sources.given import step_of
 
 if TYPE_CHECKING:
@@ -138,10 +135,10 @@ class Answers:
         questions over many conversations. diverse: steps that differ. min_relevance: chance, 0.05 leaves out
         the unlikely.
         """
-        request = made(QueryRequest, query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
-                       min_trust=Trust(min_trust), as_of=as_of, retriever=retriever, diverse=diverse,
-                       min_relevance=min_relevance or None)  # fmt: skip
-        answer = ask(self._memory("read"), "search", request)
+        answer = questions.search(
+            self._memory("read"), query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
+            min_trust=min_trust, as_of=as_of, retriever=retriever, diverse=diverse, min_relevance=min_relevance or None,
+        )  # fmt: skip
         return Found(
             context=answer.context,
             steps=[f"{hit.trajectory}/{hit.step}" for hit in answer.hits],
@@ -172,7 +169,7 @@ class Answers:
 
     def why(self, query: str, step: str, trajectory: str) -> Explained:
         """Say why `search` finds a step for a query, or why it does not."""
-        answer = ask(self._memory("read"), "why", made(WhyRequest, query=query, step=step, trajectory=trajectory))
+        answer = questions.why(self._memory("read"), query=query, step=step, trajectory=trajectory)
         return Explained(found=answer.found, explanation=list(answer.explanation))
 
     def timeline(
@@ -211,15 +208,13 @@ class Answers:
         event_types: Names = None,
         entity_types: Names = None,
         asks: Names = None,
-    ) -> CorrectResponse:
+    ) -> upkeep.Corrected:
         """Put right the text, labels or asks (questions it answers) of a step; what it was is kept in its history."""
         given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
         labels = {name: value for name, value in given.items() if value is not None}
-        request = made(
-            CorrectRequest, step=step, trajectory=trajectory, text=text, labels=labels, asks=asks, by="agent"
+        return upkeep.correct(
+            self._memory("write"), step=step, trajectory=trajectory, text=text, labels=labels, asks=asks, by="agent"
         )
-        corrected: CorrectResponse = ask(self._memory("write"), "correct", request)
-        return corrected
 
     def forget(
         self,
@@ -234,12 +229,12 @@ class Answers:
 
         Counts only, unless `confirm` is true: tell the user the count and ask first.
         """
-        named = {"trajectory": trajectory, "step": step, "scope": scope, "event_type": event_type}
-        named = {name: value for name, value in named.items() if value is not None}
-        if not named:
+        if not any((trajectory, step, scope, event_type)):
             raise InputError("nothing is named", hint="name a trajectory, step, scope or event_type")
-        request = made(ForgetRequest, **named, action=action, dry_run=not confirm, reason="asked for by an agent")
-        answer = ask(self._memory("forget"), "forget", request)
+        answer = upkeep.forget(
+            self._memory("forget"), trajectory=trajectory, step=step, scope=scope, event_type=event_type,
+            action=action, dry_run=not confirm, reason="asked for by an agent",
+        )  # fmt: skip
         traces = None if answer.proof is None else len(answer.proof.found)
         return Forgotten(steps=answer.steps, done=confirm, traces=traces)
 
@@ -248,7 +243,7 @@ class Answers:
         memory = self._memory("read")
         if theme is not None:
             return self._theme(memory, theme, after=after)
-        page = ask(memory, "themes", made(ThemesRequest, limit=SHOWN, after=after))
+        page = themes.themes(memory, limit=SHOWN, after=after)
         lines = [
             _line(memory, "themes", each.id, place=place, role=f"{each.id} of {len(each.statements)} statements",
                   text=", ".join(dict.fromkeys([*each.name.split(", "), *each.terms])))
@@ -263,7 +258,7 @@ class Answers:
         Without a tree all are asked, in all versions.
         """
         memory = self._memory("read")
-        answer = ask(memory, "tree_select", made(TreeSelectRequest, query=query, tree=tree, k=k))
+        answer = trees.tree_select(memory, query=query, tree=tree, k=k)
         lines = [
             _line(memory, tree or "trees", str(node["id"]), place=int(str(node["rank"])), role=str(node["type"]),
                   text=str(node["text"]))
@@ -283,14 +278,13 @@ class Answers:
         {op: move, id, parent, position}. onto: the version you saw.
         """
         commit = {"operations": operations, "message": message, "author": "agent"}
-        request = made(TreeEditRequest, tree=tree, commits=[commit], onto=onto)
-        answer = ask(self._memory("write"), "tree_edit", request)
+        answer = trees.tree_edit(self._memory("write"), tree=tree, commits=[commit], onto=onto)
         return Edited(tree=tree, versions=[made.version for made in answer.commits])
 
     def hold_trees(self) -> bool:
         """Whether the memory of a caller holds trees; false for one that may not read."""
         try:
-            return bool(ask(self._memory("read"), "trees", PageRequest(limit=1)).trees)
+            return bool(self._memory("read").trees.names())
         except ScopeError:
             return False
         except StitchError:  # whether there are any is not known: a tool that is called says what went wrong
@@ -313,17 +307,17 @@ class Answers:
 
     def largest_themes(self) -> list[dict[str, Any]]:
         """The largest themes of the memory."""
-        found = ask(self._memory("read"), "themes", ThemesRequest(limit=SHOWN)).themes
+        found = themes.themes(self._memory("read"), limit=SHOWN).themes
         return [{"name": each.name, "terms": each.terms, "statements": len(each.statements)} for each in found]
 
     def _theme(self, memory: Memory, theme: str, *, after: str | None) -> Browsed:
-        found = ask(memory, "theme", made(ThemeRequest, theme=theme, limit=SHOWN, after=after))
-        said: dict[tuple[str, str], list[StatementRow]] = {}
+        found = themes.theme(memory, theme=theme, limit=SHOWN, after=after)
+        said: dict[tuple[str, str], list[Statement]] = {}
         for each in found.statements:
             said.setdefault((each.trajectory, each.steps[-1]), []).append(each)
         lines = [
             _line(memory, trajectory, step, place=place, role=rows[0].speaker, said_at=rows[0].said_at,
-                  trust=min(Trust(each.trust) for each in rows), text=" ".join(each.text for each in rows))
+                  trust=min(each.trust for each in rows), text=" ".join(each.text for each in rows))
             for place, ((trajectory, step), rows) in enumerate(said.items())
         ]  # fmt: skip
         return Browsed(

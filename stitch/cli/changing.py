@@ -13,8 +13,7 @@ import click
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory, together
 from stitch.console.printing import counted, print_proof, print_told
 from stitch.errors import InputError
-from stitch.server.api.maintenance_models import CorrectRequest, CorrectResponse, ExpireRequest, ExpireResponse
-from stitch.server.api.models import ForgetRequest, ForgetResponse
+from stitch.server.operations import upkeep
 
 _NONE = "no step is what was named; `stitch show --steps` and `stitch labels` say what there is"
 
@@ -58,7 +57,7 @@ def _corrected(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, "labels": labels, "asks": given["asks"] or None}
 
 
-@answering("correct", CorrectRequest, fields=_corrected)
+@answering(upkeep.correct, fields=_corrected)
 @click.argument("step")
 @click.option("--trajectory", metavar="ID", help="Of the step; needed if several have a step of this id.")
 @click.option("--text", metavar="TEXT", help="The right text.")
@@ -76,7 +75,7 @@ def _corrected(given: dict[str, Any]) -> dict[str, Any]:
     help="What it answers, in other words than its own: it is found by these, and by none if it is empty.",
 )  # fmt: skip
 @click.option("--by", metavar="NAME", default="person", show_default=True, help="Who corrects it.")
-def correct(told: CorrectResponse, say: Say, step: str, **_: Any) -> None:
+def correct(told: upkeep.Corrected, say: Say, step: str, **_: Any) -> None:
     """Replace the text or the labels of STEP, or undo references; what it was stays in its history.
 
     Labels that were corrected stay when a memory is labeled anew, and are what `stitch optimize` learns from, if it is
@@ -128,10 +127,10 @@ def _chosen(given: dict[str, Any], *, action: str) -> dict[str, Any]:
     return {**given, "action": action, "accepted_before": None if age is None else time.time() - _age_s(age)}
 
 
-@answering("forget", ForgetRequest, group=forget, fields=partial(_chosen, action="retire"), exclude_unset=True)
+@answering(upkeep.forget, group=forget, fields=partial(_chosen, action="retire"), exclude_unset=True)
 @_selecting
 @click.option("--reason", metavar="TEXT", default="", help="Why; goes into the receipts.")
-def retire(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> None:
+def retire(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> None:
     """Take steps out of retrieval for good, and keep them in the journal for audit.
 
     If no step was accepted for more than a year and fewer would be old enough without it, the clock may have jumped
@@ -146,9 +145,9 @@ def retire(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> None:
         click.echo(f"stitch: {_NONE}, or all of them are retired", err=True)
 
 
-@answering("forget", ForgetRequest, group=forget, fields=partial(_chosen, action="erase"), exclude_unset=True)
+@answering(upkeep.forget, group=forget, fields=partial(_chosen, action="erase"), exclude_unset=True)
 @_selecting
-def erase(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> int:
+def erase(told: upkeep.Forgotten, say: Say, dry_run: bool, **_: Any) -> int:
     """Erase steps everywhere in the memory, and what other steps have from them; then search every file for them.
 
     The exit status is 5 if a trace of them is left. Copies made earlier, such as backups, are not touched. If no step
@@ -170,10 +169,10 @@ def erase(told: ForgetResponse, say: Say, dry_run: bool, **_: Any) -> int:
     return print_proof(told.proof, say) if told.steps and told.proof else 0
 
 
-@answering("expire", ExpireRequest, group=forget)
+@answering(upkeep.expire, group=forget)
 @click.option("--dry-run", is_flag=True, help="Only say how many steps each rule concerns.")
 @click.option("--trust-clock", is_flag=True, help="Apply the rules though the clock may have jumped ahead.")
-def expire(told: ExpireResponse, say: Say, dry_run: bool, **_: Any) -> int:
+def expire(told: upkeep.Expired, say: Say, dry_run: bool, **_: Any) -> int:
     """Retire or erase what is older than the rules of the settings allow.
 
     A rule is {older_than_days, action: retire or erase, event_type?}; `retention:` in the YAML file is a list of them.

@@ -16,7 +16,7 @@ import orjson
 
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
 from stitch.console.out_file import written_privately
-from stitch.console.printing import counted, print_json, print_told
+from stitch.console.printing import cost_lines, counted, print_json, print_told
 from stitch.console.progress import progress_drawn
 from stitch.core.progress import Progress
 from stitch.errors import (
@@ -27,11 +27,9 @@ from stitch.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from stitch.server.api.listing_models import RetryResponse, StatusRequest
-from stitch.server.api.maintenance_models import ImportRequest, ImportResponse, VerifyRequest, VerifyResponse
-from stitch.server.api.models import Nothing
-from stitch.server.api.operations import ask
-from stitch.server.api.spending import read_spending
+from stitch.lifecycle.repair import Repaired
+from stitch.server.operations import steps, upkeep
+from stitch.server.operations.operation import OPERATIONS
 
 if TYPE_CHECKING:
     from stitch.maintenance import Restored
@@ -51,14 +49,13 @@ def status(as_json: bool, **arguments: Any) -> None:
     """
     try:
         with opened_memory(**arguments) as memory:
-            told = ask(memory, "status", StatusRequest())
-            spent = read_spending(memory.folder, tenant=memory.tenant)
+            told = steps.status(memory)
     except StoreUnavailableError as error:
         _print_journal(as_json=as_json, away=error.message, **arguments)
         raise
     lines = [*_lines(told.model_dump(exclude={"away", "model", "next"}))]
-    if spent.total.calls:
-        lines += ["\nspent on language models", *spent.lines(most=_SHOWN_TRAJECTORIES)]
+    if told.model.total.calls:
+        lines += ["\nspent on language models", *cost_lines(told.model, most=_SHOWN_TRAJECTORIES)]
     print_told(told.model_dump(exclude={"next"}), *lines, as_json=as_json)  # `next` is told of pages alone
     if as_json:
         return
@@ -88,8 +85,8 @@ def _lines(values: dict[str, Any]) -> Iterator[str]:
         yield f"{name.replace('_', ' '):<15} {shown if shown not in ('', None) else 'none'}"
 
 
-@answering("retry", Nothing, doing="trying again")
-def retry(told: RetryResponse, say: Say, **_: Any) -> int:
+@answering(steps.retry, doing="trying again")
+def retry(told: steps.Retried, say: Say, **_: Any) -> int:
     """Try again to label and store the steps that failed. The exit status is 1 if some fail again.
 
     \b
@@ -102,9 +99,9 @@ def retry(told: RetryResponse, say: Say, **_: Any) -> int:
     return StitchError.exit_code if told.failed else 0
 
 
-@answering("verify", VerifyRequest, doing="comparing", exclude={"choices"})
+@answering(upkeep.verify, doing="comparing", exclude={"choices"})
 @click.option("--repair", is_flag=True, help="Put what is missing, remove what the journal does not know.")
-def verify(found: VerifyResponse, say: Say, repair: bool, **_: Any) -> int:
+def verify(found: Repaired, say: Say, repair: bool, **_: Any) -> int:
     """Compare journal, store and labels, and name each thing that does not agree. The exit status is 5 if there is one.
 
     \b
@@ -188,7 +185,7 @@ def _rebuilt(*, embedder: str | None, adopt: bool, **arguments: Any) -> Any:
         if embedder or adopt:
             raise
         with opened_memory(**arguments) as memory:
-            return ask(memory, "reindex", Nothing())
+            return upkeep.reindex(memory)
 
 
 @click.command()
@@ -329,8 +326,8 @@ def import_(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
             hint="`stitch ingest` reads the logs of agents, chats and traces",
         )
     with opened_memory(must_exist=False, **arguments) as memory, progress_drawn("taking in"):
-        request = ImportRequest(source=file.name, again=again)
-        result: ImportResponse = ask(memory, "import", request, _counted(chain([first], file), size=_size_of(file)))
+        lines = _counted(chain([first], file), size=_size_of(file))
+        result = upkeep.import_(memory, lines, source=file.name, again=again)
     for rejection in result.rejections:
         click.echo(f"stitch: {rejection.source}, line {rejection.line}: {rejection.reason}", err=True)
     line = (
@@ -338,7 +335,7 @@ def import_(context: click.Context, /, *, file: Any, again: bool, as_json: bool,
         f" {result.known} were there already, {len(result.rejections)} lines rejected"
     )
     trees = [f"{result.trees} trees taken in"] if result.trees else []
-    print_told(result.model_dump(), line, *trees, as_json=as_json)
+    print_told(OPERATIONS["import"].dumped(result), line, *trees, as_json=as_json)
     if result.erased:
         erased = f"{result.erased} steps were erased here and are not taken in"
         click.echo(f"stitch: {erased}; the same command with --again takes them in", err=True)

@@ -10,31 +10,20 @@ import click
 
 from stitch.console.nodes import print_nodes, query_options
 from stitch.console.options import Say, answering, json_option, memory_options, opened_memory
-from stitch.console.printing import one_line, print_json, print_told
-from stitch.core import Step, StepLabels, StepState
+from stitch.console.printing import cost_lines, one_line, print_json, print_told
+from stitch.core import Statement, Step, StepLabels, StepState
 from stitch.core.intent import labels_in_words
-from stitch.server.api.listing_models import (
-    LabelsRequest,
-    LabelsResponse,
-    RecallsRequest,
-    RecallsResponse,
-    ReceiptsRequest,
-    ReceiptsResponse,
-)
-from stitch.server.api.maintenance_models import HistoryRequest, HistoryResponse
-from stitch.server.api.models import WhyRequest, WhyResponse
-from stitch.server.api.naming import known_trajectory
-from stitch.server.api.operations import ask, made
-from stitch.server.api.spending import read_spending
-from stitch.server.api.theme_models import StatementRow, ThemeRequest, ThemeResponse, ThemesRequest, ThemesResponse
-from stitch.server.api.tree_models import StepSelectRequest, TreeSelectResponse
+from stitch.server.operations import questions, steps, trees, upkeep
+from stitch.server.operations import themes as of_themes
+from stitch.server.operations.answers import known_trajectory
+from stitch.server.operations.costs import costs_by_position, read_costs
 
 _SHOWN_HITS = 5
 _LISTED_THEMES = 50
 _NEAR_THEMES = 6
 
 
-@answering("why", WhyRequest)
+@answering(questions.why)
 @click.argument("query")
 @click.argument("step")
 @click.option(
@@ -45,7 +34,7 @@ _NEAR_THEMES = 6
 @click.option("--as-of", metavar="STEP|TIME", help="As in `stitch query`.")
 @click.option("--asked-at", metavar="TIME", help="As in `stitch query`.")
 @click.option("--ranking", type=click.Choice(["auto", "strict", "weighed"]), help="As in `stitch query`.")
-def why(told: WhyResponse, say: Say, **_: Any) -> None:
+def why(told: questions.Explanation, say: Say, **_: Any) -> None:
     """Say why STEP comes back for QUERY, or why it does not: labels, rank, trust, state and budget.
 
     STEP is an id, the beginning of one, or a position in the trajectory.
@@ -57,9 +46,9 @@ def why(told: WhyResponse, say: Say, **_: Any) -> None:
     say("\n".join(told.explanation))
 
 
-@answering("recalls", RecallsRequest)
+@answering(steps.recalls)
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N questions.")
-def recalls(told: RecallsResponse, say: Say, **_: Any) -> None:
+def recalls(told: steps.Recalls, say: Say, **_: Any) -> None:
     """List what was asked last, which labels were chosen, which steps came back, and why.
 
     Questions are kept only if the setting recall_log says how many (STITCH_RECALL_LOG=1000); erasing a step erases
@@ -83,9 +72,9 @@ def recalls(told: RecallsResponse, say: Say, **_: Any) -> None:
             say(f"  and {len(recall.hits) - _SHOWN_HITS} more")
 
 
-@answering("labels", LabelsRequest, exclude={"next"})
+@answering(steps.labels, exclude={"next"})
 @click.option("--trajectory", metavar="ID", help="Only the labels of this trajectory.")
-def labels(told: LabelsResponse, say: Say, **_: Any) -> None:
+def labels(told: steps.Labels, say: Say, **_: Any) -> None:
     """List the labels of a memory: scopes, event types and key entity types, with the steps that carry them.
 
     \b
@@ -106,10 +95,10 @@ def labels(told: LabelsResponse, say: Say, **_: Any) -> None:
         say(f"  {merge.kind.value} {merge.alias!r} reads as {merge.into!r}")
 
 
-@answering("history", HistoryRequest, exclude={"next"})
+@answering(upkeep.history, exclude={"next"})
 @click.argument("step")
 @click.option("--trajectory", metavar="ID", help="The trajectory of the step; needed if several have one of this id.")
-def history(told: HistoryResponse, say: Say, step: str, **_: Any) -> None:
+def history(told: upkeep.History, say: Say, step: str, **_: Any) -> None:
     """List what STEP was before each of its corrections, oldest first: text, labels, until when, and who corrected it.
 
     \b
@@ -127,11 +116,11 @@ def history(told: HistoryResponse, say: Say, step: str, **_: Any) -> None:
         say(f"stitch: step {step} of {told.trajectory} was never corrected", err=True)
 
 
-@answering("select", StepSelectRequest, exclude={"explanation", "version"})
+@answering(trees.select, exclude={"explanation", "version"})
 @click.argument("query")
 @click.option("--trajectory", metavar="ID", help="Which trajectory; all if none is named.")
 @query_options
-def select(told: TreeSelectResponse, say: Say, explain: bool, **_: Any) -> None:
+def select(told: trees.Nodes, say: Say, explain: bool, **_: Any) -> None:
     """Find steps by the path QUERY: Memory > Trajectory > Scope > Step.
 
     A scope has a `name`; a step has `text`, `role`, `position`, `time`, `tool`, `event_type` and `entity_type`. A query
@@ -145,12 +134,10 @@ def select(told: TreeSelectResponse, say: Say, explain: bool, **_: Any) -> None:
     print_nodes(told, explain=explain, say=say)
 
 
-@answering(
-    "receipts", ReceiptsRequest, listed="receipts", exclude={"next": True, "receipts": {"__all__": {"repeated"}}}
-)
+@answering(steps.receipts, listed="receipts", exclude={"next": True, "receipts": {"__all__": {"repeated"}}})
 @click.option("--failed", "state", flag_value="failed", help="Only the steps that failed, with the reason.")
 @click.option("--retired", "state", flag_value="retired", help="Only the steps that were taken out of retrieval.")
-def receipts(told: ReceiptsResponse, say: Say, **_: Any) -> None:
+def receipts(told: steps.Receipts, say: Say, **_: Any) -> None:
     """Say of each step what has become of it: accepted, labeled, stored, failed (and why), or retired.
 
     How many secrets of which kind were taken out of it before it was written stands there too, and never which.
@@ -181,15 +168,18 @@ def ledger(as_json: bool, trajectory: str | None, **arguments: Any) -> None:
     Example:
       stitch ledger --memory trip.memory
     """
+    shares: dict[int, dict[str, float | None]] = {}
     with opened_memory(**arguments) as memory:
-        spent = read_spending(memory.folder, tenant=memory.tenant, trajectory=trajectory)
+        spent = read_costs(memory.folder, tenant=memory.tenant, trajectory=trajectory)
         if not spent.total.calls:  # what is asked for by name may be gone, and its costs kept
             known_trajectory(memory, trajectory)
-    value, lines = spent.model().model_dump(), ["no language model was called for this memory"]
+        if trajectory is not None:
+            shares = costs_by_position(memory.folder, tenant=memory.tenant, trajectory=trajectory)
+    value, lines = spent.model_dump(), ["no language model was called for this memory"]
     if trajectory is not None:
-        value["positions"] = {str(position): dict(share) for position, share in spent.positions.items()}
+        value["positions"] = {str(position): share for position, share in shares.items()}
     if spent.total.calls:
-        lines = [*spent.lines(), *(_share_line(position, share) for position, share in spent.positions.items())]
+        lines = [*cost_lines(spent), *(_share_line(position, share) for position, share in shares.items())]
     print_told(value, *lines, as_json=as_json)
 
 
@@ -219,7 +209,7 @@ def themes(
     if context.invoked_subcommand is not None:
         return
     with opened_memory(**arguments) as memory:
-        page: ThemesResponse = ask(memory, "themes", made(ThemesRequest, limit=limit, after=after, as_of=as_of))
+        page = of_themes.themes(memory, limit=limit, after=after, as_of=as_of)
     if as_json:
         print_json(page.model_dump(mode="json"))
         return
@@ -233,9 +223,9 @@ def themes(
         click.echo(f"there are more: --after {page.next}", err=True)
 
 
-@answering("theme", ThemeRequest)
+@answering(of_themes.theme)
 @click.argument("theme")
-def show_theme(told: ThemeResponse, say: Say, **_: Any) -> None:
+def show_theme(told: of_themes.WholeTheme, say: Say, **_: Any) -> None:
     """Show a THEME by its id: what was said, by whom and when, and the themes around it.
 
     \b
@@ -258,7 +248,7 @@ def _clock(at: float) -> str:
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _when(statement: StatementRow) -> str:
+def _when(statement: Statement) -> str:
     said = statement.said_at
     if isinstance(said, float | int):
         said = datetime.fromtimestamp(said, timezone.utc).isoformat(timespec="minutes")

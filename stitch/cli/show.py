@@ -15,8 +15,7 @@ from stitch.console.options import all_pages, json_option, memory_options, opene
 from stitch.console.printing import counted, draw_lanes, one_line, print_json
 from stitch.core import Rejection
 from stitch.errors import InputError
-from stitch.server.api.listing_models import Timeline, TimelineRequest
-from stitch.server.api.operations import made
+from stitch.server.operations.steps import Timeline, timeline
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -44,23 +43,20 @@ def command(files: tuple[str, ...], as_json: bool, trajectory: str | None, steps
     with drawn_from(files, **arguments) if files else opened_memory(**arguments) as memory:
         wanted = memory.trajectories() if trajectory is None else [trajectory]
         shown: list[Timeline] = [
-            all_pages(
-                memory, "timeline", made(TimelineRequest, trajectory=name, steps=steps or as_json), listed="steps"
-            )
-            for name in wanted
+            all_pages(timeline, memory, trajectory=name, steps=steps or as_json, listed="steps") for name in wanted
         ]
     if as_json:
-        print_json({"trajectories": [timeline.model_dump(exclude={"next"}) for timeline in shown]})
+        print_json({"trajectories": [each.model_dump(exclude={"next"}) for each in shown]})
         return
-    for timeline in shown:
-        _draw(timeline)
+    for each in shown:
+        _draw(each)
 
 
-def _draw(timeline: Timeline) -> None:
+def _draw(shown: Timeline) -> None:
     """Print the lanes of a trajectory, and its steps, where it has them."""
-    click.echo(f"{timeline.trajectory}  ({counted(steps=timeline.length)}, counted from 0)")
-    click.echo(draw_lanes(timeline.scopes, length=timeline.length))
-    for step in timeline.steps:
+    click.echo(f"{shown.trajectory}  ({counted(steps=shown.length)}, counted from 0)")
+    click.echo(draw_lanes(shown.scopes, length=shown.length))
+    for step in shown.steps:
         labels = ", ".join([*step.event_types, *(f"[{name}]" for name in step.entity_types)])
         name = "" if step.step == str(step.position) else f"  (id {step.step})"
         apart = f"  {step.state}" if step.state in ("failed", "retired") else ""

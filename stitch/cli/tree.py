@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -13,9 +15,10 @@ from stitch.console.options import Say, answering, json_option, memory_options, 
 from stitch.console.out_file import written_privately
 from stitch.console.printing import one_line, print_json, print_proof
 from stitch.errors import InputError
-from stitch.server.api import tree_models as models
-from stitch.server.api.models import PageRequest
-from stitch.server.api.operations import ask, made
+from stitch.server.operations import trees
+
+if TYPE_CHECKING:
+    from stitch.memory import Memory
 
 _FORMS = ("xml", "json", "yaml", "outline")
 _MOST_SHOWN = 60
@@ -53,7 +56,7 @@ def _created(given: dict[str, Any]) -> dict[str, Any]:
             "definition": _definition(given["schema"])}  # fmt: skip
 
 
-@answering("tree_create", models.TreeCreateRequest, group=group, fields=_created, makes=True)
+@answering(trees.tree_create, group=group, fields=_created, makes=True)
 @click.argument("tree", metavar="NAME")
 @click.argument("file", type=click.Path())
 @click.option("--schema", metavar="FILE", type=click.Path(path_type=Path),
@@ -61,7 +64,7 @@ def _created(given: dict[str, Any]) -> dict[str, Any]:
 @click.option("--format", "form", type=click.Choice(_FORMS), help="Of FILE.  [default: told from its name]")
 @_author_options
 @click.option("--time", metavar="TIME", default="", help="When it was made, as ISO 8601.  [default: now]")
-def create(told: models.TreeCreated, say: Say, **_: Any) -> None:
+def create(told: trees.TreeCreated, say: Say, **_: Any) -> None:
     """Make the tree NAME of FILE (`-` for standard input): XML, JSON, YAML or a Markdown outline.
 
     An element of XML is a node: its name the type, its attributes the fields, its text the field `text`; `id` names it.
@@ -82,8 +85,8 @@ def create(told: models.TreeCreated, say: Say, **_: Any) -> None:
     say(f"tree {told.tree} is made: {told.version}, {told.nodes} nodes ({_counted(told.types)})")
 
 
-@answering("trees", PageRequest, listed="trees", exclude={"next"})
-def list_(told: models.TreesResponse, say: Say, **_: Any) -> None:
+@answering(trees.trees, listed="trees", exclude={"next"})
+def list_(told: trees.TreeList, say: Say, **_: Any) -> None:
     """List the trees of a memory, each with its last version.
 
     \b
@@ -101,12 +104,12 @@ def list_(told: models.TreesResponse, say: Say, **_: Any) -> None:
 group.add_command(list_, "list")
 
 
-@answering("tree_show", models.TreeShowRequest, group=group)
+@answering(trees.tree_show, group=group)
 @click.argument("tree", metavar="NAME")
 @_branch_option
 @_version_option
 @click.option("--schema", is_flag=True, help="Print the schema that guards edits, as YAML.")
-def show(told: models.TreeShowResponse, say: Say, schema: bool, **_: Any) -> None:
+def show(told: trees.TreeShown, say: Say, schema: bool, **_: Any) -> None:
     """Draw the tree NAME: each node with its id and what it is called.
 
     \b
@@ -128,14 +131,14 @@ def show(told: models.TreeShowResponse, say: Say, schema: bool, **_: Any) -> Non
         waiting.extend((child, depth + 1) for child in reversed(node.get("children", ())))
 
 
-@answering("tree_select", models.TreeSelectRequest, group=group, exclude={"explanation"})
+@answering(trees.tree_select, group=group, exclude={"explanation"})
 @click.argument("query")
 @click.option("--tree", metavar="NAME", help="Which tree; all versions of all trees if none is named.")
 @_branch_option
 @_version_option
 @click.option("--as-of", metavar="TIME", help="The tree as it was then; of /Version only those up to then.")
 @query_options
-def select(told: models.TreeSelectResponse, say: Say, explain: bool, **_: Any) -> None:
+def select(told: trees.Nodes, say: Say, explain: bool, **_: Any) -> None:
     """Find nodes by the path QUERY, the best first. A query that begins with /Version asks all versions.
 
     \b
@@ -183,34 +186,31 @@ def edit(tree: str, file: str | None, *, as_json: bool, branch: str, message: st
       echo '{"op": "delete", "id": "i007"}' | stitch tree edit toronto - --memory trip.memory
       stitch tree edit toronto --schema toronto.yaml --memory trip.memory
     """
-    request: models.TreeEditRequest | models.TreeSchemaRequest
     if (file is None) == (schema is None):
         raise InputError("either FILE or --schema says what is edited", hint="see `stitch tree edit --help`")
+    edit: Callable[[Memory], trees.TreeEdited]
     if schema is not None:
-        request = made(
-            models.TreeSchemaRequest, tree=tree, branch=branch, definition=_definition(schema), message=message,
-            author=author,
-        )  # fmt: skip
+        edit = partial(
+            trees.tree_schema, tree=tree, branch=branch, definition=_definition(schema), message=message, author=author
+        )
     else:
         from stitch.trees.core.reading.commits_file import read_commits
 
         words = {"message": message, "author": author}
         commits = [{**words, **commit} for commit in read_commits(_read(str(file)))]
-        request = made(
-            models.TreeEditRequest, tree=tree, branch=branch, commits=commits, onto=onto, trajectory=trajectory
-        )
+        edit = partial(trees.tree_edit, tree=tree, branch=branch, commits=commits, onto=onto, trajectory=trajectory)
     with opened_memory(**arguments) as memory:
-        told: models.TreeEditResponse = ask(memory, "tree_edit" if schema is None else "tree_schema", request)
+        told = edit(memory)
     if as_json:
         print_json(told.model_dump(**_EDITED))
     else:
         _print_edited(told, click.echo)
 
 
-@answering("tree_log", models.TreeLogRequest, group=group, listed="commits", exclude={"next"}, exclude_unset=True)
+@answering(trees.tree_log, group=group, listed="commits", exclude={"next"}, exclude_unset=True)
 @click.argument("tree", metavar="NAME")
 @_branch_option
-def log(told: models.TreeLogResponse, say: Say, branch: str, **_: Any) -> None:
+def log(told: trees.TreeLog, say: Say, branch: str, **_: Any) -> None:
     """List the versions of the tree NAME, the last first.
 
     \b
@@ -226,12 +226,12 @@ def log(told: models.TreeLogResponse, say: Say, branch: str, **_: Any) -> None:
             say(f"branch {other} is at {last}")
 
 
-@answering("tree_diff", models.TreeDiffRequest, group=group, exclude={"lines"})
+@answering(trees.tree_diff, group=group, exclude={"lines"})
 @click.argument("tree", metavar="NAME")
 @click.argument("before")
 @click.argument("after", required=False)
 @_branch_option
-def diff(told: models.TreeDiffResponse, say: Say, **_: Any) -> None:
+def diff(told: trees.TreeDifference, say: Say, **_: Any) -> None:
     """Tell what is otherwise in version AFTER (the last, if it is not named) of the tree NAME than in BEFORE.
 
     \b
@@ -244,13 +244,13 @@ def diff(told: models.TreeDiffResponse, say: Say, **_: Any) -> None:
         say(f"stitch: {told.before} and {told.after} are alike", err=True)
 
 
-@answering("tree_revert", models.TreeRevertRequest, group=group, **_EDITED)
+@answering(trees.tree_revert, group=group, **_EDITED)
 @click.argument("tree", metavar="NAME")
 @click.argument("version")
 @_branch_option
 @_author_options
 @_trajectory_option
-def revert(told: models.TreeEditResponse, say: Say, **_: Any) -> None:
+def revert(told: trees.TreeEdited, say: Say, **_: Any) -> None:
     """Let the tree NAME be again as it was in VERSION. That is a commit: what came between stays in the history.
 
     \b
@@ -280,9 +280,8 @@ def export(tree: str, *, as_json: bool, branch: str, version: str | None, form: 
     from stitch.trees.core.reading import form_of_name
 
     chosen = form or form_of_name("" if out is None else out.name) or "xml"
-    request = made(models.TreeExportRequest, tree=tree, version=version, branch=branch, form=chosen)
     with opened_memory(**arguments) as memory:
-        told: models.TreeExportResponse = ask(memory, "tree_export", request)
+        told = trees.tree_export(memory, tree=tree, version=version, branch=branch, form=cast("trees.Form", chosen))
     if out is not None:
         with written_privately(out) as file:
             file.write(told.text.encode())
@@ -294,15 +293,13 @@ def export(tree: str, *, as_json: bool, branch: str, version: str | None, form: 
         click.echo(f"{told.version} of tree {told.tree} is written to {out}", err=True)
 
 
-@answering("tree_delete", models.TreeDeleteRequest, group=group)
+@answering(trees.tree_delete, group=group)
 @click.argument("tree", metavar="NAME")
 @click.option(
     "--node", "nodes", multiple=True, metavar="ID", help="Erase only this node, from all versions. Repeatable."
 )
 @click.option("--version", "versions", multiple=True, metavar="V", help="Erase only this version. Repeatable.")
-def delete(
-    told: models.TreeDeleteResponse, say: Say, nodes: tuple[str, ...], versions: tuple[str, ...], **_: Any
-) -> int:
+def delete(told: trees.TreeErased, say: Say, nodes: tuple[str, ...], versions: tuple[str, ...], **_: Any) -> int:
     """Erase the tree NAME with all its versions, and search every file for what they said.
 
     --node erases a node with what stood below it, from all versions, and --version a version, as if it had never been;
@@ -323,7 +320,7 @@ def delete(
     return print_proof(told.proof, say, of="it", others="steps or other trees")
 
 
-def _print_edited(told: models.TreeEditResponse, say: Say) -> None:
+def _print_edited(told: trees.TreeEdited, say: Say) -> None:
     if not told.commits:
         say(f"stitch: nothing to commit: tree {told.tree} has all of it, at {told.version}", err=True)
         return
@@ -339,7 +336,7 @@ def _print_lines(lines: tuple[str, ...], say: Say) -> None:
         say(f"and {len(lines) - _MOST_SHOWN} more; --json gives all of them")
 
 
-def _what(commit: models.CommitModel) -> str:
+def _what(commit: trees.CommitRow) -> str:
     count = len(commit.operations)
     if count:
         return f"{count} operation{'' if count == 1 else 's'}"

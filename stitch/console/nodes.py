@@ -11,7 +11,7 @@ from stitch.console.printing import one_line
 from stitch.retrieve.path.trace import TAKEN_AWAY
 
 if TYPE_CHECKING:
-    from stitch.server.api.tree_models import TreeSelectResponse
+    from stitch.server.operations.trees import Nodes
 
 
 query_options = together(
@@ -26,7 +26,7 @@ query_options = together(
 )  # fmt: skip
 
 
-def print_nodes(told: TreeSelectResponse, *, explain: bool, say: Say = click.echo) -> None:
+def print_nodes(told: Nodes, *, explain: bool, say: Say = click.echo) -> None:
     """Print nodes by rank, and the trace if it is wanted; of an empty result always, to standard error."""
     gone = any(stage["what"] == TAKEN_AWAY for stage in told.trace)
     for node in told.nodes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial, wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,8 +15,6 @@ from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from stitch.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -68,15 +67,14 @@ json_option = click.option("--json", "as_json", **_JSON)
 
 
 def answering(
-    operation: str,
-    request: type[BaseModel],
+    operation: Callable[..., Any],
     *,
     group: click.Group | None = None,
     fields: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     listed: str = "",
     doing: str = "",
     makes: bool = False,
-    **dumped: Any,
+    **dumped_as: Any,
 ) -> Callable[[Callable[..., int | None]], click.Command]:
     """Make a command of a function that prints what an operation answers; its own options and arguments are below.
 
@@ -84,32 +82,32 @@ def answering(
     on the line by name; it returns the exit status, if that is not 0.
 
     Args:
-        operation: One of `stitch.server.api.operations.OPERATIONS`.
-        request: Its request.
+        operation: A function of `stitch.server.operations`.
         group: Gets the command, under the name of the function.
-        fields: Makes the fields of it of all that stands on the line; options of other names are left out.
+        fields: Makes the arguments of it of all that stands on the line; options of other names are left out.
         listed: The field of the answer that goes on from page to page, where all pages are wanted.
         doing: What is drawn of its progress; nothing if it is quick.
         makes: Whether the memory is made if it is not there.
-        dumped: How the answer is written as JSON, as `model_dump` takes it.
+        dumped_as: How the answer is written as JSON, as `model_dump` takes it.
     """
+    taken = signature(operation).parameters
 
     def command_of(show: Callable[..., int | None]) -> click.Command:
         @wraps(show)  # which brings its options along
         @click.pass_context
         def run(context: click.Context, /, *, as_json: bool, **given: Any) -> None:
-            from stitch.server.api.operations import ask, made  # which takes long to import
+            from stitch.server.operations.operation import OPERATIONS
 
             above = context.parent.params if context.parent else {}  # of a group that takes the same options
             given = {name: above.get(name) if value is None else value for name, value in given.items()}
             settings = {name: given.pop(name) for name in ("memory", "tenant", "config")}
-            asked = {name: value for name, value in fields(given).items() if name in request.model_fields}
+            asked = {name: value for name, value in fields(given).items() if name in taken}
             opened = opened_memory(must_exist=not makes, **settings)
             with opened as memory, progress_drawn(doing) if doing else nullcontext():
-                read = partial(all_pages, listed=listed) if listed else ask
-                told = read(memory, operation, made(request, **asked))
+                ask = partial(all_pages, operation, listed=listed) if listed else operation
+                told = ask(memory, **asked)
             if as_json := as_json or above.get("as_json", False):
-                print_json(told.model_dump(mode="json", **dumped))
+                print_json(OPERATIONS[operation.__name__].dumped(told, **dumped_as))
             if status := show(told, _silent if as_json else click.echo, **given):
                 context.exit(status)
 
@@ -122,16 +120,14 @@ def answering(
     return command_of
 
 
-def all_pages(memory: Memory, operation: str, request: BaseModel, *, listed: str) -> Any:
+def all_pages(operation: Callable[..., Any], memory: Memory, *, listed: str, **asked: Any) -> Any:
     """The first page of an answer with what all of them list."""
-    from stitch.server.api.models import MOST_PAGE_ITEMS
-    from stitch.server.api.operations import ask
+    from stitch.server.operations.answers import MOST_PAGE_ITEMS
 
-    request = request.model_copy(update={"limit": MOST_PAGE_ITEMS})
-    first = page = ask(memory, operation, request)
+    first = page = operation(memory, limit=MOST_PAGE_ITEMS, **asked)
     rows = [*getattr(page, listed)]
     while page.next is not None:
-        page = ask(memory, operation, request.model_copy(update={"after": page.next}))
+        page = operation(memory, limit=MOST_PAGE_ITEMS, after=page.next, **asked)
         rows += getattr(page, listed)
     return first.model_copy(update={listed: tuple(rows)})
 

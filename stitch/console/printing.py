@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -10,8 +10,9 @@ import orjson
 
 from stitch.core import PHASE_MARK, ScopeSummary, goal_of
 from stitch.errors import StoreError
-from stitch.server.api.listing_models import ScopeSpans
-from stitch.server.api.models import ProofModel
+from stitch.lifecycle.traces import Proof
+from stitch.server.operations.costs import Costs
+from stitch.server.operations.steps import ScopeSpans
 
 _COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 _NAME_WIDTH = 28
@@ -78,7 +79,26 @@ def _column(position: int, length: int, width: int) -> int:
     return min(width - 1, position * width // max(length, 1))
 
 
-def print_proof(proof: ProofModel, say: Callable[..., None], *, of: str = "them", others: str = "other steps") -> int:
+def cost_lines(costs: Costs, *, most: int = 1 << 30) -> Iterator[str]:
+    """What language models have cost; of trajectories only the `most` expensive ones."""
+    dear = sorted(costs.trajectories.items(), key=lambda item: -item[1].tokens)[:most]
+    groups = {"total": {"": costs.total}, "models": costs.models, "stages": costs.stages, "trajectories": dict(dear)}
+    for kind, group in groups.items():
+        yield kind
+        for name, totals in group.items():
+            cost = "cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}"
+            lost = f", {totals.unusable} replies cut or of no use" if totals.unusable else ""
+            yield f"  {name or '-':<32} {totals.calls:>7} calls {totals.tokens:>10} tokens  {cost}{lost}"
+    if len(dear) < len(costs.trajectories):
+        yield f"  and {len(costs.trajectories) - len(dear)} more: `stitch ledger` lists them"
+    for mean, what in ((costs.a_step, "a labeled step"), (costs.a_question, "a question whose labels were chosen")):
+        if mean is not None:
+            yield f"{what}: {mean.calls:.3f} calls, {mean.tokens:.0f} tokens"
+    for reason, count in sorted(costs.total.rejected.items()):
+        yield f"references of replies left out: {count}, {reason}"
+
+
+def print_proof(proof: Proof, say: Callable[..., None], *, of: str = "them", others: str = "other steps") -> int:
     """Print what an erasure left of `of`, and what `others` say too; returns the exit status."""
     say(
         f"proof: all files were searched for {proof.traces} texts, names and ids"

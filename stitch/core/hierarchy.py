@@ -6,13 +6,15 @@ these belongs to one theme. Whatever is made from a step names it, so that it ca
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from stitch.core.trust import Trust
 from stitch.errors import InputError
 
 
-class Episode(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Episode:
     """A stretch of consecutive steps of one trajectory that are about one thing."""
 
     id: str
@@ -26,7 +28,8 @@ class Episode(NamedTuple):
     ended_at: float | str | None
 
 
-class Statement(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Statement:
     """Something that a step says and that can be read alone."""
 
     id: str
@@ -54,7 +57,8 @@ class Statement(NamedTuple):
     """The place of that step in its trajectory, from 0."""
 
 
-class Theme(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Theme:
     """Statements that are about one thing, across episodes and trajectories of a tenant."""
 
     id: str
@@ -84,7 +88,8 @@ class NearStatement(NamedTuple):
     similarity: float
 
 
-class Near(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Near:
     """The id of a statement or theme, with its similarity to the one that was asked about."""
 
     id: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -130,7 +131,7 @@ def prove(
     left = {"files beside the journal: {} words": told, "the store: {} points": points}
     found = (*proof.found, *(where.format(number) for where, number in left.items() if number))
     clear_text_caches()
-    return proof._replace(traces=proof.traces + len(gone.words), found=found)
+    return replace(proof, traces=proof.traces + len(gone.words), found=found)
 
 
 def purge(ingestor: Ingestor, *, folder: Path) -> None:

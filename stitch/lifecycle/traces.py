@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,8 @@ To find one of them, or a part of one, among bytes shows nothing.
 """
 
 
-class Proof(NamedTuple):
+@dataclass(frozen=True)
+class Proof:
     """Traces of erased steps that were searched for in all files of the memory, and those that were found.
 
     How many files these are, and how large, is not told: they hold other tenants' steps too.

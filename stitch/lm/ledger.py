@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, computed_field
 
 from stitch.core.files import private
 from stitch.errors import JournalError
@@ -73,6 +73,7 @@ class Totals(BaseModel):
     """Replies that were cut, or could not be used."""
     rejected: dict[str, int] = Field(default_factory=dict)
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def tokens(self) -> int:
         """Of prompts and replies."""

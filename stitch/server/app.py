@@ -23,13 +23,13 @@ from stitch.errors import StitchError, StoreUnavailableError
 from stitch.lm import charged_key
 from stitch.server import calls
 from stitch.server.access import Access
-from stitch.server.api.operations import OPERATIONS, Action
 from stitch.server.errors import DOCUMENTED, RefusalError, tell, tell_not_here
 from stitch.server.events import EventFeed
 from stitch.server.failures import Failure
 from stitch.server.gate import JSON, Gate, check_type
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.server.metrics import Metrics
+from stitch.server.operations.operation import OPERATIONS, Action
 from stitch.server.page import POLICY, show_page
 from stitch.server.routes import StrictRoute, caller_of, make_router, memory_of, served_of
 from stitch.server.served import Limits, Served

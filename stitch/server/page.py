@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from stitch.server.api.operations import Operation
+from stitch.server.operations.operation import Operation
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 """The content security policy of the page: it loads nothing and runs nothing."""

@@ -20,10 +20,10 @@ from stitch.core.cancellation import cancelable
 from stitch.core.steps import Name
 from stitch.errors import ScopeError
 from stitch.lm import led_by
-from stitch.server.api.operation import Action, Operation
-from stitch.server.api.operations import OPERATIONS
 from stitch.server.errors import cut, wrong
 from stitch.server.gate import JSON, LINES, check_type
+from stitch.server.operations import questions, steps, themes, trees, upkeep
+from stitch.server.operations.operation import OPERATIONS, Action, Operation
 from stitch.server.streaming import (
     ITEMS_TOGETHER,
     Piecewise,
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from stitch.server.access import Caller
     from stitch.server.served import Served
 
-SEARCHES = frozenset({"search", "why", "why_not", "select", "tree_select"})
-"""Operations for which somebody waits: they have threads of their own, and only so many are under way at once."""
+_FILLING = (steps, questions, themes, upkeep, trees)
+"""The modules whose operations stand in the table, in the order in which they are described."""
 OF_THE_MACHINE = frozenset({"backup"})
 """Operations that write on the server's machine where the request says: for its users, not for who has a key."""
 
@@ -134,6 +134,7 @@ def make_router() -> APIRouter:
     """The routes of all operations, and that of steps that come as lines."""
     router = APIRouter(route_class=StrictRoute)
     for operation in OPERATIONS.values():
+        is_raw = operation.answer is str
         router.add_api_route(
             operation.path,
             _lines_endpoint(operation) if operation.takes_lines else _endpoint(operation),
@@ -142,9 +143,9 @@ def make_router() -> APIRouter:
             operation_id=operation.name,
             summary=operation.summary,
             description=f"Needs a key that allows `{operation.action}`.",
-            response_model=None if operation.streams else operation.response,
+            response_model=None if operation.streams else operation.answer,
             response_class=_Lines if operation.streams else JSONResponse,
-            responses={200: {"model": operation.response}} if operation.streams and not operation.raw else None,
+            responses={200: {"model": operation.answer}} if operation.streams and not is_raw else None,
             openapi_extra=_TAKES_LINES if operation.takes_lines else None,
         )
     router.add_api_route(
@@ -185,13 +186,14 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
                 "a key writes nothing into folders of the server",
                 hint="stitch serve --backup-every-h N --backup-to DIR",
             )
+        given = _given(asked)
 
         def run() -> Any:
             with led_by(caller.key):
-                if operation.only_reads(asked):
-                    return operation.run(memory, asked)
+                if operation.only_reads(given):
+                    return operation.run(memory, **given)
                 with cancelable(None):  # what changes something is finished though its client has left
-                    return operation.run(memory, asked)
+                    return operation.run(memory, **given)
 
         def begin() -> tuple[list[Any], Iterator[Any]]:
             items = iter(run())
@@ -199,23 +201,19 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
 
         if operation.streams:  # what goes wrong before the first of them still has a status
             first, rest = await threads.run(request, begin)
-            written = (lambda item: item.line.encode()) if operation.raw else _written
-            return _Lines(tell_items(first, rest, threads=threads, written=written))
-        work = threads.search if operation.name in SEARCHES else threads.run
-        return Response(_written(await work(request, run)), media_type=JSON)
+            return _Lines(tell_items(first, rest, threads=threads, written=operation.written))
+        work = threads.search if operation.is_search else threads.run
+        return Response(operation.written(await work(request, run)), media_type=JSON)
 
-    if operation.method == "GET":
-        return _signed(answer, operation, Annotated[operation.request, Query()])
-    strict = type(operation.request.__name__, (operation.request,), {"__doc__": operation.request.__doc__}, strict=True)
-    return _signed(answer, operation, Annotated[strict, Body()])  # "true" is not true where something may be erased
+    return _signed(answer, operation, Query() if operation.method == "GET" else Body())
 
 
-def _written(answer: BaseModel) -> bytes:
-    return answer.model_dump_json(exclude_unset=True).encode()
+def _given(asked: BaseModel) -> dict[str, Any]:
+    return {name: getattr(asked, name) for name in type(asked).model_fields}
 
 
 def _lines_endpoint(operation: Operation) -> Callable[..., Any]:
-    """Answers an operation that takes lines, which are read as it asks for them; its request is the query."""
+    """Answers an operation that takes lines, which are read as it asks for them; its arguments are the query."""
 
     async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
         check_type(request.headers, LINES)
@@ -231,18 +229,19 @@ def _lines_endpoint(operation: Operation) -> Callable[..., Any]:
 
         def run() -> Any:
             with led_by(caller.key):
-                return operation.run(memory, asked, lines())
+                return operation.run(memory, lines(), **_given(asked))
 
         async with aclosing(coming):
-            return Response(_written(await served.threads.step(run)), media_type=JSON)
+            return Response(operation.written(await served.threads.step(run)), media_type=JSON)
 
-    return _signed(answer, operation, Annotated[operation.request, Query()])
+    return _signed(answer, operation, Query())
 
 
-def _signed(answer: Callable[..., Any], operation: Operation, asked: Any) -> Callable[..., Any]:
+def _signed(answer: Callable[..., Any], operation: Operation, where: Any) -> Callable[..., Any]:
     """An endpoint with the signature by which the framework reads and describes its request."""
-    memory = Depends(memory_for(operation.action, may_call_model=operation.name in SEARCHES))
-    annotations = {"request": Request, "memory": Annotated[Any, memory], "asked": asked}
+    memory = Depends(memory_for(operation.action, may_call_model=operation.is_search))
+    asked: Any = operation.request
+    annotations = {"request": Request, "memory": Annotated[Any, memory], "asked": Annotated[asked, where]}
     answer.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind) for name, kind in annotations.items()]
     )

@@ -188,12 +188,12 @@ async def _taken(
                     results = await threads.step(partial(store, batch, count + 1))
                     count += len(batch)
                     rejected += sum(result.receipt is None for result in results)
-                    yield b"".join(map(_written, results))
+                    yield b"".join(_line(result) for result in results)
     except EOFError:
         return
     except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
         failure = failure_told(error).model_dump()
-    yield _written(StreamedLine(done=not failure, lines=count, rejected=rejected, **failure))
+    yield _line(StreamedLine(done=not failure, lines=count, rejected=rejected, **failure))
 
 
 def _batches(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
@@ -243,7 +243,7 @@ def _read(text: bytes, trajectory: str | None, *, number: int) -> _Line:
     return _Line(number, name, Step.model_construct(line.model_fields_set - {"trajectory"}, **given))
 
 
-def _written(line: StreamedLine) -> bytes:
+def _line(line: StreamedLine) -> bytes:
     return line.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from stitch.core import Statement, StepState
@@ -58,14 +59,14 @@ class Holding:
     def with_episode(self, statement: Statement) -> Statement:
         """A statement with the id of the episode in which it was said, and of the one that corrects it."""
         episode = self.lines[statement.trajectory].episode_at(statement.position)
-        said = statement._replace(episode=episode)
+        said = replace(statement, episode=episode)
         return self._with_links(said) if self._superseded else said
 
     def _with_links(self, statement: Statement) -> Statement:
         """A statement with those that it corrects, as far as they are there, and the last one that corrects it."""
         there = tuple(each for each in statement.supersedes if each in self.statements)
         by = self._superseded.get(statement.id)
-        return statement._replace(supersedes=there, superseded_by=by[-1] if by else None)
+        return replace(statement, supersedes=there, superseded_by=by[-1] if by else None)
 
     def asserts(self, entry: Entry) -> bool:
         """Whether a step says anything."""

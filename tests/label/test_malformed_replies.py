@@ -16,7 +16,7 @@ from stitch.label.local import LocalLabeler
 from stitch.label.model.windowed import WindowedLabeler
 from stitch.lifecycle.folder import LEDGER_FILE
 from stitch.lm import LanguageModel, Ledger
-from stitch.server.api.spending import read_spending
+from stitch.server.operations.costs import read_costs
 from stitch.testing.model import ScriptedCompletion, fields_of
 
 STEPS = [
@@ -60,7 +60,7 @@ def test_what_can_be_used_is_kept_and_only_the_rest_is_asked_for_again(tmp_path:
         model = LanguageModel("m", completion=middling, ledger=ledger)
         labels = WindowedLabeler(model, fallback=LocalLabeler()).begin("t").label(STEPS)
         assert {made.made_by for made in labels} == {"m windowed-3"}
-        spending = read_spending(folder, tenant="")
+        spending = read_costs(folder, tenant="")
         assert (spending.steps, spending.total.calls) == (3, ledger.total().calls), "the ledger counts each step once"
         again = [shown(made) for made in labels].count("asked again | answer")
         assert again == 3 or sum(middling.asked[1:]) == again, "what is kept is not asked for again"

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stitch.console.printing import cost_lines
 from stitch.core import ContextualIntent, LabelKind, Step, StepLabels
 from stitch.label.local import LocalLabeler
 from stitch.label.model.gists import Gist
@@ -20,7 +21,7 @@ from stitch.label.model.vocabularies import Vocabularies
 from stitch.label.model.windowed import WindowedLabeler
 from stitch.lifecycle.folder import LEDGER_FILE
 from stitch.lm import LanguageModel, Ledger, Purpose
-from stitch.server.api.spending import read_spending
+from stitch.server.operations.costs import read_costs
 from stitch.testing.model import ScriptedCompletion, fields_of
 
 EVENT, ENTITY, SCOPE = LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE, LabelKind.SCOPE
@@ -164,8 +165,8 @@ def test_the_ledger_tells_people_what_was_left_out(tmp_path: Path) -> None:
     )
     model.note_use(Purpose("references", "t", 1), rejected={"the name was not said earlier": 2})
     model.note_use(Purpose("references", "t", 2), rejected={"the name was not said earlier": 1})
-    spending = read_spending(tmp_path, tenant="")
-    assert "references of replies left out: 3, the name was not said earlier" in list(spending.lines())
+    spending = read_costs(tmp_path, tenant="")
+    assert "references of replies left out: 3, the name was not said earlier" in list(cost_lines(spending))
 
 
 def test_a_gist_tells_what_opened_a_scope_what_was_offered_in_it_and_what_was_last() -> None:

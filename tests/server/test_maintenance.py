@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from stitch import Memory, Step, open_memory
-from stitch.server.api import listing
-from stitch.server.api.models import MOST_PAGE_CHARS
-from stitch.server.api.operations import OPERATIONS, ask, made
+from stitch.server.operations import steps
+from stitch.server.operations.operation import OPERATIONS
 
 SAID = ("Now day 1: a hotel in Kyoto.", "It costs 120 dollars.", "Now day 2: a train to Nara.", "It leaves at 9:40.")
 
@@ -23,8 +22,8 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def asked(memory: Memory, operation: str, lines: Any = (), **fields: Any) -> Any:
-    return ask(memory, operation, made(OPERATIONS[operation].request, **fields), lines)
+def asked(memory: Memory, operation: str, **fields: Any) -> Any:
+    return OPERATIONS[operation].run(memory, **fields)
 
 
 def test_steps_are_read_page_by_page_as_the_memory_keeps_them(memory: Memory) -> None:
@@ -40,7 +39,7 @@ def test_steps_are_read_page_by_page_as_the_memory_keeps_them(memory: Memory) ->
 
 
 def test_a_page_of_long_steps_ends_early(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MOST_PAGE_CHARS", MOST_PAGE_CHARS // 100)
+    monkeypatch.setattr(steps, "MOST_PAGE_CHARS", steps.MOST_PAGE_CHARS // 100)
     memory.add_many([Step(role="user", content=f"{n} " * 4_500) for n in range(8)], trajectory="long")
     page = asked(memory, "steps", trajectory="long", limit=1000)
     assert 0 < len(page.steps) < 8

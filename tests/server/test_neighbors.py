@@ -10,7 +10,7 @@ import orjson
 
 from stitch import Memory, Step, open_tenants
 from stitch.lifecycle.selection import Selector
-from stitch.server.api.operations import OPERATIONS, ask, made
+from stitch.server.operations.operation import OPERATIONS
 
 SAID = (
     "Now day {0}: a hotel in Kyoto.",
@@ -70,9 +70,10 @@ def _written(folder: Path, *, beside: bool) -> dict[str, bytes]:
 
 
 def _told(memory: Memory, operation: str, fields: dict[str, Any]) -> bytes:
-    answer = ask(memory, operation, made(OPERATIONS[operation].request, **fields), ())
-    said = answer.model_dump(mode="json") if hasattr(answer, "model_dump") else list(answer)
-    return _OF_THE_CLOCK.sub(b"", orjson.dumps(said, default=lambda part: part.model_dump(mode="json")))
+    asked = OPERATIONS[operation]
+    answer = asked.run(memory, **fields)
+    said = [asked.dumped(each) for each in answer] if asked.streams else asked.dumped(answer)
+    return _OF_THE_CLOCK.sub(b"", orjson.dumps(said))
 
 
 def _differing(folder: Path) -> tuple[dict[str, bytes], dict[str, tuple[bytes, bytes]]]:

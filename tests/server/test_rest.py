@@ -10,8 +10,8 @@ from pathlib import Path
 from doubles.golden import compare
 from doubles.serving import app_of
 from stitch import open_tenants
-from stitch.server.api.operations import OPERATIONS
 from stitch.server.keys import ACTIONS
+from stitch.server.operations.operation import OPERATIONS
 
 
 def test_an_answer_that_is_long_comes_in_pieces(serving):
@@ -96,7 +96,7 @@ def described_by(app):
 def test_what_clients_depend_on_reads_as_its_golden_file(tmp_path):
     with open_tenants(tmp_path / "m") as tenants:
         described = described_by(app_of(tenants))
-    compare(DESCRIPTION, json.dumps(described, indent=1, ensure_ascii=False) + "\n")
+    compare(DESCRIPTION, json.dumps(described, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
 
 
 def test_every_operation_has_its_path_and_refuses_what_is_no_field_of_it(serving):

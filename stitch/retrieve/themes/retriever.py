@@ -218,7 +218,8 @@ class ThemesRetriever:
                         min(trust, statement.trust),
                     )  # a question and its answer, or a model's
                     ids = tuple(snippet_id(snippet.tenant, snippet.trajectory, step) for step in steps)
-            piece = Piece(sentence.text, ids, steps, sentence.tokens, statement and statement.id, theme)
+            said_by = None if statement is None else statement.id
+            piece = Piece(sentence.text, ids, steps, sentence.tokens, said_by, theme)
             superseded = statement is not None and statement.superseded_by is not None
             placed.append(Placed(piece, snippet, (), (at, sentence.number), trust, superseded))
         return self._with_others(placed, known)

@@ -1,1 +1,0 @@
-"""What can be asked of a memory from outside, defined once: requests, responses, and what answers them."""

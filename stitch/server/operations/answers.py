@@ -1,0 +1,115 @@
+"""What answers and lists have in common, and what is meant by a name that somebody gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+
+from pydantic import BaseModel, Field
+
+from stitch.errors import InputError, no_trajectory, some_of
+
+if TYPE_CHECKING:
+    from stitch.core import Receipt
+    from stitch.memory import Memory
+
+Item = TypeVar("Item")
+
+PAGE_ITEMS = 100
+"""How many items a page has, if nobody says."""
+MOST_PAGE_ITEMS = 1000
+Limit: TypeAlias = Annotated[int, Field(ge=1, le=MOST_PAGE_ITEMS)]
+"""How many items of a list at most."""
+_LEAST_PREFIX = 4
+"""Shorter beginnings of ids are taken for a mistake."""
+
+
+class Answer(BaseModel, frozen=True, from_attributes=True):
+    """What is answered. Fields that were not set are left out of its JSON."""
+
+
+class Page(Answer):
+    """A part of a list."""
+
+    next: str | None = None
+    """What to give as `after` for the items that follow; null behind the last."""
+
+
+def page_of(
+    items: Sequence[Item], *, limit: int | None, after: str | None, name: Callable[[Item], str] = str
+) -> tuple[Sequence[Item], dict[str, Any]]:
+    """A part of a list, with the field of an answer that says how it goes on; all of it if no part is asked for.
+
+    It begins behind the item of the name `after`; no two have the same.
+
+    Raises:
+        InputError: There is no item of this name any more.
+    """
+    if limit is None and after is None:
+        return items, {}
+    limit, start = limit or PAGE_ITEMS, 0
+    if after is not None:
+        start = next((number for number, item in enumerate(items, 1) if name(item) == after), 0)
+        if not start:
+            raise InputError(f"nothing in the list is called {after!r} any more", hint="begin again without `after`")
+    page = items[start : start + limit]
+    return page, {"next": name(page[-1]) if start + limit < len(items) else None}
+
+
+def position_after(after: str | None) -> int:
+    """The position behind one that a page ended with; 0 for the first page.
+
+    Raises:
+        InputError: It is no position.
+    """
+    if after is None:
+        return 0
+    if not (after.isdecimal() and len(after) < 19):
+        raise InputError(f"after {after!r} is no position", hint="give the `next` of the page before")
+    return int(after) + 1
+
+
+def known_trajectory(memory: Memory, trajectory: str | None) -> str | None:
+    """The trajectory that is named.
+
+    Raises:
+        InputError: The memory has none of this name: what comes back would be nothing, and look like an answer.
+    """
+    if trajectory is not None and trajectory not in memory.trajectories():
+        raise no_trajectory(trajectory, memory.trajectories())
+    return trajectory
+
+
+def find_step(memory: Memory, named: str, *, trajectory: str | None) -> Receipt:
+    """The one step that a person means: by its id, its position in the trajectory, or the beginning of its id.
+
+    Raises:
+        InputError: None is meant, or several are.
+    """
+    known_trajectory(memory, trajectory)
+    found = _meant(named, [own for own in memory.receipts() if trajectory in (None, own.trajectory)])
+    if not found:
+        where = "no trajectory has a" if trajectory is None else f"trajectory {trajectory!r} has no"
+        raise InputError(
+            f"{where} step {named!r}: it was never accepted, or it was erased",
+            hint="`stitch show --steps` lists the steps; name one by its id, the beginning of it, or its position",
+        )
+    trajectories = list(dict.fromkeys(own.trajectory for own in found))
+    if len(trajectories) > 1:
+        raise InputError(
+            f"{len(trajectories)} trajectories have a step {named!r}",
+            hint=f"name one with --trajectory: {some_of(trajectories)}",
+        )
+    if len(found) > 1:
+        ids = some_of([own.step for own in found])
+        raise InputError(f"{len(found)} steps begin with {named!r}", hint=f"write more: {ids}")
+    return found[0]
+
+
+def _meant(named: str, receipts: Sequence[Receipt]) -> list[Receipt]:
+    """Those that have the id; else those at the position; else those whose id begins so."""
+    by_id = [own for own in receipts if own.step == named]
+    by_position = [own for own in receipts if str(own.position) == named]
+    if by_id or by_position or len(named) < _LEAST_PREFIX:
+        return by_id or by_position
+    return [own for own in receipts if own.step.startswith(named)]

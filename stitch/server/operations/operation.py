@@ -1,0 +1,129 @@
+"""The table of operations: functions of a memory, with the path and the action under which a server offers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import Parameter, signature
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
+
+Action: TypeAlias = Literal["read", "write", "forget", "admin"]
+"""What a key has to allow."""
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One thing that can be asked of a memory."""
+
+    name: str
+    method: Literal["GET", "POST"]
+    """Of a request over HTTP: with GET, the arguments are the query of the URL; with POST, its body."""
+    path: str
+    action: Action
+    run: Callable[..., Any]
+    """Answers, given the memory and the arguments; raises a `StitchError` for what cannot be answered."""
+    takes: Callable[..., Any] | None
+    """A method whose arguments it takes, too, and passes on."""
+    is_search: bool
+    """Whether somebody waits for the answer, and a model may be called for it."""
+    takes_lines: bool
+    """Whether lines follow the memory; over HTTP they are the body, and the arguments the query of the URL."""
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The arguments, which are all given by name."""
+        given = signature(self.run).parameters.values()
+        own = {each.name: each for each in given if each.kind is Parameter.KEYWORD_ONLY}
+        passed_on = [] if self.takes is None else list(signature(self.takes).parameters.items())[1:]  # behind `self`
+        return {**dict(passed_on), **own}
+
+    @cached_property
+    def request(self) -> type[BaseModel]:
+        """The arguments as a model; a field that is none is refused, and in a body a value of another type."""
+        hints = {} if self.takes is None else get_type_hints(self.takes, include_extras=True)
+        hints |= get_type_hints(self.run, include_extras=True)
+        fields: dict[str, Any] = {
+            name: (hints[name], ... if each.default is Parameter.empty else each.default)
+            for name, each in self.parameters.items()
+        }
+        config = ConfigDict(extra="forbid", strict=self.method == "POST" and not self.takes_lines)
+        return create_model("".join(map(str.title, f"{self.name}_request".split("_"))), __config__=config, **fields)
+
+    @cached_property
+    def answer(self) -> Any:
+        """The type of what is answered, or of each item of it."""
+        answered = get_type_hints(self.run)["return"]
+        return _as_model(get_args(answered)[0] if self.streams else answered)
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.answer)
+
+    def dumped(self, answer: Any, **how: Any) -> Any:
+        """An answer as JSON has it, as `model_dump` takes it."""
+        return self._adapter.dump_python(self._adapter.validate_python(answer), mode="json", **how)
+
+    def written(self, answer: Any) -> bytes:
+        """An answer, or an item of it, as one line of JSON: without what was not set; a text is a line already."""
+        if isinstance(answer, str):
+            return answer.encode()
+        return self._adapter.dump_json(self._adapter.validate_python(answer), exclude_unset=True)
+
+    @cached_property
+    def streams(self) -> bool:
+        """Whether the answer comes item by item, as lines over HTTP."""
+        return get_origin(get_type_hints(self.run)["return"]) is Iterator
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one line."""
+        return (self.run.__doc__ or "").partition("\n")[0]
+
+    def only_reads(self, given: Mapping[str, Any]) -> bool:
+        """Whether a call changes nothing, so that it may be given up anywhere once whoever asked has left."""
+        return self.action == "read" or given.get("dry_run", False) or not given.get("repair", True)
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""By name: those of the modules that are imported."""
+
+
+def operation(
+    method: Literal["GET", "POST"],
+    path: str,
+    action: Action,
+    *,
+    takes: Callable[..., Any] | None = None,
+    is_search: bool = False,
+    takes_lines: bool = False,
+) -> Callable[[Function], Function]:
+    """Offer a function as an operation, under its own name; see `Operation`."""
+
+    def offered(run: Function) -> Function:
+        name = run.__name__.rstrip("_")
+        OPERATIONS[name] = Operation(
+            name=name, method=method, path=path, action=action, run=run, takes=takes, is_search=is_search,
+            takes_lines=takes_lines,
+        )  # fmt: skip
+        return run
+
+    return offered
+
+
+def _as_model(kind: Any) -> Any:
+    """A named tuple of the library as the model under which it is sent: an object of its fields, and no list."""
+    if get_origin(kind) is tuple:
+        each: Any = _as_model(get_args(kind)[0])
+        return tuple[each, ...]
+    if not hasattr(kind, "_fields"):
+        return kind
+    hints = get_type_hints(kind)
+    fields: dict[str, Any] = {
+        name: (_as_model(hints[name]), kind._field_defaults.get(name, ...)) for name in kind._fields
+    }
+    config = ConfigDict(from_attributes=True)
+    return create_model(str(kind.__name__), __config__=config, __doc__=kind.__doc__, **fields)

@@ -1,0 +1,467 @@
+"""Steps come in, and what is there is told: trajectories, timelines, labels, how far all has come.
+
+More than 400 lines because each of fifteen operations stands with its answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile, islice
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from stitch.core import (
+    LabelInventory,
+    LabelKind,
+    LabelVocabulary,
+    Receipt,
+    ScopeSummary,
+    Step,
+    StepLabels,
+    StepState,
+    with_calls,
+)
+from stitch.core.snippets import EntityTypeSummary
+from stitch.core.steps import Name
+from stitch.errors import InputError, StepRejectedError
+from stitch.journal.entries import Entry
+from stitch.lm import Totals
+from stitch.memory import Memory, MemoryStatus
+from stitch.observe.recalls import Recall
+from stitch.server.operations.answers import (
+    MOST_PAGE_ITEMS,
+    PAGE_ITEMS,
+    Answer,
+    Limit,
+    Page,
+    known_trajectory,
+    page_of,
+    position_after,
+)
+from stitch.server.operations.costs import Costs, read_costs, whole
+from stitch.server.operations.operation import operation
+from stitch.sources.given import step_of
+
+MOST_PAGE_CHARS = 4_000_000
+"""A page of whole steps ends behind the one with which they have more text than this."""
+MOST_STEPS = 10_000
+"""How many steps one request may add."""
+STEP = "stitch_step"
+"""A message that has this field alone is a step."""
+
+
+class RejectedStep(Answer):
+    """A step that was not accepted."""
+
+    index: int
+    """Its place in the request."""
+    message: str
+    hint: str = ""
+
+
+class Added(Answer):
+    """How far each step came."""
+
+    receipts: tuple[Receipt, ...]
+    """In the order of the steps, without those that were rejected."""
+    rejected: tuple[RejectedStep, ...] = ()
+    """Only where `each` was asked for."""
+
+
+@operation("POST", "/v1/steps", "write")
+def add(
+    memory: Memory,
+    *,
+    trajectory: Name,
+    steps: Annotated[Sequence[Step], Field(max_length=MOST_STEPS)],
+    wait: bool = True,
+    again: bool = False,
+    each: bool = False,
+) -> Added:
+    """Store the next steps of a trajectory; with `each` the others are stored if one is rejected, else all or none."""
+    if not each:
+        return Added(receipts=tuple(memory.add_many(steps, trajectory=trajectory, wait=wait, again=again)))
+    results = memory.add_each(steps, trajectory=trajectory, wait=wait, again=again)
+    return Added(
+        receipts=tuple(each for each in results if isinstance(each, Receipt)),
+        rejected=tuple(
+            RejectedStep(index=index, message=each.message, hint=each.hint)
+            for index, each in enumerate(results)
+            if isinstance(each, StepRejectedError)
+        ),
+    )
+
+
+@operation("POST", "/v1/messages", "write")
+def messages(
+    memory: Memory,
+    *,
+    trajectory: Name,
+    messages: Annotated[Sequence[Mapping[str, Any]], Field(max_length=MOST_STEPS)],
+    start: Annotated[int, Field(ge=0)] | None = None,
+    edited: Literal["refuse", "keep", "revise"] = "refuse",
+    wait: bool = True,
+    again: bool = False,
+) -> Added:
+    """Store chat messages as they are; of a conversation that grows, what is new. See `Memory.add_messages`."""
+    given = [step_of(each[STEP]) if set(each) == {STEP} else each for each in messages]
+    receipts = memory.add_messages(given, trajectory=trajectory, start=start, edited=edited, wait=wait, again=again)
+    return Added(receipts=tuple(receipts))
+
+
+class TrajectoryRow(Answer):
+    """A trajectory."""
+
+    trajectory: str
+    steps: int
+    began: float
+    """When its first step was accepted, in Unix seconds."""
+    ended: float
+
+
+class Trajectories(Page):
+    """Trajectories, the oldest first."""
+
+    trajectories: tuple[TrajectoryRow, ...]
+
+
+@operation("GET", "/v1/trajectories", "read")
+def trajectories(memory: Memory, *, limit: Limit = PAGE_ITEMS, after: str | None = None) -> Trajectories:
+    """List the trajectories, the oldest first."""
+    page, following = page_of(memory.trajectories(), limit=limit, after=after)
+    rows = (TrajectoryRow(trajectory=str(each), steps=each.steps, began=each.began, ended=each.ended) for each in page)
+    return Trajectories(trajectories=tuple(rows), **following)
+
+
+class ScopeSpans(Answer):
+    """Where a scope runs: first and last position of each stretch."""
+
+    name: str
+    steps: int
+    spans: tuple[tuple[int, int], ...]
+
+
+class Reference(Answer):
+    """A reference in a step, and what it was read as."""
+
+    number: int
+    """From 1: how it is named when it is undone."""
+    said: str
+    start: int
+    end: int
+    replacement: str
+    antecedent: str | None
+    """The id of the step that named the thing."""
+    confidence: float
+
+
+class TimelineStep(Answer):
+    """A step as a timeline shows it; labels are read through merges."""
+
+    step: str
+    position: int
+    role: str
+    state: str
+    scope: str | None
+    event_types: tuple[str, ...]
+    entity_types: tuple[str, ...]
+    text: str
+    calls: tuple[str, ...] = ()
+    """The tools it calls, each with its arguments."""
+    references: tuple[Reference, ...]
+
+
+class Timeline(Page):
+    """A trajectory: its scopes, and its steps, those of the page."""
+
+    trajectory: str
+    length: int
+    scopes: tuple[ScopeSpans, ...]
+    steps: tuple[TimelineStep, ...]
+
+
+@operation("GET", "/v1/timeline", "read")
+def timeline(
+    memory: Memory,
+    *,
+    trajectory: Name,
+    limit: Limit = PAGE_ITEMS,
+    after: str | None = None,
+    steps: bool = True,
+    scopes: bool = True,
+) -> Timeline:
+    """Tell the scopes of a trajectory, and its steps with their labels and references."""
+    known_trajectory(memory, trajectory)
+    inventory = memory.inventory(trajectory)
+    start, vocabulary = position_after(after), inventory.vocabulary()
+    stop = start + limit
+    return Timeline(
+        trajectory=trajectory,
+        length=inventory.steps,
+        scopes=tuple(map(ScopeSpans.model_validate, inventory.scopes if scopes else ())),
+        steps=tuple(
+            _timeline_step(entry, vocabulary)
+            for entry in (memory.steps(trajectory, start=start, stop=stop) if steps else ())
+        ),
+        next=str(stop - 1) if steps and stop < inventory.steps else None,
+    )
+
+
+def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
+    labels, text = entry.labels, entry.step.content
+    intent = labels.intent if labels else None
+    called = tuple(with_calls("", [call]) for call in entry.step.tool_calls)
+
+    def read(kind: LabelKind, values: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(vocabulary.canonical(kind, value) for value in values))
+
+    return TimelineStep(
+        step=entry.id,
+        position=entry.position,
+        role=entry.step.role,
+        state=entry.state.value,
+        scope=vocabulary.canonical(LabelKind.SCOPE, intent.scope) if intent and intent.scope else None,
+        event_types=read(LabelKind.EVENT_TYPE, intent.event_types) if intent else (),
+        entity_types=read(LabelKind.ENTITY_TYPE, intent.entity_types) if intent else (),
+        text=text,
+        **({"calls": called} if called else {}),
+        references=tuple(
+            Reference(number=number, said=text[each.start : each.end], **each.model_dump())
+            for number, each in enumerate(labels.references if labels else (), 1)
+        ),
+    )
+
+
+class StepRow(Answer):
+    """A step as the memory keeps it, with its labels and how far it has come."""
+
+    trajectory: str
+    position: int
+    step: Step
+    recorded: float
+    """When it was accepted, in Unix seconds."""
+    state: StepState
+    reason: str
+    labels: StepLabels | None
+    retired_at: float | None
+
+
+class Steps(Page):
+    """Steps of a trajectory, in order."""
+
+    steps: tuple[StepRow, ...]
+
+
+class FoundStep(Answer):
+    """One step; null if there is none of this id."""
+
+    found: StepRow | None
+
+
+@operation("GET", "/v1/steps", "read")
+def steps(memory: Memory, *, trajectory: Name, limit: Limit = PAGE_ITEMS, after: str | None = None) -> Steps:
+    """Give the steps of a trajectory as the memory keeps them."""
+    rows, chars, following = list[StepRow](), 0, None
+    for entry in memory.steps(trajectory, start=position_after(after)):
+        if len(rows) == limit or chars > MOST_PAGE_CHARS:
+            following = str(rows[-1].position)
+            break
+        chars += len(entry.step.content)
+        rows.append(StepRow.model_validate(entry))
+    return Steps(steps=tuple(rows), next=following)
+
+
+@operation("GET", "/v1/step", "read")
+def get(memory: Memory, *, trajectory: Name, step: str) -> FoundStep:
+    """Give one step as the memory keeps it."""
+    return FoundStep(found=memory.get(trajectory, step))
+
+
+class Labels(LabelInventory):
+    """The label space of a trajectory, or of all, or a part of it."""
+
+    next: str | None = None
+    """Of a page: what to give as `after` for the labels that follow; null behind the last."""
+
+
+@operation("GET", "/v1/labels", "read")
+def labels(
+    memory: Memory, *, trajectory: Name | None = None, limit: Limit | None = None, after: str | None = None
+) -> Labels:
+    """List the labels of a memory, those of most steps first; a limit counts labels and merges of all kinds."""
+    found = memory.inventory(known_trajectory(memory, trajectory))
+    events = dict(sorted(found.event_types.items(), key=lambda item: (-item[1], item[0])))
+    entities = dict(sorted(found.entity_types.items(), key=lambda item: (-item[1].steps, item[0])))
+    rows = {name: EntityTypeSummary(**vars(each)) for name, each in entities.items()}  # with all fields set
+    scopes = tuple(ScopeSummary(**vars(each)) for each in found.scopes)
+    found = found.model_copy(update={"scopes": scopes, "event_types": events, "entity_types": rows})
+    return _part_of_labels(found, limit=limit, after=after)
+
+
+@operation("GET", "/v1/inventory", "read")
+def inventory(
+    memory: Memory, *, trajectory: Name | None = None, limit: Limit | None = None, after: str | None = None
+) -> Labels:
+    """Give the label space of a trajectory, or of all, as questions are matched against it; a limit is as in labels."""
+    return _part_of_labels(memory.inventory(trajectory), limit=limit, after=after)
+
+
+def _part_of_labels(found: LabelInventory, *, limit: int | None, after: str | None) -> Labels:
+    """All labels, or as many as a page holds, after those of an earlier page."""
+    places = [f"scope\t{each.trajectory}\t{each.name}" for each in found.scopes]  # no name has a tab
+    places += [f"event\t{name}" for name in found.event_types] + [f"entity\t{name}" for name in found.entity_types]
+    places += [f"merge\t{each.kind.value}\t{each.alias}" for each in found.merges]
+    page, following = page_of(places, limit=limit, after=after)
+    shown = set(page)
+    return Labels(
+        scopes=tuple(each for each in found.scopes if f"scope\t{each.trajectory}\t{each.name}" in shown),
+        event_types={name: count for name, count in found.event_types.items() if f"event\t{name}" in shown},
+        entity_types={name: row for name, row in found.entity_types.items() if f"entity\t{name}" in shown},
+        merges=tuple(each for each in found.merges if f"merge\t{each.kind.value}\t{each.alias}" in shown),
+        steps=found.steps,
+        **following,
+    )
+
+
+class Status(MemoryStatus):
+    """How many steps have come how far, and what language models have cost."""
+
+    model: Costs
+    next: str | None = None
+    """Of a page: what to give as `after` for what the trajectories that follow have cost; null behind the last."""
+
+
+@operation("GET", "/v1/status", "read")
+def status(memory: Memory, *, limit: Limit | None = None, after: str | None = None) -> Status:
+    """Say how many steps have come how far, and what language models have cost; a limit counts trajectories."""
+    spent = read_costs(memory.folder, tenant=memory.tenant)
+    page, following = page_of(sorted(spent.trajectories), limit=limit, after=after)
+    spent = spent.model_copy(update={"trajectories": {name: spent.trajectories[name] for name in page}})
+    return Status(**memory.status().model_dump(), model=spent, **following)
+
+
+class About(Answer):
+    """Whose memory this is, and who labels."""
+
+    tenant: str
+    labeler: str
+    uses_model: bool
+    """Whether a language model labels."""
+    workers: int
+    """How many trajectories are best worked on side by side."""
+
+
+@operation("GET", "/v1/about", "read")
+def about(memory: Memory) -> About:
+    """Say whose memory this is, and who labels."""
+    return About.model_validate(memory)
+
+
+class OwnTotals(Answer):
+    """What calls of a model came to since the memory was opened, for its tenant."""
+
+    total: Totals
+    stages: Mapping[str, Totals]
+
+
+@operation("GET", "/v1/totals", "read")
+def totals(memory: Memory) -> OwnTotals:
+    """Say what calls of a model came to since the memory was opened."""
+    stages = {name: whole(each) for name, each in memory.ledger.stages().items()}
+    return OwnTotals(total=whole(memory.ledger.total()), stages=stages)
+
+
+class Receipts(Page):
+    """What has become of steps."""
+
+    receipts: tuple[Receipt, ...]
+
+
+@operation("GET", "/v1/receipts", "read")
+def receipts(
+    memory: Memory,
+    *,
+    state: StepState | None = None,
+    limit: Annotated[int, Field(ge=1, le=10 * MOST_PAGE_ITEMS)] = PAGE_ITEMS,
+    after: str | None = None,
+) -> Receipts:
+    """Say what has become of each step, in the order of acceptance; only of those in `state` if it is given."""
+    every = memory.receipts(state=None if state is None else StepState(state))
+    if after is not None:
+        every = dropwhile(lambda receipt: _place(receipt) != after, every)
+        if next(every, None) is None:
+            raise InputError("the step that the page before ended with is gone", hint="begin again without `after`")
+    page = list(islice(every, limit + 1))
+    more = len(page) > limit
+    page = page[:limit]
+    return Receipts(receipts=tuple(page), next=_place(page[-1]) if more else None)
+
+
+def _place(receipt: Receipt) -> str:
+    """What a receipt is known by; no name has a tab."""
+    return f"{receipt.trajectory}\t{receipt.step}"
+
+
+class Retried(Answer):
+    """How many steps are stored now that were not, and how many have failed again."""
+
+    stored: int
+    failed: int
+
+
+@operation("POST", "/v1/retry", "write")
+def retry(memory: Memory) -> Retried:
+    """Try again to label and store what failed."""
+    return Retried(stored=memory.retry(), failed=memory.status().failed)
+
+
+class Flushed(Answer):
+    """That labels are made and kept, and why a model did not read all steps for statements; empty if it did."""
+
+    done: Literal[True] = True
+    statements_failure: str = ""
+
+
+@operation("POST", "/v1/flush", "write")
+def flush(memory: Memory) -> Flushed:
+    """Wait for the labels of all that is accepted, and make everything survive a loss of power."""
+    memory.flush()
+    return Flushed(done=True, statements_failure=memory.statements_failure)
+
+
+class Finished(Answer):
+    """How many steps were labeled."""
+
+    steps: int
+
+
+@operation("POST", "/v1/finish", "write")
+def finish(memory: Memory, *, trajectory: Name) -> Finished:
+    """Label now what waits for more steps of a trajectory."""
+    return Finished(steps=memory.finish(trajectory))
+
+
+class Recalls(Page):
+    """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
+
+    recalls: tuple[Recall, ...]
+
+
+@operation("GET", "/v1/recalls", "read")
+def recalls(
+    memory: Memory,
+    *,
+    last: Annotated[int, Field(ge=1)] | None = None,
+    limit: Limit | None = None,
+    after: str | None = None,
+) -> Recalls:
+    """Tell what was asked last and what came back, oldest first."""
+    asked, seen = memory.recalls()[-(last or 0) :], Counter[float]()
+    placed = list[tuple[str, Recall]]()
+    for each in asked:  # by when it was asked, and as the how-manieth of that moment
+        seen[each.at] += 1
+        placed.append((f"{each.at!r} {seen[each.at]}", each))
+    page, following = page_of(placed, limit=limit, after=after, name=lambda each: each[0])
+    return Recalls(recalls=tuple(recall for _, recall in page), **following)

@@ -1,0 +1,377 @@
+"""What is done with steps that are there: corrected, forgotten, copied, compared, labeled elsewhere, made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from stitch.core import ReferenceRewrite
+from stitch.core.retention import RetentionRule
+from stitch.core.steps import Name
+from stitch.errors import InputError
+from stitch.lifecycle.backup import BackedUp
+from stitch.lifecycle.correct import Correction
+from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
+from stitch.lifecycle.relabel import Relabeled
+from stitch.lifecycle.repair import Repaired
+from stitch.lifecycle.selection import Selector
+from stitch.lifecycle.traces import Proof
+from stitch.lifecycle.transfer import Imported
+from stitch.memory import Memory
+from stitch.server.operations.answers import Answer, Limit, Page, find_step, known_trajectory, page_of
+from stitch.server.operations.operation import operation
+from stitch.server.operations.steps import MOST_STEPS
+
+
+class Corrected(Answer):
+    """That a step was corrected."""
+
+    step: str
+    trajectory: str
+    revisions: int
+    """How many earlier versions are kept."""
+
+
+@operation("POST", "/v1/correct", "write")
+def correct(
+    memory: Memory,
+    *,
+    step: str,
+    trajectory: Name | None = None,
+    text: str | None = None,
+    labels: Mapping[str, Any] | None = None,
+    references: Sequence[ReferenceRewrite] | None = None,
+    undo: Sequence[str] = (),
+    asks: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    by: str = "person",
+) -> Corrected:
+    """Replace the text or labels of a step; what it was stays in its history.
+
+    See `Lifecycle.correct`. `undo` names references by their numbers in the timeline, or says `all`.
+    """
+    meant = find_step(memory, step, trajectory=trajectory)
+    step, trajectory = meant.step, meant.trajectory
+    if undo:
+        references = _kept(undo, step, trajectory=trajectory, memory=memory)
+    memory.lifecycle.correct(
+        step, trajectory=trajectory, text=text, labels=labels, references=references, asks=asks, metadata=metadata,
+        by=by,
+    )  # fmt: skip
+    return Corrected(
+        step=step, trajectory=trajectory, revisions=len(memory.lifecycle.history(step, trajectory=trajectory))
+    )
+
+
+def _kept(undone: Collection[str], step: str, *, trajectory: str, memory: Memory) -> list[ReferenceRewrite]:
+    """The references of a step but for those undone, which are named by their places from 1, or all at once.
+
+    Raises:
+        InputError: The step has no reference of such a number.
+    """
+    entry = memory.get(trajectory, step)
+    labels = None if entry is None else entry.labels
+    known = {str(number): reference for number, reference in enumerate(labels.references if labels else (), 1)}
+    for name in undone:
+        if name not in known and name != "all":
+            raise InputError(
+                f"step {step!r} has no reference {name!r}: it has {len(known)}", hint="`stitch show --steps` lists them"
+            )
+    return [] if "all" in undone else [reference for name, reference in known.items() if name not in undone]
+
+
+class RevisionRow(Answer):
+    """What a step was before it was corrected."""
+
+    until: float
+    """In Unix seconds."""
+    corrected_by: str
+    step: Mapping[str, Any]
+    labels: Mapping[str, Any] | None
+
+
+class History(Page):
+    """What a step was, oldest first."""
+
+    step: str
+    trajectory: str
+    revisions: tuple[RevisionRow, ...]
+
+
+@operation("GET", "/v1/history", "read")
+def history(
+    memory: Memory, *, step: str, trajectory: Name | None = None, limit: Limit | None = None, after: str | None = None
+) -> History:
+    """Tell what a step was before each of its corrections, oldest first."""
+    meant = find_step(memory, step, trajectory=trajectory)
+    numbered = list(enumerate(memory.lifecycle.history(meant.step, trajectory=meant.trajectory), 1))
+    page, following = page_of(numbered, limit=limit, after=after, name=lambda each: str(each[0]))
+    return History(
+        step=meant.step,
+        trajectory=meant.trajectory,
+        revisions=tuple(
+            RevisionRow(
+                until=each.replaced,
+                corrected_by=each.by,
+                step=each.step.model_dump(mode="json", exclude_defaults=True),
+                labels=each.labels and each.labels.model_dump(mode="json", exclude_defaults=True),
+            )
+            for _, each in page
+        ),
+        **following,
+    )
+
+
+@operation("GET", "/v1/corrections", "read")
+def corrections(memory: Memory) -> Iterator[Correction]:
+    """Tell the steps whose labels a person has put right."""
+    return memory.lifecycle.corrections()
+
+
+class Forgotten(Answer):
+    """What was forgotten, or would be."""
+
+    steps: int
+    trajectories: int | None = None
+    """Of what was erased."""
+    dry_run: bool
+    proof: Proof | None = None
+    """Of what was erased, that it is gone."""
+
+
+@operation("POST", "/v1/forget", "forget")
+def forget(
+    memory: Memory,
+    *,
+    action: Literal["erase", "retire"] = "erase",
+    trajectory: Name | None = None,
+    step: Name | None = None,
+    scope: str | None = None,
+    event_type: str | None = None,
+    accepted_before: float | None = None,
+    everything: bool = False,
+    dry_run: bool = False,
+    reason: str = "",
+    trust_clock: bool = False,
+    missing_ok: bool = False,
+) -> Forgotten:
+    """Erase steps everywhere with proof, or take them out of retrieval; or only count them.
+
+    Those are meant to which everything applies that is given; see `Selector`. With `missing_ok` a trajectory or step
+    that is not there is nothing to forget, and no error.
+    """
+    selector = Selector(
+        trajectory=trajectory, step=step, scope=scope, event_type=event_type, accepted_before=accepted_before,
+        everything=everything,
+    )  # fmt: skip
+    if not missing_ok:
+        known_trajectory(memory, trajectory)
+        if trajectory is not None and step is not None and memory.get(trajectory, step) is None:
+            raise InputError(
+                f"no step {step!r} in trajectory {trajectory!r}", hint="`stitch show --steps` lists the steps"
+            )
+    lifecycle = memory.lifecycle
+    if dry_run:
+        return Forgotten(steps=lifecycle.count(selector), dry_run=dry_run)
+    if action == "retire":
+        return Forgotten(steps=lifecycle.retire(selector, reason=reason, trust_clock=trust_clock), dry_run=dry_run)
+    erased = lifecycle.erase(selector, trust_clock=trust_clock)
+    return Forgotten(steps=erased.steps, trajectories=erased.trajectories, dry_run=dry_run, proof=erased.proof)
+
+
+class ExpiredRow(RetentionRule):
+    """What a rule came to."""
+
+    steps: int
+    waiting: int
+    """How many more it would retire if they had labels."""
+
+
+class Expired(Answer):
+    """What the rules came to; see `Expiry`."""
+
+    rules: tuple[ExpiredRow, ...]
+    dry_run: bool
+    proof: Proof | None
+    """Of what was erased, that it is gone."""
+    silent_days: int
+    to_come: int
+
+
+@operation("POST", "/v1/expire", "forget")
+def expire(
+    memory: Memory,
+    *,
+    rules: Sequence[RetentionRule] | None = None,
+    now: float | None = None,
+    dry_run: bool = False,
+    trust_clock: bool = False,
+) -> Expired:
+    """Retire or erase what is older than it may be, by the rules of the settings if there are none here."""
+    expiry = memory.lifecycle.expire(rules, now=now, dry_run=dry_run, trust_clock=trust_clock)
+    rows = (ExpiredRow(**each.rule.model_dump(), steps=each.steps, waiting=each.waiting) for each in expiry.rules)
+    return Expired(
+        rules=tuple(rows), dry_run=dry_run, proof=expiry.proof, silent_days=expiry.silent_days, to_come=expiry.to_come
+    )
+
+
+@operation("GET", "/v1/export", "read")
+def export(memory: Memory, *, trajectory: Name | None = None) -> Iterator[str]:
+    """Give all of a memory, or one trajectory, as lines that another memory takes in."""
+    return memory.lifecycle.export(trajectory=trajectory)
+
+
+@operation("POST", "/v1/import", "write", takes_lines=True)
+def import_(memory: Memory, lines: Iterable[str | bytes], *, source: str = "-", again: bool = False) -> Imported:
+    """Take in the lines of an export, without loss; what is there already is left alone."""
+    return memory.lifecycle.import_lines(lines, source=source, again=again)
+
+
+@operation("POST", "/v1/backup", "admin")
+def backup(memory: Memory, *, to: str) -> BackedUp:
+    """Copy the memory into a folder of its machine while it is in use; the folder is empty or not there."""
+    return memory.lifecycle.backup(to)
+
+
+@operation("POST", "/v1/verify", "admin")
+def verify(memory: Memory, *, repair: bool = False) -> Repaired:
+    """Compare journal, store and labels, and name each thing that does not agree; repair it if that is asked for."""
+    return Repaired(*memory.lifecycle.verify(repair=repair))
+
+
+class Reindexed(Answer):
+    """What a store built anew holds."""
+
+    snippets: int
+    written: int
+    embedder: str
+
+
+@operation("POST", "/v1/reindex", "admin")
+def reindex(memory: Memory) -> Reindexed:
+    """Build the store anew from the journal, for all tenants, while it serves."""
+    made = memory.lifecycle.reindex()
+    status = memory.status()
+    return Reindexed(snippets=status.snippets, written=made, embedder=status.embedder)
+
+
+@operation("POST", "/v1/relabel", "admin")
+def relabel(memory: Memory) -> Relabeled:
+    """Let the labeler of the settings make the labels that another has made."""
+    return memory.lifecycle.relabel()
+
+
+class PromptState(BaseModel, frozen=True, extra="forbid"):
+    """What an optimizer has made of a prompt."""
+
+    prompt_sha256: str
+    """Of the prompt as it stands in the code."""
+    instructions: str
+    demos: Sequence[Mapping[str, Any]]
+    """Examples: inputs and outputs by field."""
+
+
+class LabelPrice(BaseModel, frozen=True, extra="forbid"):
+    """What a model costs, in US dollars for a million tokens."""
+
+    prompt_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    reply_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def handover(
+    memory: Memory,
+    *,
+    model: Annotated[str, Field(min_length=1, max_length=200)],
+    window_steps: Annotated[int, Field(ge=1, le=1_000)],
+    program: Mapping[str, PromptState] | None = None,
+    price: LabelPrice | None = None,
+    asks: bool = True,
+) -> Handover:
+    """The way out and back for the windows of a labeler that is somewhere else.
+
+    Args:
+        memory: What is labeled.
+        model: The name of who labels; when a person does, any name.
+        window_steps: How many steps a window has at most.
+        program: The prompts, if they were compiled.
+        price: If it is known.
+        asks: Whether replies also say what a step is found by in other words.
+
+    Raises:
+        InputError: Its prompts are of another version.
+    """
+    from stitch.label.local import LocalLabeler
+    from stitch.label.model.compiled import PredictorState, load_program
+    from stitch.label.model.offline import OfflineLabeler
+    from stitch.lm import Price
+    from stitch.signatures.programs import WindowProgram
+
+    prompts = WindowProgram()
+    if program is not None:
+        states = {name: PredictorState.model_validate(each.model_dump()) for name, each in program.items()}
+        load_program(states, prompts, target="windowed")
+    labeler = OfflineLabeler(
+        model,
+        fallback=LocalLabeler(),
+        program=prompts,
+        window_steps=window_steps,
+        price=None if price is None else Price(**price.model_dump()),
+        asks=asks,
+    )
+    return memory.lifecycle.handover(labeler)
+
+
+class LabelWindow(Answer):
+    """A window on its way out; `system` and `user` are what a model is told, the schema is that of its reply."""
+
+    id: str
+    """Names it in the reply."""
+    model: str
+    trajectory: str
+    steps: tuple[str, ...]
+    """The ids of its steps."""
+    system: str
+    user: str
+    reply_schema: Mapping[str, Any]
+
+
+@operation("POST", "/v1/label/windows", "admin", takes=handover)
+def label_windows(memory: Memory, **labeler: Any) -> Iterator[LabelWindow]:
+    """Hand out the next window of each trajectory, to be labeled elsewhere; see `Lifecycle.handover`."""
+    windows = handover(memory, **labeler).windows()
+    return (LabelWindow(**each._asdict(), reply_schema=each.schema) for each in windows)
+
+
+class ReplyLine(BaseModel, frozen=True, extra="forbid"):
+    """A line with a reply: `{"id", "reply", "usage"?}`, or as a batch of OpenAI returns it."""
+
+    source: str
+    """Where it comes from, for the lines that cannot be used."""
+    line: int
+    """From 1."""
+    text: str
+
+
+@operation("POST", "/v1/label/replies", "admin", takes=handover)
+def label_replies(
+    memory: Memory, *, replies: Annotated[Sequence[ReplyLine], Field(max_length=MOST_STEPS)], **labeler: Any
+) -> TakenIn:
+    """Store the labels of all replies that can be used; the same ones again change nothing."""
+    lines = (NumberedLine(each.source, each.line, each.text.encode("utf-8", "replace")) for each in replies)
+    return handover(memory, **labeler).take_in(lines)
+
+
+class Waiting(Answer):
+    """What is still to be labeled."""
+
+    trajectories: int
+    steps: int
+
+
+@operation("POST", "/v1/label/waiting", "admin", takes=handover)
+def label_waiting(memory: Memory, **labeler: Any) -> Waiting:
+    """Count what is still to be labeled elsewhere."""
+    trajectories, steps = handover(memory, **labeler).waiting()
+    return Waiting(trajectories=trajectories, steps=steps)
