@@ -203,8 +203,10 @@ class MemoryContract:
         memory.add_many(TRIP, trajectory="trip")
         with pytest.raises(InputError, match="no trajectory 'none'"):
             memory.search("hotel", trajectory="none")
-        with pytest.raises(InputError):
-            memory.search("hotel", k=0)
+        no_sense = {"k": 0, "budget_tokens": -1, "min_relevance": 2, "min_trust": "blind", "ranking": "taste"}
+        for wrong in ({name: value} for name, value in no_sense.items()):
+            with pytest.raises(StitchError):
+                memory.search("hotel", **wrong)  # type: ignore[arg-type]
         with pytest.raises(InputError, match="is no time"):
             memory.search("hotel", asked_at="soon")
         with pytest.raises(SettingsError, match="no retriever 'best'"):

@@ -136,23 +136,6 @@ def test_a_path_that_cannot_be_read_says_where(memory):
         memory.select("//Step[")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"query": "x", "k": 0},
-        {"query": "x", "budget_tokens": -1},
-        {"query": "x", "min_relevance": 2},
-        {"query": "x", "min_trust": "blind"},
-        {"query": "x", "ranking": "by taste"},
-        {"query": "x", "asked_at": "soonish"},
-    ],
-    ids=lambda arguments: next(reversed(arguments)),
-)
-def test_arguments_that_make_no_sense_are_refused(memory, arguments):
-    with pytest.raises(StitchError):
-        memory.search(**arguments)
-
-
 DIARY = [
     ("2025-07-20", "I paid the electricity bill."),
     ("2025-07-22", "I called the landlord."),

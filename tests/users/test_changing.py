@@ -95,21 +95,6 @@ def test_a_store_is_built_anew_of_the_journal(memory):
     assert [hit.snippet.step for hit in memory.search("the boat to Faro", k=8).hits] == before
 
 
-def test_an_export_is_taken_in_without_loss(memory, tmp_path):
-    memory.lifecycle.correct("boat", trajectory="trip", text="The boat to Faro leaves at eleven.")
-    lines = list(memory.lifecycle.export())
-    with open_memory(tmp_path / "copy") as copy:
-        taken = copy.lifecycle.import_lines(lines)
-        assert (taken.steps, len(taken.rejections)) == (8, 0)
-        again = copy.lifecycle.import_lines(lines)
-        assert again.steps == 0
-        for entry in memory.steps("trip"):
-            other = copy.get("trip", str(entry.step.id))
-            assert other is not None
-            assert (other.step, other.snippet().intent) == (entry.step, entry.snippet().intent)
-        assert len(copy.lifecycle.history("boat", trajectory="trip")) == 1
-
-
 def test_a_backup_is_made_while_it_runs_and_restored(memory, tmp_path, stitch):
     made = memory.lifecycle.backup(tmp_path / "monday")
     assert made.steps == 8

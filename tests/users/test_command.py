@@ -191,13 +191,6 @@ def test_tenants_of_one_folder_are_apart(stitch, told):
     assert "violin" not in json.dumps([hit["text"] for hit in found["hits"]])
 
 
-def test_settings_are_listed_with_where_they_come_from(stitch, monkeypatch):
-    monkeypatch.setenv("STITCH_BUDGET_TOKENS", "512")
-    _, out, _ = stitch("config")
-    assert "512" in out
-    assert "budget_tokens" in out
-
-
 def test_shells_are_told_how_to_complete(stitch):
     assert "stitch" in stitch("completion", "bash")[1]
 
@@ -206,27 +199,6 @@ def test_the_demo_shows_what_it_does_and_keeps_what_it_made(stitch):
     status, out, _ = stitch("demo", "--keep", "demo")
     assert (status, bool(out.strip())) == (0, True)
     assert stitch("show", "--trajectory", "bugs", "--memory", "demo/demo.memory")[0] == 0
-
-
-def test_a_measurement_runs_on_a_set_of_ones_own(told, kept):
-    Path("set").mkdir()
-    steps = [{"id": str(n), "role": "user", "content": f"The price of lamp {n} is {n} euros."} for n in range(12)]
-    Path("set/trajectories.jsonl").write_text(json.dumps({"id": "t", "steps": steps}) + "\n")
-    question = {
-        "id": "q",
-        "trajectory": "t",
-        "type": "fact",
-        "question": "What is the price of lamp 7?",
-        "evidence": ["7"],
-    }
-    Path("set/questions.jsonl").write_text(json.dumps(question) + "\n")
-    figures = told("bench", "retrieval", "--data", "set", "--methods", "stitch")
-    assert figures["methods"]["stitch"]["recall@10"] == 1.0
-
-
-def test_a_benchmark_is_generated(stitch):
-    assert stitch("generate", "came", "--domain", "travel", "--size", "S", "--seed", "1", "--out", "trip-s")[0] == 0
-    assert Path("trip-s/benchmark_meta.json").is_file()
 
 
 @pytest.mark.parametrize(
@@ -261,11 +233,6 @@ def test_a_journal_that_is_damaged_ends_with_5(stitch, kept):
     Path(kept, "journal.sqlite").write_bytes(b"no database " * 1000)
     status, _, err = stitch("status", *M)
     assert (status, bool(err)) == (5, True)
-
-
-def test_quiet_prints_results_alone(stitch, trip_file):
-    status, _, err = stitch("-q", "ingest", trip_file, *M)
-    assert (status, err) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -61,65 +61,6 @@ def test_a_tree_is_asked_by_meaning(porto):
     assert nodes[0].id == "gardens"
 
 
-def test_an_edit_makes_a_version_and_the_old_one_stays(porto):
-    from stitch.trees import SetField
-
-    porto.edit([SetField("gaveto", "cost", "EUR 30")], message="cheaper", author="ann")
-    assert ids(porto.select("//Meal[@cost > 40]")) == []
-    assert ids(porto.at("v1").select("//Meal[@cost > 40]")) == ["gaveto"]
-    assert [commit.message for commit in porto.history()][-1] == "cheaper"
-    assert porto.diff("v1") != porto.diff("v2")
-
-
-def test_a_version_is_brought_back(porto):
-    from stitch.trees import Delete
-
-    porto.edit([Delete("lello")])
-    assert ids(porto.select("//Stop")) == ["gardens"]
-    porto.revert("v1")
-    assert ids(porto.select("//Stop")) == ["lello", "gardens"]
-
-
-def test_an_edit_that_cannot_be_done_does_nothing(porto):
-    from stitch.trees import Delete, SetField
-
-    with pytest.raises(StitchError):
-        porto.edit([Delete("lello"), SetField("nowhere", "cost", "EUR 1")])
-    assert ids(porto.select("//Stop")) == ["lello", "gardens"]
-    assert len(porto.history()) == 1
-
-
-def test_trees_outlive_the_process_and_are_listed(porto, memory):
-    memory.close()
-    with open_memory(memory.folder) as again:
-        assert again.trees.names() == ["porto"]
-        assert ids(again.trees.open("porto").select("//Meal")) == ["gaveto"]
-
-
-def test_a_branch_goes_its_own_way(porto):
-    from stitch.trees import Delete
-
-    cheap = porto.begin_branch("cheap")
-    cheap.edit([Delete("gaveto")])
-    assert ids(cheap.select("//*[@cost > 40]")) == []
-    assert ids(porto.reload().select("//*[@cost > 40]")) == ["gaveto"]
-
-
-@pytest.mark.parametrize("form", ["xml", "json", "yaml"])
-def test_a_tree_is_written_and_read_again(porto, memory, form):
-    text = porto.export(form)
-    Path(f"again.{form}").write_text(text)
-    assert ids(memory.trees.create("again", Path(f"again.{form}")).select("//Stop")) == ["lello", "gardens"]
-
-
-def test_a_deleted_tree_leaves_nothing(porto, memory):
-    gone = memory.trees.delete("porto")
-    assert list(gone.proof.found) == []
-    assert memory.trees.names() == []
-    memory.close()
-    assert b"lobster" not in b"".join(path.read_bytes() for path in memory.folder.rglob("*") if path.is_file())
-
-
 def test_a_path_that_names_no_type_says_what_there_is(porto):
     with pytest.raises(StitchError) as refused:
         porto.select("//Stpo")
