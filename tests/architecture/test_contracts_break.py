@@ -77,11 +77,6 @@ def broken_contracts(folder: Path) -> dict[str, str]:
     return {name: said.get(name, "") for name in re.findall(r"^(.+) BROKEN(?: \(.*\))?$", done.stdout, re.MULTILINE)}
 
 
-@pytest.mark.slow  # `make check` asks the same
-def test_the_contracts_hold(checkout):
-    assert broken_contracts(checkout) == {}
-
-
 def test_each_violation_breaks_its_contract(checkout):
     for module, line, _ in VIOLATIONS:
         with (checkout / "stitch" / module).open("a", encoding="utf-8") as file:

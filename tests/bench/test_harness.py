@@ -219,14 +219,6 @@ def test_the_labels_of_wrong_answers_are_diagnosed(tmp_path: Path) -> None:
     assert selection_failures(records) == {"GRANULARITY_MISMATCH": 1.0}
 
 
-def test_what_was_not_measured_is_null_with_a_reason(tmp_path: Path) -> None:
-    run(job(tmp_path, "bm25"))
-    row = summarize(read_records(tmp_path, "bm25"), came_measures())
-    assert row["f1"] is None
-    assert row.reasons["f1"] == "no model answered: see --answers"
-    assert row.reasons["answer_in_context"] == "no context was made"
-
-
 def settings(**changes: Any) -> RunSettings:
     fields = {"suite": "retrieval", "set": "toy", "data_sha256": "0", "k": 200, "budget_tokens": 4096,
               "tokenizer": "pieces-1", "labels": "local-1", "embedder": "x"}  # fmt: skip

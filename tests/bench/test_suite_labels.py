@@ -128,18 +128,11 @@ RECORDED: dict[str, Any] = {
 }
 
 
-def test_recorded_orders_are_reproduced() -> None:
+def test_recorded_orders_are_reproduced_and_one_that_differs_is_named_with_its_first_difference() -> None:
     assert replay(RECORDED) == {"questions": 1, "orders": 3, "exact": 3, "different": []}
-
-
-def test_an_order_that_differs_is_named_with_its_first_difference() -> None:
     question = {**RECORDED["questions"][0], "expected": {"value_count_all": [[1, 3], [2, 1]]}}
-    assert replay({**RECORDED, "questions": [question]}) == {
-        "questions": 1,
-        "orders": 1,
-        "exact": 0,
-        "different": [{"question": "q", "order": "value_count_all", "first_difference": 1}],
-    }
+    told = replay({**RECORDED, "questions": [question]})
+    assert told["different"] == [{"question": "q", "order": "value_count_all", "first_difference": 1}]
 
 
 @pytest.mark.parametrize("broken", [

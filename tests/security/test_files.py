@@ -63,6 +63,7 @@ def test_what_commands_write_of_a_memory_is_the_users_alone(folder: Path, tmp_pa
     mask = os.umask(0o000)
     try:
         for number, command in enumerate(commands):
+            (tmp_path / f"out{number}.partial").symlink_to(tmp_path / "plan.md")
             done = CliRunner().invoke(cli, [*command, str(tmp_path / f"out{number}"), *memory])
             assert done.exit_code == 0, done.output
             assert stat.S_IMODE((tmp_path / f"out{number}").stat().st_mode) == 0o600
@@ -71,6 +72,7 @@ def test_what_commands_write_of_a_memory_is_the_users_alone(folder: Path, tmp_pa
     finally:
         os.umask(mask)
     assert not list(tmp_path.glob(".*"))
+    assert (tmp_path / "plan.md").read_text() == "- Stop: Harbor Inn\n"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

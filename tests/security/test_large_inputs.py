@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from stitch import Memory, Step, ToolCall, open_memory
-from stitch.cli.main import cli
 from stitch.core import Rejection, SourcedStep
 from stitch.core.json_text import read_json
 from stitch.errors import InputError, SettingsError, StepRejectedError, StitchError
@@ -184,21 +180,3 @@ def test_what_no_memory_can_hold_is_refused_in_one_line(memory: Memory, what: st
         REFUSED[what](memory)
     assert len(str(refused.value).splitlines()) == 1
     assert [entry.step.content for entry in memory.steps("t")] == ["We drink tea on day 1."]
-
-
-def test_an_export_is_its_users_alone_and_leaves_a_file_beside_it_as_it_is(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m") as opened:
-        opened.add(Step(role="user", content="We drink tea on day 1."), trajectory="t")
-    foreign, beside = tmp_path / "foreign", tmp_path / "e.jsonl.partial"
-    foreign.write_text("mine")
-    beside.symlink_to(foreign)
-    before = os.umask(0)
-    try:
-        command = ["export", "--memory", str(tmp_path / "m"), "--out", str(tmp_path / "e.jsonl")]
-        assert CliRunner().invoke(cli, command).exit_code == 0
-    finally:
-        os.umask(before)
-    assert "We drink tea" in (tmp_path / "e.jsonl").read_text()
-    assert stat.S_IMODE((tmp_path / "e.jsonl").stat().st_mode) == 0o600
-    assert (beside.is_symlink(), foreign.read_text()) == (True, "mine")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.jsonl", "e.jsonl.partial", "foreign", "m"]
