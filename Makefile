@@ -19,7 +19,7 @@ test-kills test-erased test-doors: export PYTHONPATH = tests
 
 # Three at once on two cores: a test that waits for a process, a thread or a signal leaves its core to another.
 test: $(STAMP)
-	$(BIN)/pytest -n 3 $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
+	$(BIN)/pytest -n 3 --dist worksteal $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
 
 # The same tests, with the share of branches that they take; counting them doubles the time.
 coverage:
