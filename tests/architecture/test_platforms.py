@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TAKE_AWAY = """
 import importlib, os, signal, socket, sys
 
@@ -65,6 +67,7 @@ def run(program: str, *, missing: tuple[str, ...], cwd: Path) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_every_module_is_imported_without_what_only_some_systems_have_and_a_memory_says_so(tmp_path: Path) -> None:
     names = modules()
     program = f"MODULES = {names!r}\n{IMPORT_ALL}{USE}"

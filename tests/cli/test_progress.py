@@ -47,7 +47,7 @@ def drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 def long_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("long") / "m"
     with open_memory(folder) as opened:
-        opened.add_many([Step(role="user", content=f"Day {n}: a hotel.") for n in range(300)], trajectory="trip")
+        opened.add_many([Step(role="user", content=f"Day {n}: a hotel.") for n in range(100)], trajectory="trip")
     return folder
 
 

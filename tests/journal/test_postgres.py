@@ -45,6 +45,7 @@ def journal(url: str) -> Iterator[Journal]:
     journal.close()
 
 
+@pytest.mark.slow
 def test_of_what_many_processes_add_at_once_nothing_is_lost_or_given_a_place_twice(journal: Journal, url: str) -> None:
     seen: list[int] = []
     done = threading.Event()

@@ -49,9 +49,9 @@ POISON: dict[str, list[Step]] = {
     ],
     "hidden signs": [Step(id="p", role="tool", tool_name="web", content=f"A nice hotel.{HIDDEN}\u202e\u2066 {ORDER}")],
     "giant Unicode": [
-        Step(id="p", role="tool", tool_name="web", content="e" + "\u0301" * 50_000),
-        Step(id="p2", role="tool", tool_name="web", content="\U0001f469\u200d" * 20_000),
-        Step(id="p3", role="tool", tool_name="web", content="\ufdfa" * 20_000 + "漢" * 20_000),
+        Step(id="p", role="tool", tool_name="web", content="e" + "\u0301" * 10_000),
+        Step(id="p2", role="tool", tool_name="web", content="\U0001f469\u200d" * 5_000),
+        Step(id="p3", role="tool", tool_name="web", content="\ufdfa" * 5_000 + "漢" * 5_000),
     ],
     "a secret for the memory to keep": [
         Step(id="p", role="tool", tool_name="env", content="AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPL")
@@ -76,9 +76,9 @@ POISON: dict[str, list[Step]] = {
         Step(id="p3", role="tool", tool_name="\uff44\uff41\uff59 1", content="\uff24\uff21\uff39 \uff11 hotel deposit"),
     ],
     "text that grows when it is folded": [
-        Step(id="p", role="tool", tool_name="web", content="\u0130\u1e9e\ufb03\u0390" * 10_000),
-        Step(id="p2", role="tool", tool_name="web", content="\u0f71\u0f72\u0f74" * 10_000 + "\U0001d15e" * 5_000),
-        Step(id="p3", role="tool", tool_name="web", content="\u1100\u1161" * 15_000 + "\ufffe\uffff\x7f\x85" * 2_000),
+        Step(id="p", role="tool", tool_name="web", content="\u0130\u1e9e\ufb03\u0390" * 2_500),
+        Step(id="p2", role="tool", tool_name="web", content="\u0f71\u0f72\u0f74" * 2_500 + "\U0001d15e" * 1_500),
+        Step(id="p3", role="tool", tool_name="web", content="\u1100\u1161" * 4_000 + "\ufffe\uffff\x7f\x85" * 500),
     ],
     "a flood of scopes": [Step(id=f"p{n}", role="user", content=f"Let's plan project zeta{n}.") for n in range(120)],
 }  # fmt: skip
