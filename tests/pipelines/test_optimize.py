@@ -30,14 +30,12 @@ from stitch.signatures.programs import WindowProgram
 from stitch.testing.model import ScriptedCompletion, label_by_rules
 
 needs_optuna = pytest.mark.skipif(find_spec("optuna") is None, reason="optuna is not installed: reinstall the package")
-TWO_OFTEN = [
+ONE_OFTEN = [
     "bootstrap",
     pytest.param("mipro", marks=[needs_optuna, pytest.mark.slow]),
-    "gepa",
+    pytest.param("gepa", marks=pytest.mark.slow),
     pytest.param("simba", marks=pytest.mark.slow),
 ]
-
-ONE_OFTEN = ["bootstrap", *TWO_OFTEN[1:2], pytest.param("gepa", marks=pytest.mark.slow), *TWO_OFTEN[3:]]
 
 
 def model_of(script, **limits):
@@ -58,7 +56,7 @@ def compiled_by(optimizer, *, target, data, script, seed=0, limit=6, **limits):
         return compile_program(task, lessons, held_back=held_back, optimizer=optimizer, model=model, seed=seed)
 
 
-@pytest.mark.parametrize("optimizer", TWO_OFTEN)
+@pytest.mark.parametrize("optimizer", ONE_OFTEN)
 def test_each_optimizer_teaches_the_windowed_labeler_for_about_what_was_estimated(optimizer, labeled):
     model, completion = model_of(labeling_pupil())
     with opened("windowed", labeled) as (task, parts):
