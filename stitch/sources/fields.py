@@ -24,7 +24,7 @@ _NAMING = ("user", "username", "participant", "agent", "actor", "sender_name", "
 _AUTHORS = ("role", "author", "from", "sender", "user")
 _ROLE_FIELDS = (*_SAYING, "source", *_NAMING)
 _NEVER_NUMBERS = ("role", "source", "from")
-_ENVELOPES = ("message", "data", "kwargs")
+_ENVELOPES = ("message", "data", "kwargs", "info")
 _NAMES = ("role", "label", "displayName", "display_name", "nickname", "name", "username", "user", "login", "id")
 TEXT_FIELDS = ("content", "parts", "text", "value", "message", "system_prompt", "utterance", "blocks", "items", "body",
                "msg", "rawText", "transcript")  # fmt: skip
@@ -83,7 +83,7 @@ def is_message(record: Any) -> bool:
         return True
     if isinstance(record.get("kwargs"), Mapping) and isinstance(record.get("id"), list):
         return "content" in record["kwargs"]
-    inner = record.get("message", record.get("data", record.get("kwargs")))
+    inner = next((record[name] for name in _ENVELOPES if name in record), None)
     return isinstance(inner, Mapping) and (role_in(inner) is not None or role_in(record, typed=True) is not None)
 
 
@@ -200,9 +200,8 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
     kinds = (str, int, float) if name == "timestamp" else (str, int)
     for alias in (name, *_ALIASES.get(name, ())):
         value = metadata.get(alias)
-        if name == "timestamp" and isinstance(value, Mapping) and (at := _time_of_database(value)) is not None:
-            del metadata[alias]
-            return at
+        if name == "timestamp" and isinstance(value, Mapping) and (at := _time_held(value)) is not None:
+            return metadata.pop(alias) and at if "created" not in value else at
         if isinstance(value, kinds) and not isinstance(value, bool) and value != "":
             return metadata.pop(alias)
         if alias == name and value is not None:
@@ -212,9 +211,9 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
     return _answered_in(metadata) if name == "parent" else None
 
 
-def _time_of_database(value: Mapping[str, Any]) -> Any:
-    """A time as MongoDB (`{"$date": ...}`) and Firestore (`{"_seconds": ...}`) write it; None if it is none."""
-    at = value.get("$date")
+def _time_held(value: Mapping[str, Any]) -> Any:
+    """A time in an object, as MongoDB (`$date`), Firestore (`_seconds`) and OpenCode (`created`) write it, or None."""
+    at = value.get("$date", value.get("created"))
     if isinstance(at, Mapping):
         at = at.get("$numberLong")
     seconds = next((value[name] for name in ("_seconds", "seconds") if type(value.get(name)) is int), None)

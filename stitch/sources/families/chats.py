@@ -1,4 +1,4 @@
-"""Chats as programs export them: trees of messages, and agents in editors (Cursor, OpenCode, Cline, VS Code)."""
+"""Chats as programs export them: trees of messages, and agents in editors (Cursor, Cline, VS Code)."""
 
 from __future__ import annotations
 
@@ -95,14 +95,6 @@ def bubble_messages(record: Mapping[str, Any]) -> Messages:
         call = {"name": tool["name"], "arguments": tool.get("rawArgs"), "result": tool.get("result")}
         message |= {"tool_calls": [call], "tool": without(tool, "name", "rawArgs", "result")}
     yield message
-
-
-def open_code_messages(record: Mapping[str, Any]) -> Messages:
-    """A message of OpenCode: what is known of it under `info`, what it says under `parts`."""
-    times = record["info"].get("time")
-    created = times.get("created") if isinstance(times, Mapping) else None
-    stamp = {"timestamp": created} if isinstance(created, int | float) else {}
-    yield {**without(record, "info"), **record["info"], **stamp}
 
 
 _CLINE_ROLES = {
