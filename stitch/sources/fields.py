@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from stitch.sources.parts import has_parts, kind_of, without
+from stitch.sources.parts import first_of, has_parts, kind_of, without
 
 ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant"} | {
     "agent": "assistant", "gemini": "assistant", "environment": "tool", "aimessage": "assistant",
@@ -152,24 +152,19 @@ def role_in(fields: Mapping[str, Any], *, typed: bool = False) -> str | None:
         elif _may_say_who(fields, name, has_text=has_text):
             if isinstance(value, str) and value.strip():
                 return name
-            if _is_number(value) and name not in _NEVER_NUMBERS:
+            if type(value) is int and name not in _NEVER_NUMBERS:
                 return name if _says(fields) else None
     return _typed_role(fields) if typed or has_text else None
+
+
+def _typed_role(fields: Mapping[str, Any]) -> str | None:
+    """The field that says of which kind a record is, if that is a role."""
+    return next((name for name in ("type", "event") if plain_role(str(fields.get(name))) in _KNOWN_ROLES), None)
 
 
 def _may_say_who(fields: Mapping[str, Any], name: str, *, has_text: bool) -> bool:
     """Whether a field means who speaks: those with other meanings do so beside a text alone."""
     return name in _SAYING or (has_text and (name not in _NAMING or _says(fields)))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _typed_role(fields: Mapping[str, Any]) -> str | None:
-    """The field that says of which kind a record is, if that is a role."""
-    kinds = ((name, fields.get(name)) for name in ("type", "event"))
-    return next((name for name, kind in kinds if isinstance(kind, str) and plain_role(kind) in _KNOWN_ROLES), None)
 
 
 def plain_role(said: str) -> str:
@@ -179,9 +174,7 @@ def plain_role(said: str) -> str:
 
 def _says(fields: Mapping[str, Any]) -> bool:
     """Whether it holds a text, and not only a field of this name."""
-    return (
-        any(isinstance(fields.get(name), str) for name in TEXT_FIELDS) and str(fields.get("type")) not in _KNOWN_ROLES
-    )
+    return first_of(fields, TEXT_FIELDS, str) is not None and str(fields.get("type")) not in _KNOWN_ROLES
 
 
 def named_in(author: Mapping[str, Any]) -> str | None:
@@ -201,11 +194,16 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
     for alias in (name, *_ALIASES.get(name, ())):
         value = metadata.get(alias)
         if name == "timestamp" and isinstance(value, Mapping) and (at := _time_held(value)) is not None:
-            return metadata.pop(alias) and at if "created" not in value else at
-        if isinstance(value, kinds) and not isinstance(value, bool) and value != "":
+            if "created" not in value:
+                del metadata[alias]
+            return at
+        plain = isinstance(value, kinds) and not isinstance(value, bool) and value != ""
+        if plain or (alias == name and value is not None):  # of the wrong type: the step says so
             return metadata.pop(alias)
-        if alias == name and value is not None:
-            return metadata.pop(alias)  # of the wrong type: the step says so
+    return _taken_by_shape(metadata, name)
+
+
+def _taken_by_shape(metadata: dict[str, Any], name: str) -> Any:
     if name == "timestamp":
         return next((metadata.pop(key) for key, value in list(metadata.items()) if is_time(key, value)), None)
     return _answered_in(metadata) if name == "parent" else None
@@ -213,13 +211,10 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
 
 def _time_held(value: Mapping[str, Any]) -> Any:
     """A time in an object, as MongoDB (`$date`), Firestore (`_seconds`) and OpenCode (`created`) write it, or None."""
-    at = value.get("$date", value.get("created"))
-    if isinstance(at, Mapping):
-        at = at.get("$numberLong")
-    seconds = next((value[name] for name in ("_seconds", "seconds") if type(value.get(name)) is int), None)
-    if seconds is not None:
-        nanoseconds = value.get("_nanoseconds", value.get("nanoseconds", value.get("nanos")))
-        at = seconds + (nanoseconds / 1e9 if type(nanoseconds) is int else 0.0)
+    if (seconds := first_of(value, ("_seconds", "seconds"), int)) is not None:
+        return seconds + (first_of(value, ("_nanoseconds", "nanoseconds", "nanos"), int) or 0) / 1e9
+    at = first_of(value, ("$date", "created"))
+    at = at.get("$numberLong") if isinstance(at, Mapping) else at
     return at if isinstance(at, str | int | float) else None
 
 
@@ -262,7 +257,7 @@ def _answered_in(fields: Mapping[str, Any], *, depth: int = 0) -> Any:
     for name in _ANSWERED:
         inner = fields.get(name)
         if isinstance(inner, Mapping) and depth < 2:
-            own = next((inner[key] for key in _ANSWERED_IDS if isinstance(inner.get(key), str | int)), None)
+            own = first_of(inner, _ANSWERED_IDS, str | int)
             return own if own is not None else _answered_in(inner, depth=depth + 1)
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,7 +25,17 @@ from stitch.sources.fields import (
     taken_of,
     unwrapped,
 )
-from stitch.sources.parts import document_of, has_parts, kind_of, listed, plain_part, text_of, without, words_of
+from stitch.sources.parts import (
+    document_of,
+    first_of,
+    has_parts,
+    kind_of,
+    listed,
+    plain_part,
+    text_of,
+    without,
+    words_of,
+)
 from stitch.sources.telling import CALLED_BY_NOBODY, Telling
 from stitch.sources.tool_calls import (
     LAST_CALLED,
@@ -147,7 +157,9 @@ class MessageReader:
         written, content = _calls_and_content(row, _content_of(row), said)
         if (origin := _told_origin(row, calls=bool(written))) is not None:
             row["origin"] = origin
-        results = _results_observed(metadata)
+        observed = first_of(metadata.get("observation"), ("results",), list)
+        if observed is not None:
+            del metadata["observation"]
         telling = Telling(self.tools, row)
         for call in written:
             telling.call(call)
@@ -158,13 +170,8 @@ class MessageReader:
         for part in [text_of(content)] if whole else content:
             telling.take_in(part)
         self._name_result(row, observes=said.lower() in ("observation", "function", "tool"))
-        beside, told = list(_texts_beside(row)), list(telling.rows(written))
-        if len(told) == 1 and not (told[0]["content"] or told[0].get("tool_calls")):
-            told = (
-                [] if beside else [{**told[0], "content": _shown_in(metadata)}]
-            )  # it hands over files, and says nothing
-        yield from (*beside, *told)
-        for result in results:
+        yield from _with_files(row, telling.rows(written))
+        for result in (one for one in observed or () if isinstance(one, Mapping)):
             yield {**moment(row), **self.tools.result(result)}
 
     def _several(self, results: list[dict[str, Any]], message: Row) -> Iterator[Row]:
@@ -197,12 +204,8 @@ class MessageReader:
     def _called(self, fields: Mapping[str, Any]) -> Iterator[Row]:
         """A call that stands as an item of its own, and what came of it, if it says so."""
         call, kind = self.tools.call(fields), fields.get("type")
-        row: Row = {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": (call,),
-            "metadata": metadata_of(beyond_call(fields)),
-        }
+        row: Row = {"role": "assistant", "content": "", "tool_calls": (call,)}
+        row["metadata"] = metadata_of(beyond_call(fields))
         row |= taken_of(row["metadata"], "timestamp", "parent")
         if kind not in ("function_call", "tool_use", "tool_call"):
             row["metadata"]["type"] = kind
@@ -223,16 +226,12 @@ class MessageReader:
         if row["role"] != "tool" or "tool_name" in row:
             return
         metadata = row["metadata"]
-        references = metadata.get("tool_call_ids") or [
-            metadata[name] for name in RESULT_IDS[:-1] if metadata.get(name) is not None
-        ]
+        references = metadata.get("tool_call_ids") or [metadata[name] for name in RESULT_IDS[:-1] if name in metadata]
         if not references and str(row.get("id")) in self.tools.names:
             references = [row["id"]]
             metadata["tool_call_id"] = str(row["id"])
-        if not references and observes:
-            references = [LAST_CALLED]
         named = metadata.pop("name", None) or metadata.pop("toolName", None)
-        row["tool_name"] = named or self.tools.name_of(references)
+        row["tool_name"] = named or self.tools.name_of(references or ([LAST_CALLED] if observes else []))
 
 
 def _row_of(fields: dict[str, Any], field: str, *, speaker: bool) -> tuple[Row, str]:
@@ -284,6 +283,15 @@ def _calls_and_content(row: Row, content: Any, said: str) -> tuple[list[Any], An
     return written, content
 
 
+def _with_files(row: Row, rows: Iterable[Row]) -> Iterator[Row]:
+    """The texts of files that are attached to a message, and its steps; one without words says what it shows."""
+    beside, told = list(_texts_beside(row)), list(rows)
+    if len(told) == 1 and not (told[0]["content"] or told[0].get("tool_calls")):
+        # It hands over files, and says nothing.
+        told = [] if beside else [{**told[0], "content": _shown_in(row["metadata"])}]
+    yield from (*beside, *told)
+
+
 def _texts_beside(row: Row) -> Iterator[Row]:
     """The texts of files that are attached to a message, taken out of its metadata: documents that come before it."""
     for name in _ATTACHED:
@@ -318,30 +326,25 @@ def _text_of_file(part: Mapping[str, Any]) -> str | None:
     return document_of(part) or (said if isinstance(said, str) and said.strip() and _FILES & part.keys() else None)
 
 
-def _results_observed(metadata: dict[str, Any]) -> list[Mapping[str, Any]]:
-    """Take the results that a message brings with it out of its metadata."""
-    observed = metadata.get("observation")
-    if not isinstance(observed, Mapping) or not isinstance(observed.get("results"), list):
-        return []
-    metadata.pop("observation")
-    return [result for result in observed["results"] if isinstance(result, Mapping)]
-
-
 def _told_origin(row: Row, *, calls: bool) -> Origin | None:
     """Where a text comes from by what stands beside its role, if that is trusted less: its name, its kind, a claim."""
     metadata = row["metadata"]
-    told: list[Origin | None] = [] if calls else [origin_of_name(name) for name in _names_in(metadata)]
-    kinds = [metadata[name] for name in _KINDS if isinstance(metadata.get(name), str)]
-    for kind in kinds:
+    own = origin_of(row["role"], answers_tool=row.get("tool_name") is not None)
+    least = less_trusted(own, *_told_by_name(metadata, calls=calls), *_claims(metadata))
+    return least if least.trust < own.trust else None
+
+
+def _told_by_name(metadata: Mapping[str, Any], *, calls: bool) -> Iterator[Origin | None]:
+    """What the names of a message and its author say of where it comes from, and its kind; who calls is an agent."""
+    for kind in (metadata[name] for name in _KINDS if isinstance(metadata.get(name), str)):
         means = kind_of({"type": kind})
         if means == "result" or (means is None and not calls and "request" not in kind.lower()):
-            told.append(origin_of_kind(kind))
-    if not calls and any(metadata.get(name) is not None for name in RESULT_IDS[:-1]):
-        told.append(Origin.TOOL)
-    told += _claims(metadata)
-    own = origin_of(row["role"], answers_tool=row.get("tool_name") is not None)
-    least = less_trusted(own, *told)
-    return least if least.trust < own.trust else None
+            yield origin_of_kind(kind)
+    if not calls:
+        named = (first_of(holder, ("name",), str) for holder in (metadata, metadata.get("author")))
+        yield from (origin_of_name(name) for name in named if name is not None)
+        if first_of(metadata, RESULT_IDS[:-1]) is not None:
+            yield Origin.TOOL
 
 
 def _claims(metadata: Mapping[str, Any]) -> Iterator[Origin | None]:
@@ -350,13 +353,6 @@ def _claims(metadata: Mapping[str, Any]) -> Iterator[Origin | None]:
         yield Origin(claimed)
     if isinstance(trusted := metadata.get("trust"), str):
         yield _TRUSTED.get(trusted.strip().lower())
-
-
-def _names_in(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """The names that stand beside a role: of the message, and of its author."""
-    for holder in (metadata, metadata.get("author")):
-        if isinstance(holder, Mapping) and isinstance(holder.get("name"), str):
-            yield holder["name"]
 
 
 def _content_in(metadata: dict[str, Any]) -> Any:
@@ -370,9 +366,8 @@ def _content_in(metadata: dict[str, Any]) -> Any:
         return None
     content, parts = metadata.pop(field), metadata.get("parts")
     if isinstance(content, str) and isinstance(parts, list) and has_parts(parts) and content == _texts_of(parts):
-        for name in ("toolInvocations", "parts"):
-            metadata.pop(name, None)
-        return parts
+        metadata.pop("toolInvocations", None)
+        return metadata.pop("parts")
     return content
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from types import UnionType
 from typing import Any
 
 import orjson
@@ -155,7 +156,7 @@ def without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key not in names}
 
 
-def first_of(fields: Any, names: Iterable[str], kind: type = object) -> Any:
+def first_of(fields: Any, names: Iterable[str], kind: type | UnionType = object) -> Any:
     """The first of these fields of an object that has a value of a kind; None if none has."""
     if not isinstance(fields, Mapping):
         return None
