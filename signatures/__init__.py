@@ -3,7 +3,7 @@
 How a prompt is changed, and how the change is judged: README.md beside this file.
 """
 
-from stitch.signatures.answers import AnswerDebate, AnswerQuestion
+from stitch.signatures.answers import AnswerDebate, AnswerFromMemory, AnswerQuestion
 from stitch.signatures.entities import MergeEntityTypes, SeedEntityTypes
 from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEventTypes, SelectEventTypes
 from stitch.signatures.filters import SelectFilter, SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
@@ -31,7 +31,8 @@ from stitch.signatures.trees import (
 from stitch.signatures.windows import LabelWindow
 
 __all__ = [
-    "AnswerDebate", "AnswerFromTree", "AnswerQuestion", "DiagnoseLabels", "ExtendEventTypes", "InduceScope",
+    "AnswerDebate", "AnswerFromMemory", "AnswerFromTree", "AnswerQuestion", "DiagnoseLabels",
+    "ExtendEventTypes", "InduceScope",
     "JudgeAnswer", "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MendPathQuery", "ProposeTreeEdits",
     "RouteTreeRequest", "ScoreTreeNodes", "TreeTask", "VerifyTreeNodes", "MergeEntityTypes", "MergeEventTypes",
     "ExtractStatements", "NameThemes", "StatementReading", "ThemeName",

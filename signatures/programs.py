@@ -10,7 +10,7 @@ from typing import Any
 
 import dspy
 
-from stitch.signatures.answers import AnswerDebate, AnswerQuestion
+from stitch.signatures.answers import AnswerDebate, AnswerFromMemory, AnswerQuestion
 from stitch.signatures.entities import MergeEntityTypes, SeedEntityTypes
 from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEventTypes, SelectEventTypes
 from stitch.signatures.filters import SelectFilter
@@ -128,6 +128,22 @@ class AnswerProgram(Program):
     async def aforward(self, *, debate: bool = False, **inputs: Any) -> dspy.Prediction:
         """As `forward`."""
         return await (self.answer_debate if debate else self.answer_question).acall(**inputs)
+
+
+class MemoryAnswerProgram(Program):
+    """The prompt that answers from a memory and names the steps that say it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answer_from_memory = dspy.Predict(AnswerFromMemory)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """The answer, from the input fields of `AnswerFromMemory`."""
+        return self.answer_from_memory(**inputs)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """As `forward`."""
+        return await self.answer_from_memory.acall(**inputs)
 
 
 class StatementProgram(Program):

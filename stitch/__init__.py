@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stitch.assemble import open_memory, open_tenants
     from stitch.core import (
+        Answer,
         ContextualIntent,
         IntentFilter,
         LabelKind,
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
         Trajectory,
     )
     from stitch.errors import StitchError
+    from stitch.lifecycle.selection import Selector
     from stitch.memory import Memory
     from stitch.tenants import Tenants
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Answer",
     "ContextualIntent",
     "IntentFilter",
     "LabelKind",
@@ -38,6 +41,7 @@ __all__ = [
     "Receipt",
     "RetrievalResult",
     "ScoredSnippet",
+    "Selector",
     "Step",
     "StitchError",
     "Tenants",
@@ -49,6 +53,7 @@ __all__ = [
 
 _HOME = {
     "Memory": "stitch.memory",
+    "Selector": "stitch.lifecycle.selection",
     "StitchError": "stitch.errors",
     "Tenants": "stitch.tenants",
     "open_memory": "stitch.assemble",

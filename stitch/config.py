@@ -343,7 +343,7 @@ def load_settings(config: str | Path | None = None, **arguments: Any) -> LoadedS
         name = str(first["loc"][0]) if first["loc"] else "settings"
         origin = origins.get(name, "argument")
         if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
-            near = get_close_matches(name, Settings.model_fields, n=1)
+            near = ["tenant"] if name == "user_id" else get_close_matches(name, Settings.model_fields, n=1)
             hint = f"do you mean {near[0]!r}?" if near else "`stitch config` lists the settings"
             raise SettingsError(f"{name!r} (from {origin}) is no setting", hint=hint) from None
         raise SettingsError(

@@ -1,50 +1,45 @@
 """`Memory`: what a user of the library holds in hand.
 
-More than 400 lines because all that is added to a memory and asked of it stands in one class, for asyncio too.
+More than 400 lines because all that is done with a memory stands in one class, for asyncio too; questions to it are in
+`memory_asking`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import aclosing, closing
+from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from pydantic import ValidationError
 from typing_extensions import Self, Unpack
 
 from stitch.core import (
-    IntentFilter,
     KeptTrajectory,
     LabelInventory,
-    Moment,
-    Ranking,
     Receipt,
     Rejection,
-    RetrievalResult,
-    SearchRequest,
     Step,
     StepState,
     Theme,
-    Trust,
     tenant_name,
     trajectory_name,
 )
-from stitch.core.steps import without_surrogates
-from stitch.errors import InputError, SettingsError, StepRejectedError, no_trajectory
+from stitch.core.html import table
+from stitch.errors import InputError, StepRejectedError, some_of
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import charged_to
+from stitch.memory_asking import AskedMemory
 from stitch.memory_parts import (
     MemoryParts,
     MemoryStatus,
     SearchDefaults,
     for_asyncio,
-    note_search,
+    items_for_asyncio,
+    of_one_tenant,
     retriever_named,
-    searching,
 )
-from stitch.text.dates import day_of
 
 __all__ = ["Memory", "MemoryParts", "MemoryStatus", "SearchDefaults", "retriever_named"]
 
@@ -52,20 +47,21 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from stitch.chats import Chats, Edited
-    from stitch.core import Retriever
     from stitch.ingest import Ingestor
     from stitch.ingest.streaming import Given
     from stitch.journal import Entry
-    from stitch.observe.recalls import Recall
-    from stitch.retrieve import ExplainsRanks, WhyNot
+    from stitch.lifecycle.traces import Proof
     from stitch.retrieve.path import NodeSelection
-    from stitch.retrieve.rank.explain import Why
     from stitch.themes import Themes
     from stitch.trees import Trees
     from stitch.trees.requests.asking import SelectOptions
 
 
-class Memory:
+NOTES = "notes"
+"""The trajectory of texts for which none is named."""
+
+
+class Memory(AskedMemory):
     """The memory of one tenant, open for adding and searching. Make one with `stitch.open_memory`.
 
     The tenant is fixed when the memory is opened; no call can name another. All methods may be called from several
@@ -131,25 +127,26 @@ class Memory:
         return select_steps(self, query, trajectory=self._known(trajectory), asker=self.trees.asker, **options)
 
     @property
-    def _ingestor(self) -> Ingestor:
-        """The way of every call; refused in a fork of the process that opened the memory."""
-        self._parts.process.check()
-        return self._parts.ingestor
-
-    @property
     def _writer(self) -> Ingestor:
         """The same for what adds or changes something; refused also where the memory can only be read."""
         self._parts.process.check_writing()
         return self._parts.ingestor
 
+    @of_one_tenant
     def add(
-        self, step: Step | Mapping[str, object], *, trajectory: str, wait: bool = True, again: bool = False
+        self,
+        step: Step | Mapping[str, object] | str,
+        *,
+        trajectory: str | None = None,
+        wait: bool = True,
+        again: bool = False,
     ) -> Receipt:
         """Store one step; when this returns, it is durable and a search finds it.
 
         Args:
-            step: The step, or a mapping of its fields, such as `{"role": "user", "content": "hello"}`.
-            trajectory: Where it goes on; it is begun by its first step.
+            step: The step, a mapping of its fields, such as `{"role": "user", "content": "hello"}`, or a text that the
+                user says.
+            trajectory: Where it goes on; it is begun by its first step. A text goes to `notes` by default.
             wait: Whether its labels are waited for. If not, they follow, and `flush` waits for them. Labels of a model
                 are never waited for here.
             again: Whether a step that was erased is stored again.
@@ -166,9 +163,13 @@ class Memory:
         """
         from stitch.sources.given import step_of
 
-        given = step_of(step)
-        return self._writer.add(given, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
+        given = Step(role="user", content=step) if isinstance(step, str) else step_of(step)
+        if trajectory is None and not isinstance(step, str):
+            raise InputError("a step goes to a trajectory", hint="say which: add(step, trajectory=NAME)")
+        name = NOTES if trajectory is None else trajectory
+        return self._writer.add(given, tenant=self.tenant, trajectory=name, wait=wait, again=again)
 
+    @of_one_tenant
     def add_many(
         self, steps: Iterable[Step | Mapping[str, object]], *, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt]:
@@ -182,6 +183,7 @@ class Memory:
         given = given_steps(steps)
         return self._writer.add_many(given, tenant=self.tenant, trajectory=trajectory, wait=wait, again=again)
 
+    @of_one_tenant
     def add_messages(
         self,
         messages: Iterable[object],
@@ -257,178 +259,6 @@ class Memory:
         store = partial(take_in, self.add_each, trajectory=trajectory, wait=wait, again=again)
         yield from each_checked((each for batch in batches(steps) for each in store(batch)), begun_here())
 
-    def search(
-        self,
-        query: str,
-        *,
-        trajectory: str | None = None,
-        k: int | None = None,
-        budget_tokens: int | None = None,
-        asked_at: float | str | None = None,
-        intent_filter: IntentFilter | None = None,
-        ranking: Ranking | str | None = None,
-        retriever: str | None = None,
-        min_trust: Trust | str | None = None,
-        min_relevance: float | None = None,
-        min_share: float | None = None,
-        as_of: float | str | None = None,
-        include_setup: bool = False,
-        diverse: bool = False,
-    ) -> RetrievalResult:
-        """Find the steps that answer a question: by shared labels first, by similarity second (§2.3).
-
-        Args:
-            query: The question.
-            trajectory: Search this one only.
-            k: How many steps to return at most; by default what the settings say, or what the context has room for.
-            budget_tokens: How many tokens `RetrievalResult.context` may have; what the settings say (2000) by default.
-            asked_at: When the question is asked; "last week" is read against it.
-            intent_filter: Labels to use instead of those the question licenses.
-            ranking: `strict` (label density first: the rule of the paper), `weighed` (labels are added to similarity),
-                or `auto` (strict where a model or a person chose the labels); what the settings say by default.
-            retriever: Which one answers; what the settings say by default.
-            min_trust: `high` (the user's own words), `medium` (an agent's too) or `low` (everything: what tools and
-                documents say too). Steps that took in words of a less trusted step have its trust. All by default.
-            min_relevance: Return only steps that bear on the question with this chance, from 0 to 1, and nothing if
-                none does (`RetrievalResult.nothing_relevant`). All by default.
-            min_share: Return only steps with this share of the best one's score or more; 0 fills the context. By
-                default all come back, and where label density decides the context ends with the best densities.
-            as_of: Answer as the memory would have then: Unix seconds, a time as ISO 8601 writes it, or the id of a step
-                of `trajectory`. What was retired or corrected since is as it was; what was erased since is not there.
-            include_setup: Whether system prompts and other instructions given before an agent's run may be hits.
-            diverse: Return steps that say different things: of three times as many, those that cover them best.
-
-        Raises:
-            InputError: There is no such trajectory, or a time cannot be read.
-            SettingsError: There is no such retriever, or nobody can tell how likely its hits are.
-        """
-        trajectory = self._known(trajectory)
-        request = self._request(
-            query,
-            trajectory=trajectory,
-            k=k,
-            budget_tokens=budget_tokens,
-            asked_at=asked_at,
-            intent_filter=intent_filter,
-            ranking=ranking,
-            min_trust=min_trust,
-            min_relevance=min_relevance,
-            min_share=min_share,
-            as_of=self._moment(as_of, trajectory),
-            include_setup=include_setup,
-        )
-        with self._ingestor.searches.first(), charged_to(self.tenant):
-            chosen = self._retriever(retriever, request.as_of)
-            result = searching(chosen, self._parts, request=request, diverse=diverse).search(request)
-        note_search(result, self._parts)
-        return result
-
-    def why_not(
-        self, step: str, *, query: str, trajectory: str, k: int | None = None, intent_filter: IntentFilter | None = None
-    ) -> WhyNot:
-        """Say where a step stands in the ranking for a question, what it lacks, and what would have admitted it.
-
-        Raises:
-            InputError: There is no such step.
-            SettingsError: The retriever of the settings cannot explain its ranking.
-        """
-        request = self._request(query, trajectory=trajectory, k=k, intent_filter=intent_filter)
-        return self._explaining().why_not(request, step=step)
-
-    def why(
-        self,
-        query: str,
-        *,
-        step: str,
-        trajectory: str,
-        k: int | None = None,
-        asked_at: float | str | None = None,
-        ranking: Ranking | str | None = None,
-        min_trust: Trust | str | None = None,
-        as_of: float | str | None = None,
-    ) -> Why:
-        """Say why a step comes back for a question, or why it does not: labels, rank, trust, state and budget.
-
-        Args:
-            query: The question.
-            step: The id of the step.
-            trajectory: Where it is; all trajectories are searched.
-            k: How many steps count as hits; what the settings say by default.
-            asked_at: As in `search`, and so are all others.
-            ranking: As in `search`.
-            min_trust: As in `search`.
-            as_of: As in `search`.
-
-        Raises:
-            InputError: The memory knows no such step; it was never accepted, or erased.
-            SettingsError: The retriever of the settings cannot explain its ranking.
-        """
-        from stitch.retrieve.rank.explain import explain
-
-        moment = self._moment(as_of, trajectory)
-        request = self._request(
-            query, k=k, asked_at=asked_at, ranking=ranking or None, min_trust=min_trust, as_of=moment
-        )
-        retriever, where = self._explaining(request.as_of), trajectory_name(trajectory)
-        with charged_to(self.tenant):
-            return explain(self._ingestor.journal, retriever, request, step=step, trajectory=where)
-
-    def recalls(self) -> list[Recall]:
-        """The last questions and their hits, oldest first: what the setting `recall_log` keeps, now or earlier."""
-        self._parts.process.check()
-        return self._parts.recalls.read(self.tenant)
-
-    def _moment(self, as_of: float | str | None, trajectory: str | None) -> Moment | None:
-        if as_of is None:
-            return None
-        from stitch.lifecycle.as_of import moment_of
-
-        return moment_of(self._ingestor.journal, as_of, tenant=self.tenant, trajectory=trajectory)
-
-    def _known(self, trajectory: str | None) -> str | None:
-        """The name, as `add` reads it; one that is not there is refused: to find nothing would look like an answer."""
-        name = None if trajectory is None else trajectory_name(trajectory)
-        if name is not None and not self._ingestor.journal.length(self.tenant, name):
-            raise no_trajectory(name, self.trajectories())
-        return name
-
-    def _request(self, query: object, *, k: int | None, **given: Any) -> SearchRequest:
-        """A request of what is given; the rest is what the settings say."""
-        fields = {**self._defaults.of(k), **{name: value for name, value in given.items() if value is not None}}
-        fields["query"] = without_surrogates(query) if isinstance(query, str) else query
-        asked_at = fields.get("asked_at")
-        if isinstance(asked_at, str) and asked_at.strip().isdecimal():  # Unix seconds, as a command gives them
-            asked_at = fields["asked_at"] = float(asked_at)
-        if asked_at is not None and day_of(asked_at) is None:
-            raise InputError(
-                f"asked_at {asked_at!r} is no time with a date", hint="write it as 2026-03-01T12:00, or as Unix seconds"
-            )
-        try:
-            return SearchRequest(tenant=self.tenant, **fields)
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise InputError(f"search argument {first['loc'][0]!r}: {str(first['msg']).lower()}") from None
-
-    def _retriever(self, name: str | None, moment: Moment | None = None) -> Retriever:
-        retriever = retriever_named(name or self._defaults.retriever, self._parts.retrievers)
-        if moment is None:
-            return retriever
-        from stitch.lifecycle.as_of import in_the_past
-
-        return in_the_past(retriever, ingestor=self._ingestor, moment=moment)
-
-    def _explaining(self, moment: Moment | None = None) -> ExplainsRanks:
-        from stitch.retrieve import ExplainsRanks
-
-        retriever = self._retriever(None, moment)
-        if isinstance(retriever, ExplainsRanks):
-            return retriever
-        explaining = [name for name, own in self._parts.retrievers.items() if isinstance(own, ExplainsRanks)]
-        raise SettingsError(
-            f"retriever {retriever.mode!r} cannot explain its ranking",
-            hint=f"set retriever to one of {', '.join(explaining)}",
-        )
-
     def add_each(
         self, steps: Iterable[Step | Mapping[str, object]], *, trajectory: str, wait: bool = True, again: bool = False
     ) -> list[Receipt | StepRejectedError]:
@@ -459,9 +289,56 @@ class Memory:
         """All trajectories in the order in which they began: their names, each with its number of steps and times."""
         return self._ingestor.journal.trajectories(self.tenant)
 
-    def get(self, trajectory: str, step: str) -> Entry | None:
-        """One step with its labels and how far it has come; None if there is none of this id."""
-        return (found := self._ingestor.journal.entry(self.tenant, trajectory_name(trajectory), step)) and found.told()
+    @overload
+    def get(self, step: str, /) -> Entry | None: ...
+
+    @overload
+    def get(self, trajectory: str, step: str) -> Entry | None: ...
+
+    def get(self, trajectory: str, step: str | None = None) -> Entry | None:
+        """One step with its labels and how far it has come; None if there is none of this id.
+
+        The trajectory may be left out where no other one has a step of the id: `get("0")`.
+
+        Raises:
+            InputError: Several trajectories have one, and none is named.
+        """
+        if step is None:
+            step, where = trajectory, self._trajectory_of(trajectory)
+        else:
+            where = trajectory_name(trajectory)
+        found = where and self._ingestor.journal.entry(self.tenant, where, step)
+        return found.told() if found else None
+
+    def _trajectory_of(self, step: str) -> str | None:
+        """The only trajectory that has a step of an id; None if none has."""
+        names = [each.trajectory for each in self._ingestor.journal.select(self.tenant, step=step)]
+        if len(names) > 1:
+            raise InputError(
+                f"{len(names)} trajectories have a step {step!r}", hint=f"name the trajectory: {some_of(names)}"
+            )
+        return names[0] if names else None
+
+    @of_one_tenant
+    def delete(self, step: str, *, trajectory: str | None = None) -> Proof:
+        """Erase one step everywhere in the memory, then search every file for it; returns the proof.
+
+        `lifecycle.erase` erases many, by trajectory, label or age.
+
+        Args:
+            step: Its id.
+            trajectory: Where it is; may be left out where no other one has a step of this id.
+
+        Raises:
+            InputError: There is no such step, or several trajectories have one and none is named.
+        """
+        from stitch.lifecycle.selection import Selector
+
+        found = self.get(step) if trajectory is None else self.get(trajectory, step)
+        if found is None:
+            where = "" if trajectory is None else f" in trajectory {trajectory!r}"
+            raise InputError(f"there is no step {step!r}{where}", hint="`stitch show --steps` lists the steps")
+        return self.lifecycle.erase(Selector(trajectory=found.trajectory, step=found.id)).proof
 
     def steps(self, trajectory: str, *, start: int = 0, stop: int | None = None) -> Iterator[Entry]:
         """The steps of a trajectory from position `start` to before `stop`, with their labels and how far they are."""
@@ -543,6 +420,10 @@ class Memory:
     ) -> None:
         await asyncio.to_thread(self.__exit__, kind, error, traceback)
 
+    def _repr_html_(self) -> str:
+        rows = ((str(each), str(each.steps), _shown(each.began), _shown(each.ended)) for each in self.trajectories())
+        return table(("trajectory", "steps", "from", "to"), rows)
+
     def __repr__(self) -> str:
         return f"<Memory {str(self.folder)!r} of tenant {self.tenant!r}, labels by {self.labeler}>"
 
@@ -571,9 +452,22 @@ class Memory:
 
     aadd = for_asyncio(add)
     aadd_many = for_asyncio(add_many)
+    aadd_each = for_asyncio(add_each)
     aadd_messages = for_asyncio(add_messages)
-    asearch = for_asyncio(search)
-    awhy = for_asyncio(why)
-    aget = for_asyncio(get)
+    aselect = for_asyncio(select)
+    aget: Callable[..., Coroutine[Any, Any, Entry | None]] = for_asyncio(get)
+    adelete = for_asyncio(delete)
+    ainventory = for_asyncio(inventory)
+    athemes = for_asyncio(themes)
+    atrajectories = for_asyncio(trajectories)
+    asteps = items_for_asyncio(steps)
+    areceipts = items_for_asyncio(receipts)
+    astatus = for_asyncio(status)
+    aretry = for_asyncio(retry)
+    afinish = for_asyncio(finish)
     aflush = for_asyncio(flush)
     aclose = for_asyncio(close)
+
+
+def _shown(moment: float) -> str:
+    return datetime.fromtimestamp(moment).isoformat(" ", "minutes") if moment else ""

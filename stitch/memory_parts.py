@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import wraps
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from stitch.core import SCHEMA_VERSION, Ranking, Searched
 from stitch.core.process import OwnProcess
-from stitch.errors import SettingsError
+from stitch.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
     from stitch.core import Observer, RetrievalResult, Retriever, SearchRequest
@@ -185,6 +186,39 @@ def note_search(result: RetrievalResult, parts: MemoryParts) -> None:
     )
 
 
+_TOGETHER = 256
+"""Items of an iterator that a thread takes at a time."""
+_OTHER_NAMES = frozenset({"user_id", "agent_id", "run_id", "session_id", "app_id", "namespace"})
+"""Names under which other memories say whose a step is."""
+
+
+def refuse_other_names(named: Iterable[str]) -> None:
+    """Refuse arguments by which other memories say whose a step is.
+
+    Raises:
+        InputError: One is named; the hint says what to write.
+    """
+    if wrong := sorted(_OTHER_NAMES.intersection(named)):
+        raise InputError(
+            f"a memory is one tenant's, so that no call takes {wrong[0]}=",
+            hint="open_memory(..., tenant=NAME), or open_tenants(...).memory(NAME); trajectory= groups steps within it",
+        )
+
+
+def of_one_tenant(
+    method: Callable[Concatenate[Owner, Options], Result],
+) -> Callable[Concatenate[Owner, Options], Result]:
+    """Return the method, which says what to write instead of `user_id=` and its like."""
+
+    @wraps(method)
+    def checked(self: Owner, /, *arguments: Options.args, **options: Options.kwargs) -> Result:
+        if not _OTHER_NAMES.isdisjoint(options):
+            refuse_other_names(options)
+        return method(self, *arguments, **options)
+
+    return checked
+
+
 def for_asyncio(
     method: Callable[Concatenate[Owner, Options], Result],
 ) -> Callable[Concatenate[Owner, Options], Coroutine[Any, Any, Result]]:
@@ -198,7 +232,28 @@ def for_asyncio(
         return await asyncio.to_thread(getattr(self, name), *arguments, **options)
 
     name = method.__name__
+    return _named(crossing, method)
+
+
+def _named(crossing: Any, method: Callable[..., Any]) -> Any:
+    name = method.__name__
     crossing.__name__ = f"a{name}"
     crossing.__qualname__ = method.__qualname__.replace(name, crossing.__name__)
     crossing.__doc__ = f"As `{name}`, with the same options, for asyncio."
     return crossing
+
+
+def items_for_asyncio(
+    method: Callable[Concatenate[Owner, Options], Iterator[Result]],
+) -> Callable[Concatenate[Owner, Options], AsyncIterator[Result]]:
+    """The same for a method that returns an iterator: a thread takes its items, some at a time."""
+
+    @wraps(method)
+    async def crossing(self: Owner, /, *arguments: Options.args, **options: Options.kwargs) -> AsyncIterator[Result]:
+        items = iter(await asyncio.to_thread(getattr(self, name), *arguments, **options))
+        while together := await asyncio.to_thread(lambda: list(islice(items, _TOGETHER))):
+            for item in together:
+                yield item
+
+    name = method.__name__
+    return _named(crossing, method)

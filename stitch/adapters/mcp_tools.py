@@ -9,8 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import Field
 
+from stitch.adapters.mcp_replies import (
+    Browsed,
+    Corrected,
+    Edited,
+    Explained,
+    Forgotten,
+    Found,
+    Nodes,
+    Remembered,
+    Told,
+)
 from stitch.adapters.recalled import recalled_steps
 from stitch.core import MemorySnippet, Origin, Statement, Trust
 from stitch.errors import InputError, ScopeError, StitchError, no_trajectory
@@ -24,91 +35,11 @@ if TYPE_CHECKING:
 
 TREE_TOOLS = ("select", "edit")
 """Listed only where a memory holds trees."""
+LEAST_RELEVANCE = 0.05
+"""Below this chance of the best hit nothing is recalled: so 22 of 34 questions without an answer bring nothing
+(`bench/results/relevance.md`). Where something bears on a query, no hit is left out."""
 SHOWN = 50
 """Themes, or statements of one, on a page."""
-
-Names = Annotated[list[str] | None, WithJsonSchema({"type": "array", "items": {"type": "string"}})]
-"""Shown without null, though taken: what tools say costs the context of a model."""
-
-
-class Found(BaseModel):
-    """The result of a search."""
-
-    context: str
-    steps: list[str]
-    """Best first, as `trajectory/step`."""
-    nothing_relevant: bool
-    """Whether `min_relevance` left nothing."""
-
-
-class Remembered(BaseModel):
-    """That a step is durable."""
-
-    trajectory: str
-    step: str
-    state: str
-    repeated: bool
-    redacted: int
-    """Number of secrets that were taken out."""
-    reason: str = ""
-
-
-class Explained(BaseModel):
-    """The reasons why a step was found or not."""
-
-    found: bool
-    explanation: list[str]
-
-
-class Told(BaseModel):
-    """Steps in order."""
-
-    trajectories: dict[str, int]
-    """Numbers of steps of those that were asked for."""
-    scopes: dict[str, list[tuple[int, int]]]
-    """First and last position of each stretch."""
-    context: str
-    next: int | None
-    """The `after` of the next page."""
-
-
-class Forgotten(BaseModel):
-    """Counts of what was forgotten, or would be."""
-
-    steps: int
-    done: bool
-    """False: nothing was changed; call again with `confirm`."""
-    traces: int | None = None
-    """Number of files in which something of erased steps was found afterwards."""
-
-
-class Browsed(BaseModel):
-    """Themes, or one of them."""
-
-    context: str
-    themes: list[str]
-    """Their ids, those of most statements first; of one theme those around it, the nearest first."""
-    steps: list[str]
-    """On which the statements of one theme stand, as `trajectory/step`, the oldest first."""
-    next: str | None
-    """The `after` of the next page."""
-
-
-class Nodes(BaseModel):
-    """Nodes that a path query found."""
-
-    context: str
-    nodes: list[dict[str, Any]]
-    """By rank: id, path and score."""
-    explanation: str
-    version: str | None
-
-
-class Edited(BaseModel):
-    """That an edit is durable."""
-
-    tree: str
-    versions: list[str]
 
 
 class Answers:
@@ -117,7 +48,7 @@ class Answers:
     def __init__(self, memory_for: Callable[[Action], Memory], *, trajectory: str) -> None:
         self._memory, self._trajectory = memory_for, trajectory
 
-    def search(
+    def recall(
         self,
         query: str,
         trajectory: str | None = None,
@@ -127,22 +58,24 @@ class Answers:
         as_of: str | None = None,
         retriever: Literal["intent", "themes", "auto"] | None = None,
         diverse: bool = False,
-        min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
+        min_relevance: Annotated[float, Field(ge=0, le=1)] | None = None,
     ) -> Found:
-        """Find what was said or done before that answers `query`.
+        """Find what was said or done before that answers `query`; nothing if nothing bears on it.
 
-        min_trust: high = the user's words only. as_of: the memory as it was then (ISO time). retriever: themes = for
-        questions over many conversations. diverse: steps that differ. min_relevance: chance, 0.05 leaves out
-        the unlikely.
+        min_trust: high = the user's words only. as_of: the memory as it was then (ISO time). retriever: themes = over
+        many conversations. diverse: steps that differ. min_relevance: chance; 0 finds anything.
         """
         answer = questions.search(
             self._memory("read"), query=query, trajectory=trajectory, k=k, budget_tokens=budget_tokens,
             min_trust=min_trust, as_of=as_of, retriever=retriever, diverse=diverse, min_relevance=min_relevance or None,
         )  # fmt: skip
+        chances = [hit.relevance for hit in answer.hits if hit.relevance is not None]
+        if min_relevance is None and chances and max(chances) < LEAST_RELEVANCE:
+            return Found(context="", steps=[], nothing_relevant=True)
         return Found(
             context=answer.context,
             steps=[f"{hit.trajectory}/{hit.step}" for hit in answer.hits],
-            nothing_relevant=answer.nothing_relevant,
+            nothing_relevant=answer.nothing_relevant or not answer.hits,
         )
 
     def remember(
@@ -168,7 +101,7 @@ class Answers:
         )  # fmt: skip
 
     def why(self, query: str, step: str, trajectory: str) -> Explained:
-        """Say why `search` finds a step for a query, or why it does not."""
+        """Say why `recall` finds a step for a query, or why it does not."""
         answer = questions.why(self._memory("read"), query=query, step=step, trajectory=trajectory)
         return Explained(found=answer.found, explanation=list(answer.explanation))
 
@@ -180,7 +113,7 @@ class Answers:
     ) -> Told:
         """Tell what happened in a trajectory, in order; without one, list the trajectories.
 
-        after: position of the last step that you have.
+        after: position of your last step.
         """
         memory = self._memory("read")
         known = {str(name): name.steps for name in memory.trajectories()}
@@ -205,16 +138,17 @@ class Answers:
         trajectory: str,
         text: str | None = None,
         scope: str | None = None,
-        event_types: Names = None,
-        entity_types: Names = None,
-        asks: Names = None,
-    ) -> upkeep.Corrected:
-        """Put right the text, labels or asks (questions it answers) of a step; what it was is kept in its history."""
+        event_types: list[str] | None = None,
+        entity_types: list[str] | None = None,
+        asks: list[str] | None = None,
+    ) -> Corrected:
+        """Put right the text, labels or asks (questions it answers) of a step; its history keeps what it was."""
         given = {"scope": scope, "event_types": event_types, "entity_types": entity_types}
         labels = {name: value for name, value in given.items() if value is not None}
-        return upkeep.correct(
+        done = upkeep.correct(
             self._memory("write"), step=step, trajectory=trajectory, text=text, labels=labels, asks=asks, by="agent"
         )
+        return Corrected(trajectory=done.trajectory, step=done.step, revisions=done.revisions)
 
     def forget(
         self,
@@ -227,7 +161,7 @@ class Answers:
     ) -> Forgotten:
         """Erase the steps to which all that is named applies, or retire them (kept for audit, not found).
 
-        Counts only, unless `confirm` is true: tell the user the count and ask first.
+        Counts only, unless `confirm`: tell the user the count and ask.
         """
         if not any((trajectory, step, scope, event_type)):
             raise InputError("nothing is named", hint="name a trajectory, step, scope or event_type")

@@ -74,6 +74,7 @@ from stitch.core.receipts import (
     StoreBack,
 )
 from stitch.core.results import (
+    Answer,
     DecidedBy,
     Decision,
     FilterMaker,
@@ -112,7 +113,8 @@ from stitch.core.steps import (
 from stitch.core.trust import Origin, Trust, origin_of
 
 __all__ = [
-    "Cause", "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy", "Decision",
+    "Answer", "Cause", "Change", "ChangeKind", "ContextualIntent", "CorrectableSession", "DENSITY", "DecidedBy",
+    "Decision",
     "DensityCount", "DensityQuery", "DspyLanguageModel", "Embedder", "EntityMention", "EntityTypeSummary", "Episode",
     "FilterMaker", "FilterSelector", "INSTRUCTS", "InputRejected", "IntentFilter",
     "KeptTrajectory", "LABELS", "LABEL_DENSITY", "Label", "LabelInventory", "LabelKind", "LabelMerge", "LabelSession",

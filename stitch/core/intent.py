@@ -9,6 +9,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BaseModel
 
+from stitch.core.html import table
+
 MAX_LABEL_CHARS = 120
 """The longest label; what is longer is cut at a word."""
 
@@ -121,6 +123,9 @@ class ContextualIntent(BaseModel, frozen=True):
     def labels(self) -> frozenset[Label]:
         """All labels of this step, of every kind."""
         return frozenset(Label(kind, value) for kind in LabelKind for value in self.of(kind))
+
+    def _repr_html_(self) -> str:
+        return table(("kind", "label"), ((kind.value, value) for kind, value in sorted(self.labels())))
 
     def of(self, kind: LabelKind) -> tuple[str, ...]:
         """The labels of one kind."""

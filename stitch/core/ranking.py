@@ -82,6 +82,11 @@ class ScoredSnippet(NamedTuple):
         )  # fmt: skip
 
     @property
+    def text(self) -> str:
+        """The words of the step."""
+        return self.snippet.text
+
+    @property
     def superseded_by(self) -> str | None:
         """The id of the last step that tells one of its values otherwise; None where all still hold."""
         return max(self.superseded, key=lambda one: one.position).step if self.superseded else None

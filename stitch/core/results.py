@@ -10,6 +10,7 @@ from typing import NamedTuple, overload
 
 from pydantic import BaseModel, Field
 
+from stitch.core.html import table
 from stitch.core.intent import IntentFilter, labels_in_words
 from stitch.core.ranking import DENSITY, GOAL, LABELS, RankingRule, ScoredSnippet
 from stitch.core.snippets import Moment
@@ -227,21 +228,37 @@ class RetrievalResult(Sequence[ScoredSnippet]):
 def _table_of(result: RetrievalResult) -> str:
     """The hits of an answer as an HTML table, under the labels that were looked for."""
     labels = ", ".join(f"{kind.value} <b>{escape(value)}</b>" for kind, value in sorted(result.intent_filter.labels()))
-    heads = "".join(f"<th>{head}</th>" for head in _HEADS)
-    rows = "".join(_row(rank, hit) for rank, hit in enumerate(result.hits, start=1))
     about = f"{len(result.hits)} hits by {result.decided_by.value}, {result.milliseconds:.1f} ms"
     return (
         f"<p><b>{escape(result.request.query)}</b><br>looking for {labels or 'similar text only'}: {about}</p>"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        + table(_HEADS, (_row(rank, hit) for rank, hit in enumerate(result.hits, start=1)))
     )
 
 
-def _row(rank: int, hit: ScoredSnippet) -> str:
+def _row(rank: int, hit: ScoredSnippet) -> Sequence[str]:
     snippet = hit.snippet
     text = snippet.resolved if len(snippet.resolved) <= _TEXT_CHARS else snippet.resolved[: _TEXT_CHARS - 1] + "…"
     matched = ", ".join(value for _, value in sorted(hit.matched))
-    cells = (
+    return (
         str(rank), f"{snippet.trajectory} {snippet.step}", snippet.role, text, snippet.intent.scope or "", matched,
         f"{hit.similarity:.3f}",
     )  # fmt: skip
-    return "<tr>" + "".join(f'<td style="text-align:left">{escape(cell)}</td>' for cell in cells) + "</tr>"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a language model to a question, with the steps on which it stands."""
+
+    text: str
+    """Empty if nothing is known: then no model was asked."""
+    cited: tuple[ScoredSnippet, ...]
+    """The steps that the model names as its grounds, in the order of the result."""
+    result: RetrievalResult
+    """All that was found; the model read its `context`."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        rows = (_row(rank, hit) for rank, hit in enumerate(self.cited, start=1))
+        return f"<p><b>{escape(self.result.request.query)}</b><br>{escape(self.text)}</p>{table(_HEADS, rows)}"

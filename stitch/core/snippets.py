@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from html import escape
 from itertools import chain
 from typing import Annotated, Any, NamedTuple, overload
 
@@ -17,6 +18,7 @@ from pydantic import (
     WrapSerializer,
 )
 
+from stitch.core.html import Lane, lanes, table
 from stitch.core.intent import PHASE_MARK, ContextualIntent, Label, LabelKind, LabelMerge, LabelVocabulary, goal_of
 from stitch.core.text_cache import text_cache
 from stitch.core.trust import Origin, Trust
@@ -84,6 +86,10 @@ MAX_ASK_CHARS = 200
 def _bounded(asks: tuple[str, ...]) -> tuple[str, ...]:
     said = dict.fromkeys(" ".join(each.split()) for each in asks)
     return tuple(each for each in said if 0 < len(each) <= MAX_ASK_CHARS)[:MAX_ASKS]
+
+
+MOST_DRAWN = 10
+"""Trajectories whose scopes a notebook draws."""
 
 
 class StepLabels(BaseModel, frozen=True):
@@ -251,6 +257,17 @@ class LabelInventory(BaseModel, frozen=True):
     entity_types: Mapping[str, EntityTypeSummary] = Field(default_factory=dict)
     merges: tuple[LabelMerge, ...] = ()
     steps: int = 0
+
+    def _repr_html_(self) -> str:
+        """The scopes of each trajectory as lanes, under the other labels."""
+        named: dict[str, list[Lane]] = {}
+        for scope in self.scopes:
+            named.setdefault(scope.trajectory, []).append(Lane(scope.name, scope.spans))
+        drawn = "".join(f"<p><b>{escape(name)}</b></p>{lanes(own)}" for name, own in [*named.items()][:MOST_DRAWN])
+        more = f"<p>and {len(named) - MOST_DRAWN} more trajectories</p>" if len(named) > MOST_DRAWN else ""
+        counts = [("event type", name, str(count)) for name, count in self.event_types.items()]
+        counts += [("entity type", name, str(kind.steps)) for name, kind in self.entity_types.items()]
+        return f"{drawn}{more}{table(('kind', 'label', 'steps'), counts)}"
 
     def vocabulary(self) -> LabelVocabulary:
         """The merges, ready to be applied."""

@@ -41,6 +41,8 @@ _MOST_WAITING = 16
 _PIECE_BYTES = 2**16
 _TOLD_EVERY_S = 0.25
 _VALUE = b'{"value":'
+_ASKING = frozenset({"search", "ask", "why", "why_not", "select", "request"})
+"""Methods that may call a model though they write nothing."""
 
 _log = logging.getLogger(__name__)
 _Piece: TypeAlias = "bytes | StitchError | None"
@@ -56,7 +58,8 @@ async def join(request: Request) -> Response:
 async def call(request: Request) -> Response:
     """Call a method of a memory; what is wrong before the first line of the answer is raised."""
     method = method_named(request.path_params["name"])
-    memory, key = memory_of(request, method.action, may_call_model=True), caller_of(request).key
+    asks = method.name.rpartition(".")[2] in _ASKING
+    memory, key = memory_of(request, method.action, may_call_model=asks), caller_of(request).key
     if method.name == "lifecycle.backup" and key:
         hint = "stitch serve --backup-every-h N --backup-to DIR"
         raise ScopeError("a key writes nothing into folders of the server", hint=hint)

@@ -76,8 +76,9 @@ class RemoteMemory(Remote, Memory):
 
     @override
     def _call(self, name: str, arguments: dict[str, Any], *, lines: Iterable[str | bytes] = ()) -> Any:
-        if name in ("search", "why", "why_not"):
-            arguments["query"] = without_surrogates(arguments["query"])
+        if name in ("search", "ask", "why", "why_not"):
+            text = "question" if name == "ask" else "query"
+            arguments[text] = without_surrogates(arguments[text])
             takes = inspect.signature(getattr(Memory, name)).parameters
             arguments |= {option: self._options[option] for option in self._options.keys() & takes.keys()
                           if arguments.get(option) is None}  # fmt: skip

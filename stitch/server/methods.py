@@ -168,7 +168,7 @@ _KINDS: Mapping[str, str] = {
 
 _ACTIONS: Mapping[str, Mapping[Action, str]] = {
     "": {
-        "read": "search why why_not recalls inventory themes trajectories get steps status receipts select",
+        "read": "search ask why why_not recalls inventory themes trajectories get steps status receipts select",
         "write": "add add_many add_each retry finish",
     },
     "ledger": {"read": "stages"},

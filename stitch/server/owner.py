@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import os
 import platform
-import select
+import selectors
+import socket
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -63,8 +64,9 @@ class Owner:
         self._process = OwnProcess("the socket of a memory")
         self._since = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._server: Server | None = None
-        self._waking, self._wake = os.pipe()
         self._listening = address.listen(folder, unix=unix)
+        self._closing = threading.Event()
+        self._waking, self._wake = socket.socketpair()
         in_each_fork(self._leave_to_parent)
         self._thread = threading.Thread(target=self._wait, name="stitch-owner", daemon=True)
         self._thread.start()
@@ -74,18 +76,18 @@ class Owner:
 
         What is not finished after some seconds is cut off.
         """
-        if self._process.is_another or self._listening.socket.fileno() < 0:
+        if self._process.is_another or self._closing.is_set():
             return
+        self._closing.set()
         address.remove(self._folder)
         if self._listening.path is not None:
             self._listening.path.unlink(missing_ok=True)
-        os.write(self._wake, b"x")
+        self._wake.send(b"x")
         if self._server is not None:
             self._server.should_exit = True
         self._thread.join()
-        self._listening.socket.close()
-        os.close(self._waking)
-        os.close(self._wake)
+        for each in (self._listening.socket, self._waking, self._wake):
+            each.close()
 
     def _greet(self, memory: Memory, hello: Hello) -> Welcome:
         """What is said to a process that may use a memory.
@@ -113,13 +115,17 @@ class Owner:
 
     def _wait(self) -> None:
         """Serve once somebody has knocked, who waits in the queue of the socket."""
-        either: list[Any] = [self._listening.socket, self._waking]
-        if self._waking not in select.select(either, [], [])[0]:
-            try:
-                self._serve()
-            except Exception:  # noqa: BLE001 - the memory is of use to this process all the same
-                _log.exception("other processes cannot use the memory %r through this one", str(self._folder))
-                address.remove(self._folder)
+        with selectors.DefaultSelector() as waiting:
+            for each in (self._listening.socket, self._waking):
+                waiting.register(each, selectors.EVENT_READ)
+            waiting.select()
+        if self._closing.is_set():
+            return
+        try:
+            self._serve()
+        except Exception:  # noqa: BLE001 - the memory is of use to this process all the same
+            _log.exception("other processes cannot use the memory %r through this one", str(self._folder))
+            address.remove(self._folder)
 
     def _serve(self) -> None:
         from stitch.server.access import FolderAccess
@@ -131,7 +137,7 @@ class Owner:
         app = create_app(self._tenants, access=access, limits=Limits(body_bytes=_MOST_BYTES))
         app.state.greet = self._greet
         self._server = Server(app, ready=lambda: None)
-        if not select.select([self._waking], [], [], 0)[0]:  # it is not being closed already
+        if not self._closing.is_set():
             self._server.run([self._listening.socket])
         app.state.served.threads.close()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stitch.memory_parts import refuse_other_names
 from stitch.server.methods import method_names
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def _passing(name: str, method: Any) -> Any:
 
     @wraps(method)
     def call(self: Any, /, *given: Any, **named: Any) -> Any:
+        refuse_other_names(named)
         said = dict(signature.bind(self, *given, **named).arguments)
         del said[next(iter(signature.parameters))]
         more = said.pop(options, {})

@@ -103,8 +103,9 @@ def test_importing_stitch_is_light_and_neither_a_checkout_nor_own_files_of_such_
 
 def test_the_public_names_are_these():
     assert stitch.__all__ == [
-        "ContextualIntent", "IntentFilter", "LabelKind", "Memory", "MemorySnippet", "Receipt", "RetrievalResult",
-        "ScoredSnippet", "Step", "StitchError", "Tenants", "ToolCall", "Trajectory", "open_memory", "open_tenants",
+        "Answer", "ContextualIntent", "IntentFilter", "LabelKind", "Memory", "MemorySnippet", "Receipt",
+        "RetrievalResult", "ScoredSnippet", "Selector", "Step", "StitchError", "Tenants", "ToolCall", "Trajectory",
+        "open_memory", "open_tenants",
     ]  # fmt: skip
     for name in stitch.__all__:
         assert getattr(stitch, name) is not None

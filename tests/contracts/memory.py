@@ -51,6 +51,17 @@ class MemoryContract:
         with pytest.raises(InputError):
             memory.add_many({"role": "user", "content": "hello"}, trajectory="trip")  # type: ignore[dict-item]
 
+    def test_a_text_goes_to_notes_and_a_step_says_where(self, memory: Memory) -> None:
+        receipt = memory.add("The gate code is kept in the blue book.")
+        assert (receipt.trajectory, receipt.state) == ("notes", StepState.STORED)
+        assert memory.add("The dentist moved.", trajectory="diary").trajectory == "diary"
+        hit = memory.search("Where is the gate code?", trajectory="notes")[0]
+        assert (hit.text, hit.score > 0) == ("The gate code is kept in the blue book.", True)
+        with pytest.raises(InputError, match="goes to a trajectory"):
+            memory.add(TRIP[0])
+        with pytest.raises(InputError, match="no call takes user_id="):
+            memory.add("hello", user_id="ann")  # type: ignore[call-arg]
+
     def test_all_that_a_step_says_of_itself_is_kept(self, memory: Memory) -> None:
         memory.add_many(TRIP, trajectory="trip")
         kept = [entry.step for entry in memory.steps("trip")]
@@ -145,6 +156,10 @@ class MemoryContract:
             streamed = [each async for each in memory.astream(TRIP[1:], trajectory="trip")]
             await memory.aflush()
             result = await memory.asearch("hotel", k=1)
+            assert [entry.position async for entry in memory.asteps("trip", start=1)] == [1, 2, 3]
+            assert [each.step async for each in memory.areceipts()] == ["0", "1", "2", "3"]
+            assert await memory.atrajectories() == ["trip"]
+            assert await memory.aget("0") == memory.get("0")
             return receipt.step, [getattr(each, "step", "") for each in streamed], len(result)
 
         assert asyncio.run(converse()) == ("0", ["1", "2", "3"], 1)
@@ -250,6 +265,27 @@ class MemoryContract:
         assert (entry.position, entry.state, entry.tenant) == (1, StepState.STORED, memory.tenant)
         assert entry.labels is not None
         assert memory.get("trip", "none") is None
+        assert (memory.get("1"), memory.get("none")) == (entry, None)
+        memory.add(TRIP[0], trajectory="home")
+        with pytest.raises(InputError, match="2 trajectories have a step '0'"):
+            memory.get("0")
+
+    def test_a_step_is_deleted_with_proof(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        memory.add(TRIP[0], trajectory="home")
+        proof = memory.delete("1")
+        assert (proof.found, memory.get("1")) == ((), None)
+        with pytest.raises(InputError, match="no step 'none'"):
+            memory.delete("none", trajectory="trip")
+        with pytest.raises(InputError, match="2 trajectories"):
+            memory.delete("0")
+        memory.delete("0", trajectory="home")
+        assert memory.trajectories() == ["trip"]
+
+    def test_without_a_model_no_answer_in_words_is_made(self, memory: Memory) -> None:
+        memory.add_many(TRIP, trajectory="trip")
+        with pytest.raises(SettingsError, match="needs a language model"):
+            memory.ask("What does the hotel cost?")
 
     def test_the_label_space_is_that_of_one_trajectory_or_of_all(self, memory: Memory) -> None:
         memory.add_many(TRIP, trajectory="trip")

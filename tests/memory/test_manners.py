@@ -9,7 +9,7 @@ import pytest
 import stitch.assemble
 from stitch import Memory, Step, open_memory
 from stitch.config import Settings
-from stitch.errors import SettingsError
+from stitch.errors import InputError, SettingsError
 from stitch.given_settings import GivenSettings
 
 STEPS = [Step(role="user", content=f"The hotel in {city} costs {price} euros.", id=f"s{price}")
@@ -24,7 +24,8 @@ def memory(tmp_path):
 
 
 def test_each_method_for_asyncio_has_the_options_of_the_other_one() -> None:
-    for name in ("add", "add_many", "add_messages", "search", "why", "get", "flush", "close"):
+    alike = "add add_many add_each add_messages search ask why why_not select get delete inventory themes trajectories"
+    for name in f"{alike} status recalls retry finish flush close".split():
         other = getattr(Memory, f"a{name}")
         assert inspect.iscoroutinefunction(other)
         assert inspect.signature(other) == inspect.signature(getattr(Memory, name))
@@ -67,3 +68,36 @@ def test_the_types_of_settings_name_all_of_them() -> None:
     assert set(GivenSettings.__annotations__) == set(Settings.model_fields) - {"memory", "tenant"}
     for opening in (stitch.assemble.open_memory, stitch.assemble.open_tenants):
         assert opening.__annotations__["settings"] == "Unpack[GivenSettings]"
+
+
+def test_in_a_notebook_labels_are_tables_and_scopes_are_lanes(memory) -> None:
+    memory.add({"role": "user", "content": "Now <i>day 2</i>: which train?"}, trajectory="<b>home</b>")
+    assert '<td style="text-align:left">trip</td>' in memory._repr_html_()
+    assert "&lt;b&gt;home&lt;/b&gt;" in memory._repr_html_()
+    shown = memory.inventory()._repr_html_()
+    assert shown.count("<svg") == 2
+    assert shown.count("<rect") == sum(len(scope.spans) for scope in memory.inventory().scopes)
+    assert "<b>home" not in shown
+    labels = memory.get("trip", "s80").labels
+    assert all(value in labels.intent._repr_html_() for _, value in labels.intent.labels())
+
+
+def test_arguments_of_other_memories_are_refused_with_what_to_write(memory) -> None:
+    for call in (
+        lambda: memory.add("hello", user_id="ann"),
+        lambda: memory.search("hotel", user_id="ann"),
+        lambda: memory.delete("s80", agent_id="x"),
+    ):
+        with pytest.raises(InputError, match="no call takes") as refused:
+            call()
+        assert "tenant=" in refused.value.hint
+        assert "open_tenants" in refused.value.hint
+    with pytest.raises(SettingsError) as wrong:
+        open_memory(memory.folder, user_id="ann")  # type: ignore[call-arg]
+    assert "tenant" in wrong.value.hint
+
+
+def test_a_selector_is_at_hand(memory) -> None:
+    from stitch import Selector
+
+    assert memory.lifecycle.count(Selector(trajectory="trip")) == 3

@@ -52,7 +52,7 @@ def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
     from stitch.themes import Themes
     from stitch.trees import Trees, TreeVersion, VersionedTree
 
-    derived = {"stream", "export", "conversation"}  # made of others, or for whoever answers `request`
+    derived = {"stream", "export", "conversation", "delete"}  # made of others, or for whoever answers `request`
     for here, there in (
         (Memory, RemoteMemory),
         (Lifecycle, RemoteLifecycle),
@@ -61,7 +61,8 @@ def test_all_that_a_memory_does_is_done_elsewhere_too() -> None:
         (VersionedTree, RemoteTree),
         (TreeVersion, RemoteTreeVersion),
     ):
-        own = {name for name, value in vars(here).items() if callable(value) and not name.startswith("_")}
+        named = {name: value for each in reversed(here.__mro__[:-1]) for name, value in vars(each).items()}
+        own = {name for name, value in named.items() if callable(value) and not name.startswith("_")}
         asynchronous = {name for name in own if name.startswith("a") and name[1:] in own}
         assert own - asynchronous - derived <= set(vars(there)), here
 

@@ -1,0 +1,140 @@
+"""Calls of methods over a connection: progress on the way, what is given up, what is streamed, what is lost."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stitch import Memory, Step, open_memory
+from stitch.core.cancellation import check_canceled
+from stitch.core.progress import Progress, watched
+from stitch.errors import CanceledError, StitchError
+from stitch.server import address
+from stitch.server.memory import RemoteMemory
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Memory]:
+    with open_memory(tmp_path / "m") as memory:
+        memory.add_many([Step(role="user", content=f"Note {number}.") for number in range(600)], trajectory="t")
+        yield memory
+
+
+@pytest.fixture
+def other(own: Memory) -> Iterator[Memory]:
+    with open_memory(own.folder) as memory:
+        assert isinstance(memory, RemoteMemory)
+        yield memory
+
+
+def working(seconds: float, ended: Callable[[BaseException | None], None]) -> Callable[..., Any]:
+    """A method that goes on until it is given up, or so many seconds are over."""
+
+    def work(*_: object, **__: object) -> int:
+        try:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                check_canceled()
+                time.sleep(0.01)
+        except CanceledError as error:
+            ended(error)
+            raise
+        ended(None)
+        return 0
+
+    return work
+
+
+@pytest.mark.parametrize(("method", "given_up"), [("status", True), ("retry", False)])
+def test_what_only_reads_is_given_up_when_whoever_asked_has_left(
+    own: Memory, monkeypatch: pytest.MonkeyPatch, method: str, given_up: bool
+) -> None:
+    outcomes: list[BaseException | None] = []
+    done = threading.Event()
+    seconds = 120 if given_up else 1
+    monkeypatch.setattr(own, method, working(seconds, lambda error: (outcomes.append(error), done.set())))
+    body = b'{"arguments": {}}'
+    head = f"POST /v1/call/{method} HTTP/1.1\r\nHost: m\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as end:
+        end.connect(str(own.folder / address.SOCKET_FILE))
+        end.sendall(head + body)
+        time.sleep(0.5)
+    assert done.wait(60)
+    assert isinstance(outcomes[0], CanceledError) is given_up
+
+
+def test_progress_of_long_work_is_told_where_it_was_asked_for(
+    own: Memory, other: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work() -> int:
+        progress = Progress("mending", of=3)
+        for _ in range(3):
+            time.sleep(0.3)
+            progress.advance()
+        return 7
+
+    monkeypatch.setattr(own, "retry", work)
+    told: list[tuple[str, int, int | None]] = []
+    with watched(lambda *said: told.append(said)):
+        assert other.retry() == 7
+    assert told[0] == ("mending", 0, 3)
+    assert len(told) > 2
+    assert other.retry() == 7, "whoever does not look on is not told"
+
+
+def test_items_come_as_they_are_read_and_what_is_not_read_is_left(own: Memory, other: Memory) -> None:
+    steps = other.steps("t")
+    assert next(steps).position == 0
+    assert other.status().accepted == 600, "another call meanwhile has a connection of its own"
+    assert [entry.position for entry in steps] == list(range(1, 600))
+    left = other.steps("t")
+    next(left)
+    del left
+    assert sum(1 for _ in other.lifecycle.export()) > 600
+
+
+def test_lines_are_taken_in_as_they_come_and_an_error_of_theirs_is_the_callers(
+    own: Memory, other: Memory, tmp_path: Path
+) -> None:
+    lines = list(own.lifecycle.export())
+    with open_memory(tmp_path / "copy"), open_memory(tmp_path / "copy") as copy:
+        assert copy.lifecycle.import_lines(iter(lines)).steps == 600
+        bad = ["no line of an export"]
+        assert copy.lifecycle.import_lines(bad) == own.lifecycle.import_lines(bad)
+
+        def broken() -> Iterator[str]:
+            yield lines[0]
+            raise KeyError("mine")
+
+        with pytest.raises(KeyError, match="mine"):
+            copy.lifecycle.import_lines(broken())
+        assert copy.status().accepted == 600
+
+
+def test_what_was_not_expected_is_told_in_a_line_and_logged(
+    own: Memory, other: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> int:
+        raise ValueError("no such disk")
+
+    monkeypatch.setattr(own, "retry", fail)
+    with pytest.raises(StitchError, match="could not do it: ValueError: no such disk"):
+        other.retry()
+    assert "a call of retry failed" in caplog.text
+
+
+def test_many_threads_ask_at_once(own: Memory, other: Memory) -> None:
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(len(other.search("note", k=3)))) for _ in range(32)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(120)
+    assert found == [3] * 32
