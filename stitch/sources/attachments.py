@@ -106,11 +106,7 @@ def _named(part: Mapping[str, Any], kind: str) -> dict[str, Any]:
     held = [part, *_held(part)]
     fields = _fields_of(held)
     places = {key: value for key, value in fields.items() if _is_place(value)}
-    nested = {key: inner for key, inner in part.items() if isinstance(inner, Mapping) and key not in _HOLDERS}
-    beside = without(
-        fields, "type", *(name for name in _DATA if name not in ("url", "image_url") or name not in places)
-    )
-    about: dict[str, Any] = {"attached": kind, **named_attachments(beside), **named_attachments(nested)}
+    about = {"attached": kind, **_beside(part, fields, places)}
     name, read_out = _first(_NAMES, fields) or _first(_WHERE, places), (*held[1:], part)
     if text := _first(("content",), *(object_in(inner, "data") for inner in read_out), *read_out):
         return {"type": "document", "source": {"type": "text", "data": text}, "title": name, **about}
@@ -120,6 +116,15 @@ def _named(part: Mapping[str, Any], kind: str) -> dict[str, Any]:
         media = payload.media or media
     text = "\n".join(filter(None, (_first(_SPOKEN, *held), _said(kind, name, payload, media=media))))
     return {"type": "text", "text": text, **about}
+
+
+def _beside(part: Mapping[str, Any], fields: Mapping[str, Any], places: Mapping[str, Any]) -> dict[str, Any]:
+    """What a part says of what is attached, without its bytes."""
+    data = (name for name in _DATA if name not in ("url", "image_url") or name not in places)
+    nested = {key: inner for key, inner in part.items() if isinstance(inner, Mapping) and key not in _HOLDERS}
+    # Field by field: taken together these would be an attachment themselves.
+    named = {key: named_attachments(inner) for key, inner in without(fields, "type", *data).items()}
+    return {**named, **named_attachments(nested)}
 
 
 def _fields_of(holders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
