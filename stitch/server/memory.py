@@ -212,7 +212,8 @@ class RemoteLedger(Ledger):
 
     @override
     def stages(self) -> dict[str, Totals]:
-        return {name: _since(each, self._before.get(name, Totals())) for name, each in self._now().items()}
+        before = {} if isinstance(self._client.here, Memory) else self._before  # opened here, it begins at nothing
+        return {name: _since(each, before.get(name, Totals())) for name, each in self._now().items()}
 
 
 @passed_on("hierarchy")

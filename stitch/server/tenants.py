@@ -76,8 +76,8 @@ class RemoteTenants(Tenants):
                 here = partial(self._open_here, self._tenant)
                 found = find_memory(self._folder, tenant=self._tenant, open_here=here, **self._at)
                 if not isinstance(found, Memory):
-                    with found.http:
-                        return list(found.welcome.tenants)
+                    found.http.close()
+                    return list(found.welcome.tenants)
             assert self._own is not None
             return self._own.names()
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 import pytest
 
 from stitch import Memory, Step, open_memory
-from stitch.errors import OwnerLostError
+from stitch.errors import OwnerLostError, ScopeError, StitchError
 from stitch.label.local import LocalLabeler
 from stitch.label.model.offline import OfflineLabeler
 from stitch.lifecycle.handover import Handover, NumberedLine
@@ -147,3 +147,43 @@ def test_rounds_of_windows_and_replies_label_all_and_cost_what_they_say(memory: 
     assert rounds == 2
     assert by_hand(memory).waiting() == (0, 0)
     assert {entry.labels.made_by for entry in memory.steps("a") if entry.labels} == {"hand windowed-3"}
+
+
+def test_a_key_says_whose_memory_it_is_and_what_may_be_done(
+    keyed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    ann, bea = keyed(ann=("read", "write", "forget", "admin"), bea=("read",))
+    with open_memory(f"stitch+{ann.url}", key=ann.key) as memory:
+        assert memory.add("The gate code is in the blue book.").tenant == memory.tenant == "ann"
+        with pytest.raises(ScopeError, match="writes nothing into folders"):
+            memory.lifecycle.backup(tmp_path / "b")
+    with open_memory(f"stitch+{bea.url}", key=bea.key) as memory:
+        assert (memory.tenant, memory.trajectories()) == ("bea", [])
+        for call in (lambda: memory.add("hello"), lambda: memory.delete("0", trajectory="notes")):
+            with pytest.raises(StitchError):
+                call()
+        with pytest.raises(ScopeError, match="does not allow 'write'"):
+            memory.add("hello")
+    for wrong in ("nonsense", None):
+        with pytest.raises(StitchError):
+            open_memory(f"stitch+{ann.url}", key=wrong)
+    with pytest.raises(ScopeError, match="another tenant"):
+        open_memory(f"stitch+{ann.url}", key=ann.key, tenant="bea")
+
+
+@pytest.mark.parametrize(
+    ("location", "told"),
+    [
+        ("stitch+http://", "names no server"),
+        ("stitch+http://host:port", "names no server"),
+        ("stitch+http://ann:secret@127.0.0.1:1", "holds no key"),
+        ("stitch+http://127.0.0.1:9", "no server answers"),
+    ],
+)
+def test_what_is_no_server_is_told_so(
+    location: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    with pytest.raises(StitchError, match=told):
+        open_memory(location)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from stitch import Step, open_memory
+from stitch import Step, open_memory, open_tenants
 from stitch.core import StepState
-from stitch.errors import OwnerLostError, ScopeError, SettingsError, StitchError, StoreLockedError
+from stitch.errors import ForkedProcessError, OwnerLostError, ScopeError, SettingsError, StitchError, StoreLockedError
 from stitch.server import address, joining
 from stitch.server.memory import RemoteMemory
 
@@ -24,7 +24,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 OWNER = """
 import sys
-from stitch import Step, open_memory
+from stitch import Step, open_memory, open_tenants
 with open_memory(sys.argv[1]) as memory:
     memory.add(Step(role="user", content="Day 1: a hotel in Kyoto."), trajectory="trip")
     print("ready", flush=True)
@@ -34,7 +34,7 @@ with open_memory(sys.argv[1]) as memory:
 """
 WRITER = """
 import sys
-from stitch import Step, open_memory
+from stitch import Step, open_memory, open_tenants
 with open_memory(sys.argv[1]) as memory:
     print("ready", flush=True)
     sys.stdin.readline()
@@ -43,7 +43,7 @@ with open_memory(sys.argv[1]) as memory:
 """
 HANGING = """
 import sys, time
-from stitch import Step, open_memory
+from stitch import Step, open_memory, open_tenants
 memory = open_memory(sys.argv[1])
 memory.add(Step(role="user", content="Day 1: a hotel in Kyoto."), trajectory="trip")
 add = memory.add
@@ -210,3 +210,44 @@ def test_nothing_is_shared_where_the_settings_say_so(tmp_path: Path, monkeypatch
         with pytest.raises(StoreLockedError, match=f"in use by process {os.getpid()}"):
             open_memory(tmp_path / "m")
     assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["journal.sqlite", "store"]
+
+
+def test_all_tenants_are_used_through_the_owner_and_opened_here_when_it_has_ended(tmp_path: Path) -> None:
+    owner = open_memory(tmp_path / "m", tenant="ann")
+    owner.add("Ann was here.")
+    with open_tenants(tmp_path / "m") as tenants:
+        assert tenants.names() == ["ann"]
+        assert isinstance(tenants.memory("bob"), RemoteMemory)
+        assert tenants.memory("bob").add("Bob was here.").tenant == "bob"
+        assert (tenants.names(), tenants.away, tenants.ledger.total().calls) == (["ann", "bob"], "", 0)
+        assert tenants.backup(tmp_path / "b").tenants == 2
+        owner.close()
+        assert [len(tenants.memory(name).search("was here")) for name in ("ann", "bob")] == [1, 1]
+        assert tenants.names() == ["ann", "bob"]
+    with open_memory(tmp_path / "m", tenant="ann") as again:
+        assert not isinstance(again, RemoteMemory)
+
+
+def test_a_memory_with_a_long_path_is_answered_for_elsewhere(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 60) / ("y" * 60)
+    with open_memory(folder), open_memory(folder) as other:
+        assert isinstance(other, RemoteMemory)
+        assert other.add("hello").position == 0
+        known = address.read_address(folder)
+        assert known is not None
+        assert known.socket is not None
+    assert not Path(known.socket).exists()
+
+
+def test_a_fork_is_refused_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m"), open_memory(tmp_path / "m") as other:
+        other.add("hello")
+        child = os.fork()
+        if child == 0:
+            try:
+                other.search("hello")
+            except ForkedProcessError:
+                os._exit(7)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert other.search("hello")[0].text == "hello"
