@@ -77,8 +77,10 @@ def named_attachments(value: Any, *, depth: int = 0) -> Any:
 def _kind_of(part: Mapping[str, Any]) -> str | None:
     """What is attached, if a part is an attachment by its type or its fields; one that is a text is read as such."""
     kind = str(first_of(part, ("type", "content_type", "block_type")) or "").lower()
-    named, held = next((name for name in _KINDS if name in kind), None), _held(part)
-    if (named is None and _MARKS.isdisjoint(part)) or _DONE.search(kind) or "role" in part or _says_all(part, held):
+    named = next((name for name in _KINDS if name in kind), None)
+    if (named is None and _MARKS.isdisjoint(part)) or _DONE.search(kind) or "role" in part:
+        return None
+    if _says_all(part, held := _held(part)):
         return None
     by_media = _first(_MEDIA, part, *held).partition("/")[0] if named is None else named
     found = by_media if by_media in _KINDS else "image" if "image_url" in part else "file"

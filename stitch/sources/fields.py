@@ -192,13 +192,14 @@ def taken(metadata: dict[str, Any], name: str) -> Any:
     """Take what a step has a field for out of the metadata, whatever it is called there."""
     kinds = (str, int, float) if name == "timestamp" else (str, int)
     for alias in (name, *_ALIASES.get(name, ())):
-        value = metadata.get(alias)
+        if (value := metadata.get(alias)) is None:
+            continue
         if name == "timestamp" and isinstance(value, Mapping) and (at := _time_held(value)) is not None:
             if "created" not in value:
                 del metadata[alias]
             return at
         plain = isinstance(value, kinds) and not isinstance(value, bool) and value != ""
-        if plain or (alias == name and value is not None):  # of the wrong type: the step says so
+        if plain or alias == name:  # of the wrong type: the step says so
             return metadata.pop(alias)
     return _taken_by_shape(metadata, name)
 

@@ -158,9 +158,11 @@ def without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def first_of(fields: Any, names: Iterable[str], kind: type | UnionType = object) -> Any:
     """The first of these fields of an object that has a value of a kind; None if none has."""
-    if not isinstance(fields, Mapping):
-        return None
-    return next((value for name in names if (value := fields.get(name)) is not None and isinstance(value, kind)), None)
+    if isinstance(fields, Mapping):
+        for name in names:
+            if (value := fields.get(name)) is not None and isinstance(value, kind):
+                return value
+    return None
 
 
 def object_in(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:

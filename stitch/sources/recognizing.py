@@ -100,7 +100,7 @@ def has(*fields: str, **values: Any) -> Recognizer:
     needed = {*fields, *values}
 
     def recognizes(record: Any) -> bool:
-        if not isinstance(record, Mapping) or not needed <= record.keys():
+        if not isinstance(record, dict) or not needed <= record.keys():
             return False
         return not values or all(_fits(record[field], wanted) for field, wanted in values.items())
 
