@@ -6,14 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stitch.errors import StepRejectedError
-from stitch.sources.fields import BROKEN, Row, is_message, is_system, oldest_first, system_of, time_in
+from stitch.sources.fields import BROKEN, Row, is_system, oldest_first, system_of
 from stitch.sources.messages import MessageReader
-from stitch.sources.parts import first_of, without
 
 Reading = Iterator["Row | StepRejectedError"]
-
-_KINDS = ("type", "kind", "event", "messageType")
-_WORDS = ("content", "message", "text", "instructions", "transcript", "result", "prompt", "summary", "description")
 
 
 class Done(NamedTuple):
@@ -23,42 +19,17 @@ class Done(NamedTuple):
 
 
 def conversation(messages: Iterable[Any], reader: MessageReader, *, speaker: bool = False) -> Reading:
-    """The rows of messages; a broken one does not end the reading of those after it.
-
-    An entry that nobody says, but that names its kind, is an event of this kind.
-    """
+    """The rows of messages; a broken one does not end the reading of those after it."""
     for message in messages:
         if isinstance(message, Done | StepRejectedError):
             yield message.row if isinstance(message, Done) else message
             continue
         try:
-            yield from [_event_among(message)] if _names_its_kind(message) else reader.rows(message, speaker=speaker)
+            yield from reader.rows(message, speaker=speaker)
         except StepRejectedError as error:
             yield error
         except BROKEN as error:
             yield StepRejectedError(f"broken message: {type(error).__name__}: {error}")
-
-
-def _names_its_kind(message: Any) -> bool:
-    return isinstance(message, Mapping) and not is_message(message) and "action" not in message and (
-        first_of(message, _KINDS, str) is not None)  # fmt: skip
-
-
-def _event_among(message: Mapping[str, Any]) -> Row:
-    kind = first_of(message, _KINDS, str)
-    row = {"timestamp": time_in(message),
-           **event({**message, "type": kind}, without(message, "type", "timestamp", "id"))}  # fmt: skip
-    return row if message.get("id") is None else {**row, "id": str(message["id"])}
-
-
-def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
-    """What is no message of anybody: it is named by its kind, and its words, if it has any, are its text."""
-    kind = str(record.get("type") or record.get("event") or "event")
-    words = next((key for key in _WORDS if isinstance(record.get(key), str)), "")
-    said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
-    metadata = {key: value for key, value in rest.items() if key != words and value is not None}
-    heard = "input_audio_transcription" in kind and words == "transcript"  # the user's voice, as it was understood
-    return {"role": "user" if heard else kind, "content": said, "metadata": metadata}
 
 
 def talk(

@@ -53,6 +53,8 @@ _DEEPEST = 6
 _ANSWERED = ("reference", "reply_to", "reply", "quoted", "m.relates_to", "m.in_reply_to")
 _ANSWERED_IDS = ("messageId", "message_id", "event_id", "id")
 
+_EVENT_WORDS = ("content", "message", "text", "instructions", "transcript", "result", "prompt", "summary",
+                "description")  # fmt: skip
 _SYSTEM_FIELDS = ("system", "systemInstruction", "system_instruction", "instructions", "preamble", "system_prompt")
 _COUNTED = re.compile(r"\d{10}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19}")
 
@@ -261,6 +263,16 @@ def _answered_in(fields: Mapping[str, Any], *, depth: int = 0) -> Any:
             own = first_of(inner, _ANSWERED_IDS, str | int)
             return own if own is not None else _answered_in(inner, depth=depth + 1)
     return None
+
+
+def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
+    """What is no message of anybody: it is named by its kind, and its words, if it has any, are its text."""
+    kind = str(record.get("type") or record.get("event") or "event")
+    words = next((key for key in _EVENT_WORDS if isinstance(record.get(key), str)), "")
+    said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
+    metadata = {key: value for key, value in rest.items() if key != words and value is not None}
+    heard = "input_audio_transcription" in kind and words == "transcript"  # the user's voice, as it was understood
+    return {"role": "user" if heard else kind, "content": said, "metadata": metadata}
 
 
 def moment(row: Row) -> Row:

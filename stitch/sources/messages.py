@@ -15,6 +15,7 @@ from stitch.sources.fields import (
     ROLES,
     TEXT_FIELDS,
     Row,
+    event,
     metadata_of,
     moment,
     named_in,
@@ -23,6 +24,7 @@ from stitch.sources.fields import (
     seconds_of,
     taken,
     taken_of,
+    time_in,
     unwrapped,
 )
 from stitch.sources.parts import (
@@ -61,10 +63,12 @@ _OF_MESSAGE = (("id", "message_id"), ("tool_name", "tool_name"))
 """What of a message with several results none of them has, and under which name it is kept."""
 _ATTACHED = ("files", "extra", "attachments", "documents")
 _FILES = {"name", "file_name", "filename"}
-_SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachments", "files", "stickers", "poll")
+_SHOWN = ("embeds", "forwardedMessage", "forwarded", "quoted", "cards", "attachments", "files", "stickers", "poll",
+          "driveDocument", "driveImage", "driveVideo", "inlineFile")  # fmt: skip
 """What a message without words of its own shows."""
 _MEDIA = ("media_type", "action", "photo", "file")
 """How Telegram says what stands in place of words, with the kind or in the name of the field."""
+_EVENT_KINDS = ("type", "kind", "event", "messageType")
 _REMEMBERED = 32
 _KINDS = ("type", "kind", "message_type", "event")
 _ORIGINS = frozenset(origin.value for origin in Origin)
@@ -129,6 +133,9 @@ class MessageReader:
             yield from self._spoken(fields, field, speaker=speaker)
         elif "action" in fields:
             yield from self._acted(fields)
+        elif (named := first_of(fields, _EVENT_KINDS, str)) is not None:  # nobody says it
+            said = event({**fields, "type": named}, without(fields, "type", "timestamp", "id"))
+            yield {"timestamp": time_in(fields), **said, **({"id": str(fields["id"])} if "id" in fields else {})}
         else:
             raise StepRejectedError("step has no field 'role'")
 
@@ -209,8 +216,13 @@ class MessageReader:
         row |= taken_of(row["metadata"], "timestamp", "parent")
         if kind not in ("function_call", "tool_use", "tool_call"):
             row["metadata"]["type"] = kind
+        result = self.tools.own_result(fields, call)
+        if result is not None and fields.get("subtype") == "completed":  # as Cursor tells what was `started` before
+            self.repeated.append(row)
+            yield {**moment(row), **result, "metadata": {**row["metadata"], **result["metadata"]}}
+            return
         yield row
-        if (result := self.tools.own_result(fields, call)) is not None:
+        if result is not None:
             yield {**moment(row), **result}
 
     def _thought(self, fields: dict[str, Any]) -> Row:

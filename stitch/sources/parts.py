@@ -61,6 +61,8 @@ def plain_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
 def _opened(part: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     """A part that keeps what it is in an object under `field`."""
     held, rest, kind = part[field], without(part, field), _FORMS[field]
+    if len(held) == 1 and isinstance(inner := next(iter(held.values())), Mapping) and "args" in inner:
+        held = {"name": next(iter(held)).removesuffix("ToolCall"), **inner}  # as Cursor names what it calls
     if field == "tool_call_result":
         origin = object_in(held, "origin")
         held = {**without(held, "origin"), "name": origin.get("tool_name"), "id": origin.get("id")}

@@ -9,8 +9,8 @@ from typing import Any
 
 from stitch.core import Origin
 from stitch.errors import StepRejectedError
-from stitch.sources.conversation import Done, Reading, conversation, event, talk
-from stitch.sources.fields import Row, is_message
+from stitch.sources.conversation import Done, Reading, conversation, talk
+from stitch.sources.fields import Row, event, is_message
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of, without
 from stitch.sources.recognizing import FileReading, TrajectoryRow, any_of, first, has

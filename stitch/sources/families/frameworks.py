@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stitch.core import Origin
-from stitch.sources.conversation import Done, Reading, conversation, event, talk
-from stitch.sources.fields import is_message, system_of
+from stitch.sources.conversation import Done, Reading, conversation, talk
+from stitch.sources.fields import event, is_message, system_of
 from stitch.sources.messages import MessageReader
 from stitch.sources.parts import text_of, without
 from stitch.sources.recognizing import any_of, first, has
