@@ -56,10 +56,6 @@ def _list_in(text: str) -> list[Any] | None:
     return value if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value) else None
 
 
-HOLDERS = 4
-"""So many of the formats, the last ones, hold records of the others."""
-
-
 def _held(
     name: str,
     field: str,
@@ -170,7 +166,7 @@ def format_of(record: Any) -> Format | None:
 
 def is_record(entry: Any) -> bool:
     """Whether a value is a record of a format that holds no others."""
-    return any(known.recognizes(entry) for known in FORMATS[:-HOLDERS])
+    return any(known.recognizes(entry) for known in FORMATS[:-1])
 
 
 def _known(record: Any, *, depth: int) -> bool:
@@ -188,6 +184,17 @@ def _known(record: Any, *, depth: int) -> bool:
 def _entry(value: Any) -> Any:
     """An entry of a list, out of the envelope in which servers of data sets put rows."""
     return value["row"] if isinstance(value, Mapping) and isinstance(value.get("row"), Mapping) else value
+
+
+def _holding(record: Any) -> Callable[[Any, FileReading], Iterator[TrajectoryRow]] | None:
+    """The reader of a record that holds others: by name, in lists under a field, in a list, or in objects."""
+    if _is_by_name(record):
+        return _by_name
+    if _part_of(record) is not None:
+        return _wrapped
+    if isinstance(record, list) and _known(record, depth=1):
+        return lambda record, reading: _within({}, "", record, reading)
+    return _holder if _inside(record) else None
 
 
 def _wrapped(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -235,7 +242,7 @@ def _holder(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 
 def _within(record: Any, field: str, entries: list[Any], reading: FileReading) -> Iterator[TrajectoryRow]:
     """The rows of the records that another record holds under a field."""
-    named = next((str(record[name]) for name in IDS if isinstance(record.get(name), str | int)), None)
+    named = named_by(record, IDS)
     system = system_of(record) if entries and is_message(entries[0]) and not is_system(entries[0]) else None
     about: dict[str, Any] | None = about_trajectory(record, field, system[0] if system else field)
     when = time_in(record) if len(entries) == 1 else None
@@ -260,7 +267,7 @@ def _with_outer(row: Row, about: dict[str, Any] | None, *, when: Any) -> Row:
 def _named(
     known: Format, entry: Any, reading: FileReading, *, named: str | None, alone: bool
 ) -> Iterator[TrajectoryRow]:
-    """The rows of a record that another one holds, which may be `named`; what names no trajectory is of the first's."""
+    """The rows of a record that another one holds, which may be `named`."""
     parts: dict[str | None, str] = {}
     for trajectory, row in read_safely(known, entry, reading):
         if trajectory not in parts:
@@ -362,10 +369,7 @@ FORMATS: tuple[Format, ...] = (
            _list, whole=True),
     read_as("dialogue without speakers", lambda record: frameworks.dialogue_of(record) is not None,
             frameworks.spoken_in_turn, *IDS, whole=True),
-    Format("such records by name", _is_by_name, _by_name),
-    Format("list of such records", lambda record: _part_of(record) is not None, _wrapped),
-    Format("list of lists of such records", lambda record: isinstance(record, list) and _known(record, depth=1),
-           lambda record, reading: _within({}, "", record, reading)),
-    Format("such a record inside another", lambda record: bool(_inside(record)), _holder),
+    Format("records inside another", lambda record: _holding(record) is not None,
+           lambda record, reading: (_holding(record) or _list)(record, reading)),
 )  # fmt: skip
-"""All formats, in the order in which they are tried; the last four hold records of the others."""
+"""All formats, in the order in which they are tried; the last one holds records of the others."""

@@ -13,6 +13,7 @@ from stitch.errors import StepRejectedError
 from stitch.sources.conversation import Reading, about_trajectory, conversation, with_about
 from stitch.sources.fields import BROKEN, Row
 from stitch.sources.messages import MessageReader
+from stitch.sources.parts import first_of
 from stitch.sources.traces import TraceReader, broken
 
 TrajectoryRow = tuple["str | None", "Row | StepRejectedError"]
@@ -125,8 +126,9 @@ def any_of(*recognizers: Recognizer) -> Recognizer:
 
 
 def named_by(record: Any, ids: Iterable[str]) -> str | None:
-    """The first of the fields `ids` that a record has."""
-    return next((str(record[name]) for name in ids if record.get(name) is not None), None)
+    """The first of the fields `ids` under which a record has a name or a number."""
+    named = first_of(record, ids, str | int | float)
+    return None if named is None else str(named)
 
 
 def read_as(
