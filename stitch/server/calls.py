@@ -28,7 +28,7 @@ from stitch.lm import charged_key
 from stitch.server.failures import failure_of
 from stitch.server.greeting import LINES_TYPE, read_hello, welcome_to
 from stitch.server.methods import Method, call_method, method_named
-from stitch.server.routes import caller_of, memory_of
+from stitch.server.routes import caller_of, memory_of, served_of
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -184,8 +184,13 @@ class _Answering:
             self._put(_line("progress", [what, done, of]))
 
     def _lines(self) -> Iterator[bytes]:
-        """The lines of the body, as they come."""
+        """The lines of the body, as they come.
+
+        Raises:
+            InputError: One is too long.
+        """
         coming, rest = self._request.stream(), b""
+        most = served_of(self._request).limits.line_bytes
         while True:
             try:
                 chunk = asyncio.run_coroutine_threadsafe(anext(coming), self._loop).result()
@@ -193,6 +198,8 @@ class _Answering:
                 break
             *whole, rest = (rest + chunk).split(b"\n")
             yield from whole
+            if len(rest) > most:
+                raise InputError(f"a line has more than {most} bytes", hint="what `stitch export` writes is taken in")
         if rest:
             yield rest
 

@@ -15,7 +15,7 @@ import pytest
 from stitch import Memory, Step, open_memory
 from stitch.core.cancellation import check_canceled
 from stitch.core.progress import Progress, watched
-from stitch.errors import CanceledError, StitchError
+from stitch.errors import CanceledError, InputError, StitchError
 from stitch.server import address
 from stitch.server.memory import RemoteMemory
 
@@ -108,6 +108,9 @@ def test_lines_are_taken_in_as_they_come_and_an_error_of_theirs_is_the_callers(
         assert copy.lifecycle.import_lines(iter(lines)).steps == 600
         bad = ["no line of an export"]
         assert copy.lifecycle.import_lines(bad) == own.lifecycle.import_lines(bad)
+
+        with pytest.raises(InputError, match="more than 8388608 bytes"):
+            copy.lifecycle.import_lines(["x" * 9_000_000])
 
         def broken() -> Iterator[str]:
             yield lines[0]
