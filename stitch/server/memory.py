@@ -23,7 +23,7 @@ from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import Ledger, Totals
 from stitch.memory import Memory, MemoryStatus
-from stitch.server.methods import MESSAGE_STEP, labeler_json
+from stitch.server.methods import MESSAGE_STEP
 from stitch.server.passing import Remote, passed_on
 from stitch.sources.attachments import named_attachments
 from stitch.sources.given import check_list_of_messages, plain
@@ -182,6 +182,8 @@ class RemoteHandover(Remote, Handover):
 
     def __init__(self, client: Client, labeler: OfflineLabeler) -> None:
         # Not that of `Handover`: there are no parts here, and everything that uses some is overridden.
+        from stitch.server.special import labeler_json
+
         self._client, self._about = client, labeler_json(labeler)
 
     @override

@@ -15,24 +15,12 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
-import orjson
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError, with_config
 from typing_extensions import NotRequired, Required, TypedDict
 
-from stitch.core import KeptTrajectory, Receipt
+from stitch.core import KeptTrajectory
 from stitch.core.cancellation import cancelable
 from stitch.errors import InputError, StepRejectedError
-from stitch.label.model.compiled import PredictorState, load_program, state_of
-from stitch.label.model.offline import OfflineLabeler
-from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
-from stitch.lm import Price
-from stitch.retrieve.path import NodeSelection, selection_of
-from stitch.trees.core.commits import Commit
-from stitch.trees.core.nodes import Tree
-from stitch.trees.core.operations import Add, Delete, Move, Replace, SetField, node_json, operation_json
-from stitch.trees.core.reading import read_mapping
-from stitch.trees.requests.conversation import TreeTask
-from stitch.trees.requests.versioned import TreeVersion, VersionedTree
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -94,66 +82,15 @@ class TreePlace(NamedTuple):
     version: str
 
 
-class Answered(NamedTuple):
-    """What became of the tasks of a request in words."""
-
-    replies: Sequence[Mapping[str, Any]]
-    left: Sequence[TreeTask]
-    author: str
-    """The model, as the author of what it proposes."""
-    version: str
-
-
-# Methods that travel in a form of their own.
-
-
-def add_messages(
-    memory: Memory, messages: Sequence[Mapping[str, Any]], trajectory: str, options: Mapping[str, Any]
-) -> list[Receipt]:
-    """As `Memory.add_messages`; a step among messages is told by a field of its own."""
-    from stitch.sources.given import step_of
-
-    given = [step_of(each[MESSAGE_STEP]) if set(each) == {MESSAGE_STEP} else each for each in messages]
-    return memory.add_messages(given, trajectory=trajectory, **options)
-
-
-def flush(memory: Memory) -> str:
-    """As `Memory.flush`; returns `Memory.statements_failure`."""
-    memory.flush()
-    return memory.statements_failure
-
-
-def take_in_replies(handover: Handover, lines: Iterable[bytes]) -> TakenIn:
-    """As `Handover.take_in`, of lines that are lists of JSON: source, number, text."""
-    numbered = (orjson.loads(line) for line in lines)
-    return handover.take_in(NumberedLine(source, number, text.encode()) for source, number, text in numbered)
-
-
-def request_of_tree(
-    tree: VersionedTree, request: str, turns: Sequence[str], tasks: Sequence[TreeTask] | None, confirm: bool,
-    stops: bool,
-) -> Answered:  # fmt: skip
-    """As `TreeConversation.go_on`; a reply is told without the difference that its operations make."""
-    talk = tree.conversation(request, turns=turns)
-    replies, left = talk.go_on(request, tasks=tasks, confirm=confirm, stops=stops)
-    told = [
-        {
-            **vars(reply),
-            "selection": reply.selection and reply.selection.as_json(),
-            "operations": list(map(operation_json, reply.operations)),
-            "diff": None,
-        }
-        for reply in replies
-    ]
-    return Answered(told, left, talk.author, tree.version)
-
-
-_OWN: Mapping[str, tuple[Action, Callable[..., Any]]] = {
-    "add_messages": ("write", add_messages),
-    "flush": ("write", flush),
-    "handover.take_in": ("admin", take_in_replies),
-    "tree.request": ("write", request_of_tree),
+_SPECIAL = "stitch.server.special"
+"""Imported when something of it is called: it needs the labeler and the trees."""
+_OWN: Mapping[str, tuple[Action, str]] = {
+    "add_messages": ("write", "add_messages"),
+    "flush": ("write", "flush"),
+    "handover.take_in": ("admin", "take_in_replies"),
+    "tree.request": ("write", "request_of_tree"),
 }
+"""Methods that travel in a form of their own, and functions of `special` that take it."""
 
 _KINDS: Mapping[str, str] = {
     "": "stitch.memory:Memory",
@@ -204,16 +141,16 @@ def method_named(name: str) -> Method:
         kind, _, own = name.rpartition(".")
         actions = [action for action, names in _ACTIONS.get(kind, {}).items() if own in names.split()]
         if name in _OWN:
-            _METHODS[name] = Method(name, *_OWN[name])
+            action, function = _OWN[name]
+            _METHODS[name] = Method(name, action, getattr(import_module(_SPECIAL), function))
         elif actions:
             module, _, owner = _KINDS[kind].partition(":")
-            function: Any = getattr(getattr(import_module(module), owner), own)
-            function = function.fget if isinstance(function, property) else function
-            _METHODS[name] = Method(name, actions[0], function)
+            member: Any = getattr(getattr(import_module(module), owner), own)
+            function_of: Any = member.fget if isinstance(member, property) else member
+            _METHODS[name] = Method(name, actions[0], function_of)
         else:
-            raise InputError(
-                f"a memory has no method {name!r} that can be called", hint="use one version on both sides"
-            )
+            hint = "use the same version of this library on both sides"
+            raise InputError(f"a memory has no method {name!r} that can be called", hint=hint)
     return _METHODS[name]
 
 
@@ -241,12 +178,12 @@ def call_method(
     kind = method.name.rpartition(".")[0]
     receiver = getattr(memory, kind) if kind in ("ledger", "lifecycle", "hierarchy", "trees") else memory
     if kind == "tree":
-        place = _checked(TypeAdapter(TreePlace), of)
+        place = checked(TypeAdapter(TreePlace), of)
         receiver = memory.trees.open(place.name, branch=place.branch)
         receiver.version = place.version
     elif kind == "handover":
-        receiver = memory.lifecycle.handover(_labeler_of(_checked(TypeAdapter(_Labeler), of)))
-    taken = _checked(method.arguments, arguments)
+        receiver = import_module(_SPECIAL).handover_to(memory, of)
+    taken = checked(method.arguments, arguments)
     if method.takes_lines:
         taken[LINES] = lines
     only_reads = method.action == "read" or taken.get("dry_run") or taken.get("repair") is False
@@ -255,44 +192,6 @@ def call_method(
             return method.function(receiver, **taken)
         own = getattr(receiver, method.name.rpartition(".")[2])  # as the class of the receiver has it
         return own(**taken) if callable(own) else own
-
-
-class _Labeler(TypedDict):
-    model: str
-    window_steps: int
-    asks: bool
-    price: Sequence[float] | None
-    program: Mapping[str, Any] | None
-
-
-def labeler_json(labeler: OfflineLabeler) -> dict[str, Any]:
-    """A labeler that is somewhere else, so that one like it can be made where a memory is."""
-    from stitch.signatures.programs import WindowProgram
-
-    states = state_of(labeler.program, plain=WindowProgram()) if labeler.program.digest else {}
-    return {
-        "model": labeler.model.name, "window_steps": labeler.window_steps, "asks": labeler.asks,
-        "price": labeler.price, "program": {name: each.model_dump(mode="json") for name, each in states.items()},
-    }  # fmt: skip
-
-
-def _labeler_of(told: _Labeler) -> OfflineLabeler:
-    """The labeler of which `labeler_json` told.
-
-    Raises:
-        InputError: Its prompts are of another version.
-    """
-    from stitch.label.local import LocalLabeler
-    from stitch.signatures.programs import WindowProgram
-
-    program, states = WindowProgram(), told["program"] or {}
-    if states:
-        read = {name: PredictorState.model_validate(each) for name, each in states.items()}
-        load_program(read, program, target="windowed")
-    return OfflineLabeler(
-        told["model"], fallback=LocalLabeler(), program=program, window_steps=told["window_steps"], asks=told["asks"],
-        price=Price(*told["price"]) if told["price"] else None,
-    )  # fmt: skip
 
 
 # Values on their way.
@@ -319,18 +218,37 @@ def _rejection(error: object) -> dict[str, str]:
     return {"rejected": error.message, "hint": error.hint}
 
 
-_TRAVELING: Mapping[Any, Any] = {
-    NodeSelection: _written_by(NodeSelection.as_json, selection_of),
-    KeptTrajectory: _written_by(lambda own: [str(own), own.steps, own.began, own.ended], _kept_trajectory),
-    StepRejectedError: _written_by(_rejection, _rejected),
-    Tree: _written_by(lambda tree: node_json(tree.root), read_mapping),
-    TreeVersion: _written_by(lambda version: version.commit, TypeAdapter(Commit).validate_python),
-    VersionedTree: _written_by(
+def _selection() -> Any:
+    from stitch.retrieve.path import NodeSelection, selection_of
+
+    return _written_by(NodeSelection.as_json, selection_of)
+
+
+def _tree() -> Any:
+    from stitch.trees.core.operations import node_json
+    from stitch.trees.core.reading import read_mapping
+
+    return _written_by(lambda tree: node_json(tree.root), read_mapping)
+
+
+def _version() -> Any:
+    from stitch.trees.core.commits import Commit
+
+    return _written_by(lambda version: version.commit, TypeAdapter(Commit).validate_python)
+
+
+_TRAVELING: Mapping[str, Callable[[], Any]] = {
+    "KeptTrajectory": lambda: _written_by(lambda own: [str(own), own.steps, own.began, own.ended], _kept_trajectory),
+    "StepRejectedError": lambda: _written_by(_rejection, _rejected),
+    "NodeSelection": _selection,
+    "Tree": _tree,
+    "TreeVersion": _version,
+    "VersionedTree": lambda: _written_by(
         lambda tree: TreePlace(tree.name, tree.branch, tree.version), TypeAdapter(TreePlace).validate_python
     ),
-    **dict.fromkeys((SetField, Move, Delete, Add, Replace), Mapping[str, Any]),
+    **dict.fromkeys(("SetField", "Move", "Delete", "Add", "Replace"), lambda: Mapping[str, Any]),
 }
-"""How classes are written of which pydantic cannot tell by itself."""
+"""How classes are written of which pydantic cannot tell by itself, by their names."""
 
 _HOMES = {
     "stitch.chats": "Edited",
@@ -369,8 +287,10 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 def _traveling(hint: Any) -> Any:
     """A type as it travels: what pydantic cannot write is told how, and an iterable is a list."""
     origin, inner = get_origin(hint), get_args(hint)
-    if hint in _TRAVELING or not inner or origin in (Annotated, Literal):
-        return _TRAVELING.get(hint, hint)
+    if (form := _TRAVELING.get(getattr(hint, "__name__", ""))) is not None:
+        return form()
+    if not inner or origin in (Annotated, Literal):
+        return hint
     traveling = tuple(map(_traveling, inner))
     if getattr(origin, "__name__", "") in ("Iterable", "Sequence", "Collection"):
         return list[traveling[0]]  # type: ignore[valid-type]
@@ -384,7 +304,12 @@ def _traveling(hint: Any) -> Any:
     return union
 
 
-def _checked(adapter: TypeAdapter[Any], given: Any) -> Any:
+def checked(adapter: TypeAdapter[Any], given: Any) -> Any:
+    """A value as a type has it.
+
+    Raises:
+        InputError: It is none of that type.
+    """
     try:
         return adapter.validate_python(given)
     except ValidationError as error:

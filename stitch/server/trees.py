@@ -24,7 +24,7 @@ from stitch.trees.requests.versioned import PERSON, TreeVersion, VersionedTree
 if TYPE_CHECKING:
     from stitch.retrieve.path import NodeSelection
     from stitch.server.client import Client
-    from stitch.server.methods import Answered
+    from stitch.server.special import Answered
     from stitch.trees.requests.conversation import Confirm, TreeReply
 
 
