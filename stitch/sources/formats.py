@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -100,13 +101,13 @@ def _said_to_model(record: Any) -> list[Any]:
     return [{"role": "user", **c} if isinstance(c, Mapping) and "parts" in c else c for c in record["contents"]]
 
 
-def _exchange(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
+def _exchange(record: Any, reading: FileReading, *, ids: tuple[str, ...] = IDS) -> Iterator[TrajectoryRow]:
     """A request to a model with its reply, each in its envelope or not."""
     messages, about = dated(record, messages_of(record)), beside(record)
     if messages and isinstance(messages[-1], Mapping) and messages[-1].get("content") == about.get("answer"):
         about.pop("answer", None)  # it is what was replied
     for row in talk(about, messages, reading.messages, field="messages"):
-        yield named_by(record, IDS), row
+        yield named_by(record, ids), row
 
 
 def _state(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
@@ -348,6 +349,8 @@ FORMATS: tuple[Format, ...] = (
     Format("run of another tracer", lambda record: run_of(record) is not None,
            lambda record, reading: named_run(run_of(record) or {}, reading.traces)),
     said_in("web actions", tasks.is_operations, tasks.operations, "annotation_id", told=("actions", "confirmed_task")),
+    Format("question and answer", has("conversation_id", query=str, answer=str),
+           partial(_exchange, ids=("conversation_id",))),
     Format("exchange with a model", is_exchange, _exchange, whole=True),
     _held("chat messages", "messages"),
     said_in("chat export", chats.is_export, chats.export_messages, "id", "conversation_id",
