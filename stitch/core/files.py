@@ -66,6 +66,20 @@ def sync(path: Path) -> None:
             os.close(descriptor)
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Put a whole file, for its user alone, in the place of one: after a loss of power, too, the one or the other."""
+    fresh = path.with_name(f"{path.name}.new")
+    try:
+        with open(fresh, "wb", opener=private) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+    sync(path.parent)
+
+
 def make_private_folder(folder: Path, *, parents: bool = False) -> None:
     """Make a folder that only its user can enter; one that is there stays as it is."""
     folder.mkdir(mode=PRIVATE_FOLDER, parents=parents, exist_ok=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
 
-from stitch.core.files import keep_others_from_writing, make_private_folder, private, refuse_links
+from stitch.core.files import keep_others_from_writing, make_private_folder, refuse_links, replace_file
 from stitch.errors import InputError, JournalError, SettingsError, StoreError, StoreLockedError
 from stitch.ingest.snippets import SNIPPETS
 from stitch.journal.database import is_postgres
@@ -128,12 +128,7 @@ def journal_id(folder: Path) -> str:
     path = folder / IDENTITY_FILE
     try:
         if not path.exists():
-            made = path.with_name(f"{IDENTITY_FILE}.new")
-            with open(made, "w", opener=private) as file:
-                file.write(str(uuid.uuid4()))
-                file.flush()
-                os.fsync(file.fileno())
-            made.replace(path)
+            replace_file(path, str(uuid.uuid4()).encode())
         return str(uuid.UUID(path.read_text()))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None

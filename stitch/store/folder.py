@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stitch.core.files import make_private, make_private_folder, private, sync
+from stitch.core.files import make_private, make_private_folder, replace_file
 from stitch.core.json_text import read_json
 from stitch.errors import StoreError, StoreMismatchError
 from stitch.store.owner import Ownership
@@ -87,13 +86,7 @@ class StoreFolder:
 
     def write_note(self, name: str, said: Any) -> None:
         """Write a small file, which after a loss of power is whole or not there."""
-        half_written = self.path / f"{name}.new"
-        with open(half_written, "w", opener=private) as stream:
-            json.dump(said, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        half_written.replace(self.path / name)
-        sync(self.path)
+        replace_file(self.path / name, json.dumps(said).encode())
 
     def _is_earlier(self) -> bool:
         """Whether it is of an earlier layout and is made anew; one that was made with something else is refused."""

@@ -22,7 +22,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 from pydantic_core import to_jsonable_python
 
-from stitch.core.files import not_waiting, private
+from stitch.core.files import not_waiting, replace_file
 from stitch.errors import InputError
 from stitch.text.markers import escape_unseen
 
@@ -377,16 +377,9 @@ def write_compiled(path: str | Path, compiled: CompiledProgram, *, plain: Any) -
     metadata = {"dependency_versions": get_dependency_versions(), "stitch": made.model_dump(mode="json")}
     put_into(plain, compiled.predictors)
     content = json.dumps({**plain.dump_state(), "metadata": metadata}, indent=2).encode() + b"\n"
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with open(beside, "xb", opener=private) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
+        replace_file(target, content)
     except OSError as error:
         raise InputError(
             f"cannot write the program {str(path)!r}: {str(error.strerror).lower()}", hint="name another with --out"
         ) from error
-    finally:
-        beside.unlink(missing_ok=True)
