@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from stitch.server.keys import Action, Key
+    from stitch.server.keys import Key
+    from stitch.server.operations.operation import Action
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 

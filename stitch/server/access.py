@@ -19,7 +19,8 @@ from stitch.server.keys import ACTIONS
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
-    from stitch.server.keys import Action, Keys
+    from stitch.server.keys import Keys
+    from stitch.server.operations.operation import Action
 
 
 class Caller(NamedTuple):

@@ -29,7 +29,7 @@ from stitch.server.failures import Failure
 from stitch.server.gate import JSON, Gate, check_type
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.server.metrics import Metrics
-from stitch.server.operations.operation import OPERATIONS, Action
+from stitch.server.operations.operation import Action
 from stitch.server.page import POLICY, show_page
 from stitch.server.routes import StrictRoute, caller_of, make_router, memory_of, served_of
 from stitch.server.served import Limits, Served
@@ -207,5 +207,5 @@ async def page(request: Request) -> HTMLResponse:
         ask: Callable[[], Any] = served.tenants.memory(caller.tenant).status
         status = await served.threads.run(request, ask)
         holds = {"trajectories": status.trajectories, "steps": status.accepted, "steps that wait": status.waiting}
-    html = show_page(url=str(request.base_url).rstrip("/"), holds=holds, operations=OPERATIONS.values())
+    html = show_page(url=str(request.base_url).rstrip("/"), holds=holds)
     return HTMLResponse(html, headers={"Content-Security-Policy": POLICY})

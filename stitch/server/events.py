@@ -16,35 +16,7 @@ from typing import NamedTuple
 
 import orjson
 
-from stitch.core import (
-    InputRejected,
-    LabelsMerged,
-    MemoryEvent,
-    Searched,
-    StepCorrected,
-    StepsAccepted,
-    StepsErased,
-    StepsFailed,
-    StepsRetired,
-    StepsStored,
-    StoreAway,
-    StoreBack,
-)
-
-NAMES: dict[type[MemoryEvent], str] = {
-    StepsAccepted: "accepted",
-    StepsStored: "stored",
-    StepsFailed: "failed",
-    StepCorrected: "corrected",
-    StepsRetired: "retired",
-    StepsErased: "erased",
-    InputRejected: "rejected",
-    LabelsMerged: "merged",
-    Searched: "searched",
-    StoreAway: "away",
-    StoreBack: "back",
-}
-"""What each event is called on the wire."""
+from stitch.core import MemoryEvent, StepsErased
 
 MOST_EVENTS, MOST_BYTES = 1_024, 1 << 20
 """How much is kept of a tenant; a reader that is further behind is cut off."""
@@ -53,6 +25,7 @@ MOST_IDLE = 64
 GATHER_S = 0.02
 """For how long events are gathered before readers are woken."""
 
+_OF_WHAT = re.compile("^(Steps?|Store|Input|Labels)")
 _ID = re.compile(r"([0-9a-f]{8})-(\d{1,18})")
 
 
@@ -116,7 +89,7 @@ class EventFeed:
         """Take note of an event; costs next to nothing where nobody has asked for the tenant's."""
         if not self._rings:
             return
-        name = NAMES[type(event)]
+        name = _OF_WHAT.sub("", type(event).__name__).lower()  # `StepsStored` is `stored` on the wire
         tenant = getattr(event, "tenant", None)
         with self._lock:
             rings = list(self._rings.values()) if tenant is None else [self._rings.get(tenant)]

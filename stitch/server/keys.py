@@ -25,12 +25,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from stitch.core import tenant_name
 from stitch.core.files import not_waiting, private
 from stitch.errors import InputError, SettingsError
+from stitch.server.operations.operation import Action
 from stitch.store.owner import Ownership
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Action = Literal["read", "write", "forget", "admin"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 """What a key can allow; none of them includes another."""
 

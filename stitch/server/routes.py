@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import aclosing
 from inspect import Parameter, Signature
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl
 
@@ -14,7 +15,7 @@ from fastapi import APIRouter, Body, Depends, Query
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from stitch.core.cancellation import cancelable
 from stitch.core.steps import Name
@@ -25,15 +26,13 @@ from stitch.server.gate import JSON, LINES, check_type
 from stitch.server.operations import questions, steps, themes, trees, upkeep
 from stitch.server.operations.operation import OPERATIONS, Action, Operation
 from stitch.server.streaming import (
-    ITEMS_TOGETHER,
-    Piecewise,
     StreamedLine,
     StreamedStep,
     WhileReading,
+    in_lines,
     read_lines,
     storing,
     take_lines,
-    tell_items,
 )
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ def make_router() -> APIRouter:
     return router
 
 
-class _Lines(Piecewise):
+class _Lines(StreamingResponse):
     media_type = LINES
 
 
@@ -195,13 +194,12 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
                 with cancelable(None):  # what changes something is finished though its client has left
                     return operation.run(memory, **given)
 
-        def begin() -> tuple[list[Any], Iterator[Any]]:
+        def begin() -> Iterator[Any]:
             items = iter(run())
-            return [item for item, _ in zip(items, range(ITEMS_TOGETHER), strict=False)], items
+            return chain(list(islice(items, 1)), items)  # what goes wrong before the first of them still has a status
 
-        if operation.streams:  # what goes wrong before the first of them still has a status
-            first, rest = await threads.run(request, begin)
-            return _Lines(tell_items(first, rest, threads=threads, written=operation.written))
+        if operation.streams:
+            return _Lines(in_lines(await threads.run(request, begin), operation.written))
         work = threads.search if operation.is_search else threads.run
         return Response(operation.written(await work(request, run)), media_type=JSON)
 

@@ -1,21 +1,22 @@
 """What does not fit one body: steps as lines that come for as long as they like, and answers item by item.
 
-A client that does not read its receipts while it sends is read on all the same, until `SPOOL_BYTES` of them wait for
-it; steps are read no faster than the memory takes them. Whatever ends a stream, what was accepted stays so, and the
+A client that does not read its receipts while it sends is read on all the same, until those of `SPOOLED` batches wait
+for it; steps are read no faster than the memory takes them. Whatever ends a stream, what was accepted stays so, and the
 same lines again store nothing twice where steps have ids.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from http import HTTPStatus
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
+from anyio import create_memory_object_stream
 from pydantic import BaseModel, ValidationError
 from starlette.responses import StreamingResponse
 
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
 BATCH_STEPS, BATCH_BYTES = 256, 1 << 20
 """How much is stored together at most."""
-SPOOL_BYTES = 16 << 20
-"""How many bytes of receipts wait for a client that does not read them; then no more steps are read."""
+SPOOLED = 1_000
+"""Receipts of so many batches wait for a client that does not read them; then no more steps are read."""
 ITEMS_TOGETHER = 256
 """How many items of an answer are made before they are sent."""
 
@@ -67,22 +68,14 @@ class _Line(NamedTuple):
     step: Step | Failure
 
 
-class Piecewise(StreamingResponse):
-    """An answer in pieces; what makes them is closed when the client has left."""
-
-    async def stream_response(self, send: Send) -> None:
-        """Send all pieces."""
-        assert isinstance(self.body_iterator, AsyncGenerator)
-        async with aclosing(self.body_iterator):
-            await super().stream_response(send)
-
-
-class WhileReading(Piecewise):
+class WhileReading(StreamingResponse):
     """An answer that is sent while the body is still read; who reads it is told when the client has left."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send all pieces, and leave what is received to who makes them."""
-        await self.stream_response(send)
+        """Send all pieces, and leave what is received to who makes them, which is closed in the end."""
+        assert isinstance(self.body_iterator, AsyncGenerator)
+        async with aclosing(self.body_iterator):
+            await self.stream_response(send)
 
 
 async def read_lines(request: Request, *, line_bytes: int, closing: asyncio.Event) -> AsyncGenerator[list[bytes], None]:
@@ -137,37 +130,19 @@ async def take_lines(
     lines: AsyncGenerator[list[bytes], None], store: Store, *, threads: Threads, closing: asyncio.Event
 ) -> AsyncGenerator[bytes, None]:
     """Store the steps of a body line by line; yield a receipt a line, and in the end what it came to."""
-    spool: deque[bytes] = deque()
-    waiting = 0
-    news, room = asyncio.Event(), asyncio.Event()
-    room.set()
+    spool, waiting = create_memory_object_stream[bytes](SPOOLED)
 
     async def take() -> None:
-        nonlocal waiting
-        async with aclosing(_taken(lines, store, threads=threads, closing=closing)) as results:
+        async with spool, aclosing(_taken(lines, store, threads=threads, closing=closing)) as results:
             async for piece in results:
-                spool.append(piece)
-                waiting += len(piece)
-                news.set()
-                if waiting > SPOOL_BYTES:
-                    room.clear()
-                    await room.wait()
+                await spool.send(piece)
 
     taking = asyncio.ensure_future(take())
-    taking.add_done_callback(lambda _: news.set())
     try:
-        while spool or not taking.done():
-            await news.wait()
-            news.clear()
-            while spool:
-                piece = spool.popleft()
+        async with waiting:
+            async for piece in waiting:
                 yield piece
-                waiting -= len(piece)
-                room.set()
-            if taking.done():
-                news.set()
-        if not taking.cancelled():
-            taking.result()
+        await taking
     finally:
         taking.cancel()
         await asyncio.wait({taking})
@@ -247,17 +222,11 @@ def _line(line: StreamedLine) -> bytes:
     return line.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 
-async def tell_items(
-    first: Sequence[Any], rest: Iterator[Any], *, threads: Threads, written: Callable[[Any], bytes]
-) -> AsyncGenerator[bytes, None]:
-    """Yield an answer item by item, a line each; where it breaks off, the last line says why."""
-    items = first
+def in_lines(items: Iterable[Any], written: Callable[[Any], bytes]) -> Iterator[bytes]:
+    """Yield an answer item by item, a line each, many at a time; where it breaks off, the last line says why."""
+    rest = iter(items)
     try:
-        while items:
-            yield b"".join(written(item) + b"\n" for item in items)
-            items = await threads.items(rest, most=ITEMS_TOGETHER)
+        while batch := list(islice(rest, ITEMS_TOGETHER)):
+            yield b"".join(written(item) + b"\n" for item in batch)
     except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
         yield failure_told(error).model_dump_json().encode() + b"\n"
-    finally:
-        if close := getattr(rest, "close", None):
-            await threads.step(close)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -80,10 +80,6 @@ class Threads:
             if not submitted.cancel():
                 await asyncio.wait({future})
             raise
-
-    async def items(self, iterator: Iterator[T], *, most: int) -> list[T]:
-        """The next items of an iterator, at most so many; none behind the last."""
-        return await self.step(lambda: [item for item, _ in zip(iterator, range(most), strict=False)])
 
     def close(self) -> None:
         """Wait for what has begun."""
