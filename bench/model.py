@@ -194,7 +194,7 @@ def measure_questions(
 
 def _stages(inventory: LabelInventory) -> dict[str, Ask]:
     from stitch.bench.models import ModelAnswerer, ModelJudge
-    from stitch.retrieve.question.model_filter import ModelFilterSelector
+    from stitch.retrieve.model_filter import ModelFilterSelector
     from stitch.signatures.programs import AnswerProgram
 
     def filters(model: LanguageModel) -> Callable[[str, str], object]:

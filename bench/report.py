@@ -18,7 +18,7 @@ from stitch.bench.metrics.scores import Interval, scored
 from stitch.bench.records import Answered, Record
 from stitch.bench.runs import Run, read_run
 from stitch.errors import require_extra
-from stitch.retrieve.rank.wording import in_words
+from stitch.retrieve.explain import in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -99,7 +99,7 @@ def command(context: click.Context, /, *, text: str, as_json: bool, as_context: 
 def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
     """The result for a person: the chosen labels, then each step with those it matched and the parts of its score."""
     from stitch.retrieve.links.wording import because, no_longer
-    from stitch.retrieve.rank.wording import in_words
+    from stitch.retrieve.explain import in_words
 
     said = labels_in_words(result.intent_filter.labels())
     weighed = said and result.ranking is Ranking.WEIGHED

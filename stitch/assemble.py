@@ -341,7 +341,7 @@ def retrievers_over(
     made: tuple[Retriever, ...] = (
         intent,
         covering,
-        AutoRetriever(intent=intent, themes=covering, inventories=inventories),
+        AutoRetriever(intent=intent, themes=covering),
         DenseRetriever(**searched),
         LexicalRetriever(store=ingestor.store, lexical=lexical, counter=counter),
         HybridRetriever(**searched, lexical=lexical),

@@ -175,7 +175,7 @@ def selector_of(settings: Settings, model: LanguageModel | None) -> FilterSelect
         from stitch.retrieve import LocalFilterSelector
 
         return LocalFilterSelector()
-    from stitch.retrieve.question.model_filter import ModelFilterSelector
+    from stitch.retrieve.model_filter import ModelFilterSelector
 
     program = _compiled(settings, "filter_program", "FilterProgram", target="filter")
     return ModelFilterSelector(model, program=program, one_call=not settings.filter_by_kind)

@@ -12,7 +12,7 @@ from stitch.errors import StitchError
 
 FITS: Mapping[str, tuple[str, str]] = {
     "scopes": ("stitch.bench.fit.scopes:command", "Weights of local scopes and replies (stitch/label/local/*.json)."),
-    "ranking": ("stitch.bench.fit.ranking:command", "Weights of the search (stitch/retrieve/constants.py)."),
+    "ranking": ("stitch.bench.fit.ranking:command", "Weights of the search (stitch/retrieve/weights.json)."),
     "relevance": ("stitch.bench.fit.relevance:command", "Chances that hits bear on a question (relevance.py)."),
     "themes": ("stitch.bench.fit.themes:command", "Constants of the lens of themes (retrieve/themes/constants.py)."),
     "paths": ("stitch.bench.fit.paths:command", "Calibration of the scorers of path queries."),

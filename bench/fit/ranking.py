@@ -1,171 +1,153 @@
-"""The weights of the search, chosen by sets that are left out in turn.
+"""The weights of the features that order candidates where label density does not (`stitch/retrieve/weights.json`).
 
-What a weight adds to the score of a candidate grows with it. So the search is asked once, each part of a score is noted
-with every weight at nothing and with one of them at 1, and an order by other weights is a sum. Weights begin at
-nothing: a part that does nothing for the sets that choose stays off.
+Each question gives its candidates with what every feature says of them; a conditional logit finds the weights by which
+evidence stands before the rest, every set counting as much as another. Each is asked as it is and in other words
+(`rewording`): what holds only while words agree would drown similarity where they do not. Each set is judged by the
+weights that all others give, and so is each feature: what all sets lose, left out, when it is taken away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
-from stitch.bench.data.types import DataSet, Question
+from stitch.bench.data.types import DataSet
+from stitch.bench.figures import print_table
 from stitch.bench.fit import held as sets
-from stitch.bench.metrics.evidence import recall_at
-from stitch.bench.metrics.scores import Score, mean
-from stitch.core import RankingRule
-from stitch.core.ranking import DECIMALS
+from stitch.bench.fit.rewording import Rewording
+from stitch.bench.fit.solvers import Array, left_out, listwise
 from stitch.ingest import Ingestor
-from stitch.retrieve.constants import CONSTANTS, Constants
-from stitch.retrieve.rank.beside import BESIDE
-from stitch.retrieve.rank.pool import Candidate, Pool, Scorer
-from stitch.retrieve.rank.scorers import SCORERS
+from stitch.retrieve import FEATURES
+from stitch.retrieve.order import WEIGHTS
 
-Column = NDArray[np.float64]
-
-WEIGHTS = (
-    "time", "on_the_day", "latest", "speaker", "own_matters", "asking", "standing", "preference", "described_scope",
-    "described_entity_type", "described_nearness", "hinted_label", "hinted_nearness", "runs_exchange",
-    "runs_goal_named", "runs_goal_alike", "runs_inside", "runs_newest", "runs_call", "runs_words_action", "runs_user",
-    "runs_explained", "runs_not_user", "runs_result", "runs_failure", "runs_change", "runs_changed_result",
-    "runs_opening", "runs_kind", "runs_late", "runs_last", "runs_first",
-)  # fmt: skip
-"""The constants that are added to the similarity of a step, as many times as a scorer says."""
 K = 10
 """Evidence is looked for among so many hits."""
-LEAST_GAIN = 0.0003
-"""One question of a small set."""
-_FACTORS = (0.5, 0.75, 4 / 3, 2.0)
+RIDGE = 0.003
+SCALE = 0.5
+"""Weights are told beside a label of a chosen filter, which counts 1 and as much as two units of the fit."""
+_HARD, _EASY = 60, 40
+"""The candidates of a question that take part: those most alike, and others by chance."""
 
 
-class Noting:
-    """A table of constants that can be exchanged, and notes which of them are read."""
+class Ranked(NamedTuple):
+    """The candidates of a question."""
 
-    def __init__(self, table: Constants) -> None:
-        self.table = table
-        self.read: set[str] = set()
-
-    def __getattr__(self, name: str) -> Any:
-        self.read.add(name)
-        return getattr(self.table, name)
-
-
-class Part(NamedTuple):
-    """One part of the scores of all candidates."""
-
-    fixed: Column
-    """What it is with every weight at nothing."""
-    of_weights: Mapping[str, Column]
-    """What each weight adds for each 1 that it is."""
+    columns: NDArray[np.float64]
+    """What each feature says of each."""
+    right: NDArray[np.bool_]
+    evidence: int
+    """Number of steps of evidence, found or not."""
+    chosen: NDArray[np.int64]
+    """Those that take part in the fit."""
 
 
-class Weighed:
-    """A question with its candidates, ranked by any weights; `parts` are of their scores, by name."""
-
-    def __init__(
-        self, question: Question, candidates: Sequence[Candidate], parts: Mapping[str, Part], rule: RankingRule
-    ) -> None:
-        places = [(one.snippet.trajectory, one.snippet.position, one.snippet.step) for one in candidates]
-        in_order = sorted(range(len(candidates)), key=places.__getitem__)
-
-        def summed(names: Sequence[str]) -> Part:
-            own = [parts[name] for name in names if name in parts]
-            columns: dict[str, Column] = {}
-            for weight, column in ((weight, column) for part in own for weight, column in part.of_weights.items()):
-                columns[weight] = columns.get(weight, 0.0) + column[in_order]
-            fixed = sum((part.fixed[in_order] for part in own), np.zeros(len(in_order)))
-            return Part(fixed, {name: column for name, column in columns.items() if column.any()})
-
-        self.question = question
-        self._steps = [candidates[number].snippet.step for number in in_order]
-        self._scores: dict[tuple[float, ...], Score] = {}
-        self._tiers = [summed(names).fixed for names in rule.tiers if names != (BESIDE,)]
-        self._sum = summed(rule.summed)
-
-    def first(self, constants: Constants) -> tuple[str, ...]:
-        """The first steps by these weights, best first."""
-        totals = self._sum.fixed.copy()
-        for name in (name for name in WEIGHTS if name in self._sum.of_weights):
-            totals += getattr(constants, name) * self._sum.of_weights[name]
-        every = [np.round(column, DECIMALS) for column in (totals, *reversed(self._tiers))]
-        best = np.lexsort([-column for column in every])[:K]
-        return tuple(self._steps[number] for number in best)
-
-    def score(self, constants: Constants) -> Score:
-        """The share of the evidence among these."""
-        weights = tuple(getattr(constants, name) for name in self._sum.of_weights)
-        if weights not in self._scores:
-            self._scores[weights] = recall_at(self.first(constants), self.question.evidence, k=K)
-        return self._scores[weights]
+Weights = Mapping[str, float]
 
 
-def weighed(data: DataSet, ingestor: Ingestor) -> list[Weighed]:
-    """The questions of a set that name their evidence, each asked once."""
-    noting = Noting(CONSTANTS)
-    parts: dict[str, Part] = {}
-    pools: list[Pool] = []
-
-    def noted(name: str, scorer: Scorer, pool: Pool) -> Sequence[float] | None:
-        """The scores by a scorer, noted with those that it gives by other weights."""
-        noting.read.clear()
-        said = scorer(pool)
-        pools.append(pool)
-        read = sorted(noting.read.intersection(WEIGHTS))
-
-        def by(**weights: float) -> Column:
-            noting.table = replace(CONSTANTS, **{**dict.fromkeys(read, 0.0), **weights})  # type: ignore[arg-type]
-            scores = scorer(pool)
-            return np.zeros(len(pool.candidates)) if scores is None else np.asarray(scores, np.float64)
-
-        fixed = by()
-        parts[name] = Part(fixed, {each: by(**{each: 1.0}) - fixed for each in read})
-        noting.table = CONSTANTS
-        return said
-
-    scorers = {name: partial(noted, name, scorer) for name, scorer in SCORERS.items()}
-    retriever = sets.retriever_over(ingestor, scorers=scorers, constants=cast("Constants", noting))
-    tenants, found = sets.tenants_of(data), []
+def ranked(data: DataSet, ingestor: Ingestor, *, reworded: Rewording | None = None) -> list[Ranked]:
+    """The questions of a set that name their evidence, each asked once, as it is or in other words."""
+    retriever, tenants = sets.retriever_over(ingestor), sets.tenants_of(data)
+    draw, found = np.random.default_rng(0), []
     for question in data.questions:
-        if question.evidence:
-            parts.clear()
-            rule = retriever.search(sets.request_for(question, tenants)).rule
-            found.append(Weighed(question, pools[-1].candidates, dict(parts), rule))
-            pools.clear()
+        if not question.evidence:
+            continue
+        text = question.text if reworded is None else reworded.reword(question.text)
+        pool = retriever.pool(sets.request_for(replace(question, text=text), tenants))
+        if not pool.candidates:
+            continue
+        said = (feature(pool) for feature in FEATURES.values())
+        columns = np.stack([np.zeros(len(pool.candidates)) if own is None else own for own in said], axis=1)
+        right = np.array([one.snippet.step in question.evidence for one in pool.candidates])
+        order = np.argsort([-one.similarity for one in pool.candidates], kind="stable")
+        easy = draw.permutation(order[_HARD:])[:_EASY]
+        chosen = np.unique(np.concatenate([order[:_HARD], easy, np.flatnonzero(right)]))
+        found.append(Ranked(columns, right, len(set(question.evidence)), chosen))
     return found
 
 
-def values_of(name: str, table: Constants) -> list[float]:
-    """Values to try a weight with, the one in a table first; off, it is tried with parts of the one in use."""
-    here: float = getattr(table, name)
-    used: float = here or getattr(CONSTANTS, name)
-    tried = [here, 0.0, *(float(f"{used * factor:.3g}") for factor in _FACTORS), *([] if here else [used])]
-    return list(dict.fromkeys(tried))
+def fit(asked: Sequence[Sequence[Ranked]], names: Sequence[str]) -> dict[str, float]:
+    """The weights of some features; each of the groups of questions counts as much as another."""
+    places = [list(FEATURES).index(name) for name in names]
+    groups = [
+        [(one.columns[one.chosen][:, places], one.right[one.chosen]) for one in own if one.right.any()]
+        for own in asked
+    ]
+    return dict(zip(names, (SCALE * listwise(groups, ridge=RIDGE)).tolist(), strict=True))
 
 
-def recall(questions: Sequence[Weighed], constants: Constants) -> float:
+def recall(own: Sequence[Ranked], weights: Weights) -> float:
     """Recall of the evidence among the first hits, the mean of questions."""
-    return mean(question.score(constants) for question in questions).value or 0.0
+    column: Array = np.array([weights.get(name, 0.0) for name in FEATURES])
+    found = [one.right[np.argsort(-(one.columns @ column), kind="stable")[:K]].sum() / one.evidence for one in own]
+    return float(np.mean(found))
 
 
-@contextmanager
-def measured(data: DataSet, kept: Path | None) -> Iterator[Callable[[Constants], float]]:
-    """The recall of a set by any weights."""
-    with sets.held(data, kept=kept) as ingestor:
-        questions = weighed(data, ingestor)
-    yield partial(recall, questions)
+class Asked(NamedTuple):
+    """The questions of a set, as they are and in other words."""
+
+    plain: list[Ranked]
+    reworded: list[Ranked]
 
 
-command = sets.constants_command(
-    sets.Problem(CONSTANTS, True, WEIGHTS, values_of, LEAST_GAIN),
-    measured=measured,
-    rounds=4,
-    text="Choose the weights of the search anew, and tell what each set has by those that all others choose.",
-)
+def left_out_recalls(asked: Mapping[str, Asked], names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """The recall of each set, as it is asked and in other words, by the weights that all others give."""
+
+    def made(others: Mapping[str, Asked]) -> dict[str, float]:
+        return fit([questions for own in others.values() for questions in own], names)
+
+    return {
+        name: (recall(own.plain, weights), recall(own.reworded, weights))
+        for name, own, weights in left_out(asked, made)
+    }
+
+
+@click.command()
+@sets.DATA
+@sets.JUDGED
+@sets.LIMIT
+@sets.KEPT
+@click.option("--write", is_flag=True, help=f"Write the weights to {WEIGHTS.name}.")
+def command(folders: Sequence[Path], judged: Sequence[Path], limit: int | None, kept: Path | None, write: bool) -> None:
+    """Fit the weights of the features; tell what each set has when it is left out, and what each feature brings."""
+    asked: dict[str, Asked] = {}
+    for data in sets.load_sets([*folders, *judged], limit=limit):
+        words = Rewording(step.content for own in data.trajectories for step in own.steps)
+        with sets.held(data, kept=kept) as ingestor:
+            asked[data.name] = Asked(ranked(data, ingestor), ranked(data, ingestor, reworded=words))
+    told = {name: asked[name] for name in list(asked)[: len(folders)]}
+    names = list(FEATURES)
+    weights = fit([questions for own in told.values() for questions in own], names)
+    every = left_out_recalls(told, names)
+    rows = {name: _row(own, every.get(name), weights) for name, own in asked.items()}
+    rows["mean"] = {what: float(np.mean([rows[name][what] for name in told])) for what in _FIGURES[1:]}
+    print_table(rows, title=f"recall@{K}", columns=_FIGURES)
+    gains = {}
+    for name in names:
+        without = np.mean(list(left_out_recalls(told, [other for other in names if other != name]).values()), axis=0)
+        gains[name] = {
+            "weight": weights[name],
+            "gain": rows["mean"]["left_out"] - float(without[0]),
+            "gain_reworded": rows["mean"]["reworded"] - float(without[1]),
+        }
+    columns = ["weight", "gain", "gain_reworded"]
+    print_table(gains, title="features, and what all sets lose, left out, without each", columns=columns)
+    shipped = {name: round(weight, 2) for name, weight in weights.items()}
+    click.echo(json.dumps(shipped))
+    if write:
+        WEIGHTS.write_text(json.dumps(shipped, indent=2) + "\n", encoding="utf-8")
+
+
+_FIGURES = ["questions", "left_out", "all_choose", "reworded", "all_choose_reworded"]
+
+
+def _row(own: Asked, left_out: tuple[float, float] | None, weights: Weights) -> dict[str, Any]:
+    plain, reworded = left_out or (None, None)
+    chosen = (recall(own.plain, weights), recall(own.reworded, weights))
+    return dict(zip(_FIGURES, (len(own.plain), plain, chosen[0], reworded, chosen[1]), strict=True))

@@ -38,6 +38,37 @@ def logistic(rows: Array, right: Array, *, counts: Array, ridge: float, intercep
     return model.coef_[0], float(model.intercept_[0]) if intercept else 0.0
 
 
+def listwise(groups: Sequence[Sequence[tuple[Array, Array]]], *, ridge: float) -> Array:
+    """The weights, none below 0, by which right rows stand before others: a conditional logit of each list.
+
+    Args:
+        groups: Lists of rows, each with which of them are right; every group counts as much as another.
+        ridge: The penalty on squares of weights.
+    """
+    from scipy.optimize import minimize
+
+    tables = [np.concatenate([rows for rows, _ in own]) for own in groups]
+    firsts = [np.cumsum([0, *(len(rows) for rows, _ in own[:-1])]) for own in groups]
+    lists = [np.repeat(np.arange(len(own)), [len(rows) for rows, _ in own]) for own in groups]
+    shares = [np.concatenate([right / right.sum() for _, right in own]) for own in groups]
+
+    def loss(weights: Array) -> tuple[float, Array]:
+        value, slope = 0.5 * ridge * float(weights @ weights), ridge * weights
+        for own, table, first, of, share in zip(groups, tables, firsts, lists, shares, strict=True):
+            scores = table @ weights
+            most = np.maximum.reduceat(scores, first)
+            powers = np.exp(scores - most[of])
+            sums = np.add.reduceat(powers, first)
+            value += float((np.log(sums) + most).sum() - share @ scores) / len(own) / len(groups)
+            slope = slope + table.T @ (powers / sums[of] - share) / len(own) / len(groups)
+        return value, slope
+
+    size = tables[0].shape[1]
+    found = minimize(loss, np.zeros(size), jac=True, method="L-BFGS-B", bounds=[(0, None)] * size)
+    weights: Array = found.x
+    return weights
+
+
 def contrast(products: Array) -> Array:
     """The slope of finding the partner (the diagonal) of each row and of each column: InfoNCE in both directions."""
     from scipy.special import softmax

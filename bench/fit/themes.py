@@ -19,7 +19,7 @@ from stitch.core import RetrievalResult
 from stitch.errors import InputError
 from stitch.retrieve import PieceCounter
 from stitch.retrieve.context.deep import search_deep
-from stitch.retrieve.question.form import form_of
+from stitch.retrieve.question import form_of
 from stitch.retrieve.themes import THEME_CONSTANTS, ThemeConstants, ThemesRetriever
 
 _OTHERS = ("pool", "least_pool", "tokens_a_step", "least_read_tokens")

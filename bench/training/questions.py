@@ -25,7 +25,7 @@ from stitch.core import ContextualIntent, IntentFilter, LabelInventory, LabelKin
 from stitch.label.model.quoting import shorten
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel
 from stitch.pipelines.optimize.tasks import Cost, Lesson, Marks
-from stitch.retrieve.question.model_filter import ModelFilterSelector
+from stitch.retrieve.model_filter import ModelFilterSelector
 from stitch.signatures.programs import AnswerProgram, FilterProgram
 
 if TYPE_CHECKING:

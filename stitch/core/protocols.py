@@ -125,6 +125,10 @@ class StoreHit(NamedTuple):
     snippet: MemorySnippet
     density: float
     similarity: float
+    cosine: float = 0.0
+    """The part of the similarity that vectors have; 0 without any."""
+    lexical: float = 0.0
+    """The part that words have, from 0 to 1."""
 
 
 @runtime_checkable

@@ -103,12 +103,9 @@ class Selection(NamedTuple):
     reasons: tuple[str, ...] = ()
     """One short sentence per selected label: what in the question licenses it."""
     remainder: str | None = None
-    """The rest of the question, for similarity to find, where the filter says the rest; all of it if None."""
+    """The question without names that labels stand for, for similarity to find the rest; all of it if None."""
     likely: bool = False
     """Whether the labels are only likely: then, by default, they are weighed beside similarity, and do not decide."""
-    lists_names: bool = False
-    """Whether all names of a kind of thing are asked for: then classes of names are chosen that stand for one another,
-    density counts kinds, and the context holds of each hit what bears a name."""
     made_by: FilterMaker = FilterMaker.WORDS
     speaker: str = ""
     """The speaker asked for, as the question calls them; empty if nobody in particular, or if words decide."""

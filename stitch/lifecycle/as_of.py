@@ -32,7 +32,7 @@ from stitch.ingest.inventories import of_these, unite
 from stitch.ingest.records import make_records
 from stitch.ingest.state import BATCH_STEPS, chunks
 from stitch.journal import Entry, Journal
-from stitch.store.similarity import Similarity, informativeness
+from stitch.store.similarity import Similarity, halved, informativeness
 from stitch.store.vectors import as_kept, words_as_kept
 from stitch.text.dates import read_timestamp
 
@@ -276,7 +276,8 @@ def ranked_beside(query: DensityQuery, records: Iterable[SnippetRecord], *, stor
         )
         cosine = 0.0 if asked is None else float(asked @ as_kept(record.vector))
         lexical = sum(weight * words.get(word, 0.0) for word, weight in (similarity.words or {}).items())
-        hits.append(StoreHit(record.snippet, density(matched, count=query.count), similarity.combine(cosine, lexical)))
+        matching, combined = density(matched, count=query.count), similarity.combine(cosine, lexical)
+        hits.append(StoreHit(record.snippet, matching, combined, cosine, halved(lexical)))
     return hits
 
 

@@ -5,7 +5,6 @@
 | labels decide: a scope, or classes of a scope are asked for | intent |
 | what somebody wanted is asked: whole goals | intent |
 | how one thing, named by its identifier, was left in the end | intent |
-| a plan in numbered parts (day 1, day 2): where a step stands tells what it is about | intent |
 | all else | hits as intent ranks them; the context of what covers the question, from the themes |
 
 Of one fact the best steps are shown with all that they say; of several things, sentences of many steps.
@@ -19,10 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from stitch.core import Decision, RetrievalResult, Retriever, SearchRequest, SnippetStore
 from stitch.retrieve.context.deep import search_deep
-from stitch.retrieve.question.form import form_of
-from stitch.retrieve.question.plan_parts import is_plan_in_parts
-from stitch.retrieve.question.run_question import read_run_question
-from stitch.retrieve.rank.scorers import tells_of_runs
+from stitch.retrieve.kinds import tells_of_runs
+from stitch.retrieve.question import form_of
+from stitch.retrieve.run_question import read_run_question
 
 if TYPE_CHECKING:
     from stitch.retrieve.intent import Inventories
@@ -35,15 +33,15 @@ class AutoRetriever:
     mode = "auto"
     calibrated: Literal[True] = True
 
-    def __init__(self, *, intent: Retriever, themes: ThemesRetriever, inventories: Inventories) -> None:
-        self._intent, self._themes, self._inventories = intent, themes, inventories
+    def __init__(self, *, intent: Retriever, themes: ThemesRetriever) -> None:
+        self._intent, self._themes = intent, themes
 
     def over(self, store: SnippetStore, *, inventories: Inventories) -> AutoRetriever:
         """The same retriever over another store and label space."""
         over: Any = self._intent
         intent: Retriever = over.over(store, inventories=inventories)
         themes = self._themes.over(store, inventories=inventories)
-        return AutoRetriever(intent=intent, themes=themes, inventories=inventories)
+        return AutoRetriever(intent=intent, themes=themes)
 
     def search(self, request: SearchRequest) -> RetrievalResult:
         """Answer a question; the trace says which lens did, and why."""
@@ -76,6 +74,4 @@ class AutoRetriever:
                 return "whole goals are asked for"
             if asked.state and asked.identifiers:
                 return "what became of one thing is asked for"
-        if is_plan_in_parts(self._inventories(request.tenant, request.trajectory)):
-            return "what is asked of is a plan in numbered parts"
         return ""

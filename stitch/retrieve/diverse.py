@@ -9,8 +9,8 @@ from stitch.core import Decision, Embedder, RetrievalResult, Retriever, ScoredSn
 from stitch.core.cancellation import check_canceled
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
-from stitch.retrieve.rank.coverage import choose_covering
-from stitch.retrieve.rank.likeness import likeness
+from stitch.retrieve.coverage import choose_covering
+from stitch.retrieve.likeness import likeness
 
 COVERING = "covering"
 """The part of a hit's score that says how early it was chosen: from 1 for the first down to 0."""

@@ -6,9 +6,10 @@ Labels tell it where they are there: event types of calls and of results. Fields
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from stitch.core import Label, LabelKind, MemorySnippet, Origin
+from stitch.core import Label, LabelKind, MemorySnippet, Origin, ScoredSnippet
 from stitch.text.words import word_set
 
 SETUP = "setup"
@@ -24,6 +25,10 @@ CHANGES = word_set("write edit install submit book cancel return pay send delega
 OUTCOMES = word_set("success failure refusal empty timeout partial")
 """Event types of results."""
 FAILURES = word_set("failure refusal timeout partial empty")
+_RUN_SHARE = 0.15
+"""From this share of calls and results on, steps are those of a run."""
+_WITHOUT_MODEL = "local"
+"""How the name of a labeler begins that asks no model."""
 _CALL_TOOL = "call tool"
 _READ_CHARS = 12_000
 """How much of a step is read for that."""
@@ -55,12 +60,6 @@ class Kind(Enum):
     """Words of an agent."""
 
 
-def goal_of(scope: str | None) -> str:
-    """The goal that a scope names, without its phase; empty for setup and for no scope."""
-    name = (scope or "").partition(" / ")[0]
-    return "" if name == SETUP else name
-
-
 def kind_of(snippet: MemorySnippet) -> Kind:
     """What a step of a run is, by itself."""
     events = snippet.intent.event_types
@@ -71,6 +70,26 @@ def kind_of(snippet: MemorySnippet) -> Kind:
     if snippet.origin is Origin.USER and not snippet.tools:
         return Kind.RESULT if OUTCOMES.intersection(events) else Kind.USER
     return Kind.CALL if snippet.tools or _CALL_TOOL in events or _calls(snippet.text) else Kind.AGENT
+
+
+def is_run(kinds: Sequence[Kind], snippets: Iterable[MemorySnippet]) -> bool:
+    """Whether steps are those of an agent's run: a goal is opened, or many of them are calls or results."""
+    acting = sum(kind in (Kind.CALL, Kind.RESULT) for kind in kinds)
+    opened = any(GOAL_OPENED.value in one.intent.event_types for one in snippets)
+    return opened or (bool(kinds) and acting >= _RUN_SHARE * len(kinds))
+
+
+def tells_of_runs(hits: Iterable[ScoredSnippet]) -> bool:
+    """Whether the hits of any trajectory are steps of a run."""
+    found: dict[str, list[MemorySnippet]] = {}
+    for hit in hits:
+        found.setdefault(hit.snippet.trajectory, []).append(hit.snippet)
+    return any(is_run([kind_of(one) for one in own], own) for own in found.values())
+
+
+def is_local(labeled_by: str | None) -> bool:
+    """Whether a labeler that asks no model made the labels of a step."""
+    return labeled_by is not None and labeled_by.startswith(_WITHOUT_MODEL)
 
 
 def changes(snippet: MemorySnippet) -> bool:

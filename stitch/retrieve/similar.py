@@ -17,9 +17,9 @@ from stitch.core import (
     SnippetStore,
 )
 from stitch.core.cancellation import check_canceled
+from stitch.retrieve.candidates import Similarity
 from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
-from stitch.retrieve.rank.similarity import Similarity
 
 if TYPE_CHECKING:
     from stitch.embed.lexical import LexicalEncoder
@@ -42,7 +42,7 @@ class Unlabeled:
         check_canceled()
         hits = [
             ScoredSnippet(snippet, frozenset(), {SIMILARITY: similarity}, similarity)
-            for snippet, _, similarity in self._store.rank(self._similarity.query(request, k=request.depth))
+            for snippet, _, similarity, *_ in self._store.rank(self._similarity.query(request, k=request.depth))
         ]
         check_canceled()
         nothing, rule = Selection(IntentFilter()), RankingRule()

@@ -21,7 +21,7 @@ from stitch.core.ranking import DensityCount
 from stitch.core.snippets import MemorySnippet
 from stitch.store.payload import LABEL_FIELDS, label_index
 from stitch.store.points import DENSE, LABELS, WORDS, Id, Points, Search, Where
-from stitch.store.similarity import Similarity
+from stitch.store.similarity import Similarity, halved
 from stitch.store.vectors import as_kept
 
 _LONGER = (1_024, 8_192)
@@ -154,7 +154,8 @@ class Ranking:
             for n in part:
                 snippet = snippets.get(ids[n])
                 if snippet is not None and self._query.sees(snippet):
-                    placed.append(StoreHit(snippet, self._density(snippet), keys[n][1]))
+                    cosine, lexical = (self._known.get(using, {}).get(ids[n], 0.0) for using in (DENSE, WORDS))
+                    placed.append(StoreHit(snippet, self._density(snippet), keys[n][1], cosine, halved(lexical)))
             placed.sort(key=_place)
             if len(placed) >= k and end < len(order):
                 last, following = _key(placed[k - 1]), keys[order[end]]

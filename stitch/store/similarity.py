@@ -64,7 +64,12 @@ class Similarity:
 
     def combine(self, cosine: Number, lexical: Number) -> Number:
         """The similarity of snippets with these cosines and BM25 scores."""
-        return self.dense_share * cosine + self.lexical_share * (lexical / (lexical + LEXICAL_HALF))
+        return self.dense_share * cosine + self.lexical_share * halved(lexical)
+
+
+def halved(lexical: Number) -> Number:
+    """A BM25 score as a similarity from 0 to 1."""
+    return lexical / (lexical + LEXICAL_HALF)
 
 
 def informativeness(carrying: int, *, snippets: int) -> float:

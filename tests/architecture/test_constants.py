@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stitch.retrieve.constants import CHOSEN_ON, Constants
+from stitch.retrieve.themes.constants import CHOSEN_ON, ThemeConstants
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("retrieve", "label", "text", "themes", "embed", "trees/requests", "store/similarity.py", "ingest/records.py")
@@ -44,11 +44,11 @@ def _weighs(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value not in (0.0, 1.0)
 
 
-def test_each_constant_outside_the_table_of_the_search_is_told_with_its_value_and_where_it_was_chosen() -> None:
+def test_each_constant_outside_the_table_of_the_themes_is_told_with_its_value_and_where_it_was_chosen() -> None:
     told = {(row[1], row[2]): row[3].strip() for row in _ROW.finditer(TOLD.read_text("utf-8"))}
     assert told == {(module, name): value for module, name, value in weights()}
 
 
-@pytest.mark.parametrize("field", fields(Constants), ids=lambda field: field.name)
-def test_each_constant_of_the_search_says_on_which_sets_it_was_chosen(field) -> None:
+@pytest.mark.parametrize("field", fields(ThemeConstants), ids=lambda field: field.name)
+def test_each_constant_of_the_themes_says_on_which_sets_it_was_chosen(field) -> None:
     assert field.metadata[CHOSEN_ON]

@@ -40,7 +40,7 @@ VIOLATIONS = (
     ("newcomer.py", "", "Floors: each imports only what stands below it"),
     ("retrieve/similar.py", "import stitch.retrieve.intent", "Lenses do not know each other"),
     ("retrieve/intent.py", "import stitch.retrieve.similar", "Lenses do not know each other"),
-    ("retrieve/rank/pool.py", "import stitch.retrieve.context", "Questions, then order and context apart"),
+    ("retrieve/question.py", "import stitch.retrieve.context", "Questions, then order and context apart"),
     ("signatures/__init__.py", "import stitch.core", "Floors: each imports only what stands below it"),
     ("signatures/steps.py", "import stitch.errors", "Prompts know DSPy only"),
     ("store/__init__.py", "import stitch.config", "Settings are read in one place"),

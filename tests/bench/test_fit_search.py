@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 pytest.importorskip("scipy")
 
 from doubles.sets import write_set
-from stitch.bench.data.sets import load_questions
-from stitch.bench.fit import ranking, relevance
+from stitch.bench.fit import relevance
 from stitch.bench.fit.__main__ import FITS, group
-from stitch.bench.fit.held import Problem, climb, held, request_for, retriever_over, tenants_of
+from stitch.bench.fit.held import Problem, climb
+from stitch.bench.fit.rewording import Rewording
+from stitch.bench.fit.solvers import listwise
 from stitch.errors import InputError
-from stitch.retrieve.constants import CONSTANTS, Constants
+from stitch.retrieve import FEATURES
 from stitch.retrieve.relevance import Evidence
+from stitch.retrieve.themes import THEME_CONSTANTS, ThemeConstants
 
 
 def gossip(folder: Path, *, who: str) -> Path:
@@ -93,43 +97,50 @@ def test_every_fit_says_how_it_is_called(name: str) -> None:
 
 
 def test_steps_are_taken_along_constants_while_they_gain_more_than_chance() -> None:
-    time = float(f"{CONSTANTS.time * 4 / 3:.3g}")
+    rest = THEME_CONSTANTS.rest * 2
 
-    def goodness(table: Constants) -> float:
-        return -abs(table.speaker - 0.2) - abs(table.time - time) - 0.0001 * table.standing
+    def goodness(table: ThemeConstants) -> float:
+        return -abs(table.rest - rest)
 
-    names = ("speaker", "time", "standing")
-    problem = Problem(CONSTANTS, False, names, ranking.values_of, ranking.LEAST_GAIN)
-    assert climb(problem, {"one": goodness}, rounds=3) == replace(CONSTANTS, speaker=0.2, time=time)
-    assert climb(problem, {"one": goodness}, rounds=0) == CONSTANTS
-
-
-def test_each_set_is_told_with_the_weights_that_the_others_chose_beginning_with_none(two_of: Any) -> None:
-    data = two_of(gossip, who=("Gina", "Caroline"))
-    [told] = rows(fit("ranking", *data, "--only", "speaker", "--only", "time", "--rounds", "2", "--json"))
-    assert told["all_choose"] == {"speaker": 0.2, "time": 0.0}  # nobody asks when: the weight stays off
-    for row in told["left_out"]:
-        assert (row["left_out"], row["shipped"], row["all_choose"]) == (1.0, 0.0, 1.0)
-        assert row["chosen"] == {"speaker": 0.2, "time": 0.0}
-    assert "Gina" in fit("ranking", *data, "--only", "speaker", "--rounds", "1")
+    problem = Problem(THEME_CONSTANTS, False, ("rest",), lambda name, table: [table.rest, 2 * table.rest], 0.0)
+    assert climb(problem, {"one": goodness}, rounds=1) == replace(THEME_CONSTANTS, rest=rest)
+    assert climb(problem, {"one": goodness}, rounds=0) == THEME_CONSTANTS
 
 
-@pytest.mark.parametrize("changed", [{}, {"speaker": 0.3}, {"speaker": 0.0, "hinted_nearness": 0.0, "time": 1.0}])
-def test_an_order_by_other_weights_is_that_of_a_search_with_them(tmp_path: Path, changed: dict[str, float]) -> None:
-    data = load_questions(gossip(tmp_path / "one", who="Gina"))
-    table = replace(CONSTANTS, **changed)  # type: ignore[arg-type]
-    with held(data) as ingestor:
-        [question] = ranking.weighed(data, ingestor)
-        found = retriever_over(ingestor, constants=table).search(request_for(data.questions[0], tenants_of(data)))
-    assert question.first(table) == tuple(hit.snippet.step for hit in found.hits[: ranking.K])
+def test_each_set_is_told_by_the_weights_that_the_others_gave(two_of: Any) -> None:
+    told = fit("ranking", *two_of(gossip, who=("Gina", "Caroline")))
+    [weights] = rows(told)
+    assert weights.keys() == FEATURES.keys()
+    assert weights["speaker"] > 0.1  # who it is tells that this is meant
+    assert weights["time"] == 0.0  # nobody asks when
+    for name in ("Gina", "Caroline", "mean"):
+        assert re.search(rf"{name} .*1\.000.*1\.000", told)
+
+
+def test_a_listwise_fit_puts_right_rows_first_and_no_weight_below_none() -> None:
+    rows_of = np.array([[1.0, 0.2, 0.0], [0.0, 0.9, 1.0], [0.5, 0.1, 1.0]])
+    weights = listwise([[(rows_of, np.array([True, False, False]))] * 5], ridge=0.01)
+    assert (rows_of @ weights).argmax() == 0
+    assert (weights >= 0).all()
+    assert weights[2] == 0.0
+
+
+def test_a_reworded_question_keeps_its_frame_and_is_the_same_each_time() -> None:
+    words = Rewording(["The ferry boat sails.", "A ship sails at noon.", "The vessel departs."] * 4)
+    said = words.reword("When does the boat depart?")
+    assert said.startswith("When does the ")
+    assert said != "When does the boat depart?"
+    assert words.reword("When does the boat depart?") == said
+    assert words.reword("Who is it?") == "Who is it?"
 
 
 def test_one_set_and_an_unknown_constant_are_refused(tmp_path: Path) -> None:
     one = ["--data", gossip(tmp_path / "one", who="Gina")]
-    with pytest.raises(InputError, match="two names"):
-        fit("relevance", *one)
+    for name in ("relevance", "ranking"):
+        with pytest.raises(InputError, match="two names"):
+            fit(name, *one)
     with pytest.raises(InputError, match="no constant 'color'"):
-        fit("ranking", *one, "--only", "color")
+        fit("themes", *one, "--only", "color")
 
 
 def test_the_constants_of_themes_are_chosen_by_other_sets(two_of: Any, tmp_path: Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from doubles.storing import ListStore
 from stitch.core import (
     ContextualIntent,
     IntentFilter,
-    Label,
     LabelInventory,
     LabelVocabulary,
     MemorySnippet,
@@ -17,15 +16,14 @@ from stitch.core import (
     ScoredSnippet,
     SearchRequest,
     Selection,
-    density,
 )
 from stitch.embed import HashingEmbedder, LexicalEncoder
 from stitch.ingest.records import make_records
 from stitch.retrieve import IntentRetriever, LocalFilterSelector, PieceCounter
-from stitch.retrieve.question.hints import read_hints
-from stitch.retrieve.question.reading import read_question
-from stitch.retrieve.rank.pool import Candidate, Pool, Scorer, rank
-from stitch.retrieve.rank.scorers import SCORERS, WEIGHTED, scorers_for
+from stitch.retrieve.candidates import Candidate, Pool
+from stitch.retrieve.order import WEIGHTED, rank, weights
+from stitch.retrieve.question import read_request
+from stitch.retrieve.run_question import read_run_question
 
 EMBEDDER, LEXICAL = HashingEmbedder(), LexicalEncoder()
 
@@ -51,30 +49,18 @@ def retriever_of(snippets: Sequence[MemorySnippet], **options: Any) -> IntentRet
     )  # fmt: skip
 
 
-def pool_of(
-    query: str,
-    candidates: Sequence[Candidate],
-    *,
-    labels: frozenset[Label] = frozenset(),
-    asked_at: str | None = None,
-    vocabulary: LabelVocabulary | None = None,
-    sure: bool = False,
-    of_runs: bool = False,
-) -> Pool:
+def pool_of(query: str, candidates: Sequence[Candidate], *, asked_at: str | None = None, **fields: Any) -> Pool:
+    """Candidates of a question to which words chose no label; `fields` replace those of the pool."""
     request = SearchRequest(query=query, tenant="a", asked_at=asked_at)
-    return Pool(
-        request=request,
-        question=read_question(query),
-        hints=read_hints(request),
-        selection=Selection(IntentFilter()),
-        labels=labels,
-        vocabulary=vocabulary or LabelVocabulary(),
-        candidates=candidates,
-        density_of=density,
-        sure=sure,
-        of_runs=of_runs,
-    )
+    own: dict[str, Any] = {
+        "question": read_request(request),
+        "of_runs": read_run_question(query),
+        "selection": Selection(IntentFilter()),
+        "labels": frozenset(),
+        "vocabulary": LabelVocabulary(),
+    }
+    return Pool(request=request, candidates=candidates, **{**own, **fields})
 
 
-def ranked(pool: Pool, *, rule: RankingRule = WEIGHTED, scorers: Mapping[str, Scorer] = SCORERS) -> list[ScoredSnippet]:
-    return rank(pool, scorers_for(pool, scorers), rule, k=len(pool.candidates))
+def ranked(pool: Pool, *, rule: RankingRule = WEIGHTED) -> list[ScoredSnippet]:
+    return rank(pool, rule, k=len(pool.candidates), weights=weights())

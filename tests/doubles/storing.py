@@ -22,7 +22,7 @@ from stitch.core import (
 )
 from stitch.errors import StoreError, StoreUnavailableError
 from stitch.store.payload import to_payload
-from stitch.store.similarity import Similarity, informativeness
+from stitch.store.similarity import Similarity, halved, informativeness
 from stitch.store.vectors import as_kept, check_vectors, words_as_kept
 
 _T = TypeVar("_T")
@@ -88,7 +88,7 @@ class ListStore:
             dimension = self._dimension or (0 if query.vector is None else len(query.vector))
             similarity = Similarity.of(query, dimension=dimension)
             candidates = [
-                (record.snippet, self._similarity(similarity, record))
+                (record.snippet, self._parts(similarity, record)[0])
                 for record in self.records.values()
                 if query.admits(record)
             ]
@@ -99,7 +99,10 @@ class ListStore:
             count=query.count,
             k=max(query.k, 0),
         )
-        return [StoreHit(scored.snippet, scored.density, scored.similarity) for scored in ranking]
+        return [
+            StoreHit(each.snippet, each.density, *self._parts(similarity, self.records[each.snippet.id]))
+            for each in ranking
+        ]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         with self._lock:
@@ -177,7 +180,8 @@ class ListStore:
         if self._failures:
             raise self._failures.pop(0)
 
-    def _similarity(self, similarity: Similarity, record: SnippetRecord) -> float:
+    def _parts(self, similarity: Similarity, record: SnippetRecord) -> tuple[float, float, float]:
+        """The similarity, and what vectors and words have of it."""
         cosine = lexical = 0.0
         if similarity.vector:
             cosine = float(as_kept(np.array(similarity.vector)) @ as_kept(record.vector))
@@ -185,7 +189,7 @@ class ListStore:
             idf = {word: self._idf(word, record.snippet.tenant) for word in sorted(similarity.words)}
             asked, own = similarity.weighed(idf).words or {}, words_as_kept(record.words)
             lexical = sum(weight * own.get(word, 0.0) for word, weight in asked.items())
-        return similarity.combine(cosine, lexical)
+        return similarity.combine(cosine, lexical), cosine, halved(lexical)
 
     def _idf(self, word: int, tenant: str) -> float:
         records = self.records.values()

@@ -17,7 +17,7 @@ from stitch.label.local.labeler import LocalLabelSession
 from stitch.lifecycle.correct import correct
 from stitch.lifecycle.erase import erase
 from stitch.lifecycle.selection import Selector, select
-from stitch.retrieve.question.local_filter import LocalFilterSelector
+from stitch.retrieve.local_filter import LocalFilterSelector
 
 Make = Callable[..., Any]
 

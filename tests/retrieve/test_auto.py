@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from doubles.scoring import snippet
 from stitch import open_memory
 from stitch.core import (
@@ -20,8 +18,7 @@ from stitch.core import (
     ScopeSummary,
     ScoredSnippet,
 )
-from stitch.retrieve.question.plan_parts import is_plan_in_parts
-from stitch.retrieve.rank.explain import FilterChange, WhyNot, explain_rank
+from stitch.retrieve.explain import FilterChange, WhyNot, explain_rank
 
 
 def test_hits_are_those_of_intent_and_the_context_is_that_of_themes(tmp_path: Path) -> None:
@@ -68,39 +65,6 @@ def test_of_what_somebody_wanted_whole_goals_answer_and_a_task_is_covered(tmp_pa
 def _inventory(scopes: dict[str, int], *, steps: int | None = None) -> LabelInventory:
     summaries = [ScopeSummary(name=name, trajectory="x", spans=(), steps=count) for name, count in scopes.items()]
     return LabelInventory(scopes=summaries, steps=sum(scopes.values()) if steps is None else steps)
-
-
-@pytest.mark.parametrize(
-    ("scopes", "is_plan"),
-    [
-        ({"day 1": 40, "day 2": 50, "car broke": 10}, True),
-        ({"day 1 itinerary": 40, "day 2 itinerary": 50}, True),
-        ({"day 1": 40, "car broke": 10}, False),  # one part is no plan in parts
-        ({"day 1": 40, "day 1 itinerary": 50}, False),  # nor is one part under two names
-        ({"day 1": 20, "day 2": 20, "garden": 30, "car": 31}, False),
-        ({"sprint 1": 50, "part 2": 50}, False),
-        ({"garden": 50, "car": 50}, False),
-        ({f"garden {number}": 1 for number in range(300)}, False),
-        ({}, False),
-    ],
-)
-def test_a_plan_in_numbered_parts_has_most_of_its_steps_in_them(scopes: dict[str, int], is_plan: bool) -> None:
-    assert is_plan_in_parts(_inventory(scopes)) is is_plan
-
-
-def test_of_a_plan_in_numbered_parts_intent_answers(tmp_path: Path) -> None:
-    turns = [
-        {"role": "user", "content": f"For day {day} {what}, please."}
-        for day in (1, 2)
-        for what in ("book a hotel near the harbor", "find a place for lunch", "look for a museum")
-    ]
-    with open_memory(tmp_path / "m", tenant="t") as memory:
-        memory.add_many(turns, trajectory="x")
-        assert is_plan_in_parts(memory.inventory("x"))
-        question = "Is there anything to see?"
-        auto = memory.search(question, retriever="auto", trajectory="x")
-        assert auto.trace[0].reason == "what is asked of is a plan in numbered parts"
-        assert auto.context() == memory.search(question, trajectory="x").context()
 
 
 def test_as_of_a_moment_nothing_later_is_in_the_context(tmp_path: Path) -> None:

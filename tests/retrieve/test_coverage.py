@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stitch.retrieve.rank.coverage import choose_covering
+from stitch.retrieve.coverage import choose_covering
 
 
 def test_without_coverage_the_order_is_that_of_relevance() -> None:

@@ -13,16 +13,16 @@ from stitch.core import Origin, ScoredSnippet
 from stitch.retrieve import PieceCounter, fit_context, shorten_long
 from stitch.retrieve.context.excerpts import excerpt_hits
 from stitch.retrieve.context.outputs import SHOWN_CHARS, most_chars, what_matters
-from stitch.retrieve.question.reading import read_question
+from stitch.retrieve.question import read_question
 from stitch.text.sentences import sentences
 from stitch.text.values import find_mentions
 
 SPEECH = "This is a long opening. Read Miller (2009) and you will see. The winter was cold. Later came Lindley (2002)."
 
 
-def shown(query: str, text: str, *, lists_names: bool = False) -> str:
+def shown(query: str, text: str) -> str:
     hits = [hit_of(text, role="pro")._replace(parts={"density": 1.0}, score=0.5)]
-    (hit,) = excerpt_hits(hits, read_question(query), lists_names=lists_names)
+    (hit,) = excerpt_hits(hits, read_question(query))
     return hit.snippet.resolved
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from stitch.core import EntityTypeSummary, IntentFilter, LabelInventory, ScopeSummary, SearchRequest, Selection
 from stitch.lm import LanguageModel
-from stitch.retrieve.question.hints import called_roles
-from stitch.retrieve.question.model_filter import SHOWN_NAMES, SHOWN_SCOPES, ModelFilterSelector
+from stitch.retrieve.model_filter import SHOWN_NAMES, SHOWN_SCOPES, ModelFilterSelector
+from stitch.retrieve.speakers import called_roles
 from stitch.testing.model import ScriptedCompletion, fields_of
 
 

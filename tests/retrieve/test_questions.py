@@ -12,18 +12,16 @@ from hypothesis import strategies as st
 from doubles.golden import compare_phrases
 from doubles.scoring import retriever_of, snippet
 from stitch.core import SearchRequest
-from stitch.retrieve.question.form import form_of
-from stitch.retrieve.question.hints import named_speakers, read_hints
-from stitch.retrieve.question.run_question import read_run_question
-from stitch.retrieve.question.tasks import asked_of_memory, is_task
-from stitch.retrieve.question.turns import last_turn
+from stitch.retrieve.question import form_of, last_turn, read_question
+from stitch.retrieve.run_question import asked_of_memory, is_task, read_run_question
+from stitch.retrieve.speakers import named_speakers
 
 ORDERS = {1: "what came last", -1: "what came first", 0: "no order"}
 OF_RUNS = ("action", "result", "error", "cause", "last", "first", "state", "task", "requests", "calls")
 
 
 def order(_: str, query: str) -> str:
-    return ORDERS[read_hints(SearchRequest(query=query, tenant="a", asked_at="2023-05-10")).order]
+    return ORDERS[read_question(query).order]
 
 
 def of_runs(_: str, query: str) -> str:
@@ -62,6 +60,33 @@ def test_a_question_is_read_alike_behind_a_courtesy(frame: str) -> None:
     assert read_run_question(frame.format(plain)) == read_run_question(plain)
 
 
+def test_a_capital_tells_a_name_in_english_alone() -> None:
+    assert read_question("What did the repair shop Bosch Center find?").names
+    assert not read_question("Was war laut dem Techniker an der Waschmaschine kaputt?").names
+    assert not read_question("¿Cuánto dinero van a dar a los novios?").names
+
+
+@pytest.mark.parametrize(
+    ("query", "clause", "classes"),
+    [
+        ("In the order where the city is Oslo, what was the price?", "In the order where the city is Oslo", "price"),
+        ("What was the fare in the trip where the city is Oslo?", "in the trip where the city is Oslo", "price"),
+        ("In the trip to Oslo, what was the album?", "In the trip to Oslo", "name organization person place"),
+        ("What was the album?", "", ""),
+        ("When did she leave?", "", "date day time"),
+        ("Which contact number did they give?", "", "phone"),
+        ("How many stops are there?", "", "number quantity"),
+        ("Why did she leave?", "", ""),
+    ],
+)
+def test_a_question_says_where_to_look_and_what_kind_of_value_would_answer_it(
+    query: str, clause: str, classes: str
+) -> None:
+    found = read_question(query)
+    assert found.clause == clause
+    assert set(found.classes) == set(classes.split())
+
+
 DEBATE = ("pro-side-debater", "con-side-debater", "judge")
 
 
@@ -94,6 +119,6 @@ def test_what_the_last_turn_is_about_comes_before_what_the_turns_before_were_abo
 def test_what_was_said_at_the_time_asked_for_comes_before_what_is_hardly_nearer() -> None:
     kept = [snippet("roses and beans", position=1, happened="2023-05-09"),
             snippet("roses and beans", position=2, happened="2023-04-26")]  # fmt: skip
-    for query, first in (("What did I plant two weeks ago?", "2"), ("What did I plant?", "1")):
+    for query, first in (("What did I plant two weeks ago?", "2"), ("What did I plant yesterday?", "1")):
         asked = SearchRequest(query=query, tenant="a", asked_at="2023-05-10", k=1)
         assert [hit.snippet.step for hit in retriever_of(kept).search(asked).hits] == [first]

@@ -10,7 +10,7 @@ from stitch.core import SearchRequest, SnippetRecord, WordCounts
 from stitch.embed import HashingEmbedder, LexicalEncoder, StaticEmbedder
 from stitch.embed.lexical import index_of
 from stitch.retrieve import DenseRetriever, PieceCounter
-from stitch.retrieve.rank.rarity import rare_words_first
+from stitch.retrieve.rarity import rare_words_first
 from stitch.text.words import stem
 
 EMBEDDER, LEXICAL = StaticEmbedder(), LexicalEncoder()

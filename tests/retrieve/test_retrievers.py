@@ -49,8 +49,8 @@ INVENTORY = LabelInventory(
 class FixedSelector:
     """Always selects the same."""
 
-    def __init__(self, intent_filter: IntentFilter, remainder: str | None = None, **given: Any) -> None:
-        self._selection = Selection(intent_filter, (), remainder, **given)
+    def __init__(self, intent_filter: IntentFilter, **given: Any) -> None:
+        self._selection = Selection(intent_filter, (), **given)
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         return self._selection
@@ -66,13 +66,12 @@ def intent_retriever(
     store: ListStore | None = None,
     *,
     choosing: IntentFilter | None = None,
-    remainder: str | None = None,
     inventory: LabelInventory = INVENTORY,
     **given: Any,
 ) -> IntentRetriever:
     return IntentRetriever(
         store=store or stored(),
-        selector=LocalFilterSelector() if choosing is None else FixedSelector(choosing, remainder, **given),
+        selector=LocalFilterSelector() if choosing is None else FixedSelector(choosing, **given),
         embedder=EMBEDDER,
         lexical=LEXICAL,
         inventories=lambda tenant, trajectory: inventory,
@@ -138,13 +137,6 @@ def test_a_question_is_matched_against_the_labels_of_its_own_tenant_and_trajecto
     assert set(asked) == {("a", "trip")}
 
 
-def test_an_empty_filter_ranks_as_the_hybrid_does() -> None:
-    hybrid = HybridRetriever(store=stored(), embedder=EMBEDDER, lexical=LEXICAL, counter=COUNTER)
-    # Of more hits, the first bring their neighbors along; of how things stand, the latest comes first.
-    asked = ASKED.model_copy(update={"k": 20, "query": QUERY.replace("does", "did")})
-    assert intent_retriever(choosing=IntentFilter()).search(asked).hits == hybrid.search(asked).hits
-
-
 @pytest.mark.parametrize(
     ("asked", "shown"),
     [({}, False), ({"intent_filter": IntentFilter(scopes=("setup",))}, True), ({"include_setup": True}, True),
@@ -174,9 +166,12 @@ def test_merged_labels_are_found_under_either_name() -> None:
     assert hit.matched == {Label(LabelKind.ENTITY_TYPE, "price")}
 
 
+DAY_1 = IntentFilter(scopes=("day 1 itinerary",), entity_types=("price",))
+
+
 def test_why_not_names_the_lacking_label_and_the_change_that_admits_the_step() -> None:
     request = ASKED.model_copy(update={"k": 1})
-    why = intent_retriever().why_not(request, step="4")
+    why = intent_retriever(choosing=DAY_1, made_by=FilterMaker.PERSON).why_not(request, step="4")
     assert why.rank > why.k == 1
     assert why.lost_by == "density"
     assert why.lacking == (Label(LabelKind.SCOPE, "day 1 itinerary"),)

@@ -18,7 +18,7 @@ from stitch.label.model.quoting import quote
 from stitch.label.model.stepwise import StepwiseLabeler
 from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel
-from stitch.retrieve.question.model_filter import ModelFilterSelector
+from stitch.retrieve.model_filter import ModelFilterSelector
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion, fields_of, label_by_rules
 
 MARKERS = (

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from stitch.core import ScoredSnippet
 from stitch.core.text_cache import text_cache
-from stitch.retrieve.question.reading import NAMES, Question
+from stitch.retrieve.question import NAMES, Question
 from stitch.text.sentences import sentence_spans
 from stitch.text.values import find_mentions
 
@@ -29,15 +29,13 @@ _OPENING_CHARS = 160
 """How much of an opening sentence is shown; 80 and 300 gave the same on debates of our own and of others."""
 
 
-def excerpt_hits(
-    hits: Iterable[ScoredSnippet], question: Question, *, lists_names: bool = False
-) -> Iterator[ScoredSnippet]:
+def excerpt_hits(hits: Iterable[ScoredSnippet], question: Question) -> Iterator[ScoredSnippet]:
     """The hits with as much of their texts as the question asks for: all of it, unless it asks for a list of names.
 
     Of a list, those of equal density come first that name what none before them named, then those that repeat it; texts
     of which no sentence bears what is asked for come last of all, with how they open.
     """
-    wanted = NAMES if lists_names else _wanted(question)
+    wanted = _wanted(question)
     if not wanted:
         yield from hits
         return
@@ -69,7 +67,7 @@ def _wanted(question: Question) -> frozenset[str]:
     """The classes of values of which a sentence must have one."""
     if not question.lists:
         return frozenset()
-    if by_form := _BY_FORM.intersection(question.classes):
+    if by_form := _BY_FORM.intersection(question.form_classes):
         return by_form
     return NAMES if question.asks_for_names else frozenset()
 

@@ -6,8 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 
-from stitch.core import MemorySnippet, ScoredSnippet
-from stitch.retrieve.kinds import goal_of
+from stitch.core import MemorySnippet, ScoredSnippet, goal_of
 from stitch.retrieve.links.causes import cause_of
 from stitch.retrieve.links.superseded import superseded
 
@@ -49,4 +48,4 @@ def link_one(wanted: str, ranking: Sequence[ScoredSnippet]) -> list[ScoredSnippe
 
 def _goal(snippet: MemorySnippet) -> tuple[str, str]:
     """What the steps of one goal have in common."""
-    return snippet.trajectory, goal_of(snippet.intent.scope)
+    return snippet.trajectory, goal_of(snippet.intent.scope or "")

@@ -132,7 +132,7 @@ class Run(Judge):
             return found
         import numpy as np
 
-        from stitch.retrieve.rank.coverage import choose_covering
+        from stitch.retrieve.coverage import choose_covering
 
         compared = range(min(len(found), _MOST_COMPARED))
         alike = self.semantics.apart([found[number][0] for number in compared], forest=self.forest)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from stitch.retrieve.constants import CHOSEN_ON
-from stitch.retrieve.question.form import QuestionForm
+from stitch.retrieve.question import QuestionForm
 
 T = TypeVar("T", int, float)
+
+CHOSEN_ON = "chosen_on"
+"""Under this key the metadata of a field names the sets on which it was chosen."""
 
 _SETS = "LoCoMo (multi-hop), BEAM, QMSum"
 _SPANS = "QMSum, BEAM"

@@ -13,10 +13,8 @@ import numpy as np
 
 from stitch.core import MemorySnippet, ScoredSnippet, Statement, Trust
 from stitch.retrieve.context.budget import TokenCounter
-from stitch.retrieve.rank.beside import BESIDE
-from stitch.retrieve.rank.hinted import SPEAKER
-from stitch.retrieve.rank.likeness import likeness
-from stitch.retrieve.rank.scorers import OF_SURE_LABELS
+from stitch.retrieve.likeness import likeness
+from stitch.retrieve.neighbors import BESIDE
 from stitch.retrieve.themes.constants import ThemeConstants
 from stitch.retrieve.themes.wording import Wording, folded
 from stitch.text.sentences import sentences
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
 
 _ALIKE_SENTENCES = 0.6
 """How alike two sentences of one statement are taken to be, which have one vector."""
+SPEAKER = "speaker"
+"""The part of a score that says who spoke."""
 _READ_CHARS = 4_000
 _CHARS_A_TOKEN = 7
 """Texts of so many characters a token are rare."""
@@ -279,14 +279,13 @@ class Reading:
         return {hit.snippet.id: rank for hit, rank in zip(hits, own, strict=True)}
 
 
-_DECIDING = frozenset((BESIDE, "verbatim", *OF_SURE_LABELS))
 
 
 def _monotone(hits: Sequence[ScoredSnippet]) -> list[float]:
-    """What is said of hits but for labels that decide, none below that of a hit that stands lower."""
+    """The scores of hits beside the best one's, none below that of a hit that stands lower."""
     scores, highest = [], -math.inf
     for hit in reversed(hits):
-        highest = max(highest, sum(part for name, part in hit.parts.items() if name not in _DECIDING))
+        highest = max(highest, hit.score)
         scores.append(highest)
     scores.reverse()
     most = max(scores[:1], default=1.0)

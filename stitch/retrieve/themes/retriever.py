@@ -1,7 +1,7 @@
 """The lens of themes: it finds several pieces of evidence that lie far apart, in few tokens.
 
 It chooses, of what the best steps say, the sentences that together cover what is asked (`pieces`,
-`stitch.retrieve.rank.coverage`): Stage I of the paper. Its Stage II brought nothing here and is left out.
+`stitch.retrieve.coverage`): Stage I of the paper. Its Stage II brought nothing here and is left out.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from stitch.core import (
 from stitch.core.cancellation import check_canceled
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.deep import search_deep
-from stitch.retrieve.question.form import QuestionForm, form_of
-from stitch.retrieve.question.run_question import read_run_question
-from stitch.retrieve.rank.coverage import Covering, choose_covering
-from stitch.retrieve.rank.scorers import tells_of_runs
+from stitch.retrieve.coverage import Covering, choose_covering
+from stitch.retrieve.kinds import tells_of_runs
+from stitch.retrieve.question import QuestionForm, form_of
+from stitch.retrieve.run_question import read_run_question
 from stitch.retrieve.themes.constants import OF_MANY_STEPS, THEME_CONSTANTS, ThemeConstants
 from stitch.retrieve.themes.page import Placed, fit_page
 from stitch.retrieve.themes.pieces import Reading, Told

@@ -1,80 +1,19 @@
-"""What a question says of who spoke, when, and in which order. No label stands for these: they decide among equals."""
+"""The speakers that a question names, and whether it is of matters of who asks it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from stitch.core import SearchRequest
-from stitch.retrieve.question.form import form_of
-from stitch.text.dates import MONTH, WEEKDAY, Span, day_of, spans_of
-from stitch.text.words import stem, word_set, words
+from stitch.retrieve.question import form_of
+from stitch.text.words import stem
 
-_SPAN = (
-    r"(?:(?:\d+|few|couple of|two|three|four|five|six|seven|eight|nine|ten|twelve) )?"
-    r"(?:minute|hour|day|night|week|weekend|fortnight|month|quarter|half|year|decade)s?"
-)
-"""What "the first" and "the last" count off a calendar: "in the first 30 days" asks for no first of several."""
-_LAST = re.compile(
-    r"\b(?:in the end|finally|final|finished|eventually|ultimately|latest|most recent(?:ly)?|after all changes"
-    rf"|last(?! (?:{_SPAN}|spring|summer|autumn|fall|winter|semester|{WEEKDAY}|{MONTH}"
-    r"|names?|resort)\b)"
-    r"|settled? on|end(?:ed|ing)? up|at last|after all)\b"
-    r"|\b(?:now|currently|nowadays|still|valid|in (?:force|use|effect)|at (?:present|the moment)|these days|by then"
-    r"|(?:the )?current)\b(?! that\b)"
-    r"|\b(?:once|after|since)\b[^?.!]{0,60}\bhad\b"
-    r"|\b(?:(?:at|by) the (?:very )?end(?! of\b)|(?:is|are) left"
-    r"|jetzt|inzwischen|mittlerweile|zuletzt|schließlich|am ende|aktuell|derzeit|zurzeit|momentan|künftig"
-    r"|ahora|al final|finalmente|actualmente|por último)\b",
-    re.IGNORECASE,
-)
-"""Ways to ask for the end of something, or for what holds: what was said of it last."""
-_FIRST = re.compile(
-    r"\b(?:(?:(?<!\bat )(?<!\bat the )(?<!\bon the )first|first(?! (?:try|attempt|go|sight|glance)\b))"
-    rf"(?! (?:{_SPAN}|names?|class|aid|hand|lady|floor|place)\b)"
-    r"|initially|initial|originally|original|earliest|to (?:begin|start) with"
-    r"|zuerst|zunächst|anfangs|ursprünglich|primero|al principio|inicialmente|originalmente"
-    r"|at the (?:start|outset|beginning)|before any (?:other|of))\b",
-    re.IGNORECASE,
-)
-_EVERY = re.compile(
-    r"\b(?:at (?:any|some|one) (?:time|point|stage)|(?:final\w* )?or not|intermediate"
-    r"|(?:all|every) (?:decision|choice)s?|(?:revised|earlier|previous|replaced) (?:\w+ )?included)\b",
-    re.IGNORECASE,
-)
-"""Ways to ask for the earlier ones too."""
 _PART = re.compile(r"[^\W_]+")
 _AGENT = (
     r"(?:\b(?:did|does|do|has|have|had|was|were|could|would|should|by|from)|^)"
     r" (?:the |our |my |your )?{who}\b(?!'s\b)"
 )
 _AGAINST = r"\b(?:against|opposing|attacks? on|objections? to) (?:[\w']+ ){{0,5}}?(?:the |our |my |your )?{who}\b"
-
-
-@dataclass(frozen=True)
-class Hints:
-    """What a question says beside its subject matter."""
-
-    text: str
-    """Its words in lower case, one blank between them."""
-    spans: tuple[Span, ...]
-    order: int
-    """1 if it asks for the last of something, -1 for the first, 0 for neither."""
-
-    def __bool__(self) -> bool:
-        return bool(self.spans or self.order)
-
-
-def read_hints(request: SearchRequest) -> Hints:
-    """Take from a question what it says of time and order."""
-    last, first = _LAST.search(request.query), _FIRST.search(request.query)
-    order = 0 if _EVERY.search(request.query) else bool(last) - bool(first)
-    return Hints(
-        text=" ".join(words(request.query)),
-        spans=tuple(spans_of(request.query, asked=day_of(request.asked_at))),
-        order=order,
-    )
 
 
 def named_speakers(text: str, roles: Collection[str]) -> frozenset[str]:
@@ -123,24 +62,6 @@ _OF_BEING_TOLD = re.compile(
 def asks_of_own_matters(text: str) -> bool:
     """Whether a question is of who asks it ("Where did I park?"): not of what they were told, nor for a summary."""
     return names_who_asks(text) and not (_OF_BEING_TOLD.search(text) or form_of(text).wide)
-
-
-_STANDS = word_set("do does am is are have has can i'm i've what's where's who's")
-_ONCE = word_set(
-    """
-    initially originally previous previously first before earlier ago last when did days weeks months between passed
-    total recommend suggest advice think used was were had
-    """
-)
-"""Words of a question for what was once so, for a time that passed, or for advice."""
-
-
-def asks_how_things_stand(hints: Hints) -> bool:
-    """Whether a question is of how things stand now ("Where do I work?")."""
-    said = frozenset(hints.text.split())
-    if hints.spans or hints.order < 0:
-        return False
-    return hints.order > 0 or (not said.isdisjoint(_STANDS) and said.isdisjoint(_ONCE))
 
 
 def names_who_asks(text: str) -> bool:

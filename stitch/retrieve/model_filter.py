@@ -21,7 +21,7 @@ from stitch.errors import ModelError
 from stitch.label.model.matching import clean_name_of, match_name
 from stitch.label.model.quoting import cut_at_sentence, quote
 from stitch.lm import LanguageModel, Purpose
-from stitch.retrieve.question.local_filter import LocalFilterSelector
+from stitch.retrieve.local_filter import LocalFilterSelector
 from stitch.signatures import SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
 from stitch.signatures.programs import FilterProgram
 from stitch.text.words import stems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -29,10 +29,40 @@ from stitch.core import (
 from stitch.core.intent import labels_in_words
 from stitch.core.ranking import DECIMALS
 from stitch.errors import InputError
-from stitch.retrieve.rank.wording import in_words, phrase
 
 if TYPE_CHECKING:
     from stitch.journal import Entry, Journal
+
+_PHRASES = {
+    "density": "matched labels",
+    "similarity": "similarity",
+    "meaning": "likeness of meaning",
+    "words": "words of the question",
+    "beside": "a step beside it that is more alike",
+    "stretch": "other steps around it that are alike",
+    "near": "nearness to what the question says",
+    "goal": "the goal that is asked about",
+    "kind": "the kind of step or value asked for",
+    "late": "late or early in its scope, as asked for",
+    "speaker": "the speaker asked for",
+    "time": "the time asked for",
+    "asking": "asks and tells nothing",
+    "standing": "an instruction or preference that stands",
+    "clock": "early or late among equals, as asked for",
+    "neighbors": "one of the first hits, or beside one",
+}
+
+
+def phrase(part: str) -> str:
+    """What a part of a score says; its name with blanks if it is no part of ours."""
+    return _PHRASES.get(part, part.replace("_", " "))
+
+
+def in_words(parts: Mapping[str, float]) -> str:
+    """All parts that count, each with its number: "matched labels 2, similarity 0.41"."""
+    said = [f"{phrase(name)} {number:.3g}" for name, number in parts.items() if number]
+    return ", ".join(said) or "nothing"
+
 
 _MOST_CHANGES = 3
 """Larger changes are not looked for: they no longer say what went wrong."""

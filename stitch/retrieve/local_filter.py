@@ -1,0 +1,93 @@
+"""The choice of the filter F_q without a model: a label is chosen only if the question licenses it (Appendix D).
+
+A question licenses a scope by its whole name ("of the bank import") or by the unit with which its name begins ("for
+day 1"), and classes of values by what it asks for ("what did it cost"). Labels chosen so never decide: they are
+evidence beside similarity.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from stitch.core import IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
+from stitch.core.text_cache import tell_of_erasures, text_cache
+from stitch.retrieve.question import Question, read_request
+from stitch.text.words import FUNCTION_WORDS, stem, words
+
+_MOST_SCOPES = 12
+"""If more scopes are called by what a question says, it does not tell them apart."""
+
+_Names = dict[str, list[tuple[tuple[str, ...], str]]]
+"""The stems of names of scopes, by the first of them."""
+
+
+class LocalFilterSelector:
+    """Chooses labels by what a question and the label inventory share, without a model."""
+
+    def __init__(self) -> None:
+        self._last: tuple[LabelInventory, _Names] = LabelInventory(), {}
+        """The last inventory, with its scopes by their names: most questions find what was there before."""
+        tell_of_erasures(self)
+
+    def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
+        """Forget the names of scopes."""
+        self._last = LabelInventory(), {}
+
+    def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
+        """Return the labels that the question licenses; an empty filter if it licenses none."""
+        question = read_request(request)
+        scopes = dict(self._called(question, inventory))
+        if len(scopes) > _MOST_SCOPES:
+            scopes = {}
+        vocabulary = inventory.vocabulary()
+        classes = sorted(question.classes.intersection(inventory.entity_types))
+        entity_types = dict.fromkeys(vocabulary.canonical(LabelKind.ENTITY_TYPE, name) for name in classes)
+        reasons = (
+            *(f"scope {name!r}: the question names {said!r}" for name, said in scopes.items()),
+            *(f"likely entity type {name!r}: what is asked for may be of this class" for name in entity_types),
+        )
+        return Selection(
+            IntentFilter(scopes=tuple(scopes), entity_types=tuple(entity_types)),
+            reasons,
+            remainder=_without(question.folded, set(scopes.values())) if scopes else None,
+            likely=not scopes,
+        )
+
+    def _called(self, question: Question, inventory: LabelInventory) -> Iterator[tuple[str, str]]:
+        """The scopes whose whole name stands in the question, each with what it says."""
+        names, said = self._names(inventory), [stem(word) for word in question.folded.split()]
+        for place, first in enumerate(said):
+            for name, scope in names.get(first, ()):
+                if tuple(said[place : place + len(name)]) == name:
+                    yield scope, " ".join(question.folded.split()[place : place + len(name)])
+
+    def _names(self, inventory: LabelInventory) -> _Names:
+        known, names = self._last
+        if known is not inventory:
+            names = defaultdict(list)
+            for scope in {scope.name: None for scope in inventory.scopes}:
+                if stems := _told_name(scope):
+                    names[stems[0]].append((stems, scope))
+            self._last = inventory, names
+        return names
+
+
+def _without(folded: str, names: set[str]) -> str | None:
+    """A question without names; whoever says the name once more would be found first. None if nothing is left."""
+    left = f" {folded} "
+    for name in sorted(names, key=len, reverse=True):
+        left = left.replace(f" {name} ", " ")
+    return left.strip() or None
+
+
+@text_cache(maxsize=16_384)
+def _told_name(scope: str) -> tuple[str, ...]:
+    """The stems of the name of a scope, where they tell it: several words, not all of which are function words.
+
+    Of a name that begins with a unit, those of that unit: "day 1" of "day 1 itinerary".
+    """
+    said = words(scope)
+    if len(said) > 1 and said[0].isalpha() and said[1].isdigit():
+        said = said[:2]
+    return tuple(map(stem, said)) if len(said) > 1 and not FUNCTION_WORDS.issuperset(said) else ()

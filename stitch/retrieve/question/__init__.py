@@ -1,1 +1,0 @@
-"""What is asked: a question as it is read, and the labels that it licenses."""

@@ -1,1 +1,0 @@
-"""How hits are scored and ordered."""

@@ -1,0 +1,220 @@
+"""Features: the contract of each, and for each one step that it speaks for and one that it does not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doubles.scoring import pool_of, ranked, snippet
+from stitch.core import (
+    ContextualIntent,
+    FilterMaker,
+    IntentFilter,
+    LabelKind,
+    LabelMerge,
+    LabelVocabulary,
+    MemorySnippet,
+    Origin,
+    Selection,
+)
+from stitch.retrieve import FEATURES, Candidate
+from stitch.retrieve.explain import phrase
+from stitch.retrieve.order import weights
+
+CLAUSE = "In the order where the city is Oslo, what was the price?"
+LAMP, DOOR = "mend the lamp", "mend the door"
+LONG = "We talked for hours of all that a garden needs, of soil and seeds and rain, and of who shall water it. " * 8
+
+
+def of(one: MemorySnippet, *, cosine: float = 0.4, lexical: float = 0.2) -> Candidate:
+    return Candidate(one, frozenset(), 0.0, (cosine + lexical) / 2, cosine, lexical)
+
+
+def said(position: int, text: str = "Fine by me.", *, alike: float = 0.3, **fields: Any) -> Candidate:
+    """A step of a talk."""
+    if classes := fields.pop("classes", ()):
+        fields["intent"] = ContextualIntent(scope=fields.pop("scope", None), entity_types=classes)
+    return of(snippet(text, position=position, **fields), cosine=alike, lexical=alike)
+
+
+def step(position: int, role: str, text: str, *, scope: str = LAMP, alike: float = 0.1, **fields: Any) -> Candidate:
+    """A step of a run: a tool is called by who has one, and answers."""
+    origin = {"tool": Origin.TOOL, "user": Origin.USER}.get(role, Origin.AGENT)
+    return said(position, text, role=role, scope=scope, alike=alike, origin=origin, **fields)
+
+
+RUN = (
+    step(1, "user", "The lamp of customer c_17 is dark, please mend it."),
+    step(2, "assistant", 'find_part(name="bulb")', tools=("find_part",)),
+    step(3, "tool", "Error: no part of that name", tools=("find_part",)),
+    step(4, "assistant", "The search failed because the part has another name."),
+    step(5, "assistant", 'order_part(name="globe")', tools=("order_part",)),
+    step(6, "tool", "ordered, 4 dollars", tools=("order_part",)),
+    step(7, "user", "The door of customer c_18 squeaks.", scope=DOOR),
+    step(8, "assistant", 'find_part(name="oil")', scope=DOOR, tools=("find_part",)),
+    step(9, "tool", "oil, 2 dollars", scope=DOOR, tools=("find_part",)),
+)
+
+
+def numbers(name: str, query: str, *candidates: Candidate, **fields: Any) -> dict[str, float]:
+    """What a feature says of each step."""
+    pool = pool_of(query, candidates, **fields)
+    column = FEATURES[name](pool)
+    column = np.zeros(len(candidates)) if column is None else column
+    return dict(zip([one.snippet.step for one in candidates], column.tolist(), strict=True))
+
+
+def best(name: str, query: str, *candidates: Candidate, **fields: Any) -> set[str]:
+    """The steps for which it speaks most; none if for no one."""
+    found = numbers(name, query, *candidates, **fields)
+    most = max(found.values())
+    return {step for step, number in found.items() if number == most} if most > min(found.values()) else set()
+
+
+CASES: list[tuple[str, str, tuple[Candidate, ...], set[str]]] = [
+    ("meaning", "?", (of(snippet(position=1), cosine=0.8), of(snippet(position=2), cosine=0.2)), {"1"}),
+    ("meaning", "?", (of(snippet(position=1), cosine=0.0), of(snippet(position=2), cosine=0.0)), set()),
+    ("words", "?", (of(snippet(position=1), lexical=0.1), of(snippet(position=2), lexical=0.5)), {"2"}),
+    ("words", "?", (of(snippet(position=1), lexical=0.0), of(snippet(position=2), lexical=0.0)), set()),
+    ("beside", "?", (said(1, alike=0.9), said(2, alike=0.2), said(4, alike=0.1)), {"2"}),
+    ("beside", "?", (said(1, alike=0.9), said(2, alike=0.2, session="next day")), set()),
+    ("stretch", "?", (said(1, alike=0.5), said(3, alike=0.5), said(2, alike=0.1), said(60, alike=0.9)), {"2"}),
+    ("stretch", "?", (said(1, alike=0.9),), set()),
+    ("near", CLAUSE, (said(1, "Oslo, then."), said(2, "It is $7."), said(90, "It is $9.")), {"1"}),
+    ("near", CLAUSE, (said(1, f"Oslo. {LONG}"), said(2, LONG)), set()),
+    ("near", "Is there?", (said(1, "Oslo, then."), said(2, "It is $7.")), set()),
+    ("goal", "What came of c_17?", RUN, {"1", "2", "3", "4", "5", "6"}),
+    ("goal", "I want my lamp mended.", RUN, set()),
+    ("goal", "What came of it?", (said(1, scope=LAMP), said(2, scope=DOOR)), set()),
+    ("kind", CLAUSE, (said(1, classes=("price",)), said(2, classes=("name",)), said(3)), {"1"}),
+    ("kind", "What did Ann say?", (said(1, classes=("price",)), said(2)), set()),
+    ("kind", CLAUSE, (said(1, LONG, classes=("price",)), said(2, LONG)), set()),
+    ("kind", "Which error did the search give?", RUN, {"3"}),
+    ("kind", "By which calls was the lamp settled?", RUN, {"5"}),
+    ("kind", "Why was it mended that way?", RUN, {"1", "7"}),
+    ("kind", "I want my lamp mended.", RUN, {"1", "7"}),
+    ("kind", "What did the customer contact us about?", RUN, {"1", "7"}),
+    ("late", "Where did we end up?", (said(1, scope="trip"), said(5, scope="trip"), said(9, scope="car")), {"5"}),
+    ("late", "What was said first?", (said(1, scope="trip"), said(5, scope="trip")), {"1"}),
+    ("late", "Where did we go?", (said(1, scope="trip"), said(5, scope="trip")), set()),
+    ("late", "How does c_18 stand now?", RUN, {"9"}),
+    ("speaker", "What did Ann say?", (said(1, role="Ann"), said(2, role="Bo")), {"1"}),
+    ("speaker", "What was said?", (said(1, role="Ann"), said(2, role="Bo")), set()),
+    ("speaker", "Where did I park?", (said(1), said(2, LONG, role="assistant")), {"1"}),
+    ("speaker", "What did you suggest to me?", (said(1), said(2, LONG, role="assistant")), set()),
+    ("time", "What was said on 8 May 2023?", (said(1, happened="2023-05-08"), said(2, happened="2023-07-08")), {"1"}),
+    ("time", "Did I plant on 8 May 2023?", (said(1, "I planted today.", happened="2023-05-08"),
+                                             said(2, happened="2023-05-08")), {"1"}),
+    ("time", "What was said?", (said(1, happened="2023-05-08"), said(2)), set()),
+    ("asking", "Which inn is good?", (said(1, "Is the inn good?"), said(2, "It is good.")), {"2"}),
+    ("asking", "What did she ask?", (said(1, "Is the inn good?"), said(2, "It is good.")), set()),
+    ("standing", "Which inn should I take?", (said(1, "Always name the price first."), said(2)), {"1"}),
+    ("standing", "Which inn did I take?", (said(1, "Always name the price first."), said(2)), set()),
+    ("standing", "Which inn should I take?", (said(1, "Always name the price.", role="assistant"), said(2)), set()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "query", "candidates", "expected"), CASES)
+def test_each_feature_speaks_for_what_it_is_for_and_for_nothing_else(
+    name: str, query: str, candidates: tuple[Candidate, ...], expected: set[str]
+) -> None:
+    assert best(name, query, *candidates) == expected
+
+
+def test_each_feature_holds_in_one_case_and_not_in_another_and_has_a_weight_and_words() -> None:
+    assert FEATURES.keys() == {name for name, *_, found in CASES if found} == {name for name, *_, no in CASES if not no}
+    assert FEATURES.keys() == weights().keys()
+    assert all(phrase(name) != name for name in FEATURES)
+
+
+QUERIES = [query for _, query, *_ in CASES]
+ELSEWHERE = tuple(one._replace(snippet=one.snippet.model_copy(update={"trajectory": "run"})) for one in RUN)
+TALK = (
+    said(1, "Is Oslo good?", role="Ann", scope="trip", alike=0.5),
+    said(2, "It is $7, I prefer it.", role="Bo", scope="trip", happened="2023-05-08", alike=0.2),
+    said(3, "Or by car, always.", role="Ann", scope="car", alike=0.3),
+    said(9, "We take the car today.", role="Bo", scope="car", happened="2023-05-08", alike=0.3),
+)
+
+
+@given(query=st.sampled_from(QUERIES), turned=st.permutations(range(len(TALK) + len(ELSEWHERE))))
+def test_a_number_is_finite_and_does_not_depend_on_the_order_of_all(query: str, turned: list[int]) -> None:
+    every = [*TALK, *ELSEWHERE]
+    for feature in FEATURES.values():
+        plain, other = feature(pool_of(query, every)), feature(pool_of(query, [every[n] for n in turned]))
+        assert (plain is None) == (other is None)
+        if plain is not None and other is not None:
+            assert all(map(math.isfinite, plain.tolist()))
+            assert other.tolist() == pytest.approx(plain[turned].tolist())
+        assert feature(pool_of(query, [])) is None or len(feature(pool_of(query, []))) == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_order_of_a_talk_is_the_same_beside_the_run_of_an_agent(query: str) -> None:
+    alone = [hit.snippet.position for hit in ranked(pool_of(query, TALK))]
+    beside = ranked(pool_of(query, [*TALK, *ELSEWHERE]))
+    assert [hit.snippet.position for hit in beside if hit.snippet.trajectory == "t"] == alone
+
+
+def test_what_stands_in_the_same_scope_is_nearer_and_merges_count() -> None:
+    talk = (said(9, "It is $9.", scope="two"), said(10, "Oslo."), said(11, "It is $7.", scope="one"))
+    talk = (talk[0], replace_scope(talk[1], "one"), talk[2])
+    near = numbers("near", CLAUSE, *talk)
+    assert near["10"] > near["11"] > near["9"]
+    merged = LabelVocabulary([LabelMerge(kind=LabelKind.SCOPE, alias="two", into="one")])
+    near = numbers("near", CLAUSE, *talk, vocabulary=merged)
+    assert near["10"] > near["9"] == near["11"]
+
+
+def replace_scope(one: Candidate, scope: str) -> Candidate:
+    return one._replace(snippet=one.snippet.model_copy(update={"intent": ContextualIntent(scope=scope)}))
+
+
+def voting(*scopes: str | None, by: str | None = "gpt-x") -> tuple[Candidate, ...]:
+    return tuple(said(n, scope=scope, labeled_by=by, alike=1 - n / 100) for n, scope in enumerate(scopes))
+
+
+@pytest.mark.parametrize(
+    ("hits", "scope"),
+    [
+        (voting("car", "boat"), "car"),  # the better hit has more of a vote
+        (voting("car", *["boat"] * 4), "boat"),
+        (voting("car", "boat", "house", "tree"), None),  # none has half of the votes
+        (voting(*["car"] * 2, "boat", "house", "tree", *["hill"] * 30), "car"),  # only the first ones have a vote
+        (voting("car", None, None), None),
+        (voting("car", "car", by="local-9"), None),
+        (voting("car", "car", by=None), None),
+    ],
+)
+def test_the_scope_of_most_of_the_first_hits_counts_if_a_model_named_it(
+    hits: tuple[Candidate, ...], scope: str | None
+) -> None:
+    found = numbers("goal", "x", *hits)
+    assert {one.snippet.intent.scope for one in hits if found[one.snippet.step]} == {scope} - {None}
+    chosen = Selection(IntentFilter(), made_by=FilterMaker.PERSON)
+    assert not any(numbers("goal", "x", *hits, selection=chosen).values())
+
+
+def test_a_scope_that_the_question_names_counts() -> None:
+    named = Selection(IntentFilter(scopes=("day 1",)))
+    found = numbers("goal", "?", said(1, scope="day 1"), said(2, scope="day 2"), selection=named)
+    assert found == {"1": 1.0, "2": 0.0}
+
+
+def test_few_calls_among_much_talk_are_no_run() -> None:
+    talk = [said(n, "We talk of lamps.", scope=LAMP, role="assistant") for n in range(20)]
+    pool = pool_of("?", [*talk, step(20, "assistant", "x", tools=("find_part",))])
+    assert [own.is_run for own in pool.trajectories] == [False]
+    assert [own.is_run for own in pool_of("?", RUN).trajectories] == [True]
+
+
+def test_a_feature_that_says_nothing_leaves_no_part() -> None:
+    [hit, *_] = ranked(pool_of("?", [said(1), said(2)]))
+    assert "time" not in hit.parts
+    assert "similarity" in hit.parts
+    assert hit.score == pytest.approx(sum(number for name, number in hit.parts.items() if name != "similarity"))
