@@ -69,9 +69,12 @@ _OF_A_SEARCH = (
 @click.option(
     "--context", "as_context", is_flag=True, help="Print the context for a prompt instead of the list of steps."
 )
+@click.option("--verbose", is_flag=True, help="Say by which numbers each step stands where it does.")
 @json_option
 @click.pass_context
-def command(context: click.Context, /, *, text: str, as_json: bool, as_context: bool, **settings: Any) -> None:
+def command(
+    context: click.Context, /, *, text: str, as_json: bool, as_context: bool, verbose: bool, **settings: Any
+) -> None:
     """Find the steps that answer TEXT: by shared labels first, by similarity second.
 
     If the model that chooses does not answer, local rules choose the labels, and the exit status is 6.
@@ -87,7 +90,7 @@ def command(context: click.Context, /, *, text: str, as_json: bool, as_context: 
         _tell_day(asked.get("as_of"))
         if not settings.get("tenant") and not memory.trajectories():
             click.echo("stitch: this memory is empty; `stitch ingest FILE` fills it", err=True)
-    told = result.context() if as_context else describe(result, limit=settings["k"] or SHOWN)
+    told = result.context() if as_context else describe(result, limit=settings["k"] or SHOWN, verbose=verbose)
     print_told(answer_of(result).model_dump(exclude={"context"}, exclude_unset=True), told, as_json=as_json)
     if as_context and not as_json and result.nothing_relevant:
         click.echo(f"stitch: {_nothing_relevant(result)}", err=True)
@@ -96,10 +99,14 @@ def command(context: click.Context, /, *, text: str, as_json: bool, as_context: 
         context.exit(ModelError.exit_code)
 
 
-def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
-    """The result for a person: the chosen labels, then each step with those it matched and the parts of its score."""
-    from stitch.retrieve.links.wording import because, no_longer
+def describe(result: RetrievalResult, *, limit: int | None = None, verbose: bool = False) -> str:
+    """The result for a person: the chosen labels, then each step with the reasons for it.
+
+    With `verbose` each has the labels that it matched and the parts of its score instead.
+    """
     from stitch.retrieve.explain import in_words
+    from stitch.retrieve.links.wording import because, no_longer
+    from stitch.retrieve.reasons import reasons
 
     said = labels_in_words(result.intent_filter.labels())
     weighed = said and result.ranking is Ranking.WEIGHED
@@ -108,9 +115,12 @@ def describe(result: RetrievalResult, *, limit: int | None = None) -> str:
         lines.append(_nothing_relevant(result))
     for rank, hit in enumerate(result.hits[:limit], start=1):
         snippet = hit.snippet
-        matched = ", ".join(one_line(value) for _, value in sorted(hit.matched)) or "no label"
+        why = "; ".join(map(one_line, reasons(hit, result)))
+        if verbose:
+            matched = ", ".join(one_line(value) for _, value in sorted(hit.matched)) or "no label"
+            why = f"{matched}: {in_words(hit.parts)}"
         lines.append(
-            f"{rank:>3}. {matched}: {in_words(hit.parts)}"
+            f"{rank:>3}. {why}"
             f"  [{snippet.trajectory} step {snippet.step}, {snippet.role},"
             f" {one_line(snippet.intent.scope or 'no scope yet')}, {_clocks(snippet)}]"
         )

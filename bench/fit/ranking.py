@@ -30,8 +30,8 @@ from stitch.retrieve.order import WEIGHTS
 K = 10
 """Evidence is looked for among so many hits."""
 RIDGE = 0.003
-SCALE = 0.5
-"""Weights are told beside a label of a chosen filter, which counts 1 and as much as two units of the fit."""
+SCALE = 0.25
+"""Weights are told beside a label of a chosen filter, which counts 1 and as much as four units of the fit."""
 _HARD, _EASY = 60, 40
 """The candidates of a question that take part: those most alike, and others by chance."""
 
@@ -76,8 +76,7 @@ def fit(asked: Sequence[Sequence[Ranked]], names: Sequence[str]) -> dict[str, fl
     """The weights of some features; each of the groups of questions counts as much as another."""
     places = [list(FEATURES).index(name) for name in names]
     groups = [
-        [(one.columns[one.chosen][:, places], one.right[one.chosen]) for one in own if one.right.any()]
-        for own in asked
+        [(one.columns[one.chosen][:, places], one.right[one.chosen]) for one in own if one.right.any()] for own in asked
     ]
     return dict(zip(names, (SCALE * listwise(groups, ridge=RIDGE)).tolist(), strict=True))
 

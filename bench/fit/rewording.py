@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from stitch.embed import StaticEmbedder
+from stitch.text.dates import MONTH, WEEKDAY
 from stitch.text.languages import words_in
 from stitch.text.words import FUNCTION_WORDS
 
@@ -23,6 +24,8 @@ _SHARE, _NAMES = 0.8, 0.4
 _LEAST_TEXTS, _LEAST_LETTERS, _BEGINNING = 4, 3, 4
 _LEAST_COSINE, _LOOKED_AT = 0.35, 12
 _WORD = re.compile(r"[^\W\d_]+")
+_DATE = re.compile(rf"{MONTH}|{WEEKDAY}|days?|weeks?|months?|years?|ago", re.IGNORECASE)
+"""What says when stays: a person says it alike."""
 
 
 class Rewording:
@@ -45,7 +48,7 @@ class Rewording:
 
         def other(match: re.Match[str]) -> str:
             word = match.group()
-            plain = word.lower() not in FUNCTION_WORDS and len(word) >= _LEAST_LETTERS
+            plain = word.lower() not in FUNCTION_WORDS and len(word) >= _LEAST_LETTERS and not _DATE.fullmatch(word)
             share = _NAMES if word[0].isupper() and match.start() else _SHARE
             return self._nearest(word.lower()) or word if plain and draw.random() < share else word
 

@@ -8,15 +8,15 @@ in `bench/results/ranking.md`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stitch.core import FilterMaker, LabelKind, MemorySnippet, Origin, goal_of
+from stitch.core import MemorySnippet, Origin
 from stitch.core.ranking import GOAL
 from stitch.retrieve.candidates import Pool, Trajectory
-from stitch.retrieve.kinds import Kind, changes, failed, is_local
+from stitch.retrieve.goals import goal, kind, late, only_asks
 from stitch.retrieve.nearness import near, strength
 from stitch.retrieve.speakers import REPLIES, USERS, asks_of_own_matters, called_roles, named_speakers
 from stitch.text.dates import day_of
@@ -27,33 +27,29 @@ if TYPE_CHECKING:
 Feature = Callable[[Pool], "Column | None"]
 """One number a candidate, more for better, in whatever order they come; None if the question gives no cause."""
 
+_LEAST_COSINE, _LEAST_LEXICAL = 0.5, 0.1
+"""Best scores below these tell little: the others are compared with these instead."""
 _SHORT_CHARS = 180
 """Replies above this length say more of a question's words than whom they answer."""
-_ASKING_CHARS = 120
-"""Longer steps that end with a question tell something, too."""
 _STRETCH_HITS, _STRETCH_STEPS, _STRETCH_RANK = 10, 4.0, 5.0
 """The first hits of a trajectory lend to places around them; at four steps a third, at rank five a half is left."""
-_LEADING = 0.3
-"""What the scope counts in which most of the first hits stand, if a model named it, beside one that is named."""
-_BEST_STEPS = 3
-"""The steps of a goal that are most alike and say how alike it is."""
-_LONG_GOAL = 8
-"""Steps between the first and the last of a goal whose end tells more than its beginning."""
 _READ_CHARS = 1_000
 
 
 def meaning(pool: Pool) -> Column | None:
     """Cosine of question and step beside the best one's: the same thing said in other words."""
-    cosines = np.array([one.cosine for one in pool.candidates])
-    best = cosines.max(initial=0.0)
-    return cosines / best if best > 0 else None
+    return _beside_best([one.cosine for one in pool.candidates], least=_LEAST_COSINE)
 
 
 def words(pool: Pool) -> Column | None:
     """BM25 of question and step beside the best one's: names, numbers and rare words."""
-    scores = np.array([one.lexical for one in pool.candidates])
-    best = scores.max(initial=0.0)
-    return scores / best if best > 0 else None
+    return _beside_best([one.lexical for one in pool.candidates], least=_LEAST_LEXICAL)
+
+
+def _beside_best(scores: Sequence[float], *, least: float) -> Column | None:
+    """Scores beside the best one; where even that is low, beside a least one, for then none tells much."""
+    column = np.array(scores)
+    return column / max(column.max(), least) if column.any() else None
 
 
 def beside(pool: Pool) -> Column | None:
@@ -85,156 +81,6 @@ def stretch(pool: Pool) -> Column | None:
         return total
 
     return pool.column(of)
-
-
-def goal(pool: Pool) -> Column | None:
-    """Whether its scope is the one asked about: by its name, by identifiers said in it, by its steps most alike."""
-    if pool.selection.made_by is not FilterMaker.WORDS:
-        called, led = frozenset[str](), ""
-    else:
-        names = pool.selection.intent_filter.scopes
-        called = frozenset(pool.vocabulary.canonical(LabelKind.SCOPE, name) for name in names)
-        led = _leading_scope(pool)
-    running = [] if pool.of_runs.task else [own for own in pool.trajectories if own.is_run]
-    best = max((alike for own in running for alike in _alike(own).values()), default=0.0)
-
-    def of(own: Trajectory) -> Column:
-        column = np.array([(scope in called) + _LEADING * bool(scope and scope == led) for scope in own.scopes], float)
-        if own in running and best > 0:
-            alike, shares = _alike(own), _named(own, pool)
-            for scope, places in own.members.items():
-                column[places] += shares[scope] + alike[scope] / best
-        return column
-
-    return pool.column(of) if called or led or best > 0 else None
-
-
-def _leading_scope(pool: Pool) -> str:
-    """The scope with most of the votes of the steps most alike, if a model named it; empty if none has half of them.
-
-    A model names scopes in words of its own, which a question hardly says; what it says of their steps tells more.
-    """
-    ordered = sorted(
-        ((-one.similarity, one.snippet.trajectory, one.snippet.position, one.snippet) for one in pool.candidates),
-        key=lambda each: each[:3],
-    )[:_STRETCH_HITS]
-    votes: dict[str, float] = {}
-    voters = 0
-    for place, (*_, one) in enumerate(ordered, start=1):
-        if one.intent.scope and one.labeled_by and not is_local(one.labeled_by):
-            name = goal_of(pool.vocabulary.canonical(LabelKind.SCOPE, one.intent.scope))
-            votes[name] = votes.get(name, 0.0) + 1 / place
-            voters += 1
-    leading = max(votes, key=votes.__getitem__, default="")
-    return leading if 2 * voters > len(ordered) and 2 * votes[leading] > sum(votes.values()) else ""
-
-
-def leading_goals(pool: Pool, *, most: int) -> set[tuple[str, str]]:
-    """The trajectories and names of the goals of runs that the question may be about."""
-    found = [
-        (_named(own, pool)[scope] + alike, own.snippets[0].trajectory, scope)
-        for own in pool.trajectories
-        if own.is_run
-        for scope, alike in _alike(own).items()
-    ]
-    return {(trajectory, scope) for _, trajectory, scope in sorted(found, reverse=True)[:most]}
-
-
-def _alike(own: Trajectory) -> dict[str, float]:
-    """How alike the best steps of each goal are."""
-    return {
-        scope: float(np.sort(own.similarities[places])[-_BEST_STEPS:].mean()) for scope, places in own.members.items()
-    }
-
-
-def _named(own: Trajectory, pool: Pool) -> dict[str, float]:
-    """The share of the identifiers of the question that each goal says."""
-    asked = pool.of_runs.identifiers
-    if not asked:
-        return dict.fromkeys(own.members, 0.0)
-    texts = [one.text.lower() for one in own.snippets]
-    return {
-        scope: sum(any(name in texts[n] for n in places) for name in asked) / len(asked)
-        for scope, places in own.members.items()
-    }
-
-
-def kind(pool: Pool) -> Column | None:
-    """Whether it is what is asked for: a price where a price is, a call, what came of it, the opening of a task."""
-
-    says_where = pool.question.clause or pool.selection.intent_filter.scopes
-
-    def of(own: Trajectory) -> Column | None:
-        if own.is_run:
-            return _kind_of_run(own, pool)
-        share = strength(own) * (1.0 if says_where else 0.5)
-        if not (pool.question.classes and share):
-            return None
-        classes = pool.question.classes
-        return np.array([share * (not classes.isdisjoint(one.intent.entity_types)) for one in own.snippets])
-
-    return pool.column(of)
-
-
-def _kind_of_run(own: Trajectory, pool: Pool) -> Column:
-    """Of a task, earlier ones of its kind are looked for: what opened them."""
-    read, worth = pool.of_runs, dict.fromkeys(Kind, 0.0)
-    openings = 2.5 * np.isin(np.arange(len(own.snippets)), list(own.openings))
-    if read.task:
-        return openings
-    worth[Kind.CALL] += 0.25 * read.action
-    worth[Kind.AGENT] += 0.3 * read.action
-    worth[Kind.USER] += 0.4 * read.cause - 0.25 * (read.action or read.result)
-    worth[Kind.RESULT] += 0.4 * (read.result and not read.state)  # how a thing stands is told by what changed it
-    gains = np.array([worth[kind] for kind in own.kinds]) + (openings if read.requests else 0.0)
-    for place, one in enumerate(own.snippets):
-        if read.cause and "explain" in one.intent.event_types:
-            gains[place] += 0.4
-        if read.error and own.kinds[place] is not Kind.SETUP and place not in own.openings and failed(one):
-            gains[place] += 0.7
-        if read.calls:
-            call = _call_of(own, place)
-            gains[place] += (call is not None and changes(own.snippets[call])) * (1.0 if call == place else 0.7)
-    return gains
-
-
-def _call_of(own: Trajectory, place: int) -> int | None:
-    """The place of a call itself, or of the call that a result answers."""
-    at = place
-    while own.kinds[at] is Kind.RESULT and at and own.positions[at - 1] == own.positions[at] - 1:
-        at -= 1
-    return at if own.kinds[at] is Kind.CALL else None
-
-
-def late(pool: Pool) -> Column | None:
-    """How late in its scope it stands, where the last is asked for, or how early; in long runs the end tells more."""
-    order, read = pool.question.order, pool.of_runs
-
-    def of(own: Trajectory) -> Column | None:
-        asked, column = float(order), np.zeros(len(own.snippets))
-        if own.is_run:
-            if read.task:
-                return None
-            asked = 1.5 * float(np.sign(order + read.last - read.first))
-        elif not order:
-            return None
-        for places in own.members.values():
-            end = 0.5 * min(1.0, max(0, len(places) - 2) / _LONG_GOAL) if own.is_run else 0.0
-            column[places] = (asked + end) * np.linspace(0.0, 1.0, len(places))
-        if own.is_run and read.identifiers and (read.state or read.last):
-            column += _newest(own, pool)
-        return column
-
-    return pool.column(of)
-
-
-def _newest(own: Trajectory, pool: Pool) -> Column:
-    """How late the goal of a step began, among those with the identifiers of which the question asks how they stand."""
-    column = np.zeros(len(own.snippets))
-    named = [scope for scope, share in _named(own, pool).items() if share]
-    for place, scope in enumerate(sorted(named, key=lambda scope: own.members[scope][0]), start=1):
-        column[own.members[scope]] = 1.2 * place / len(named)
-    return column
 
 
 def speaker(pool: Pool) -> Column | None:
@@ -283,7 +129,6 @@ def time(pool: Pool) -> Column | None:
     return np.array([of(one.snippet) for one in pool.candidates])
 
 
-_ASKS = ("?", "？", "؟")
 _OF_ASKING = frozenset(("ask", "asks", "asked", "asking", "question", "questions"))
 
 
@@ -295,7 +140,7 @@ def asking(pool: Pool) -> Column | None:
     def of(own: Trajectory) -> Column | None:
         if own.is_run:
             return None
-        return np.array([-float(len(o.text) < _ASKING_CHARS and o.text.rstrip().endswith(_ASKS)) for o in own.snippets])
+        return np.array([-float(only_asks(one)) for one in own.snippets])
 
     return pool.column(of)
 

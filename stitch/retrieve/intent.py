@@ -45,7 +45,7 @@ from stitch.retrieve.candidates import ASKED_SHARE, Candidate, Pool, Similarity
 from stitch.retrieve.context.answer import answer, bare
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.explain import WhyNot, explain_rank
-from stitch.retrieve.features import leading_goals
+from stitch.retrieve.goals import leading_goals
 from stitch.retrieve.kinds import GOAL_OPENED, is_local
 from stitch.retrieve.links.linking import link_one, with_links
 from stitch.retrieve.neighbors import (
@@ -317,8 +317,8 @@ class IntentRetriever:
 
     def _ordered(self, asked: _Asked, pool: Pool, *, k: int) -> list[ScoredSnippet]:
         ranked = rank(pool, asked.rule, k=k, weights=self._weights)
-        running = [one for own in pool.trajectories if own.is_run for one in own.snippets]
-        return with_links(ranked, running) if running else ranked
+        running = any(own.is_run for own in pool.trajectories)
+        return with_links(ranked, [one.snippet for one in pool.candidates]) if running else ranked
 
     def _pool_of(self, asked: _Asked, candidates: Sequence[Candidate]) -> Pool:
         return Pool(

@@ -15,7 +15,7 @@ from stitch.text.dates import MONTH, WEEKDAY, Span, day_of, find_moments, spans_
 from stitch.text.languages import content_stems, is_foreign, language_of
 from stitch.text.phrases import noun_phrases
 from stitch.text.values import find_mentions
-from stitch.text.words import stem, words
+from stitch.text.words import stem, word_set, words
 
 _MAX_READ_CHARS = 4_000
 _MAX_FORM_CHARS = 2_000
@@ -199,6 +199,14 @@ _KINDS_OF_NOUNS = {
     for noun in nouns.split()
 }
 """Which neutral class a thing belongs to by the noun it is asked for with."""
+_STANDS = word_set("do does am is are have has can i'm i've what's where's who's")
+_ONCE = word_set(
+    """
+    initially originally previous previously first before earlier ago last when did days weeks months between passed
+    total recommend suggest advice think used was were had
+    """
+)
+"""Words of a question for what was once so, for a time that passed, or for advice."""
 _NUMBER = stem("number")
 NAMES = frozenset(("name", "organization", "person", "place"))
 """Classes of names, of which one is often taken for another."""
@@ -240,6 +248,8 @@ class Question:
     """Whether it is to be answered by names, or by filling the gaps of a form."""
     spans: tuple[Span, ...] = ()
     """Days of which it asks."""
+    stands: bool = False
+    """Whether it asks how things stand ("Where do I work?"), and neither for a time nor for the last or first."""
     order: int = 0
     """1 if it asks for the last of something, -1 for the first, 0 for neither."""
 
@@ -261,6 +271,8 @@ def read_question(text: str, asked: int | None = None) -> Question:
     foreign = is_foreign(language_of(text))
     clause, rest = _split(text)
     clues = without_relative_times(clause or text)
+    order = 0 if _EVERY.search(text) else bool(_LAST.search(text)) - bool(_FIRST.search(text))
+    spans, said = tuple(spans_of(text, asked=asked)), frozenset(words(text))
     lists, by_name = _LISTS.match(rest), _ASKS_FOR_NAMES.search(text) is not None
     asking = f"the {rest[lists.end() :]}" if lists else _from_asking_word(rest)
     form_classes = () if foreign else _classes_of_form(asking)
@@ -277,8 +289,9 @@ def read_question(text: str, asked: int | None = None) -> Question:
         form_classes=form_classes,
         lists=lists is not None or _ASKS_FOR_ALL.search(rest) is not None,
         asks_for_names=by_name,
-        spans=tuple(spans_of(text, asked=asked)),
-        order=0 if _EVERY.search(text) else bool(_LAST.search(text)) - bool(_FIRST.search(text)),
+        spans=spans,
+        stands=not (order or spans or said.isdisjoint(_STANDS)) and said.isdisjoint(_ONCE),
+        order=order,
     )
 
 

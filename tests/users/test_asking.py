@@ -44,7 +44,7 @@ def test_a_hit_says_what_it_matched_and_how_similar_it_is(memory):
     for hit in memory.search("What did we say about day 2?", k=3).hits:
         assert isinstance(hit.density, int | float)
         assert -1.01 <= hit.similarity <= 1.01
-        assert len(hit.matched) == hit.density or not hit.matched
+        assert len(hit.matched) == hit.density or not hit.density
 
 
 def test_a_search_may_be_of_one_trajectory(memory):

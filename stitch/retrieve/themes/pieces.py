@@ -279,8 +279,6 @@ class Reading:
         return {hit.snippet.id: rank for hit, rank in zip(hits, own, strict=True)}
 
 
-
-
 def _monotone(hits: Sequence[ScoredSnippet]) -> list[float]:
     """The scores of hits beside the best one's, none below that of a hit that stands lower."""
     scores, highest = [], -math.inf
