@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from stitch.ingest import Ingestor
     from stitch.observe.recalls import Recall
     from stitch.retrieve import ExplainsRanks, WhyNot
-    from stitch.retrieve.rank.explain import Why
+    from stitch.retrieve.explain import Why
 
 
 class AskedMemory:
@@ -190,7 +190,7 @@ class AskedMemory:
             InputError: The memory knows no such step; it was never accepted, or erased.
             SettingsError: The retriever of the settings cannot explain its ranking.
         """
-        from stitch.retrieve.rank.explain import explain
+        from stitch.retrieve.explain import explain
 
         moment = self._moment(as_of, trajectory)
         request = self._request(

@@ -39,7 +39,6 @@ _PHRASES = {
     "meaning": "likeness of meaning",
     "words": "words of the question",
     "beside": "a step beside it that is more alike",
-    "stretch": "other steps around it that are alike",
     "near": "nearness to what the question says",
     "goal": "the goal that is asked about",
     "kind": "the kind of step or value asked for",

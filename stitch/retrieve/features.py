@@ -17,7 +17,7 @@ from stitch.core import MemorySnippet, Origin
 from stitch.core.ranking import GOAL
 from stitch.retrieve.candidates import Pool, Trajectory
 from stitch.retrieve.goals import goal, kind, late, only_asks
-from stitch.retrieve.nearness import near, strength
+from stitch.retrieve.nearness import near
 from stitch.retrieve.speakers import REPLIES, USERS, asks_of_own_matters, called_roles, named_speakers
 from stitch.text.dates import day_of
 
@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 Feature = Callable[[Pool], "Column | None"]
 """One number a candidate, more for better, in whatever order they come; None if the question gives no cause."""
 
-_LEAST_COSINE, _LEAST_LEXICAL = 0.5, 0.1
+_LEAST_COSINE, _LEAST_LEXICAL = 0.3, 0.1
 """Best scores below these tell little: the others are compared with these instead."""
 _SHORT_CHARS = 180
 """Replies above this length say more of a question's words than whom they answer."""
-_STRETCH_HITS, _STRETCH_STEPS, _STRETCH_RANK = 10, 4.0, 5.0
-"""The first hits of a trajectory lend to places around them; at four steps a third, at rank five a half is left."""
 _READ_CHARS = 1_000
 
 
@@ -48,7 +46,7 @@ def words(pool: Pool) -> Column | None:
 
 def _beside_best(scores: Sequence[float], *, least: float) -> Column | None:
     """Scores beside the best one; where even that is low, beside a least one, for then none tells much."""
-    column = np.array(scores)
+    column = np.maximum(scores, 0.0)
     return column / max(column.max(), least) if column.any() else None
 
 
@@ -64,21 +62,6 @@ def beside(pool: Pool) -> Column | None:
                 gains[place] = max(gains[place], lead)
                 gains[place - 1] = max(gains[place - 1], -lead)
         return gains
-
-    return pool.column(of)
-
-
-def stretch(pool: Pool) -> Column | None:
-    """How close it stands to other steps that are alike: where the matter was talked about, in few words each."""
-
-    def of(own: Trajectory) -> Column:
-        share = 1.0 if own.is_run else strength(own)
-        order = np.argsort(-own.similarities, kind="stable")[:_STRETCH_HITS]
-        apart = np.abs(own.positions[:, None] - own.positions[order])
-        lent = np.exp(-apart / _STRETCH_STEPS) / (_STRETCH_RANK + np.arange(len(order)))
-        lent[order, np.arange(len(order))] = 0.0
-        total: Column = share * lent.sum(axis=1)
-        return total
 
     return pool.column(of)
 
@@ -195,7 +178,6 @@ FEATURES: Mapping[str, Feature] = {
     "meaning": meaning,
     "words": words,
     "beside": beside,
-    "stretch": stretch,
     "near": near,
     GOAL: goal,
     "kind": kind,

@@ -26,7 +26,7 @@ _LEADING = 0.3
 """What the scope counts in which most of the first hits stand, if a model named it, beside one that is named."""
 _BEST_STEPS = 3
 """The steps of a goal that are most alike and say how alike it is."""
-_NEARLY, _NEWEST = 0.8, 0.3
+_NEARLY, _NEWEST = 0.9, 0.2
 """Statements with this share of the best similarity are about as near; the newest of them counts so much."""
 _LONG_GOAL = 8
 """Steps between the first and the last of a goal whose end tells more than its beginning."""

@@ -37,7 +37,10 @@ _ENOUGH = 20.0
 
 
 def near(pool: Pool) -> Column | None:
-    """How near it stands, in a talk, to what the question says of where to look."""
+    """How near it stands, in a talk, to what the question says of where to look.
+
+    It counts less where no step stands at half of that: words that agree by chance do so one by one.
+    """
 
     def of(own: Trajectory) -> Column | None:
         share = 0.0 if own.is_run else strength(own)
@@ -49,7 +52,7 @@ def near(pool: Pool) -> Column | None:
             (weight / total * np.exp(-_steps_to(places, own) / _FADING_STEPS) for weight, places in clues),
             np.zeros(len(own.snippets)),
         )
-        return share * column
+        return share * min(1.0, 2.0 * float(column.max())) * column
 
     return pool.column(of)
 

@@ -215,6 +215,7 @@ _TAKEN_FOR = {
     "place": NAMES | {"address"},
     "date": frozenset(("date", "day")),
     "quantity": frozenset(("quantity", "number")),
+    **dict.fromkeys(("phone", "address", "email"), frozenset(("contact",))),
 }
 """The classes under which a step may carry what is asked for, by its kind."""
 _DIGIT = re.compile(r"\d")

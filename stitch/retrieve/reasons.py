@@ -59,7 +59,6 @@ def _in_words(name: str, hit: ScoredSnippet, question: Question, *, known: Place
         "meaning": "says it in its own words",
         "similarity": "alike in words and meaning",
         "density": f"carries {labels_in_words(hit.matched)}",
-        "stretch": "where the matter is talked about",
         "near": "near what the question says of where to look",
         "late": "the last of its matter" if question.order > 0 or question.stands else "its place in its matter",
         "speaker": f"said by {one.role}",

@@ -267,7 +267,7 @@ _HOMES = {
     "stitch.memory": "Memory",
     "stitch.observe.recalls": "Recall",
     "stitch.retrieve.path": "NodeSelection",
-    "stitch.retrieve.rank.explain": "Why WhyNot",
+    "stitch.retrieve.explain": "Why WhyNot",
     "stitch.trees.requests.asking": "SelectOptions",
 }
 """Modules of the names in annotations that are imported there for type checkers alone."""

@@ -83,8 +83,6 @@ CASES: list[tuple[str, str, tuple[Candidate, ...], set[str]]] = [
     ("words", "?", (of(snippet(position=1), lexical=0.0), of(snippet(position=2), lexical=0.0)), set()),
     ("beside", "?", (said(1, alike=0.9), said(2, alike=0.2), said(4, alike=0.1)), {"2"}),
     ("beside", "?", (said(1, alike=0.9), said(2, alike=0.2, session="next day")), set()),
-    ("stretch", "?", (said(1, alike=0.5), said(3, alike=0.5), said(2, alike=0.1), said(60, alike=0.9)), {"2"}),
-    ("stretch", "?", (said(1, alike=0.9),), set()),
     ("near", CLAUSE, (said(1, "Oslo, then."), said(2, "It is $7."), said(90, "It is $9.")), {"1"}),
     ("near", CLAUSE, (said(1, f"Oslo. {LONG}"), said(2, LONG)), set()),
     ("near", "Is there?", (said(1, "Oslo, then."), said(2, "It is $7.")), set()),

@@ -74,7 +74,7 @@ def test_a_capital_tells_a_name_in_english_alone() -> None:
         ("In the trip to Oslo, what was the album?", "In the trip to Oslo", "name organization person place"),
         ("What was the album?", "", ""),
         ("When did she leave?", "", "date day time"),
-        ("Which contact number did they give?", "", "phone"),
+        ("Which contact number did they give?", "", "contact phone"),
         ("How many stops are there?", "", "number quantity"),
         ("Why did she leave?", "", ""),
     ],

@@ -52,7 +52,7 @@ def test_the_neighbor_that_is_more_alike_is_named() -> None:
 
 
 def test_there_are_three_at_most_and_where_density_stands_first_its_labels_are_one() -> None:
-    every = hit(parts={"meaning": 0.5, "speaker": 0.4, "near": 0.3, "stretch": 0.2, "standing": 0.9})
+    every = hit(parts={"meaning": 0.5, "speaker": 0.4, "near": 0.3, "late": 0.2, "standing": 0.9})
     assert len(reasons(every, result(every))) == MOST_REASONS
     label = Label(LabelKind.SCOPE, "day 1")
     strict = hit(parts={"density": 1.0, "similarity": 0.4})._replace(matched=frozenset([label]))
