@@ -134,7 +134,7 @@ def kind(pool: Pool) -> Column | None:
 def _kind_of_run(own: Trajectory, pool: Pool) -> Column:
     """Of a task, earlier ones of its kind are looked for: what opened them."""
     read, worth = pool.of_runs, dict.fromkeys(Kind, 0.0)
-    openings = 2.5 * np.isin(np.arange(len(own.snippets)), list(own.openings))
+    openings: Column = np.where(np.isin(np.arange(len(own.snippets)), list(own.openings)), 2.5, 0.0)
     if read.task:
         return openings
     worth[Kind.CALL] += 0.25 * read.action
