@@ -18,7 +18,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from stitch.errors import JournalError, SettingsError, StoreMismatchError, some_of
 from stitch.journal.copies import copy_rows
 from stitch.journal.database import Cause, Database, Session
-from stitch.journal.tables import COUNTED, VERSION, metadata, next_seq
+from stitch.journal.tables import COUNTED, NOT_STORED, VERSION, metadata, next_seq, unfinished
 from stitch.journal.versions import refuse_later
 
 _AWAY = "start it, or check host, port and network; nothing accepted is lost"
@@ -249,6 +249,7 @@ def _parsed(url: str) -> URL:
 
 
 def _make_tables(db: Session, dialect: Dialect) -> None:
+    unfinished.dialect_options["postgresql"]["where"] = NOT_STORED
     for table in (*metadata.sorted_tables, about):
         db.connection.execute(str(CreateTable(table).compile(dialect=dialect)))
         for index in table.indexes:

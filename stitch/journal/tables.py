@@ -97,7 +97,8 @@ erased = Table(
     "erased", metadata, _key("owner"), Column("digest", LargeBinary, primary_key=True), sqlite_with_rowid=False
 )
 NOT_STORED = states.c.state != literal_column("'stored'")
-Index("unfinished", states.c.state, sqlite_where=NOT_STORED, postgresql_where=NOT_STORED)
+unfinished = Index("unfinished", states.c.state, sqlite_where=NOT_STORED)
+"""In PostgreSQL of the same rows: to say so here would load what SQLAlchemy has for it, wherever a journal is."""
 Index("history_of", history.c.seq)
 Index("redactions_of", redactions.c.seq)
 Index("records_of", records.c.tenant, records.c.kind, records.c.key)
