@@ -105,7 +105,7 @@ def silent(asked: threading.Event) -> Iterator[LoopbackServer]:
 @pytest.mark.parametrize(
     ("sent", "status", "way"),
     [
-        (signal.SIGTERM, 143, ["--window", "4"]),
+        pytest.param(signal.SIGTERM, 143, ["--window", "4"], marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, 130, ["--window", "4"], marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, 143, ["--stepwise"], marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, 130, ["--stepwise"], marks=pytest.mark.slow),

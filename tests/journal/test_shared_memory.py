@@ -100,6 +100,7 @@ def test_each_sees_at_once_what_the_other_adds_corrects_and_erases(open_shared) 
         assert one.lifecycle.verify().disagreements == ()
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_half_done_is_finished_by_the_next(
     open_shared, server: LoopbackQdrant, journal_url: str
 ) -> None:

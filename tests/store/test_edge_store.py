@@ -125,6 +125,7 @@ WRITER = """
 """
 
 
+@pytest.mark.slow
 def test_everything_flushed_before_a_kill_is_there_afterwards(tmp_path: Path) -> None:
     with run_python(WRITER, tmp_path) as writer:
         assert writer.stdout is not None
