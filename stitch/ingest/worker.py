@@ -332,7 +332,8 @@ class Worker:
     def _sweep(self, *, in_thread: bool = False) -> int:
         """Put what was left of all trajectories; return how many steps that were. What cannot be put is left again."""
         with self._sweeping:
-            progress = Progress("vectors made", of=None if in_thread else self._journal.counts().waiting)
+            shown = not in_thread and self._journal.unfinished(UNFINISHED)  # to count reads the label of every step
+            progress = Progress("vectors made", of=self._journal.counts().waiting if shown else None)
             count, done = 0, False
             while not done or self._left:  # what was left meanwhile may have been looked for too early
                 left, self._left = self._left, False
