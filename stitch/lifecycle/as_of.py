@@ -6,7 +6,6 @@ import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
-from math import isnan
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -36,6 +35,8 @@ from stitch.store.similarity import Similarity, halved, informativeness
 from stitch.store.vectors import as_kept, words_as_kept
 from stitch.text.dates import read_timestamp
 
+_YEAR_1, _YEAR_10000 = -62_135_596_800, 253_402_300_800
+"""Their first moments, in Unix seconds: no other time can be written down."""
 _UNIX_SECONDS = re.compile(r"\d{9,11}|-?\d{1,17}\.\d+")
 """In a text, as a number comes over HTTP; few digits alone may be a year."""
 _DATE = re.compile(r"\d{4}-?\d{2}-?\d{2}")
@@ -61,16 +62,14 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
     Raises:
         InputError: It is no time, and no step of the trajectory.
     """
-    if isinstance(as_of, int | float) and not isinstance(as_of, bool) and not isnan(as_of):
-        return Moment(float(as_of))
     if not isinstance(as_of, str):
-        raise InputError(f"{as_of!r} is no time", hint="give Unix seconds, or a time as 2026-03-01T12:00")
+        return _moment_at(as_of)
     if trajectory is not None:
         entry = journal.entry(tenant, trajectory, as_of)
         if entry is not None:
             return Moment(entry.recorded, trajectory, entry.position)
     if _UNIX_SECONDS.fullmatch(as_of.strip()):
-        return Moment(float(as_of))
+        return _moment_at(float(as_of))
     time = read_timestamp(as_of)
     if time is None:
         raise InputError(
@@ -80,6 +79,17 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
     if (end := end_of_day(as_of)) is not None:
         return Moment(end.timestamp())
     return Moment((time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp())
+
+
+def _moment_at(seconds: float) -> Moment:
+    """The moment of Unix seconds, which can be written down as a date.
+
+    Raises:
+        InputError: They cannot, or are no number.
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not _YEAR_1 <= seconds < _YEAR_10000:
+        raise InputError(f"{seconds!r} is no time", hint="give Unix seconds, or a time as 2026-03-01T12:00")
+    return Moment(float(seconds))
 
 
 class Then(NamedTuple):

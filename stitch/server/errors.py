@@ -123,18 +123,15 @@ async def tell_not_here(request: Request, error: Exception) -> Response:
     """Handle what the router raises: there is no such path, or no such method."""
     if isinstance(error, RefusalError) or not isinstance(error, HTTPException):
         return refusal(error)
-    if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
-        hint = "/openapi.json lists those there are"
-        return refusal(RefusalError(HTTPStatus.NOT_FOUND, "NotFound", "there is no such path", hint=hint))
+    status = HTTPStatus(error.status_code)
+    if status is HTTPStatus.NOT_FOUND:
+        return refusal(RefusalError(status, "NotFound", "there is no such path", hint="/docs lists those there are"))
+    if status is not HTTPStatus.METHOD_NOT_ALLOWED:
+        return refusal(RefusalError(status, "BadRequest", str(error.detail)))
     paths = ((getattr(each, "path", ""), getattr(each, "methods", None) or ()) for each in request.app.routes)
     allowed = ", ".join(sorted({each for path, methods in paths if path == request.url.path for each in methods}))
-    message = f"this path does not take {request.method}"
-    headers = {"Allow": allowed}
-    return refusal(
-        RefusalError(
-            HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", message, hint=f"it takes {allowed}", headers=headers
-        )
-    )
+    message, headers = f"this path does not take {request.method}", {"Allow": allowed}
+    return refusal(RefusalError(status, "MethodNotAllowed", message, hint=f"it takes {allowed}", headers=headers))
 
 
 def first_mistake(error: ValidationError) -> tuple[str, str]:
