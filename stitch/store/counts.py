@@ -59,6 +59,6 @@ def counted(points: Points, where: Where) -> Counter[int]:
     """How many points have each word; under -1 how many have any."""
     counts: Counter[int] = Counter()
     for point in points.scroll(where, fields=False, words=True):
-        counts.update(point.words.keys())
+        counts.update(point.words)
         counts[-1] += bool(point.words)
     return +counts

@@ -52,7 +52,8 @@ class StoredPoint(NamedTuple):
 
     id: Id
     payload: Mapping[str, Any]
-    words: SparseVector
+    words: Collection[int]
+    """Which it has; what each weighs is not read."""
     dense: Sequence[float]
 
 
@@ -169,7 +170,7 @@ def stored_point(point: Any, number: Id) -> StoredPoint:
     """A point that the engine or its client gave."""
     vectors = point.vector if isinstance(point.vector, dict) else {}
     sparse = vectors.get(WORDS)
-    words = {} if sparse is None else dict(zip(sparse.indices, sparse.values, strict=True))
+    words = () if sparse is None else sparse.indices
     return StoredPoint(number, point.payload or {}, words, vectors.get(DENSE) or ())
 
 

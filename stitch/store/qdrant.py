@@ -150,7 +150,7 @@ class QdrantStore:
         """The words of those snippets that are there, of tenants whose words are counted."""
         of_counted = [name for name, record in records.items() if self._counts.holds(record.snippet.tenant)]
         found = self._points.retrieve(of_counted, fields=False, words=True)
-        return {name: point.words.keys() for name, point in found.items()}
+        return {name: point.words for name, point in found.items()}
 
     def rank(self, query: DensityQuery) -> list[StoreHit]:
         """Rank the snippets of a tenant exactly; see `SnippetStore.rank`."""
@@ -176,7 +176,7 @@ class QdrantStore:
             return []
         [found] = self._points.search([Search(WORDS, {rarest: 1.0}, where, count)])
         words = self._points.retrieve(found.ids, fields=False, words=True)
-        return [name for name in found.ids if query.required_words <= words[name].words.keys()]
+        return [name for name in found.ids if query.required_words.issubset(words[name].words)]
 
     def get(self, tenant: str, ids: Sequence[str]) -> list[MemorySnippet]:
         """Return a tenant's snippets by id; see `SnippetStore.get`."""
@@ -205,7 +205,7 @@ class QdrantStore:
             found = points.retrieve(ids_of(ids), fields=("tenant",), words=True)
             wanted = frozenset(words)
             carried = {
-                name_of(name): wanted & point.words.keys()
+                name_of(name): wanted.intersection(point.words)
                 for name, point in found.items()
                 if point.payload.get("tenant") == tenant
             }
@@ -233,7 +233,7 @@ class QdrantStore:
                     self._points.delete(list(doomed))
             for name, point in doomed.items():
                 self._cache.pop(name, None)
-                self._counts.change(tenant, point.words.keys(), by=-1)
+                self._counts.change(tenant, point.words, by=-1)
             return len(doomed)
 
     def count(self, tenant: str | None = None) -> int:

@@ -146,7 +146,7 @@ def test_a_corrupt_page_of_the_journal_is_named_and_a_backup_brings_all_back(mem
     backup_memory(memory, to=tmp_path / "b")
     journal = memory / "journal.sqlite"
     data = bytearray(journal.read_bytes())
-    page = data.index(b"Word30 ") // 4096 * 4096
+    page = data.index(b'"content":"Word30 ') // 4096 * 4096  # of the step, not of its labels
     data[page : page + 4096] = b"\xff" * 4096
     journal.write_bytes(data)
     with open_memory(memory) as opened:
