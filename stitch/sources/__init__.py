@@ -1,4 +1,4 @@
-"""Where steps come from: files and standard input, in the formats in which trajectories are written down."""
+"""Sources of steps: files and standard input, in the formats in which trajectories are written down."""
 
 from stitch.sources.files import FileSource, FolderSource, StandardInput
 from stitch.sources.following import FollowedFile

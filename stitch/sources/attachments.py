@@ -75,7 +75,7 @@ def named_attachments(value: Any, *, depth: int = 0) -> Any:
 
 
 def _kind_of(part: Mapping[str, Any]) -> str | None:
-    """What is attached, if a part is an attachment by its type or its fields; one that is a text is read as such."""
+    """Kind of an attachment, if a part is one by its type or its fields; one that is a text is read as such."""
     kind = str(first_of(part, ("type", "content_type", "block_type")) or "").lower()
     named = next((name for name in _KINDS if name in kind), None)
     if (named is None and _MARKS.isdisjoint(part)) or _DONE.search(kind) or "role" in part:
@@ -121,7 +121,7 @@ def _named(part: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _beside(part: Mapping[str, Any], fields: Mapping[str, Any], places: Mapping[str, Any]) -> dict[str, Any]:
-    """What a part says of what is attached, without its bytes."""
+    """Fields beside what is attached, without its bytes."""
     data = (name for name in _DATA if name not in ("url", "image_url") or name not in places)
     nested = {key: inner for key, inner in part.items() if isinstance(inner, Mapping) and key not in _HOLDERS}
     # Field by field: taken together these would be an attachment themselves.
@@ -130,7 +130,7 @@ def _beside(part: Mapping[str, Any], fields: Mapping[str, Any], places: Mapping[
 
 
 def _fields_of(holders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What a part and the objects that hold what is attached say of it, without further objects."""
+    """Fields of a part and of the objects that hold what is attached, without further objects."""
     fields = ((key, inner) for at in holders for key, inner in at.items())
     return {key: inner for key, inner in fields if inner is not None and not isinstance(inner, Mapping)}
 

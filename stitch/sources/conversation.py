@@ -43,7 +43,7 @@ def talk(
 
 
 def about_trajectory(record: Mapping[str, Any], *fields: str) -> dict[str, Any]:
-    """What a record says beside the steps in `fields`."""
+    """Fields of a record beside the steps in `fields`."""
     return {key: value for key, value in record.items() if key not in fields and value is not None}
 
 

@@ -1,4 +1,4 @@
-"""What the fields of a message are called, whatever program wrote it: who speaks, what, when, and in answer to what."""
+"""Names of the fields of a message, whatever program wrote it: who speaks, what, when, and in answer to what."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _says(fields: Mapping[str, Any]) -> bool:
 
 
 def named_in(author: Mapping[str, Any]) -> str | None:
-    """How an author that is an object is called."""
+    """Name of an author that is an object."""
     for name in _NAMES:
         value = author.get(name)
         if isinstance(value, str) and value.strip():
@@ -236,7 +236,7 @@ def is_time(key: str, value: Any) -> bool:
 
 
 def time_in(record: Mapping[str, Any]) -> Any:
-    """When something was said, under any of the names in use; None if a record does not say."""
+    """Time of a record, under any of the names in use; None if a record does not say."""
     fields = {key: value for key, value in record.items() if isinstance(value, str | int | float)}
     return taken(fields, "timestamp") if fields else None
 
@@ -266,7 +266,7 @@ def _answered_in(fields: Mapping[str, Any], *, depth: int = 0) -> Any:
 
 
 def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
-    """What is no message of anybody: it is named by its kind, and its words, if it has any, are its text."""
+    """Row of what is no message of anybody: it is named by its kind, and its words, if it has any, are its text."""
     kind = str(record.get("type") or record.get("event") or "event")
     words = next((key for key in _EVENT_WORDS if isinstance(record.get(key), str)), "")
     said = str(record[words]) if words and record[words].strip() else kind.replace("_", " ").replace("-", " ")
@@ -276,7 +276,7 @@ def event(record: Mapping[str, Any], rest: Mapping[str, Any]) -> Row:
 
 
 def moment(row: Row) -> Row:
-    """When, in which session and in answer to what a row was said."""
+    """Time, session and parent of a row."""
     return {key: row[key] for key in ("timestamp", "session", "parent") if key in row}
 
 

@@ -59,7 +59,7 @@ class FileSource:
             yield batch
 
     def snapshot(self) -> Position:
-        """Where reading stands."""
+        """Position of reading."""
         return self._position if self._position["file"] else self._positions.of(self.name) or self._position
 
     def commit(self, position: Position) -> None:
@@ -119,7 +119,7 @@ class StandardInput:
             yield batch
 
     def snapshot(self) -> Position:
-        """How many items were read."""
+        """Number of items that were read."""
         return {"items": self._count}
 
     def commit(self, position: Position) -> None:
@@ -166,7 +166,7 @@ class FolderSource:
                     yield [Rejection(source=name, line=0, reason=error.message)]
 
     def snapshot(self) -> Position:
-        """Where reading stands in each file."""
+        """Position of reading in each file."""
         return {name: file.snapshot() for name, file in self._files.items()}
 
     def commit(self, position: Position) -> None:
@@ -180,7 +180,7 @@ class FolderSource:
 
 
 def _batches(file: IO[bytes], reader: StepReader) -> Iterator[Items]:
-    """What stands in a file that is open, record by record."""
+    """Items of an open file, record by record."""
     with ExitStack() as stack:
         if cast("BufferedReader", file).peek(2)[:2] == _GZIP_MAGIC:
             packed = Counted(cast("BufferedReader", file))

@@ -72,7 +72,7 @@ class FollowedFile:
             ) from error
 
     def snapshot(self) -> Position:
-        """Where reading stands: in the file, and what is remembered of all before."""
+        """Position of reading: in the file, and what is remembered of all before."""
         if self._saved is not None:  # nothing was there yet to go on with
             return dict(self._saved)
         return {

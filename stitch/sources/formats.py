@@ -123,7 +123,7 @@ def _state(record: Any, reading: FileReading) -> Iterator[TrajectoryRow]:
 
 
 def _task_of(record: Mapping[str, Any]) -> str | None:
-    """What the user asks for, in a record whose entries are what an agent does."""
+    """Task that the user gives, in a record whose entries are what an agent does."""
     return next((record[name] for name in _TASKS if isinstance(record.get(name), str) and record[name].strip()), None)
 
 

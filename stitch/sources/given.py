@@ -178,7 +178,7 @@ def plain(value: object, *, where: str, depth: int = 0) -> Any:
 
 
 def _fields_of(value: object, *, where: str) -> Mapping[str, Any]:
-    """What an object says of itself: by its own method, or by its fields; those without a value are left out."""
+    """Fields of an object: by its own method, or by its fields; those without a value are left out."""
     if isinstance(value, type):
         raise StepRejectedError(
             f"{where} holds the class {value.__name__}, which says nothing", hint="give messages as dictionaries"

@@ -1,4 +1,4 @@
-"""How much of an input is held at a time: lines, documents and what a packed file expands to have an end."""
+"""Bounds of what is held of an input at a time: lines, documents and what a packed file expands to have an end."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class MessageReader:
             raise StepRejectedError("step has no field 'role'")
 
     def repeated_taken(self) -> list[Row]:
-        """What was left out as a repetition since the last time."""
+        """Rows that were left out as repetitions since the last time."""
         taken, self.repeated = self.repeated, []
         return taken
 
@@ -339,7 +339,7 @@ def _text_of_file(part: Mapping[str, Any]) -> str | None:
 
 
 def _told_origin(row: Row, *, calls: bool) -> Origin | None:
-    """Where a text comes from by what stands beside its role, if that is trusted less: its name, its kind, a claim."""
+    """Origin of a text by what stands beside its role, if that is trusted less: its name, its kind, a claim."""
     metadata = row["metadata"]
     own = origin_of(row["role"], answers_tool=row.get("tool_name") is not None)
     least = less_trusted(own, *_told_by_name(metadata, calls=calls), *_claims(metadata))
@@ -347,7 +347,7 @@ def _told_origin(row: Row, *, calls: bool) -> Origin | None:
 
 
 def _told_by_name(metadata: Mapping[str, Any], *, calls: bool) -> Iterator[Origin | None]:
-    """What the names of a message and its author say of where it comes from, and its kind; who calls is an agent."""
+    """Origins by the names of a message and its author, and by its kind; who calls is an agent."""
     for kind in (metadata[name] for name in _KINDS if isinstance(metadata.get(name), str)):
         means = kind_of({"type": kind})
         if means == "result" or (means is None and not calls and "request" not in kind.lower()):
@@ -360,7 +360,7 @@ def _told_by_name(metadata: Mapping[str, Any], *, calls: bool) -> Iterator[Origi
 
 
 def _claims(metadata: Mapping[str, Any]) -> Iterator[Origin | None]:
-    """What a message says of itself, as its origin and as how far it is to be trusted."""
+    """Origins that a message claims, as such and by how far it is to be trusted."""
     if isinstance(claimed := metadata.get("origin"), str) and claimed in _ORIGINS:
         yield Origin(claimed)
     if isinstance(trusted := metadata.get("trust"), str):

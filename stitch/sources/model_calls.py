@@ -48,7 +48,7 @@ def _requested(request: Any) -> list[Any]:
 
 
 def _said(message: Any) -> Any:
-    """Who says what in a message, if it is no more than that."""
+    """Role and text of a message that is no more than that."""
     plain = isinstance(message, Mapping) and isinstance(message.get("content"), str) and not message.get("tool_calls")
     return (message.get("role"), message["content"]) if plain else None
 

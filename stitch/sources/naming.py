@@ -1,4 +1,4 @@
-"""Which trajectory the steps of a file go to that name none: that of the file's name, and no two files share one."""
+"""Trajectories of steps that name none: that of the file's name, and no two files share one."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def text_in(part: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
 
 
 def beyond_texts(parts: list[Any]) -> list[dict[str, Any]]:
-    """What the parts of an answer say beside their texts, if they are read as these."""
+    """Fields of the parts of an answer beside their texts, if they are read as these."""
     if not all(isinstance(part, Mapping) and isinstance(part.get("text", _text_held(part)), str) for part in parts):
         return []
     beside = (without(text_in(part)[1], "type", "text") for part in parts)

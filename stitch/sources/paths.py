@@ -1,4 +1,4 @@
-"""Which files a path stands for, and what the name of a file says."""
+"""Files that a path stands for, and their names."""
 
 from __future__ import annotations
 

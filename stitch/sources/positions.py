@@ -1,4 +1,4 @@
-"""How far sources were read: kept in a file beside the journal, so that the next process goes on there."""
+"""Positions of reading in sources: kept in a file beside the journal, so that the next process goes on there."""
 
 from __future__ import annotations
 

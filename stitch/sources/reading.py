@@ -110,7 +110,7 @@ class StepReader:
         return f"{last}-{after + 1}"
 
     def _after(self, trajectory: str, step: Step) -> str:
-        """What the id of a step ends in where all that was said so far is part of it."""
+        """End of the id of a step where all that was said so far is part of it."""
         if self._said is None:
             return ""
         before = self._said.get(trajectory, b"")
@@ -124,7 +124,7 @@ class StepReader:
         yield from self.steps(number, spoken if spoken is not None else raw)
 
     def save(self) -> dict[str, Any]:
-        """What is remembered between two records, as JSON; `restore` takes it up."""
+        """Memory between two records, as JSON; `restore` takes it up."""
         return {"numbers": self._numbers, "given": self._given, **self._reading.save()}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -224,7 +224,7 @@ def _each_value(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes
 
 
 def _texts(first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes | Any]]:
-    """What is said in a text or a table; the records among other lines."""
+    """Utterances of a text or a table; the records among other lines."""
     # Where the first line says who speaks, no line waits for another.
     head = [first] if speaks(first[1]) else [first, *islice(lines, _HEAD_LINES)]
     rest = chain(head, lines)

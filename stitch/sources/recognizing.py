@@ -1,4 +1,4 @@
-"""How the records of a file are recognized, and what is remembered between them."""
+"""Recognizers and readers of records, and the memory between the records of a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IDS = (
 
 
 class FileReading:
-    """What is remembered between the records of a file.
+    """Memory between the records of a file.
 
     Args:
         default: The trajectory of records that name none.
@@ -50,7 +50,7 @@ class FileReading:
         self._whole: dict[str, int] = {}
 
     def save(self) -> dict[str, Any]:
-        """What is remembered, as JSON."""
+        """The memory as JSON."""
         shown = {trace: sorted(digests) for trace, digests in self.traces.shown.items()}
         return {"recognized": self.recognized, "whole": self._whole, "tools": self.messages.tools.names,
                 "shown": shown, "conversations": self.traces.conversations}  # fmt: skip
@@ -75,7 +75,7 @@ class FileReading:
 
 
 class Format(NamedTuple):
-    """How one kind of record is recognized and read."""
+    """Recognizer and reader of one kind of record."""
 
     name: str
     recognizes: Recognizer

@@ -66,7 +66,7 @@ def steps_of(record: Any, reading: FileReading) -> Iterator[tuple[str, Step | St
 
 
 def _unread(record: Any, rows: Iterable[Any]) -> dict[str, Any]:
-    """What a record says and no row does, as metadata."""
+    """Texts of a record that no row says, as metadata."""
     said = Said()
     for row in rows:
         said.take_in(row)
@@ -83,7 +83,7 @@ def _format_of(record: Any, reading: FileReading) -> Format:
 
 
 def _described(record: Any) -> str:
-    """What a record is, by its first fields."""
+    """Description of a record by its first fields."""
     if not isinstance(record, Mapping):
         return f"it is a {type(record).__name__}"
     names = [str(name)[:_NAME_CHARS] for name in list(record)[:_FIELDS_SHOWN]]
@@ -92,7 +92,7 @@ def _described(record: Any) -> str:
 
 
 def _about_trajectory(row: Row) -> dict[str, Any]:
-    """What a row says of its whole trajectory."""
+    """Metadata of a row on its whole trajectory."""
     metadata = row.get("metadata", {})
     return {key: metadata[key] for key in ("trajectory", "within", UNREAD) if isinstance(metadata.get(key), Mapping)}
 
@@ -104,9 +104,7 @@ def _is_event(record: Any) -> bool:
 
 
 def not_read(step: Step) -> Counter[str]:
-    """What a step keeps in its metadata that no step says: lists of records of a known format, by their names, and
-    texts; with their numbers.
-    """
+    """Counts of what a step keeps in its metadata and no step says: texts, and lists of known records by name."""
     unread = step.metadata.get(UNREAD)
     found = Counter({"texts": len(unread)} if isinstance(unread, Mapping) else {})
     waiting = [step.metadata.get(name) for name in ("trajectory", "within")]

@@ -130,7 +130,7 @@ def _tool_of(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
 
 
 def _beside(span: Mapping[str, Any], attributes: Mapping[str, Any], told: set[str]) -> dict[str, Any]:
-    """What a span says beside its messages, which stand under the attributes that are `told`."""
+    """Metadata of a span beside its messages, which stand under the attributes that are `told`."""
     events = [event for event in first_of(span, ("events",), list) or () if isinstance(event, Mapping)]
     others = [event for event in events if str(event.get("name")) not in _EVENT_ROLES
               and _attributes_of(event).keys().isdisjoint(_TOLD[:3])]  # fmt: skip
@@ -221,7 +221,7 @@ def _numbered_message(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _values_in(attributes: dict[str, Any], told: set[str]) -> list[dict[str, Any]]:
-    """What a span that has no messages is given and gives; what stands beside it becomes an attribute of its own."""
+    """Input and output of a span without messages; what stands beside it becomes an attribute of its own."""
     messages: list[dict[str, Any]] = []
     for name, role in _VALUES:
         if attributes.get(name) is None:
@@ -262,7 +262,7 @@ def _identity(span: Mapping[str, Any], *names: str) -> Any:
 
 
 def _seconds(span: Mapping[str, Any]) -> float | None:
-    """When a span began, in Unix seconds."""
+    """Begin of a span in Unix seconds."""
     nanoseconds = span.get("startTimeUnixNano") or span.get("start_time_unix_nano")
     if isinstance(nanoseconds, int) or (isinstance(nanoseconds, str) and nanoseconds.isdecimal()):
         return int(nanoseconds) / 1e9

@@ -1,4 +1,4 @@
-"""What a message tells, part by part: texts, calls, results and documents, as steps in their order."""
+"""Parts of a message as steps in their order: texts, calls, results and documents."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Telling:
         self._texts += [said] if said or not at else []
 
     def _words(self) -> str:
-        """What it says; of a message without words and calls, what its parts are."""
+        """Its words; of a message without words and calls, what its parts are."""
         said = "\n".join(self._texts)
         if said.strip() or self._calls or self._first["role"] == "tool":
             return said

@@ -51,7 +51,7 @@ _LEADING = "\ufeff\u200e\u200f\u202a\u202b\u2068"
 
 
 def speaker_of(line: str) -> dict[str, Any] | None:
-    """Who speaks in a line, what, and when, if the line says so; None if it goes on with what was said before."""
+    """Speaker, words and time of a line; None if it goes on with what was said before."""
     line = line.strip().lstrip(_LEADING)
     found = _SPEAKER.match(line)
     if found is None:
@@ -74,7 +74,7 @@ def speaks(line: bytes) -> bool:
 
 
 def conversation_in(head: Sequence[tuple[int, bytes]], lines: Lines) -> Utterances | None:
-    """What is said in a text, line numbers with messages; None if nobody speaks in its `head`.
+    """Messages of a text with their line numbers; None if nobody speaks in its `head`.
 
     No more lines are read than are asked for.
     """
@@ -131,7 +131,7 @@ def _utterances(
 
 
 class _Speakers:
-    """Who begins to speak in a line of a text, in the light of how others began before."""
+    """Beginnings of speech in a text, in the light of how others began before."""
 
     def __init__(self, begins: Callable[[str], dict[str, Any] | None]) -> None:
         self._begins = begins
@@ -140,7 +140,7 @@ class _Speakers:
         """The first name is written with a capital, as those of all others are then."""
 
     def begun_by(self, line: str) -> dict[str, Any] | None:
-        """What begins in a line: who says what, or a notice of a program; None if it goes on with what was said."""
+        """Begin of speech in a line: who says what, or a notice of a program; None if it goes on with what was said."""
         begun = self._begins(line)
         if begun is not None and self._last is None:
             self._titled = begun["role"][:1].isupper()
@@ -157,7 +157,7 @@ class _Speakers:
 
 
 def _notice_of(line: str) -> dict[str, Any] | None:
-    """What a program notes between messages that have a time."""
+    """Notice of a program between messages that have a time."""
     notice = _NOTICE.match(line)
     if notice is None:
         return None
@@ -194,7 +194,7 @@ def _commands(texts: Sequence[str]) -> bool:
 
 
 def _played_line(line: str) -> dict[str, Any]:
-    """How a line of such a world begins: a command, or what the world says then."""
+    """A line of such a world: a command, or what the world says then."""
     commanded = line.startswith("> ")
     return {"role": "assistant" if commanded else "environment", "content": line.removeprefix("> ")}
 
@@ -234,7 +234,7 @@ def _cue(spoken: list[str], began: str | None) -> dict[str, Any]:
 
 
 def _aider_line() -> Callable[[str], dict[str, Any]]:
-    """How a line of the history of Aider begins: headings are what the user asked, quotes what the program said."""
+    """Reader of lines of the history of Aider: headings are what the user asked, quotes what the program said."""
     started = [""]
 
     def begins(line: str) -> dict[str, Any]:

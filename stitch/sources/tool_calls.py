@@ -203,7 +203,7 @@ def identity_of(call: Mapping[str, Any]) -> Any:
 
 
 def answer_of(call: Mapping[str, Any]) -> Any:
-    """What came of a call, if it stands in the call itself; an image is no text and stays where it is."""
+    """Result of a call, if it stands in the call itself; an image is no text and stays where it is."""
     if call.get("type") == "image_generation_call":
         return None
     holders = (call, call.get("function"), call.get(str(call.get("type"))))
@@ -211,7 +211,7 @@ def answer_of(call: Mapping[str, Any]) -> Any:
 
 
 def beyond_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """What a call says beside its name, arguments, id and result."""
+    """Fields of a call beside its name, arguments, id and result."""
     answers = () if answer_of(call) is None else _OWN_ANSWERS
     said = {"type", "function", "index", "toolCall", *answers, *_NAMES, *_ARGUMENTS, *_IDS}
     said |= {"outcome"} if call.get("outcome") in _OUTCOMES else set()

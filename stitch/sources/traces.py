@@ -27,7 +27,7 @@ NamedReading = Iterator["tuple[str | None, Row | StepRejectedError]"]
 
 
 class Told(NamedTuple):
-    """What a span or a run tells: the call of a tool, or messages; its `name`, as a `kind`, if it tells neither."""
+    """Content of a span or a run: the call of a tool, or messages; its `name`, as a `kind`, if it tells neither."""
 
     trace: str
     about: Row
@@ -103,7 +103,7 @@ class TraceReader:
 
 
 def _asked_for(name: str, arguments: Any) -> str:
-    """By which the call of a tool is known that a model asked for."""
+    """Digest of the call of a tool that a model asked for."""
     return _digest(["asked", name, arguments])
 
 
@@ -117,7 +117,7 @@ def broken(what: str, error: Exception) -> StepRejectedError:
 
 
 def words_of(value: Any) -> str:
-    """What a chain is given or gives, as a text: its only text, or the JSON of it."""
+    """Input or output of a chain as a text: its only text, or the JSON of it."""
     only = next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else None
     return only if isinstance(only, str) else text_of(value)
 

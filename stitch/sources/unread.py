@@ -1,4 +1,4 @@
-"""What a record says and none of its steps does: kept beside the first of them, so that nothing of a log is lost."""
+"""Texts of a record that none of its steps says: kept beside the first of them, so that nothing of a log is lost."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _written_in(text: str) -> Any:
 
 
 def _parts_of(text: str) -> list[str]:
-    """What stands between the signs of a notation; short pieces tell nothing where there are longer ones."""
+    """Texts between the signs of a notation; short pieces tell nothing where there are longer ones."""
     pieces = [_spaced(piece).strip(" ,;:") for piece in _NOTATION.split(text) if _WORD.search(piece)]
     return [piece for piece in pieces if len(piece) >= _TELLING_CHARS] or pieces
 

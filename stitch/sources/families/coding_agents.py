@@ -76,7 +76,7 @@ def session_line(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 
 def _marked(record: Mapping[str, Any], *, origin: Origin | None) -> Row:
-    """Who speaks in place of the user, by the marks of a line: what the program says has the trust of pages."""
+    """Speaker in place of the user, by the marks of a line: what the program says has the trust of pages."""
     if record.get("isCompactSummary") is True:
         return {"role": "summary", "origin": Origin.DOCUMENT}
     if record.get("isMeta") is True:
@@ -222,7 +222,7 @@ def event_message(record: Mapping[str, Any], reader: MessageReader) -> Reading:
 
 
 def _told(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
-    """What the program itself tells: how the agent is to behave, why a call failed, or a summary."""
+    """Row of what the program itself tells: how the agent is to behave, why a call failed, or a summary."""
     if "system_prompt" in rest:
         return {"role": "system", "content": text_of([rest.pop("system_prompt")])}
     if "summary" in rest:
@@ -233,7 +233,7 @@ def _told(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
 
 
 def _observed(record: Mapping[str, Any], rest: dict[str, Any]) -> Row:
-    """What a tool gave; what else is in an observation that is an object goes to the metadata."""
+    """Answer of a tool; what else is in an observation that is an object goes to the metadata."""
     seen, content = record["observation"], record.get("content")
     known: Mapping[str, Any] = seen if isinstance(seen, Mapping) else {"kind": seen if isinstance(seen, str) else None}
     if content is None and known is seen and seen:
@@ -251,7 +251,7 @@ def _message_beside(record: Mapping[str, Any], said: Any) -> dict[str, Any]:
 
 
 def _acted(record: Mapping[str, Any], rest: dict[str, Any], *, source: str) -> Row:
-    """What an agent or a user says or does."""
+    """Words or action of an agent or a user."""
     action, message = record["action"], record.get("message")
     about: Mapping[str, Any] = action if isinstance(action, Mapping) else {"kind": action}
     arguments = _arguments_in(record, action, rest)
@@ -344,7 +344,7 @@ def _run_as_call(row: Row, action: str, entry: Mapping[str, Any]) -> tuple[str, 
 
 
 def _only_in(entry: Mapping[str, Any], *, said: str) -> dict[str, Any]:
-    """What an entry knows and its message does not say: its state, its time, and a thought in other words."""
+    """Fields of an entry that its message does not say: its state, its time, and a thought in other words."""
     known = {key: value for key, value in entry.items() if key not in _TOLD and value}
     thoughts = (text_of(entry.get(key)).strip() for key in ("response", "thought"))
     other = next((thought for thought in thoughts if thought not in said), None)

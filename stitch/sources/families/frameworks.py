@@ -1,4 +1,4 @@
-"""What frameworks for agents keep of a run, where it is no list of messages."""
+"""Runs as frameworks for agents keep them, where it is no list of messages."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def protocol_message(record: Mapping[str, Any]) -> Messages:
 
 
 def node_update(record: Mapping[str, Any], reader: MessageReader) -> Reading:
-    """What a node of a graph has added to its state: the messages that it says."""
+    """Update of a node of a graph: the messages that it adds to the state."""
     ((node, update),) = record.items()
     return talk({"node": node, **update}, update["messages"], reader, field="messages")
 
@@ -150,7 +150,7 @@ def numbered_thoughts(record: Mapping[str, Any]) -> Messages:
 
 
 def graph_entry(record: Mapping[str, Any]) -> Messages:
-    """What an agent has noted of a thing, or how two things are tied, in the official memory server."""
+    """Notes of an agent on a thing, or on how two things are tied, in the official memory server."""
     if "relationType" in record:
         said = [" ".join(text_of(record[name]).replace("_", " ") for name in ("from", "relationType", "to"))]
     else:
