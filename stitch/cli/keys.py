@@ -127,7 +127,7 @@ def revoke(*, as_json: bool, key: str, file: str) -> None:
 
 
 def _row(key: Key, *, now: float) -> dict[str, Any]:
-    """What may be shown of a key."""
+    """The part of a key that may be shown."""
     return {
         "id": key.id,
         "tenant": key.tenant,

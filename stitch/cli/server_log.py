@@ -35,7 +35,7 @@ class WithoutText(logging.Formatter):
 
     @staticmethod
     def _words(record: logging.LogRecord, event: object) -> str:
-        """What the program says, with dots for what it says it of; of another package, that it says something."""
+        """The words of the program, with dots for what it says them of; of another package, that it says something."""
         if event is not None:
             return type(event).__name__
         if not record.name.startswith(_WRITTEN_SO):

@@ -81,7 +81,7 @@ def moment_of(journal: Journal, as_of: float | str, *, tenant: str, trajectory: 
     return Moment((time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp())
 
 
-def _moment_at(seconds: float) -> Moment:
+def _moment_at(seconds: object) -> Moment:
     """The moment of Unix seconds, which can be written down as a date.
 
     Raises:

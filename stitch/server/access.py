@@ -1,4 +1,4 @@
-"""Who may ask: the key, and without keys the machine itself, which no page of another origin may speak for."""
+"""Access by key, and without keys by the machine itself, for which no page of another origin may speak."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Caller(NamedTuple):
-    """Who asks."""
+    """Whoever asks."""
 
     tenant: str
     actions: Collection[Action]
@@ -72,7 +72,7 @@ class Access:
         return self._keys is not None
 
     def caller(self, headers: Headers, *, opened: bool = False) -> Caller | None:
-        """Who asks.
+        """Whoever asks.
 
         Args:
             headers: Of the request.

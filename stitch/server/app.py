@@ -201,7 +201,7 @@ async def ready(request: Request) -> Health:
 
 @_others.get("/", include_in_schema=False)
 async def page(request: Request) -> HTMLResponse:
-    """What this is."""
+    """A page that says what this is."""
     caller, served, holds = request.scope["state"]["caller"], served_of(request), None
     if caller is not None:
         ask: Callable[[], Any] = served.tenants.memory(caller.tenant).status

@@ -1,4 +1,4 @@
-"""What a server does by itself now and then: retention rules are applied, backups made and old ones removed."""
+"""Scheduled work of a server: retention rules are applied, backups made and old ones removed."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Chores:
         return True
 
     def _newest(self, folder: Path) -> float:
-        """When the newest backup was made, in Unix seconds; 0 if there is none."""
+        """The time of the newest backup, in Unix seconds; 0 if there is none."""
         there = self._there(folder)
         return datetime.strptime(f"{there[-1].name}+0000", f"{_FORM}%z").timestamp() if there else 0.0
 

@@ -135,7 +135,7 @@ async def tell_not_here(request: Request, error: Exception) -> Response:
 
 
 def first_mistake(error: ValidationError) -> tuple[str, str]:
-    """What is wrong first, without what was given; and what could be there instead, as far as that is known."""
+    """The first mistake, without what was given; and a hint at what could be there instead, if one is known."""
     first = error.errors(include_url=False, include_input=False)[0]
     return mistake(first, first["loc"])
 

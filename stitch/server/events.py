@@ -1,4 +1,4 @@
-"""What happens in a memory, as server-sent events: each tenant's own, numbered, so that a reader who was away goes on.
+"""Server-sent events of a memory: each tenant's own, numbered, so that a reader who was away goes on.
 
 A tenant's last events are kept once for all who read them, and a reader is a place among them: a thousand of them cost
 no more than their connections. Nothing is kept of a tenant whose events nobody has asked for.
@@ -61,7 +61,7 @@ class _Ring:
         self.size = 0
 
     def after(self, place: int) -> list[bytes] | None:
-        """What was told after a place, in order; None if some of it is not kept any more."""
+        """The events after a place, in order; None if some of them are not kept any more."""
         if place == self.last:
             return []
         if not self.kept or self.kept[0].number > place + 1:
@@ -81,7 +81,7 @@ class EventFeed:
 
     @property
     def readers(self) -> int:
-        """How many read at the moment."""
+        """The number of readers at the moment."""
         with self._lock:
             return sum(ring.readers for ring in self._rings.values())
 
@@ -165,7 +165,7 @@ class EventFeed:
 
 
 def _place(ring: _Ring, after: str | None) -> int | None:
-    """Where a reader goes on; None if that is not known, or what followed is not kept any more."""
+    """The place where a reader goes on; None if that is not known, or what followed is not kept any more."""
     if after is None:
         return ring.last
     form = _ID.fullmatch(after.strip())
@@ -175,6 +175,6 @@ def _place(ring: _Ring, after: str | None) -> int | None:
 
 
 def _said(name: str, ring: _Ring, *, at: int | None = None) -> bytes:
-    """What is told of the reading itself; its id is the place from which to go on."""
+    """An event about the reading itself; its id is the place from which to go on."""
     place = ring.last if at is None else at
     return b"id: %s-%d\nevent: %s\ndata: {}\n\n" % (ring.epoch.encode(), place, name.encode())

@@ -1,4 +1,4 @@
-"""How an error of a memory travels: as its class, its message and its hint, and back into the same exception."""
+"""Errors on the wire: class, message and hint, and back into the same exception."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Failure(BaseModel, frozen=True):
 
 
 def failure_of(error: StitchError) -> Failure:
-    """What is told of an error."""
+    """An error as it is told."""
     return Failure(error=type(error).__name__, message=error.message, hint=error.hint)
 
 

@@ -67,7 +67,7 @@ class Gate:
             self._served.metrics.answered(name, status=status, seconds=time.perf_counter() - began)
 
     def _caller(self, scope: Scope, headers: Headers) -> Caller | None:
-        """Who asks; nobody where nothing of a tenant is told.
+        """Whoever asks; nobody where nothing of a tenant is told.
 
         Raises:
             RefusalError: The headers contradict each other, the body is too long, or `Access` refuses whoever asks.
@@ -89,7 +89,7 @@ class Gate:
         return caller
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """What is received, up to the most that a body may have; lines have a bound of their own."""
+        """The body as it is received, up to the most that it may have; lines have a bound of their own."""
         size = 0
 
         async def bounded() -> Message:

@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 class Key(BaseModel, frozen=True, extra="forbid"):
-    """What is kept of a key."""
+    """A key as it is kept."""
 
     id: str
     """The part of it that may be shown."""

@@ -47,13 +47,13 @@ OF_THE_MACHINE = frozenset({"backup"})
 
 
 def served_of(request: Request) -> Served:
-    """What the server holds."""
+    """The holdings of the server."""
     served: Served = request.app.state.served
     return served
 
 
 def caller_of(request: Request) -> Caller:
-    """Who asks, as the gate has found."""
+    """Whoever asks, as the gate has found."""
     caller: Caller = request.scope["state"]["caller"]
     return caller
 

@@ -1,4 +1,4 @@
-"""What a server holds."""
+"""The holdings of a server, and its bounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Limits(NamedTuple):
-    """How much one client may ask at once."""
+    """Bounds of what one client may ask at once."""
 
     body_bytes: int = 32 << 20
     """Of a body that is not read line by line."""
@@ -37,7 +37,7 @@ class Limits(NamedTuple):
 
 @dataclass(kw_only=True)
 class Served:
-    """What a server holds: the memories of its tenants, who may ask, what happens in them, and its bounds."""
+    """The holdings of a server: the memories of its tenants, who may ask, what happens in them, and its bounds."""
 
     tenants: Tenants
     access: Access

@@ -1,4 +1,4 @@
-"""What calls of a model cost by key, and a ceiling for each.
+"""Costs of calls of a model by key, and a ceiling for each.
 
 Calls are counted for the key whose request led to them: a question at once, labels for the key that added to the
 trajectory last. Sums go on over a restart, for the ledger of the memory names the keys; labels that waited when the

@@ -1,4 +1,4 @@
-"""What does not fit one body: steps as lines that come for as long as they like, and answers item by item.
+"""Streams of lines: steps that come for as long as they like, and answers item by item.
 
 A client that does not read its receipts while it sends is read on all the same, until those of `SPOOLED` batches wait
 for it; steps are read no faster than the memory takes them. Whatever ends a stream, what was accepted stays so, and the
@@ -100,7 +100,7 @@ async def read_lines(request: Request, *, line_bytes: int, closing: asyncio.Even
 
 
 async def _received(request: Request, closing: asyncio.Event) -> Any:
-    """What comes next of a body, while the server goes on."""
+    """The next piece of a body, while the server goes on."""
     coming, ending = asyncio.ensure_future(request.receive()), asyncio.ensure_future(closing.wait())
     try:
         await asyncio.wait({coming, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -151,7 +151,7 @@ async def take_lines(
 async def _taken(
     lines: AsyncGenerator[list[bytes], None], store: Store, *, threads: Threads, closing: asyncio.Event
 ) -> AsyncGenerator[bytes, None]:
-    """What became of the lines, batch by batch."""
+    """The outcome of the lines, batch by batch."""
     count = rejected = 0
     failure: dict[str, str] = {}
     try:

@@ -1,1 +1,1 @@
-"""What can be asked of a memory from outside: plain functions, which HTTP, tools and commands call."""
+"""Operations on a memory from outside: plain functions, which HTTP, tools and commands call."""

@@ -1,4 +1,4 @@
-"""What answers and lists have in common, and what is meant by a name that somebody gives."""
+"""Answers, pages of lists, and names that somebody gives for a trajectory or a step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAST_PREFIX = 4
 
 
 class Answer(BaseModel, frozen=True, from_attributes=True):
-    """What is answered. Fields that were not set are left out of its JSON."""
+    """An answer. Fields that were not set are left out of its JSON."""
 
 
 class Page(Answer):

@@ -1,4 +1,4 @@
-"""What language models have cost a memory."""
+"""Costs of language models for a memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Mean(Answer):
 
 
 class Costs(Answer):
-    """What language models have cost."""
+    """Costs of language models."""
 
     total: Totals
     models: Mapping[str, Totals]
@@ -40,7 +40,7 @@ class Costs(Answer):
 
 
 def read_costs(folder: Path, *, tenant: str, trajectory: str | None = None) -> Costs:
-    """What the ledger in a memory's folder says of a tenant, or of one trajectory."""
+    """The costs of a tenant, or of one trajectory, by the ledger in a memory's folder."""
     charges = _charges(folder, tenant, trajectory)
     labeling = [each for each in charges if each.stage in LABELING_STAGES]
     choosing = [each for each in charges if each.stage == _CHOOSING]

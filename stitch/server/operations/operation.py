@@ -80,7 +80,7 @@ class Operation:
 
     @property
     def summary(self) -> str:
-        """What it does, in one line."""
+        """Its description, in one line."""
         return (self.run.__doc__ or "").partition("\n")[0]
 
     def only_reads(self, given: Mapping[str, Any]) -> bool:

@@ -58,7 +58,7 @@ class FilterLabels(Answer):
 
 
 class Rule(Answer):
-    """How the parts of scores made the order; see `RankingRule`."""
+    """The rule by which the parts of scores made the order; see `RankingRule`."""
 
     tiers: tuple[tuple[str, ...], ...]
     summed: tuple[str, ...]
@@ -69,7 +69,7 @@ class Rule(Answer):
 
 
 class Ties(Answer):
-    """What ties a hit to other steps."""
+    """Ties of a hit to other steps."""
 
     superseded: tuple[NoLonger, ...] = ()
     """Which of its values no longer hold."""
@@ -119,7 +119,7 @@ class Hit(Ties):
 
 
 class Decided(Answer):
-    """What a search decided on its way."""
+    """A decision of a search on its way."""
 
     what: str
     figures: Mapping[str, float]
@@ -185,7 +185,7 @@ def search(
 
 
 def answer_of(result: RetrievalResult, *, whole: bool = False) -> Found:
-    """What is answered of a result."""
+    """The answer of a result."""
     chosen, more = result.intent_filter, {}
     if whole:
         names = ("context_hits", "mode", "intent_filter", "request", "pieces")
@@ -244,7 +244,7 @@ def _hit(rank: int, hit: ScoredSnippet, result: RetrievalResult, *, whole: bool)
 
 
 def _ties(hit: ScoredSnippet) -> dict[str, Any]:
-    """What ties a hit to other steps; nothing of one that has no such ties."""
+    """Ties of a hit to other steps; nothing of one that has none."""
     told = {"superseded": hit.superseded, "because_of": hit.because_of}
     return {name: value for name, value in told.items() if value}
 
@@ -266,7 +266,7 @@ class FilterChange(Answer):
 
 
 class Ranked(Answer):
-    """Where a step stands in a ranking."""
+    """The place of a step in a ranking."""
 
     rank: int
     of: int

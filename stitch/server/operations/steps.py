@@ -62,7 +62,7 @@ class RejectedStep(Answer):
 
 
 class Added(Answer):
-    """How far each step came."""
+    """Receipts of the steps that were added."""
 
     receipts: tuple[Receipt, ...]
     """In the order of the steps, without those that were rejected."""
@@ -136,7 +136,7 @@ def trajectories(memory: Memory, *, limit: Limit = PAGE_ITEMS, after: str | None
 
 
 class ScopeSpans(Answer):
-    """Where a scope runs: first and last position of each stretch."""
+    """The stretches of a scope: first and last position of each."""
 
     name: str
     steps: int
@@ -326,7 +326,7 @@ def _part_of_labels(found: LabelInventory, *, limit: int | None, after: str | No
 
 
 class Status(MemoryStatus):
-    """How many steps have come how far, and what language models have cost."""
+    """Counts of steps by how far they have come, and the costs of language models."""
 
     model: Costs
     next: str | None = None
@@ -343,7 +343,7 @@ def status(memory: Memory, *, limit: Limit | None = None, after: str | None = No
 
 
 class About(Answer):
-    """Whose memory this is, and who labels."""
+    """The tenant of a memory, and who labels."""
 
     tenant: str
     labeler: str
@@ -360,7 +360,7 @@ def about(memory: Memory) -> About:
 
 
 class OwnTotals(Answer):
-    """What calls of a model came to since the memory was opened, for its tenant."""
+    """Sums of calls of a model since the memory was opened, for its tenant."""
 
     total: Totals
     stages: Mapping[str, Totals]
@@ -374,7 +374,7 @@ def totals(memory: Memory) -> OwnTotals:
 
 
 class Receipts(Page):
-    """What has become of steps."""
+    """Receipts in the order of acceptance."""
 
     receipts: tuple[Receipt, ...]
 
@@ -400,12 +400,12 @@ def receipts(
 
 
 def _place(receipt: Receipt) -> str:
-    """What a receipt is known by; no name has a tab."""
+    """A name of a receipt; no name of its parts has a tab."""
     return f"{receipt.trajectory}\t{receipt.step}"
 
 
 class Retried(Answer):
-    """How many steps are stored now that were not, and how many have failed again."""
+    """Counts of steps that are stored now and were not, and of those that have failed again."""
 
     stored: int
     failed: int
@@ -432,7 +432,7 @@ def flush(memory: Memory) -> Flushed:
 
 
 class Finished(Answer):
-    """How many steps were labeled."""
+    """The number of steps that were labeled."""
 
     steps: int
 
@@ -444,7 +444,7 @@ def finish(memory: Memory, *, trajectory: Name) -> Finished:
 
 
 class Recalls(Page):
-    """What was asked last and what came back, oldest first; nothing unless the setting `recall_log` keeps it."""
+    """The last questions and what came back, oldest first; nothing unless the setting `recall_log` keeps them."""
 
     recalls: tuple[Recall, ...]
 

@@ -1,4 +1,4 @@
-"""What a memory is about: its themes, and what they are made of."""
+"""Themes of a memory, and what they are made of."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class CommitRow(Answer):
 
 
 class TreeEdited(Answer):
-    """What was committed."""
+    """An edit that was committed."""
 
     tree: str
     version: str
@@ -288,7 +288,7 @@ class TaskRow(Answer):
 
 
 class ReplyRow(Answer):
-    """What became of one task of a request; see `TreeReply`."""
+    """The outcome of one task of a request; see `TreeReply`."""
 
     request: str
     kind: str
@@ -311,7 +311,7 @@ class ReplyRow(Answer):
 
 
 class TreeAnswered(Answer):
-    """What became of a request in words."""
+    """The outcome of a request in words."""
 
     tree: str
     version: str
@@ -405,7 +405,7 @@ def tree_log(
 
 
 class TreeDifference(Answer):
-    """What is otherwise in the second version."""
+    """Differences of a second version."""
 
     tree: str
     before: str
@@ -467,7 +467,7 @@ def tree_export(
 
 
 class TreeErased(Answer):
-    """What was erased, and that it is gone."""
+    """The erasure of a tree, with the proof that it is gone."""
 
     tree: str
     versions: int

@@ -1,4 +1,4 @@
-"""What is done with steps that are there: corrected, forgotten, copied, compared, labeled elsewhere, made anew."""
+"""Upkeep of steps that are there: corrected, forgotten, copied, compared, labeled elsewhere, made anew."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _kept(undone: Collection[str], step: str, *, trajectory: str, memory: Memory
 
 
 class RevisionRow(Answer):
-    """What a step was before it was corrected."""
+    """A step before it was corrected."""
 
     until: float
     """In Unix seconds."""
@@ -93,7 +93,7 @@ class RevisionRow(Answer):
 
 
 class History(Page):
-    """What a step was, oldest first."""
+    """Earlier versions of a step, oldest first."""
 
     step: str
     trajectory: str
@@ -131,7 +131,7 @@ def corrections(memory: Memory) -> Iterator[Correction]:
 
 
 class Forgotten(Answer):
-    """What was forgotten, or would be."""
+    """The number of steps that were forgotten, or would be."""
 
     steps: int
     trajectories: int | None = None
@@ -182,7 +182,7 @@ def forget(
 
 
 class ExpiredRow(RetentionRule):
-    """What a rule came to."""
+    """The outcome of a rule."""
 
     steps: int
     waiting: int
@@ -190,7 +190,7 @@ class ExpiredRow(RetentionRule):
 
 
 class Expired(Answer):
-    """What the rules came to; see `Expiry`."""
+    """The outcome of all rules; see `Expiry`."""
 
     rules: tuple[ExpiredRow, ...]
     dry_run: bool
@@ -242,7 +242,7 @@ def verify(memory: Memory, *, repair: bool = False) -> Repaired:
 
 
 class Reindexed(Answer):
-    """What a store built anew holds."""
+    """The content of a store that was built anew."""
 
     snippets: int
     written: int
@@ -264,7 +264,7 @@ def relabel(memory: Memory) -> Relabeled:
 
 
 class PromptState(BaseModel, frozen=True, extra="forbid"):
-    """What an optimizer has made of a prompt."""
+    """A prompt as an optimizer has made it."""
 
     prompt_sha256: str
     """Of the prompt as it stands in the code."""
@@ -274,7 +274,7 @@ class PromptState(BaseModel, frozen=True, extra="forbid"):
 
 
 class LabelPrice(BaseModel, frozen=True, extra="forbid"):
-    """What a model costs, in US dollars for a million tokens."""
+    """Prices of a model, in US dollars for a million tokens."""
 
     prompt_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     reply_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -364,7 +364,7 @@ def label_replies(
 
 
 class Waiting(Answer):
-    """What is still to be labeled."""
+    """Counts of what is still to be labeled."""
 
     trajectories: int
     steps: int
