@@ -146,7 +146,7 @@ class RemoteMemory(Remote, Memory):
 
     @override
     def __repr__(self) -> str:
-        return f"<RemoteMemory of tenant {self.tenant!r}, by {self._client.where}>"
+        return f"<RemoteMemory of tenant {self.tenant!r}, by {self._client.where.rstrip(',')}>"
 
 
 @passed_on("lifecycle")
