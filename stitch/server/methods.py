@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
-from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError, with_config
 from typing_extensions import NotRequired, Required, TypedDict
 
 from stitch.core import KeptTrajectory
@@ -55,7 +55,7 @@ class Method:
                 wrap = Required if parameter.default is parameter.empty else NotRequired
                 fields[name] = wrap[_traveling(hints[name])]
         made = TypedDict("Arguments", fields)  # type: ignore[misc]
-        return TypeAdapter(with_config(extra="forbid")(made))
+        return TypeAdapter(with_config(ConfigDict(extra="forbid"))(made))
 
     @cached_property
     def is_stream(self) -> bool:
