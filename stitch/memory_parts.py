@@ -232,15 +232,15 @@ def for_asyncio(
         return await asyncio.to_thread(getattr(self, name), *arguments, **options)
 
     name = method.__name__
-    return _named(crossing, method)
+    _say_what_it_is(crossing, method)
+    return crossing
 
 
-def _named(crossing: Any, method: Callable[..., Any]) -> Any:
+def _say_what_it_is(crossing: Any, method: Callable[..., Any]) -> None:
     name = method.__name__
     crossing.__name__ = f"a{name}"
     crossing.__qualname__ = method.__qualname__.replace(name, crossing.__name__)
     crossing.__doc__ = f"As `{name}`, with the same options, for asyncio."
-    return crossing
 
 
 def items_for_asyncio(
@@ -256,4 +256,5 @@ def items_for_asyncio(
                 yield item
 
     name = method.__name__
-    return _named(crossing, method)
+    _say_what_it_is(crossing, method)
+    return crossing
