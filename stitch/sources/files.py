@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gzip
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import IO, Any, cast
 
 from stitch.core import Position, Rejection, SourcedStep, StepSource
 from stitch.errors import InputError
-from stitch.sources.limits import Counted, Lines
+from stitch.sources.limits import Counted, Lines, naming_errors
 from stitch.sources.naming import state_of
 from stitch.sources.paths import expand_paths, stem_of
 from stitch.sources.positions import Positions
@@ -87,7 +86,7 @@ class FileSource:
         self._position = {**self._position, "ended": True}
 
     def _read(self, reader: StepReader) -> Iterator[Items]:
-        with _naming_errors(self.name), Path(self.name).open("rb") as file:
+        with naming_errors(self.name), Path(self.name).open("rb") as file:
             yield from _batches(file, reader)
 
 
@@ -130,7 +129,7 @@ class StandardInput:
         self._batches = iter(())
 
     def _read(self) -> Iterator[Items]:
-        with _naming_errors(self.name):
+        with naming_errors(self.name):
             yield from _batches(_standard_input(), self._reader)
 
 
@@ -192,18 +191,6 @@ def _batches(file: IO[bytes], reader: StepReader) -> Iterator[Items]:
             items = reader.steps(number, raw)
             while batch := list(islice(items, _BATCH_ITEMS)):
                 yield batch
-
-
-@contextmanager
-def _naming_errors(name: str) -> Iterator[None]:
-    """Say in one line which file cannot be read, and why."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"cannot read {name!r}: {error.message}", hint=error.hint) from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(f"cannot read {name!r}: {reason.lower()}", hint="check the path and the file") from error
 
 
 def _standard_input() -> IO[bytes]:

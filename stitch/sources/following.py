@@ -9,9 +9,8 @@ from io import BufferedReader
 from pathlib import Path
 
 from stitch.core import Position, Rejection, SourcedStep
-from stitch.errors import InputError
 from stitch.sources import limits
-from stitch.sources.limits import too_long
+from stitch.sources.limits import naming_errors, too_long
 from stitch.sources.paths import stem_of
 from stitch.sources.positions import Positions
 from stitch.sources.reading import StepReader, Unreadable
@@ -55,21 +54,14 @@ class FollowedFile:
         Raises:
             InputError: The file is there and cannot be read.
         """
-        try:
-            while True:
-                if self._file is None and not self._open():
-                    return
+        with naming_errors(self.name):
+            while self._file is not None or self._open():
                 yield from self._appended(whole=False)
                 if not self._replaced():
                     return
                 yield from self._appended(whole=True)  # nobody writes to it any more
                 self.close()
                 self._forget()
-        except OSError as error:
-            raise InputError(
-                f"cannot read {self.name!r}: {(error.strerror or str(error)).lower()}",
-                hint="check the path and the file",
-            ) from error
 
     def snapshot(self) -> Position:
         """Position of reading: in the file, and what is remembered of all before."""

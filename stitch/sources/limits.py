@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from typing import IO, Any
 
@@ -103,3 +105,15 @@ class Counted:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+@contextmanager
+def naming_errors(name: str) -> Iterator[None]:
+    """Say in one line which file cannot be read, and why."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"cannot read {name!r}: {error.message}", hint=error.hint) from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(f"cannot read {name!r}: {reason.lower()}", hint="check the path and the file") from error

@@ -12,6 +12,7 @@ import orjson
 from stitch.core.files import private
 from stitch.errors import InputError
 from stitch.sources.paths import stem_of
+from stitch.sources.positions import cannot_write
 
 FILES_FILE = "files.jsonl"
 """Where a memory keeps which of its trajectories bears the name of which file."""
@@ -68,10 +69,7 @@ class FileNames:
             with open(self._path, "ab", opener=private) as file:
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         except OSError as error:
-            raise InputError(
-                f"cannot write {str(self._path)!r}: {str(error.strerror).lower()}",
-                hint="free some space or make the folder writable; the same command goes on",
-            ) from error
+            raise cannot_write(self._path, error) from error
 
 
 def state_of(path: str) -> list[int]:

@@ -19,6 +19,12 @@ UNFINISHED_FILE = "unfinished.json"
 """Where it keeps how far files were read whose reading was interrupted."""
 
 
+def cannot_write(path: Path, error: OSError) -> InputError:
+    """The error of a file of the memory that cannot be written."""
+    return InputError(f"cannot write {str(path)!r}: {str(error.strerror).lower()}",
+                      hint="free some space or make the folder writable; the same command goes on")  # fmt: skip
+
+
 class Positions:
     """The committed positions of the sources of a tenant, by the names of the sources.
 
@@ -78,10 +84,7 @@ class Positions:
                 file.write(orjson.dumps(self._all))
             os.replace(beside, self._path)
         except OSError as error:
-            raise InputError(
-                f"cannot write {str(self._path)!r}: {str(error.strerror).lower()}",
-                hint="free some space or make the folder writable; the same command goes on",
-            ) from error
+            raise cannot_write(self._path, error) from error
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
