@@ -31,7 +31,7 @@ from stitch.retrieve.relevance import Evidence, RelevanceEstimator, Weights, rel
 RIDGE = 0.01
 NEAR_MISSES = frozenset({"abstention", "adversarial"})
 """Types of questions about a memory's own matters that nothing in it answers."""
-LOST = 0.05
+LOST = 0.01
 """A threshold may lose so many of a memory's own questions."""
 
 

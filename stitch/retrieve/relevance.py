@@ -1,7 +1,8 @@
 """The chance that a memory has anything to say on a question, and that each hit is what was asked for.
 
 A ranking puts something first even where nothing bears on the question. What tells the two apart is how near the best
-hit is in meaning, whether one hit is alike and says the question's rare words, and how many of its words nobody said.
+hit is in meaning, whether one hit is alike and says the question's rare words, and how many of its words, and of the
+names in it, nobody said: other words for a thing are common, other names are not.
 Two logistic models read such numbers: one says whether anything bears on the question, one says of each hit, if
 anything does, whether it is what was asked for. The chance of a hit is the product of both.
 
@@ -30,7 +31,9 @@ from stitch.retrieve.context.answer import answer
 from stitch.retrieve.context.budget import TokenCounter
 from stitch.retrieve.context.quoting import quote
 from stitch.retrieve.context.stopping import leading
-from stitch.text.languages import content_stems
+from stitch.text.dates import MONTH, WEEKDAY
+from stitch.text.languages import content_stems, is_foreign, language_of
+from stitch.text.words import stem, words
 
 if TYPE_CHECKING:
     from stitch.lm import LanguageModel
@@ -45,11 +48,11 @@ DECIMALS = 4
 
 Weights = Mapping[str, float]
 
-ANSWERED: Weights = {"bias": -3.183, "near": 5.069, "both": 9.079, "absent": -0.643}
+ANSWERED: Weights = {"bias": -3.968, "near": 5.934, "both": 14.341, "absent": -0.33, "unnamed": -2.02}
 """Of `question_features`, for: anything bears on the question."""
 MEANT: Weights = {
-    "bias": -0.241, "similarity": -2.033, "below": 0.067, "covered": -1.59, "both": 5.836, "place": -0.956,
-    "words": 0.134,
+    "bias": -0.157, "similarity": -2.878, "below": -1.145, "covered": -2.19, "both": 7.896, "place": -0.764,
+    "words": 0.168,
 }  # fmt: skip
 """Of `hit_features`, for: this hit is what was asked for, if anything is."""
 
@@ -73,6 +76,7 @@ class Evidence:
         near: The cosine of the question and the nearest of the first hits, by the vectors that come with the package.
         absent: The share of the question's words that no step of the memory says, not counted by rarity.
         words: How many words the question has.
+        unnamed: The share of the names in the question that no step of the memory says; 0 if it has none.
     """
 
     similarities: tuple[float, ...]
@@ -80,6 +84,7 @@ class Evidence:
     near: float
     absent: float
     words: int
+    unnamed: float = 0.0
 
     @property
     def question_features(self) -> dict[str, float]:
@@ -89,6 +94,7 @@ class Evidence:
             "near": self.near,
             "both": max((a * b for a, b in zip(self.similarities, self.covered, strict=True)), default=0.0),
             "absent": self.absent,
+            "unnamed": self.unnamed,
         }
 
     @property
@@ -107,11 +113,18 @@ class Evidence:
         }
 
 
-def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: WordCounts, *, near: float) -> Evidence:
-    """What tells whether hits bear on a question."""
+def evidence_of(
+    hits: Sequence[ScoredSnippet],
+    words: Collection[int],
+    counts: WordCounts,
+    *,
+    near: float,
+    names: Collection[int] = (),
+) -> Evidence:
+    """What tells whether hits bear on a question, which has these words and names, by their indices."""
     rarity = {word: _rarity(counts.carrying.get(word, 0), counts.snippets) for word in words}
     whole = math.fsum(rarity.values())
-    said = [frozenset(counts.carried.get(hit.snippet.id, ())) for hit in hits]
+    said = [frozenset(rarity.keys() & counts.carried.get(hit.snippet.id, frozenset())) for hit in hits]
     shares = {own: math.fsum(rarity[word] for word in own) / whole if whole else 0.0 for own in set(said)}
     absent = sum(not counts.carrying.get(word) for word in words)
     return Evidence(
@@ -120,7 +133,20 @@ def evidence_of(hits: Sequence[ScoredSnippet], words: Collection[int], counts: W
         near=near,
         absent=absent / (len(words) or 1),
         words=len(words),
+        unnamed=sum(not counts.carrying.get(name) for name in names) / (len(names) or 1),
     )
+
+
+_NAME = re.compile(r"(?<![.?!:\n]) (?P<name>[A-Z][\w'’-]+)")
+_CALENDAR = re.compile(rf"{MONTH}|{WEEKDAY}", re.IGNORECASE)
+
+
+def names_in(question: str) -> frozenset[str]:
+    """The words of names in a question, folded: those with a capital that do not begin a sentence; in English alone."""
+    if is_foreign(language_of(question)):
+        return frozenset()
+    said = (words(match["name"].removesuffix("'s").removesuffix("’s")) for match in _NAME.finditer(question))
+    return frozenset(word for own in said for word in own if len(word) > 1 and not _CALENDAR.fullmatch(word))
 
 
 def _rarity(carrying: int, snippets: int) -> float:
@@ -168,10 +194,11 @@ class RelevanceEstimator:
 
     def evidence(self, request: SearchRequest, hits: Sequence[ScoredSnippet]) -> Evidence:
         """What tells whether hits, best first, bear on a question."""
-        words = {index_of(stem) for stem in content_stems(request.query)}
+        said = {index_of(each) for each in content_stems(request.query)}
+        names = {index_of(stem(name)) for name in names_in(request.query)}
         ids = [hit.snippet.id for hit in hits]
-        counts = self._store.word_counts(request.tenant, words, ids=ids)
-        return evidence_of(hits, words, counts, near=self._nearest(request.query, hits[:FIRST]))
+        counts = self._store.word_counts(request.tenant, said | names, ids=ids)
+        return evidence_of(hits, said, counts, near=self._nearest(request.query, hits[:FIRST]), names=names)
 
     def _nearest(self, question: str, hits: Sequence[ScoredSnippet]) -> float:
         if not hits:

@@ -15,7 +15,7 @@ from stitch.core import MemorySnippet, ScoredSnippet, WordCounts
 from stitch.core.ranking import SIMILARITY
 from stitch.lifecycle.selection import Selector
 from stitch.lm import LanguageModel
-from stitch.retrieve.relevance import RelevanceJudge, evidence_of, relevance
+from stitch.retrieve.relevance import Evidence, RelevanceJudge, evidence_of, names_in, relevance
 from stitch.testing.model import LoopbackProvider, ScriptedCompletion
 
 TEXTS = [
@@ -164,3 +164,17 @@ def test_what_is_more_alike_is_no_less_likely(
     closer = [each._replace(parts={SIMILARITY: each.similarity + more}) for each in hits]
     plain, nearer = (relevance(evidence_of(each, words, counts, near=0.5)) for each in (hits, closer))
     assert nearer.result >= plain.result
+
+
+def test_names_are_read_in_english_and_neither_first_words_nor_months_are_names() -> None:
+    assert names_in("What is the capital of France?") == {"france"}
+    assert names_in("Who called? Ann's brother or Bo, in June?") == {"bo"}
+    assert not names_in("Was war laut dem Techniker an der Waschmaschine kaputt?")
+
+
+def test_a_question_with_a_name_that_nobody_said_is_less_likely_answered() -> None:
+    def told(unnamed: float) -> float:
+        same = {"similarities": (0.4,), "covered": (0.5,), "near": 0.5, "absent": 0.2, "words": 4}
+        return relevance(Evidence(**same, unnamed=unnamed)).result
+
+    assert told(1.0) < told(0.5) < told(0.0)
