@@ -101,7 +101,7 @@ def create_app(
         redirect_slashes=False,
         separate_input_output_schemas=False,
         lifespan=running,
-        responses={status: {"model": Failure, "description": said} for status, said in DOCUMENTED.items()},
+        responses={status: {"content": _FAILURE, "description": said} for status, said in DOCUMENTED.items()},
         dependencies=[Depends(HTTPBearer(auto_error=False, description="Made by `stitch keys add`."))]
         if access.keyed
         else [],
@@ -157,6 +157,8 @@ class _UntilClosing:
             answer.result()
 
 
+_FAILURE = {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}
+"""What `{"model": Failure}` would say, which becomes 16 fields of each route, in 100 ms; one route says it for all."""
 _others = APIRouter(route_class=StrictRoute)
 """Paths that are no operation of a memory."""
 
@@ -182,7 +184,7 @@ async def metrics(request: Request) -> Response:
     return Response(served_of(request).metrics.show(), media_type=METRICS_TYPE)
 
 
-@_others.get("/healthz")
+@_others.get("/healthz", responses={400: {"model": Failure, "description": DOCUMENTED[400]}})
 async def health() -> Health:
     """Whether the server answers."""
     return Health()

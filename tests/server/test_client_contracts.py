@@ -30,6 +30,7 @@ class TestMemoryOfAnotherOwner(MemoryContract, TreesContract):
             yield memory
 
 
+@pytest.mark.slow  # by the same way as that of another owner
 class TestMemoryOfAnotherTenant(MemoryContract, TreesContract):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
