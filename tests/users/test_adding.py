@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from qdrant_edge import EdgeShard, ScrollRequest
 
@@ -59,17 +57,6 @@ def test_calls_and_results_of_messages_are_kept(memory):
     assert "ten" in memory.search("When does the museum open?", trajectory="talk", k=2).context()
 
 
-def test_a_message_that_was_edited_is_refused_kept_or_revised(memory):
-    memory.add_messages(TALK[1:2], trajectory="talk")
-    edited = [{"role": "user", "content": "Which museum is open on Tuesday?"}]
-    with pytest.raises(StitchError):
-        memory.add_messages(edited, trajectory="talk", start=0)
-    memory.add_messages(edited, trajectory="talk", start=0, edited="keep")
-    assert "Monday" in next(memory.steps("talk")).step.content
-    memory.add_messages(edited, trajectory="talk", start=0, edited="revise")
-    assert "Tuesday" in next(memory.steps("talk")).step.content
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -106,22 +93,6 @@ def test_labels_may_follow_later(memory):
     assert receipt.state in ("accepted", "stored")
     assert memory.status().waiting == 0
     assert "zoo" in memory.search("Is the zoo closed?", k=5).context()
-
-
-def test_asyncio_does_the_same(tmp_path):
-    async def use():
-        async with open_memory(tmp_path / "m") as memory:
-            await memory.aadd({"role": "user", "content": "The train leaves at six."}, trajectory="t")
-            await memory.aadd_many([{"role": "user", "content": "Platform four."}], trajectory="t")
-            stored = [
-                getattr(receipt, "state", None)
-                async for receipt in memory.astream([{"role": "user", "content": "x"}], trajectory="t")
-            ]
-            return stored, await memory.asearch("When does the train leave?")
-
-    stored, found = asyncio.run(use())
-    assert stored == ["stored"]
-    assert "six" in found.context()
 
 
 def test_secrets_are_taken_out_before_anything_is_written(memory):

@@ -51,14 +51,6 @@ def test_erased_steps_are_gone_from_every_file_with_proof(memory):
     assert b"Quetzalina" not in bytes_of(memory.folder)
 
 
-def test_a_whole_trajectory_is_erased(memory):
-    memory.add({"role": "user", "content": "The lamp is green."}, trajectory="home")
-    assert memory.lifecycle.count(Selector(trajectory="trip")) == 8
-    memory.lifecycle.erase(Selector(trajectory="trip"))
-    assert list(map(str, memory.trajectories())) == ["home"]
-    assert "lamp" in memory.search("the lamp").context()
-
-
 def test_a_scope_is_erased(memory):
     scope = memory.get("trip", "boat").snippet().intent.scope
     erased = memory.lifecycle.erase(Selector(scope=scope))

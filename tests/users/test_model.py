@@ -107,13 +107,6 @@ def test_what_a_person_corrected_stays(stitch, told, kept, options):
         assert boat.snippet().intent.scope == "ferries"
 
 
-def test_a_model_that_never_answers_ends_with_6_and_keeps_the_steps(stitch, trip_file, monkeypatch):
-    monkeypatch.setenv("STITCH_MODEL_RETRIES", "0")
-    nobody = ("--labels", "model", "--model", "m", "--base-url", "http://127.0.0.1:9")
-    assert stitch("ingest", trip_file, *M, *nobody)[0] == 6
-    assert "35 euros" in stitch("query", "What does the boat to Faro cost?", *M)[1]
-
-
 def test_windows_are_labeled_elsewhere(stitch, told, kept):
     status, _, err = stitch("label", "export", *M, "--model", "ann", "--out", "requests.jsonl")
     assert status == 0, err
