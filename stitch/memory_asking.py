@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class AskedMemory:
-    """What can be asked of the memory of one tenant; `Memory` adds to it."""
+    """Questions to the memory of one tenant; `Memory` adds all else."""
 
     tenant: str
     _parts: MemoryParts

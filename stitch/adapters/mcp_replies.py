@@ -1,4 +1,4 @@
-"""What the tools of the Model Context Protocol answer: fields for programs, and a text for a model."""
+"""Answers of the tools of the Model Context Protocol: fields for programs, and a text for a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stitch.text.markers import harmless
 
 
 class Reply(BaseModel, ABC):
-    """What a tool answers: fields for programs, and a text for a model."""
+    """The answer of a tool: fields for programs, and a text for a model."""
 
     @abstractmethod
     def as_text(self) -> str:
@@ -50,7 +50,7 @@ class Remembered(Reply):
     reason: str = ""
 
     def as_text(self) -> str:
-        """Where the step is."""
+        """The place of the step."""
         known = " (it was known)" if self.repeated else ""
         out = f"{self.redacted} secrets were taken out" if self.redacted else ""
         return _lines(harmless(f"{self.state} as {self.trajectory}/{self.step}{known}"), out, harmless(self.reason))
@@ -98,7 +98,7 @@ class Corrected(Reply):
     """Number of earlier versions that are kept."""
 
     def as_text(self) -> str:
-        """Which step it is."""
+        """The name of the step."""
         return str(harmless(f"corrected {self.trajectory}/{self.step}"))
 
 
@@ -112,7 +112,7 @@ class Forgotten(Reply):
     """Number of files in which something of erased steps was found afterwards."""
 
     def as_text(self) -> str:
-        """How many steps are concerned, and whether they are gone."""
+        """The number of steps, and whether they are gone."""
         if not self.done:
             return f"{self.steps} steps are concerned; nothing was changed. Tell the user, then call with confirm=true"
         left = f"; traces are left in {self.traces} files" if self.traces else ""
@@ -131,7 +131,7 @@ class Browsed(Reply):
     """The `after` of the next page."""
 
     def as_text(self) -> str:
-        """What the memory is about, or what was said of a theme, quoted."""
+        """The themes, or the steps of one, quoted."""
         near = f"Themes: {', '.join(self.themes)}" if self.themes else ""
         steps = f"Steps: {', '.join(map(harmless, self.steps))}" if self.steps else ""
         return _lines(self.context or NOTHING, near, steps, f"More with after={self.next}" if self.next else "")

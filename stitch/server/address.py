@@ -1,4 +1,4 @@
-"""Where the owner of a memory answers: a Unix socket in its folder, or elsewhere, which a file in the folder tells.
+"""The address of the owner of a memory: a Unix socket in its folder, or elsewhere, which a file in the folder tells.
 
 The socket is in a folder for run-time files where the path of the memory's own is too long for a socket, or its file
 system takes none; where there are no Unix sockets at all it is a port of this machine, with a token that only who may
@@ -36,7 +36,7 @@ _BACKLOG = 64
 
 
 class Address(BaseModel, frozen=True):
-    """What the file says."""
+    """The content of the address file."""
 
     pid: int
     """Of the owner."""
@@ -48,7 +48,7 @@ class Address(BaseModel, frozen=True):
 
 
 class Target(NamedTuple):
-    """Where an owner answers: at a socket, or at a port of this machine."""
+    """The place to connect to: a socket, or a port of this machine."""
 
     path: Path | None
     port: int | None
@@ -159,7 +159,7 @@ def write_address(folder: Path, address: Address) -> None:
 
 
 def read_address(folder: Path) -> Address | None:
-    """What the folder says of where its owner answers; None if it says nothing, or nothing that can be read."""
+    """The address file of a folder; None if there is none, or none that can be read."""
     try:
         return Address.model_validate_json(read_short(folder / ADDRESS_FILE, most_bytes=_NOTE_BYTES))
     except (OSError, ValidationError, UnicodeDecodeError):
@@ -192,7 +192,7 @@ def holder(note: Path) -> int | None:
 
 
 def target_in(folder: Path) -> Target | None:
-    """Where the owner of a folder's memory answers, as far as its files tell; None if it does not."""
+    """The place to connect to for a folder's memory, as far as its files tell; None if there is none."""
     known = read_address(folder)
     if known is not None and not known.share:
         return None

@@ -33,11 +33,11 @@ _FAILURE = TypeAdapter(Failure)
 
 
 class NotBegunError(Exception):
-    """What was asked was not begun, and can be asked again."""
+    """A call that was not begun, and can be repeated."""
 
 
 class Place:
-    """Where a memory answers.
+    """A memory that answers over HTTP.
 
     Args:
         http: Asks there.
@@ -179,7 +179,7 @@ class Client:
 
     @property
     def here(self) -> Memory | Place:
-        """Where the memory is; itself, once this process has opened it.
+        """The place of the memory; the memory itself, once this process has opened it.
 
         Raises:
             StoreError: This is closed.
@@ -192,13 +192,13 @@ class Client:
 
     @property
     def about(self) -> Welcome:
-        """What is known of the memory."""
+        """The description of the memory."""
         here = self.here
         return welcome_to(here) if isinstance(here, Memory) else here.welcome
 
     @property
     def where(self) -> str:
-        """What answers, for messages."""
+        """The process or server that answers, for messages."""
         return "this process" if isinstance(self.here, Memory) else self.here.where
 
     def call(

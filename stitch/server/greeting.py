@@ -1,4 +1,4 @@
-"""What a process that wants to use a memory and the one that has it open say to each other first."""
+"""The handshake of a process that wants to use a memory and the one that has it open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROTOCOL = 2
 
 
 class Hello(BaseModel, frozen=True):
-    """What a process says that wants to use a memory."""
+    """The handshake of a process that wants to use a memory."""
 
     protocol: int = PROTOCOL
     settings: Mapping[str, Any] = {}
@@ -29,7 +29,7 @@ class Hello(BaseModel, frozen=True):
 
 
 class Welcome(BaseModel, frozen=True):
-    """The memory that was found, and who has it open."""
+    """The reply: the memory that was found, and who has it open."""
 
     protocol: int = PROTOCOL
     tenant: str
@@ -43,7 +43,7 @@ class Welcome(BaseModel, frozen=True):
 
 
 def read_hello(content: bytes) -> Hello:
-    """What a process says of itself.
+    """Read a handshake.
 
     Raises:
         InputError: It says nothing of the kind.
@@ -61,7 +61,7 @@ def read_hello(content: bytes) -> Hello:
 
 
 def welcome_to(memory: Memory, **of_owner: Any) -> Welcome:
-    """What is said to a process that may use a memory; `of_owner` are `owner` and `tenants`."""
+    """The reply to a process that may use a memory; `of_owner` are `owner` and `tenants`."""
     return Welcome(
         tenant=memory.tenant, labeler=memory.labeler, uses_model=memory.uses_model, workers=memory.workers, **of_owner
     )

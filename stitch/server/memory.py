@@ -151,7 +151,7 @@ class RemoteMemory(Remote, Memory):
 
 @passed_on("lifecycle")
 class RemoteLifecycle(Remote, Lifecycle):
-    """What can be done with the steps of a memory that is somewhere else.
+    """Work on the steps of a memory that is somewhere else.
 
     Without retention rules `expire` goes by what the settings there say.
     """
@@ -251,7 +251,7 @@ def _message(given: object, *, where: str) -> Mapping[str, Any]:
 
 
 def _since(now: Totals, before: Totals) -> Totals:
-    """What came between."""
+    """The difference of two totals."""
     counted = Totals.model_fields.keys() - {"cost_usd", "rejected"}
     numbers = {name: getattr(now, name) - getattr(before, name) for name in counted}
     rejected = dict(Counter(now.rejected) - Counter(before.rejected))

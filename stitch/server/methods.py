@@ -45,7 +45,7 @@ class Method:
 
     @cached_property
     def arguments(self) -> TypeAdapter[Any]:
-        """What validates its arguments."""
+        """The validator of its arguments."""
         hints, fields = _hints(self.function), dict[str, Any]()
         for name, parameter in list(inspect.signature(self.function).parameters.items())[1:]:
             if parameter.kind is parameter.VAR_KEYWORD:
@@ -64,7 +64,7 @@ class Method:
 
     @cached_property
     def result(self) -> TypeAdapter[Any]:
-        """What writes and reads its result, or each item of it."""
+        """The codec of its result, or of each item of it."""
         hint = _hints(self.function)["return"]
         return TypeAdapter(_traveling(get_args(hint)[0] if self.is_stream else hint))
 

@@ -90,7 +90,7 @@ class Owner:
             each.close()
 
     def _greet(self, memory: Memory, hello: Hello) -> Welcome:
-        """What is said to a process that may use a memory.
+        """The reply to a process that may use a memory.
 
         Raises:
             SettingsError: It takes other settings for granted than those with which the memory is open; names one.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Answered(NamedTuple):
-    """What became of the tasks of a request in words."""
+    """The outcome of the tasks of a request in words."""
 
     replies: Sequence[Mapping[str, Any]]
     left: Sequence[TreeTask]
