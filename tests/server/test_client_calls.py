@@ -58,8 +58,12 @@ def test_what_only_reads_is_given_up_when_whoever_asked_has_left(
 ) -> None:
     outcomes: list[BaseException | None] = []
     done = threading.Event()
-    seconds = 120 if given_up else 1
-    monkeypatch.setattr(own, method, working(seconds, lambda error: (outcomes.append(error), done.set())))
+
+    def ended(error: BaseException | None) -> None:
+        outcomes.append(error)
+        done.set()
+
+    monkeypatch.setattr(own, method, working(120 if given_up else 1, ended))
     body = b'{"arguments": {}}'
     head = f"POST /v1/call/{method} HTTP/1.1\r\nHost: m\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as end:
