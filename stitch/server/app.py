@@ -102,13 +102,12 @@ def create_app(
         separate_input_output_schemas=False,
         lifespan=running,
         responses={status: {"content": _FAILURE, "description": said} for status, said in DOCUMENTED.items()},
-        dependencies=[Depends(HTTPBearer(auto_error=False, description="Made by `stitch keys add`."))]
-        if access.keyed
-        else [],
     )
     app.state.served = served
-    app.include_router(make_router())
-    app.include_router(_others)
+    keyed = [Depends(HTTPBearer(auto_error=False, description="Made by `stitch keys add`."))] if access.keyed else []
+    app.include_router(make_router(), dependencies=keyed)
+    app.include_router(_others, dependencies=keyed)
+    app.include_router(_open)
     app.router.routes += calls.routes
     if tools is not None:
         app.router.routes.append(Route(MCP_PATH, _UntilClosing(tools, served), name="mcp"))
@@ -161,6 +160,8 @@ _FAILURE = {"application/json": {"schema": {"$ref": "#/components/schemas/Failur
 """What `{"model": Failure}` would say, which becomes 16 fields of each route, in 100 ms; one route says it for all."""
 _others = APIRouter(route_class=StrictRoute)
 """Paths that are no operation of a memory."""
+_open = APIRouter(route_class=StrictRoute)
+"""Paths that ask for no key."""
 
 
 @_others.get("/v1/events", response_class=EventSourceResponse)
@@ -184,13 +185,13 @@ async def metrics(request: Request) -> Response:
     return Response(served_of(request).metrics.show(), media_type=METRICS_TYPE)
 
 
-@_others.get("/healthz", responses={400: {"model": Failure, "description": DOCUMENTED[400]}})
+@_open.get("/healthz", responses={400: {"model": Failure, "description": DOCUMENTED[400]}})
 async def health() -> Health:
     """Whether the server answers."""
     return Health()
 
 
-@_others.get("/readyz")
+@_open.get("/readyz")
 async def ready(request: Request) -> Health:
     """Whether the memory can be searched and written."""
     served = served_of(request)
@@ -201,7 +202,7 @@ async def ready(request: Request) -> Health:
     return Health()
 
 
-@_others.get("/", include_in_schema=False)
+@_open.get("/", include_in_schema=False)
 async def page(request: Request) -> HTMLResponse:
     """A page that says what this is."""
     caller, served, holds = request.scope["state"]["caller"], served_of(request), None

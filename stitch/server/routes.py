@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 import orjson
 from fastapi import APIRouter, Body, Depends, Query
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
@@ -135,7 +135,6 @@ def make_router() -> APIRouter:
     """The routes of all operations, and that of steps that come as lines; made once: it takes 20 ms."""
     router = APIRouter(route_class=StrictRoute)
     for operation in OPERATIONS.values():
-        is_raw = operation.answer is str
         router.add_api_route(
             operation.path,
             _lines_endpoint(operation) if operation.takes_lines else _endpoint(operation),
@@ -145,9 +144,9 @@ def make_router() -> APIRouter:
             summary=operation.summary,
             description=f"Needs a key that allows `{operation.action}`.",
             response_model=None if operation.streams else operation.answer,
-            response_class=_Lines if operation.streams else JSONResponse,
-            responses={200: {"model": operation.answer}} if operation.streams and not is_raw else None,
-            openapi_extra=_TAKES_LINES if operation.takes_lines else None,
+            response_class=Response if operation.streams else JSONResponse,
+            responses={200: _lines_of(operation.answer)} if operation.streams else None,
+            openapi_extra={"requestBody": {"required": True, **_lines_of(str)}} if operation.takes_lines else None,
         )
     router.add_api_route(
         "/v1/stream",
@@ -161,20 +160,22 @@ def make_router() -> APIRouter:
             "what became of one, in their order, and the last one has `done`. Steps are read no faster than they are "
             f"stored. `/v1/steps` takes the same with the content type {LINES}."
         ),
-        responses={200: {"model": StreamedLine}},
-        response_class=_Lines,
-        openapi_extra={
-            "requestBody": {"required": True, "content": {LINES: {"schema": StreamedStep.model_json_schema()}}}
-        },
+        responses={200: _lines_of(StreamedLine)},
+        response_class=Response,
+        openapi_extra={"requestBody": {"required": True, **_lines_of(StreamedStep)}},
     )
     return router
 
 
+def _lines_of(kind: Any) -> dict[str, Any]:
+    """The description of a body in lines; types that its own is made of are described with those of other bodies."""
+    schema = TypeAdapter(kind).json_schema(ref_template="#/components/schemas/{model}")
+    schema.pop("$defs", None)
+    return {"content": {LINES: {"schema": schema}}}
+
+
 class _Lines(StreamingResponse):
     media_type = LINES
-
-
-_TAKES_LINES = {"requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}}
 
 
 def _endpoint(operation: Operation) -> Callable[..., Any]:
