@@ -40,9 +40,11 @@ class LocalFilterSelector:
         scopes = dict(self._called(question, inventory))
         if len(scopes) > _MOST_SCOPES:
             scopes = {}
-        vocabulary = inventory.vocabulary()
         classes = sorted(question.classes.intersection(inventory.entity_types))
-        entity_types = dict.fromkeys(vocabulary.canonical(LabelKind.ENTITY_TYPE, name) for name in classes)
+        if classes and inventory.merges:
+            vocabulary = inventory.vocabulary()
+            classes = [vocabulary.canonical(LabelKind.ENTITY_TYPE, name) for name in classes]
+        entity_types = dict.fromkeys(classes)
         reasons = (
             *(f"scope {name!r}: the question names {said!r}" for name, said in scopes.items()),
             *(f"likely entity type {name!r}: what is asked for may be of this class" for name in entity_types),
