@@ -11,17 +11,13 @@ from stitch.console.lazy import LazyGroup
 from stitch.errors import StitchError
 
 FITS: Mapping[str, tuple[str, str]] = {
-    "scopes": ("stitch.bench.fit.scopes:command", "Weights of local scopes and replies (stitch/label/local/*.json)."),
+    "scopes": ("stitch.bench.fit.scopes:command", "Weights of local scopes (stitch/label/local/weights.json)."),
     "ranking": ("stitch.bench.fit.ranking:command", "Weights of the search (stitch/retrieve/weights.json)."),
     "relevance": ("stitch.bench.fit.relevance:command", "Chances that hits bear on a question (relevance.py)."),
     "themes": ("stitch.bench.fit.themes:command", "Constants of the lens of themes (retrieve/themes/constants.py)."),
     "paths": ("stitch.bench.fit.paths:command", "Calibration of the scorers of path queries."),
     "table": ("stitch.bench.fit.table.make:command", "The table of the static embedder (stitch/embed/table)."),
-    "averaged": ("stitch.bench.fit.replies:averaged", "A table averaged from a model, as local labels read it."),
-    "narrow": (
-        "stitch.bench.fit.replies:narrow",
-        "That table in few dimensions (stitch/label/local/table).",
-    ),
+    "acts": ("stitch.bench.fit.acts:command", "Weights of acts of words (stitch/label/local/weights.json)."),
     "kinds": ("stitch.bench.fit.kinds:command", "The table of kinds of things from WordNet (stitch/text/table)."),
 }
 """Where each fit is, and what it makes."""

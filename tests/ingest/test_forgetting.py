@@ -83,7 +83,8 @@ def test_what_only_erased_steps_said_is_remembered_nowhere(worlds: Make, tmp_pat
     world.ingestor.save()
     assert remembered_words(world) & HIDDEN == set()
     after = [entry.labels for entry in world.journal.entries("a", "t")]
-    assert sum(one != other for one, other in zip(made, after, strict=False)) <= 2 * len(at)
+    # The name of a scope stands on all of its steps.
+    assert sum(one != other for one, other in zip(made, after, strict=False)) <= len(made) // 4
     assert verify(world.ingestor, tenant="a").disagreements == ()
 
 

@@ -54,7 +54,7 @@ def test_calls_and_results_of_messages_are_kept(memory):
     memory.add_messages(TALK, trajectory="talk")
     steps = [entry.step for entry in memory.steps("talk")]
     assert [call.name for step in steps for call in step.tool_calls] == ["hours"]
-    assert "ten" in memory.search("When does the museum open?", trajectory="talk", k=2).context()
+    assert "ten" in memory.search("When does the museum open?", trajectory="talk", k=3).context()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from stitch.bench.fit.replies import SIF, token_weights
 from stitch.bench.fit.table.fit import FitSettings, Passages, Runs, fit, unit
 from stitch.bench.fit.table.texts import Text, read_texts, sample_runs
 from stitch.embed.static import TABLE, load_tokenizer, read_tokens
@@ -20,6 +19,10 @@ from stitch.embed.static import TABLE, load_tokenizer, read_tokens
 if TYPE_CHECKING:
     from stitch.core.protocols import Vectors
 
+SIF = 1e-3
+"""Coefficient of the weights of tokens by frequency."""
+CHARACTER_RANK = 50
+"""The rank by frequency that a single character is taken to have: as frequent as a common word."""
 MAX_TOKENS = 96
 """Tokens that the teacher reads of a text; its neighbors say what is further on."""
 _BATCH = 512
@@ -133,6 +136,21 @@ def make_table(*, packages: Path, model: Path, work: Path, start: Path, dimensio
     return _turned(
         fit(table, found, FitSettings(), passages=passages), start, found.rows([(n,) for n in range(len(texts))])
     )
+
+
+def token_weights(tokens: Sequence[str], *, sif: float) -> Vectors:
+    """A weight a token, the smaller the more frequent it is (smooth inverse frequency, Arora et al. 2017).
+
+    Frequencies are estimated from ranks by Zipf's law, as Model2Vec does. It takes the place of a token for its rank;
+    but the vocabulary of BERT is sorted by frequency only after some hundred single characters. With these in the
+    first ranks, "day 1" and "day 2" would have nearly the same vector.
+    """
+    first = next(place for place, token in enumerate(tokens) if len(token) > 1 and token.isalpha())
+    ranks = np.arange(len(tokens)) - first
+    ranks[:first] = CHARACTER_RANK
+    frequencies = 1 / (ranks + 2) / np.sum(1 / np.arange(2, len(tokens) + 2))
+    weights: Vectors = (sif / (sif + frequencies)).astype(np.float32)
+    return weights
 
 
 def _beginning(teacher: Teacher, vocabulary: Sequence[str], basis: Vectors) -> Vectors:

@@ -1,154 +1,154 @@
-"""Key entity types (§2.2.3): which classes of things matter in a step, never the things themselves.
+"""Key entity types (§2.2.3): which classes of things matter in a step, with the values it names.
 
-Neutral classes come from the shape of values, and from words that ask for one ("how much"); further ones are the keys
-of tool calls and results. Their number is bounded.
+Sixteen neutral classes, told by the shape of a value, by the words before it, and by the key of an argument or result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from stitch.core.intent import LabelKind, LabelMerge
 from stitch.core.snippets import EntityMention, EntityTypeSummary, StepLabels
-from stitch.label.curation import Vocabulary
-from stitch.label.local.reading import Reading
-from stitch.label.local.run_labels import kinds_in_run
-from stitch.label.local.turns import Turn
+from stitch.label.local.reading import INSTRUCTIONS, NOTICE, WORDS, Reading
 from stitch.text.forms import SentenceForm
 from stitch.text.languages import is_foreign
-from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS, VALUE_CLASSES
-from stitch.text.words import FUNCTION_WORDS, singular, whole_words
+from stitch.text.values import MAX_MENTIONS, MAX_VALUE_CHARS
+from stitch.text.words import singular, whole_words
 
+TYPES = (
+    "price", "quantity", "date", "time", "place", "person", "organization", "name", "identifier", "path", "url",
+    "contact", "code name", "exception", "rating", "status", "reason",
+)  # fmt: skip
+"""*contact* is an address, a mail address or a telephone number; *code name* a function, class or variable."""
 ENTITY_TYPES_A_STEP = 8
-_MAX_VALUES_KEPT = 24
-_MAX_INDUCED = 256
+_MOST_VALUES = 24
 
-_SYNONYMS = {
-    "cost": "price", "fee": "price", "fare": "price", "charge": "price", "expense": "price", "amount": "quantity",
-    "score": "rating", "review": "rating", "star": "rating", "phone number": "phone", "telephone number": "phone",
-    "telephone": "phone", "contact number": "phone", "street address": "address", "website": "url", "link": "url",
-    "email address": "email", "exception": "error", "filename": "file", "file name": "file", "path": "file",
-    "ids": "identifier", "location": "place", "source": "citation", "reference": "citation", "id": "identifier",
+_OF_SHAPES = {
+    "price": "price", "rating": "rating", "date": "date", "day": "date", "time": "time", "place": "place",
+    "person": "person", "organization": "organization", "name": "name", "quantity": "quantity",
+    "percentage": "quantity", "identifier": "identifier", "key": "identifier", "file": "path", "path": "path",
+    "function": "code name", "error": "exception", "exception": "exception", "url": "url", "email": "contact",
+    "phone": "contact", "address": "contact",
 }  # fmt: skip
+_KEYS = {
+    "price": "price cost fee fare charge expense amount total balance budget rent salary refund deposit subtotal",
+    "quantity": "quantity count number size party guests seats people passengers qty percentage weight duration stock",
+    "date": "date day month year weekday birthday deadline eta",
+    "time": "time hour minute timestamp at",
+    "place": "place location city country address1 area region destination origin venue street town airport station"
+    " state",
+    "person": "person customer user passenger author owner contact_name host member guest doctor patient employee",
+    "organization": "company organization airline bank carrier vendor brand merchant store",
+    "name": "name title label product item",
+    "identifier": "id ids identifier key code sku uuid token pin reference hash ticket order reservation",
+    "path": "path file filename folder directory",
+    "url": "url link website uri href",
+    "contact": "email phone address telephone zip",
+    "rating": "rating score review stars rank",
+    "status": "status state stage outcome",
+    "reason": "reason cause why message error",
+}  # fmt: skip
+_KEY_TYPE = {word: kind for kind, told in _KEYS.items() for word in told.split()}
 _ASKED_BY = whole_words(
-    """(?P<price>how much|price|cost|costs|expensive|fare|fee)
-    |(?P<rating>rate|rating|rated|ratings|reviewed|reviews?|stars)|(?P<time>when|what time)|(?P<place>where)
-    |(?P<person>whom?)|(?P<quantity>how many)"""
+    """(?P<price>how much|price|prices|cost|costs|expensive|fare|fee)|(?P<rating>rating|rated|ratings|reviews?|stars)
+    |(?P<date>what day|which day|what date|which date)|(?P<time>when|what time)|(?P<place>where)|(?P<person>whom?)
+    |(?P<quantity>how many|how long|how far|how often)|(?P<reason>why|how come|what for)"""
 )
 
 
 class Kinds(NamedTuple):
     """What a step speaks of."""
 
-    types: list[str]
-    """Canonical entity types, the most telling first."""
+    types: tuple[str, ...]
     mentions: tuple[EntityMention, ...]
 
 
-class EntityTyper:
-    """Finds the entity types of each step of one trajectory, at most `ENTITY_TYPES_A_STEP`."""
+def kinds_of(reading: Reading) -> Kinds:
+    """The entity types of a step, those asked for first, with the values it names."""
+    if reading.kind in (INSTRUCTIONS, NOTICE):
+        return Kinds((), ())
+    named = [(kind, value) for key, value in reading.pairs if value and (kind := type_of_key(key))]
+    keyed = {value for _, value in named}
+    named += [(_OF_SHAPES[each.entity_type], each.value) for each in reading.mentions if each.entity_type in _OF_SHAPES]
+    known = keyed | {value for _, value in named}
+    named += [(_kind_of_identifier(each.kind), each.value) for each in reading.identifiers if each.value not in known]
+    pairs = [(kind, value) for kind, value in dict.fromkeys(named) if kind]
+    types = dict.fromkeys([*_asked(reading), *(kind for kind, _ in pairs)])
+    mentions = [EntityMention(entity_type=kind, value=value[:MAX_VALUE_CHARS]) for kind, value in pairs[:MAX_MENTIONS]]
+    return Kinds(tuple(types)[:ENTITY_TYPES_A_STEP], tuple(mentions))
+
+
+def type_of_key(key: str) -> str:
+    """The class of the values under a key in words, by its last telling word; empty if it tells none."""
+    for part in reversed(key.split(" ")[-3:]):
+        if kind := _KEY_TYPE.get(part) or _KEY_TYPE.get(singular(part)):
+            return kind
+    return ""
+
+
+def _kind_of_identifier(kind: str) -> str:
+    return "code name" if kind == "name" else _OF_SHAPES.get(kind, "")
+
+
+def _asked(reading: Reading) -> list[str]:
+    """The classes for which words of questions and requests ask: "how much", "when"."""
+    if reading.kind != WORDS or is_foreign(reading.language):
+        return []
+    asking = (SentenceForm.QUESTION, SentenceForm.REQUEST)
+    found = {
+        match.lastgroup
+        for (start, end), form in zip(reading.spans, reading.forms, strict=True)
+        if form in asking
+        for match in _ASKED_BY.finditer(reading.lowered, start, end)
+    }
+    return [kind for kind in _ASKED_BY.groupindex if kind in found]
+
+
+class EntityValues:
+    """The entity types of one trajectory with their latest values."""
 
     def __init__(self) -> None:
-        self.vocabulary = Vocabulary(LabelKind.ENTITY_TYPE, seed=VALUE_CLASSES, most=_MAX_INDUCED)
+        self._counts: dict[str, int] = {}
         self._values: dict[str, dict[str, int]] = {}
 
-    def type(self, reading: Reading) -> Kinds:
-        """The entity types of a step, with the values it names."""
-        keyed = _keyed(reading)
-        shapes = [found.entity_type for found in reading.found if found.entity_type != "number"]
-        types = dict.fromkeys((*_asked_types(reading), *[kind for kind, _ in keyed], *shapes))
-        named = [(found.entity_type, found.value) for found in reading.found]
-        mentions = dict.fromkeys((*[pair for pair in keyed if pair[1]], *named))
-        kept = tuple(
-            EntityMention(entity_type=kind, value=value[:MAX_VALUE_CHARS])
-            for kind, value in list(mentions)[:MAX_MENTIONS]
-        )
-        return Kinds(self.vocabulary.admit(types)[:ENTITY_TYPES_A_STEP], kept)
-
-    def of_run(self, reading: Reading, turn: Turn) -> Kinds:
-        """The entity types of a step of a run, with the values it names: what programs hand on, amounts and dates."""
-        types, mentions = kinds_in_run(reading.step, turn, values=reading.found)
-        return Kinds(self.vocabulary.admit([*types, *_asked_types(reading)])[:ENTITY_TYPES_A_STEP], tuple(mentions))
-
-    def take(self, types: Sequence[str], mentions: Iterable[EntityMention]) -> None:
+    def take(self, types: Iterable[str], mentions: Iterable[EntityMention]) -> None:
         """Take in what a step speaks of."""
-        self.vocabulary.count(types)
-        self._remember(mentions)
-
-    def correct(self, before: StepLabels, after: StepLabels) -> None:
-        """Take in that an earlier step has other labels."""
-        self.vocabulary.recount(before.intent.entity_types, after.intent.entity_types)
-        for mention in set(before.mentions) - set(after.mentions):
-            self._values.get(mention.entity_type, {}).pop(mention.value.lower(), None)
-        self._remember(after.mentions)
-
-    def _remember(self, mentions: Iterable[EntityMention]) -> None:
+        for kind in types:
+            self._counts[kind] = self._counts.get(kind, 0) + 1
         for mention in mentions:
             values = self._values.setdefault(mention.entity_type, {})
             folded = mention.value.lower()
             values.pop(folded, None)
             values[folded] = 1
-            if len(values) > _MAX_VALUES_KEPT:
+            if len(values) > _MOST_VALUES:
                 del values[next(iter(values))]
 
-    def curate(self, position: int) -> list[LabelMerge]:
-        """Merge types that mean the same; return the new merges."""
-        return self.vocabulary.curate(position)
+    def correct(self, before: StepLabels, after: StepLabels) -> None:
+        """Take in that an earlier step has other labels."""
+        for kind in before.intent.entity_types:
+            if (left := self._counts.get(kind, 0) - 1) > 0:
+                self._counts[kind] = left
+            else:
+                self._counts.pop(kind, None)
+        for mention in set(before.mentions) - set(after.mentions):
+            self._values.get(mention.entity_type, {}).pop(mention.value.lower(), None)
+        self.take(after.intent.entity_types, after.mentions)
 
     def summaries(self) -> dict[str, EntityTypeSummary]:
-        """What is known of each canonical type."""
-        values: dict[str, dict[str, int]] = {}
-        canonical = {merge.alias: merge.into for merge in self.vocabulary.merges}
-        for kind, kept in self._values.items():
-            values.setdefault(canonical.get(kind, kind), {}).update(kept)
+        """What is known of each type, the most frequent first."""
+        ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
         return {
-            kind: EntityTypeSummary(steps=count, values=tuple(values.get(kind, ())))
-            for kind, count in self.vocabulary.canonical_counts().items()
+            kind: EntityTypeSummary(steps=steps, values=tuple(self._values.get(kind, ()))) for kind, steps in ranked
         }
 
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
-        return {
-            "vocabulary": self.vocabulary.save(),
-            "values": {kind: list(values) for kind, values in self._values.items()},
-        }
+        return {"counts": self._counts, "values": {kind: list(values) for kind, values in self._values.items()}}
 
     @classmethod
-    def load(cls, data: Mapping[str, Any]) -> EntityTyper:
+    def load(cls, data: Mapping[str, Any]) -> EntityValues:
         """Continue from what `save` returned."""
-        typer = cls()
-        typer.vocabulary.restore(data["vocabulary"])
-        typer._values = {kind: dict.fromkeys(values, 1) for kind, values in data["values"].items()}
-        return typer
-
-
-def _keyed(reading: Reading) -> list[tuple[str, str]]:
-    """What stands in calls and results, with the type that its key names."""
-    return [(kind, value) for key, value in reading.data.pairs if (kind := _key_type(key))]
-
-
-def _asked_types(reading: Reading) -> list[str]:
-    """The classes for which words of questions and requests ask: "how much", "when"."""
-    if reading.data.results or reading.data.calls or is_foreign(reading.language):
-        return []
-    asked = [
-        reading.folded[start:end]
-        for (start, end), form in zip(reading.spans, reading.forms, strict=True)
-        if form in (SentenceForm.QUESTION, SentenceForm.REQUEST)
-    ]
-    found = {match.lastgroup for part in asked for match in _ASKED_BY.finditer(part)}
-    return [kind for kind in _ASKED_BY.groupindex if kind in found]
-
-
-def _neutral(name: str) -> str:
-    return _SYNONYMS.get(name, name)
-
-
-def _key_type(key: str) -> str:
-    """The type that a key of a call or result names: the last words of a path, singular."""
-    parts = [part for part in key.split(" ") if part and not part.isdigit()][-4:]
-    if not parts or all(part in FUNCTION_WORDS for part in parts):
-        return ""
-    parts[-1] = singular(parts[-1])
-    return _neutral(" ".join(parts))
+        values = cls()
+        values._counts = dict(data["counts"])
+        values._values = {kind: dict.fromkeys(own, 1) for kind, own in data["values"].items()}
+        return values

@@ -1,493 +1,472 @@
-"""Thematic scopes (§2.2.1) as online clustering with memory: each step continues, returns, or opens a scope.
+"""Thematic scopes (§2.2.1): each step goes on in the current scope, returns to an earlier one, or opens a new one.
 
-The current scope, earlier ones and a new one are candidates; what speaks for each is in `evidence`, and a linear model
-weighs it. Its weights stand in `scope_weights.json`, made by `python -m stitch.bench.fit scopes`. What the text says
-in so many words ("back to day 1") decides alone. A scope that turns out to continue an earlier one is joined to it
-soon, or when it is left (`threads`). More than 400 lines because choosing, assigning and joining share one
-memory of the trajectory.
+A dozen features speak for each candidate, and a conditional logit weighs them. One of them is the chance that a step
+turns to something else, which a logistic model reads from the step, the one before, and who speaks. Both are fitted by
+`python -m stitch.bench.fit scopes`. A result stays with its call, and a step with the one it names as its parent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import repeat
-from operator import add, mul
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log, log1p
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
+from stitch.label.local.reading import CALL, NOTICE, RESULT, WORDS, Reading
+from stitch.label.local.weights import ScopeWeights, shipped_scope_weights
 
-from stitch.label.local import chains
-from stitch.label.local.candidates import Candidate, Decision, Weighing, shipped_weights
-from stitch.label.local.evidence import (
-    Rival,
-    Scope,
-    Stream,
-    known_weight,
-    scope_evidence,
-    step_evidence,
-)
-from stitch.label.local.moves import AWAITED
-from stitch.label.local.naming import NOTHING_SAID, InWords
-from stitch.label.local.reading import AGENTS, Reading
-from stitch.label.local.replies import Heard, Replies, blend, fit, shipped_replies, vector, vectors
-from stitch.label.local.scope_counts import bounded, counted, restored, saved, uncount, without_place
-from stitch.label.local.threads import (
-    JOIN_FEATURES,
-    JOIN_MARGIN,
-    LOOK_STEPS,
-    MAX_HOMES,
-    MAX_JOINED_STEPS,
-    Home,
-    join_evidence,
-    merged,
-    take_over,
-)
-from stitch.text.forms import SentenceForm
-from stitch.text.languages import content_stems
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-MAX_CANDIDATES = 10
-"""With how many scopes a step is compared."""
+MAX_EARLIER = 10
+"""With so many earlier scopes a step is compared."""
+_MAX_TERMS, _MAX_KEYS, _MAX_HOLDERS, _MAX_PARENTS = 240, 120, 8, 512
+_FADING = 5
+"""The gist of a scope loses a fifth with each step."""
+_SMALL_WEIGHT = 2.0
+"""Added to the weight of a step's words: one word of everyday says little."""
+_YOUNG_STEPS, _LOOK_STEPS, _JOINS_FROM = 6, 3, 0.8
+"""A scope of so few steps may turn out to continue an earlier one that is so much like it."""
+_PAUSE_S, _LONGEST_PAUSE, _NEW_SESSION = 600.0, 6.0, 3.0
 
-_MAX_TERMS = 160
-_MAX_VALUES = 120
-_RECENT_STEPS = 3
-_MAX_RIVALS = 6
-_TOPIC_SHARE = 0.5  # So much of a topic's weight was said where it was spoken of.
+FEATURES = (
+    "current", "new", "words", "nearest", "keys", "speaker", "addressed", "size", "few words",
+    "begins", "pause", "turns", "room", "switches so far",
+)  # fmt: skip
+"""What speaks for a candidate:
+
+- *current*, *new*: which kind of candidate it is; 1 or 0.
+- *words*: share of the step's words, weighed by rarity, that were said in the scope.
+- *nearest*: of an earlier scope, how far its recent steps lie behind those nearest in meaning (difference of cosines).
+- *keys*: shared names, values and identifiers, each by how few scopes have it.
+- *speaker*: whether this speaker spoke there last, in a room of more than two.
+- *addressed*: whether somebody whom the step names spoke there last, or its last step names the speaker.
+- *size*: of an earlier scope, the logarithm of its steps.
+- *few words*: of the current scope, how little the step says of its own.
+- *begins*: of a new scope, whether instructions precede the step or earlier scopes began with the same words.
+- *pause*, *turns*, *room*, *switches so far*: of all but the current scope, the time since the last step, the chance
+  that the step turns to something else, whether more than two speak, and how often scopes changed until now.
+"""
+
+TURN_CUES = 9
+"""How many numbers `ScopeTracker.turn_cues` has."""
+
+
+@dataclass
+class Scope:
+    """What is remembered of one scope."""
+
+    number: int
+    spans: list[list[int]] = field(default_factory=list)
+    steps: int = 0
+    terms: dict[str, int] = field(default_factory=dict)
+    """Stems with how often they were said."""
+    keys: dict[str, int] = field(default_factory=dict)
+    """Names, values and identifiers, folded."""
+    gist: NDArray[np.int32] | None = None
+    """Sum of the vectors of its steps, the older ones faded."""
+    addressed: list[str] = field(default_factory=list)
+    """Whom its last step named."""
+    waiting: list[str] = field(default_factory=list)
+    """Calls without a result: their ids or tools."""
+    given: bool = False
+    """Whether a model or a person named it: then it keeps its name."""
+    begun: bool = False
+    """Whether it plainly begins something: after instructions, in a new session, or as earlier ones began."""
+    into: int | None = None
+    """The scope that holds its steps by now."""
+
+
+@dataclass
+class _Past:
+    """What is remembered of the trajectory as a whole."""
+
+    position: int = 0
+    current: int | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    """In how many steps each stem stood."""
+    holders: dict[str, list[int]] = field(default_factory=dict)
+    """The scopes that have each key."""
+    spoke: dict[str, int] = field(default_factory=dict)
+    """The scope in which each role spoke last."""
+    voices: list[str] = field(default_factory=list)
+    """Who has said something in words, in the order of their first."""
+    openings: list[str] = field(default_factory=list)
+    """How scopes began."""
+    recent: list[int] = field(default_factory=list)
+    """The scopes, the latest last."""
+    parents: dict[str, int] = field(default_factory=dict)
+    """The scope of each of the last steps, by id."""
+    instructed: bool = False
+    """Whether instructions were the last step."""
+    left: int | None = None
+    """The scope that the last step left."""
+    switches: int = 0
+    time_s: float | None = None
+    session: str | None = None
+    vector: NDArray[np.int32] | None = None
+    """Of the last step."""
+    role: str = ""
+    kind: str = ""
+    asked: bool = False
+
+
+class Candidate(NamedTuple):
+    """A scope that a step may belong to, None for a new one, with the values of `FEATURES`."""
+
+    scope: Scope | None
+    features: list[float]
 
 
 class ScopeTracker:
-    """Assigns each step of one trajectory to a scope, knowing only what came before. Deterministic.
+    """Assigns each step of one trajectory to a scope, knowing only what came before. Deterministic."""
 
-    Args:
-        weights: By name: those of `FEATURES`, "now: WORD", and "join: NAME" and "look: NAME" for those of
-            `JOIN_FEATURES`. The shipped ones if None.
-        chats: The same in chats (`Stream.is_chat`). `weights` if None, the shipped ones if both are.
-        replies: What tells how well a step follows another. The shipped matrices if None.
-    """
-
-    def __init__(
-        self,
-        weights: Mapping[str, float] | None = None,
-        *,
-        chats: Mapping[str, float] | None = None,
-        replies: Replies | None = None,
-    ) -> None:
-        self._replies = shipped_replies() if replies is None else replies
-        by_name = shipped_weights() if weights is None else weights
-        self._in_talk = Weighing.of(by_name)
-        self._in_chats = Weighing.of(chats or (shipped_weights(of_chats=True) if weights is None else by_name))
-        self._joining = [by_name.get(f"join: {name}", 0.0) for name in JOIN_FEATURES]
-        self._looking = [by_name.get(f"look: {name}", 0.0) for name in JOIN_FEATURES]
+    def __init__(self, weights: ScopeWeights | None = None) -> None:
+        self._weights = weights or shipped_scope_weights()
         self.scopes: list[Scope] = []
-        self._stream = Stream()
-        self._holders: dict[str, list[int]] = {}
-        self._parents: dict[str, int] = {}
-        self._rivals: dict[str, Rival] = {}
-        self._left: int | None = None
-        self._ahead: dict[str, Any] = {}
-        self._heard: tuple[str, Heard] | None = None
+        self.setup = Scope(-1)
+        """Instructions given beforehand."""
+        self._past = _Past()
 
     @property
     def current(self) -> Scope | None:
         """The scope of the last step."""
-        number = self._stream.current
-        return None if number is None else self.scope(number)
-
-    @property
-    def speakers(self) -> Mapping[str, object]:
-        """The roles seen so far, folded."""
-        return self._stream.turns
+        return None if self._past.current is None else self.scope(self._past.current)
 
     def scope(self, number: int) -> Scope:
         """The scope that holds the steps of scope `number` by now."""
         scope = self.scopes[number]
         return scope if scope.into is None else self.scope(scope.into)
 
-    def is_opener(self, role: str) -> bool:
-        """Whether this role, folded, spoke first, after instructions; so does the first to speak."""
-        return self._stream.leads(role)
-
-    def choose(self, reading: Reading, said: InWords = NOTHING_SAID) -> Scope | None:
+    def choose(self, reading: Reading, vector: NDArray[np.float32]) -> Scope | None:
         """The scope of a step; None if it opens a new one."""
-        decision = self.decide(reading, said)
-        if decision is not None:
-            return decision.scope
-        # The first of equals: the current scope before earlier ones before a new one.
-        return max(self.candidates(reading), key=lambda candidate: candidate.score).scope
-
-    def decide(self, reading: Reading, said: InWords = NOTHING_SAID) -> Decision | None:
-        """The scope of a step where the text or the source says it; None where it must be weighed."""
-        self._rivals = {}
-        if not self.scopes or reading.is_notice:
-            return Decision(None)
-        number = chains.followed_by(self._parents, reading.step)
-        number = said.named if number is None else number
-        if number is not None:
-            return Decision(self.scope(number))
-        if said.unit:
-            same = (scope for scope in reversed(self.scopes) if scope.unit == said.unit and scope.into is None)
-            return Decision(next(same, None))
-        current = self.current
-        if current is None:
+        past = self._past
+        if past.current is None or reading.kind == NOTICE:
             return None
-        if self._must_stay(reading, current):
-            return Decision(current)
-        return None if current.unit else self._by_topic(said, current)
+        if (bound := self._bound(reading)) is not None:
+            return self.scope(bound)
+        return max(self.candidates(reading, vector), key=self._score).scope
 
-    def _must_stay(self, reading: Reading, current: Scope) -> bool:
-        """Whether a step is a result of the call before it, a long answer, or of the unit that is spoken of."""
-        is_result = reading.answers_tool and self._stream.last_called
-        is_of_unit = bool(current.unit) and not reading.breaks_off
-        return is_result or is_of_unit or self._stream.is_answered_at_length(reading)
+    def _score(self, candidate: Candidate) -> float:
+        return sum(weight * value for weight, value in zip(self._weights.features, candidate.features, strict=True))
 
-    def _by_topic(self, said: InWords, current: Scope) -> Decision | None:
-        """The scope of a step that puts a topic at its front, or breaks off for a subject; None if it does not tell."""
-        if (back := self._spoken_of(said.topic, current)) is not None:
-            return Decision(back)
-        stems = content_stems(said.subject) if said.subject else []
-        if not said.subject or any(stem in current.terms for stem in stems):
-            return None
-        return Decision(self._spoken_of(stems, current))
+    def _bound(self, reading: Reading) -> int | None:
+        """The scope to which the source binds a step: that of its call, or of its parent."""
+        if reading.kind == RESULT:
+            given = reading.step.metadata.get("tool_call_id")
+            for call in filter(None, (str(given or ""), reading.step.tool_name)):
+                waiting = [scope for scope in self.scopes if call in scope.waiting]
+                if waiting:
+                    return max(waiting, key=lambda scope: (scope.number == self._past.current, scope.spans[-1])).number
+            return self._past.current
+        parents = self._past.parents
+        parent = reading.step.parent
+        # Many sources chain each step to the one before, which says nothing of what it is for.
+        return parents.get(parent) if parent is not None and parent != next(reversed(parents), None) else None
 
-    def _spoken_of(self, topic: Sequence[str], current: Scope) -> Scope | None:
-        """The earlier scope in which a topic was spoken of most, if it is spoken of little in the current one."""
-        weights = self._stream.weigh(dict.fromkeys(topic))
-        least = _TOPIC_SHARE * sum(weights.values())
-        if not topic or known_weight(weights, current.terms) >= least:
-            return None
-        earlier = [scope for scope in self._recent() if scope is not current]
-        known = [known_weight(weights, scope.terms) for scope in reversed(earlier)]
-        most = max(known, default=0.0)
-        return earlier[-1 - known.index(most)] if known and most >= least else None
-
-    def candidates(self, reading: Reading) -> list[Candidate]:
-        """What the step may belong to: the current scope first, earlier ones, a new one last."""
-        stream, current = self._stream, self.current
-        weights = stream.weigh(sorted(reading.stem_set))
-        shortlist = self._shortlist(reading)
-        total = sum(weights.values()) or 1.0
-        cohesions = [known_weight(weights, scope.terms) / total for scope in shortlist]
-        best = max(cohesions, default=0.0)
-        answer = self._hear(reading.step.content).answer
-        replies = [fit(scope.said, answer) for scope in shortlist]
-        to_nothing = fit(self._replies.start, answer)
-        best_reply, next_reply = sorted([to_nothing, *replies], reverse=True)[:2] if replies else (to_nothing, 0.0)
-        of_step = self._of_step(reading, weights, cohesions, replies, to_nothing)
-        leaving = self._particles(reading)
-        weighing = self._in_chats if stream.is_chat else self._in_talk
-        weight, nothing = weighing.by_name.get, repeat(0.0)
-        left = sum(map(weight, leaving, nothing))
-        returning = left + sum(map(mul, weighing.when_returning, of_step))
-        latest, latest_open = _latest([scope for scope in shortlist if scope is not current])
-        found: list[Candidate] = []
-        for scope, cohesion, reply in zip(shortlist, cohesions, replies, strict=True):
-            of_scope = scope_evidence(
-                reading,
-                scope,
-                stream,
-                current=current,
-                weights=weights,
-                cohesion=cohesion,
-                is_best=best > 0 and cohesion == best,
-                is_latest=scope is latest,
-                is_latest_open=scope is latest_open,
-                holders=self._holders,
-                reply=reply,
-                other_reply=next_reply if reply == best_reply else best_reply,
-            )
-            if scope is current:
-                score = sum(map(mul, weighing.of_current, of_scope))
-                found.append(Candidate(scope, [], of_scope, (), score))
+    def candidates(self, reading: Reading, vector: NDArray[np.float32]) -> list[Candidate]:
+        """What the step may belong to: the current scope first, earlier ones by place, a new one last."""
+        past, current = self._past, self.current
+        scopes = self._shortlist(reading)
+        weights = self._weigh(dict.fromkeys(reading.stems))
+        total = sum(weights.values()) + _SMALL_WEIGHT
+        meanings = _cosines([scope.gist for scope in scopes], vector)
+        nearest = max(meanings, default=0.0)
+        few_words = 1 / (1 + min(len(weights), 12))
+        room = float(len(past.voices) > 2)
+        turns = self._turns(reading, vector)
+        pause = self._pause(reading)
+        switches = log((past.switches + 3) / (past.position + 17))
+        leaving = [pause, turns, room, switches]
+        begins = self._begins(reading)
+        found = []
+        for scope, meaning in zip(scopes, meanings, strict=True):
+            stays = scope is current
+            shared = sum(weight for stem, weight in weights.items() if stem in scope.terms) / total
+            keys = sum(1 / len(past.holders[key]) for key in reading.keys if key in scope.keys)
+            speaker = room * (past.spoke.get(reading.role) == scope.number)
+            named = any(past.spoke.get(one) == scope.number for one in reading.addressed)
+            same = [shared, 0.0 if stays else meaning - nearest, min(keys, 3.0), speaker]
+            same.append(float(named) + (reading.role in scope.addressed))
+            if stays:
+                found.append(Candidate(scope, [1.0, 0.0, *same, 0.0, few_words, *[0.0] * 5]))
             else:
-                score = returning + sum(map(mul, weighing.of_earlier, of_scope))
-                found.append(Candidate(scope, of_step, of_scope, leaving, score))
-        opening = left + sum(map(mul, weighing.when_opening, of_step))
-        self._rivals = {
-            str(scope.number): Rival(candidate.score - opening, scope.last, scope.closed)
-            for scope, candidate in zip(shortlist, found, strict=True)
-        }
-        found.append(Candidate(None, of_step, [], leaving, opening))
+                found.append(Candidate(scope, [0.0, 0.0, *same, log(scope.steps), 0.0, 0.0, *leaving]))
+        found.append(Candidate(None, [0.0, 1.0, *[0.0] * 7, float(begins), *leaving]))
         return found
 
-    def _of_step(
-        self,
-        reading: Reading,
-        weights: Mapping[str, float],
-        cohesions: Sequence[float],
-        replies: Sequence[float],
-        to_nothing: float,
-    ) -> list[float]:
-        """The values of `STEP_FEATURES`, given how well each scope coheres with the step and is answered by it."""
-        current = self.current
-        has_current = current is not None
-        return step_evidence(
-            reading,
-            self._stream,
-            current,
-            weights=weights,
-            scopes=len(self.scopes),
-            here=cohesions[0] if has_current else 0.0,
-            elsewhere=max(cohesions[has_current:], default=0.0),
-            known=sum(map(self._holders.__contains__, reading.values)),
-            unfinished=sum(s is not current and not s.closed and s.into is None for s in self.scopes[-64:]),
-            reply=replies[0] if has_current else 0.0,
-            reply_elsewhere=max(replies[has_current:], default=to_nothing),
-            reply_to_nothing=to_nothing,
+    def _shortlist(self, reading: Reading) -> list[Scope]:
+        """The scopes worth comparing: the current one, the latest, those of who speaks and is named."""
+        past = self._past
+        wanted = dict.fromkeys(past.recent[: -MAX_EARLIER - 2 : -1])
+        wanted.update(
+            dict.fromkeys(past.spoke[role] for role in (reading.role, *reading.addressed) if role in past.spoke)
+        )
+        return list(
+            {(scope := self.scope(number)).number: scope for number in wanted if self.scope(number).steps}.values()
         )
 
-    def look_ahead(self, texts: Sequence[str]) -> None:
-        """Get the vectors of the next steps at once, which costs less than one by one and changes nothing else."""
-        self._ahead = dict(zip(texts, vectors(texts), strict=True)) if len(texts) > 1 else {}
+    def _weigh(self, stems: Iterable[str]) -> dict[str, float]:
+        """The inverse document frequency of each stem in this trajectory so far."""
+        steps, count = self._past.position + 8, self._past.counts.get
+        return {stem: log1p(steps / (count(stem, 0) + 0.5)) for stem in stems}
 
-    def _hear(self, text: str) -> Heard:
-        if self._heard is None or self._heard[0] != text:
-            row = self._ahead.get(text)
-            self._heard = text, self._replies.hear(vector(text) if row is None else row)
-        return self._heard[1]
+    def _begins(self, reading: Reading) -> bool:
+        """Whether instructions precede a step, or earlier scopes began with the same words."""
+        return self._past.instructed or (reading.opening != "" and reading.opening in self._past.openings)
 
-    def _particles(self, reading: Reading) -> tuple[str, ...]:
-        return tuple(f"now: {word}" for word in sorted(reading.particles))
+    def _pause(self, reading: Reading) -> float:
+        past, pause = self._past, 0.0
+        if reading.time_s is not None and past.time_s is not None and reading.time_s > past.time_s:
+            pause = min(log1p((reading.time_s - past.time_s) / _PAUSE_S), _LONGEST_PAUSE)
+        return pause + _NEW_SESSION * (reading.step.session != past.session)
 
-    def _recent(self) -> list[Scope]:
-        return [scope for scope in self.scopes[-64:] if scope.into is None]
+    def _turns(self, reading: Reading, vector: NDArray[np.float32]) -> float:
+        """The log odds that words turn to something else."""
+        if reading.kind != WORDS:
+            return -2.0
+        return self._weights.turns(self.turn_cues(reading), vector, self._past.vector)
 
-    def _shortlist(self, reading: Reading) -> list[Scope]:
-        """The scopes worth comparing: the current one, those of who speaks and is named, shared values, the latest."""
-        stream = self._stream
-        wanted: dict[int, None] = {}
-        if stream.current is not None:
-            wanted[stream.current] = None
-        for role in (reading.role, *reading.addressees):
-            if role in stream.spoke:
-                wanted[stream.spoke[role]] = None
-        for value in reading.values:
-            for number in self._holders.get(value, ())[-2:]:
-                wanted[number] = None
-        for call in reading.data.calls:
-            calling = next((s for s in reversed(self.scopes) if call.name in s.calls and s.into is None), None)
-            if calling is not None:
-                wanted[calling.number] = None
-        for scope in sorted(self._recent(), key=lambda scope: -scope.last)[:MAX_CANDIDATES]:
-            wanted[scope.number] = None
-        return list({(scope := self.scope(n)).number: scope for n in wanted}.values())[:MAX_CANDIDATES]
-
-    def assign(self, reading: Reading, scope: Scope | None, *, unit: str = "") -> Scope:
-        """Take in that the step belongs to `scope`, or to a new one if None; return it."""
-        stream = self._stream
-        self._left, is_new = None, False
-        if scope is None:
-            scope = self.begin()
-            scope.left, scope.rivals = stream.current, self._rivals
-            is_new = True
-        self._extend(scope, reading)
-        scope.unit = scope.unit or unit
-        chains.note(self._parents, reading.step, scope.number)
-        if not reading.is_notice:
-            self._go_on(reading, scope, is_new=is_new)
-        stream.time_s = stream.time_s if reading.time_s is None else reading.time_s
-        stream.session = reading.step.session
-        self._count_words(reading)
-        stream.position += 1
-        self._rivals = {}
-        return scope
-
-    def _go_on(self, reading: Reading, scope: Scope, *, is_new: bool) -> None:
-        """Count what a step of a scope says of how the talk goes: who speaks, and whether it goes over to the scope."""
-        stream = self._stream
-        stream.at_length = stream.at_length or (reading.role in AGENTS and stream.is_answered_at_length(reading))
-        switched = stream.current is not None and scope.number != stream.current
-        turns = stream.turns.setdefault(reading.role, [0, 0])
-        turns[0] += 1
-        turns[1] += switched
-        if not reading.data.calls and not reading.answers_tool:
-            stream.voices.setdefault(reading.role, stream.position)
-        stream.run = 1 if switched else stream.run + 1
-        stream.switches += switched
-        if switched and stream.current is not None:
-            left = self.scopes[stream.current]
-            self._left = left.number
-            stream.returns += not is_new
-            stream.interruptions += not left.closed and left.opens in AWAITED and left.opens != "more"
-        stream.current = stream.spoke[reading.role] = scope.number
-        stream.tools = stream.tools or bool(reading.data.calls)
-        stream.service += SentenceForm.REQUEST in reading.forms or reading.opens in ("more", "check", "offer")
-        stream.opener = stream.opener or reading.role
-        stream.last_role = reading.role
-        stream.last_closed = reading.closes
-        stream.last_called = bool(reading.data.calls)
-        stream.last_answered_tool = reading.answers_tool
+    def turn_cues(self, reading: Reading) -> list[float]:
+        """What beside the words tells whether a step turns to something else: who speaks, and what was asked."""
+        past = self._past
+        two = len({*past.voices, reading.role}) <= 2
+        leads = two and (past.voices or [reading.role])[0] == reading.role
+        other = past.role != reading.role
+        asked = past.asked and other
+        cues = (leads, two, not other, reading.asks, asked, asked and not reading.asks, past.kind == RESULT)
+        return [*map(float, cues), min(len(set(reading.stems)), 12) / 12, float(leads and reading.asks)]
 
     def begin(self, *, given: bool = False) -> Scope:
-        """A new scope, without steps yet; `given` if somebody else named it."""
-        self.scopes.append(Scope(len(self.scopes), given=given))
-        return self.scopes[-1]
+        """A new scope without steps."""
+        scope = Scope(len(self.scopes), given=given)
+        self.scopes.append(scope)
+        return scope
 
-    def take_out(self, reading: Reading, scope: Scope, *, position: int) -> None:
-        """Take in that an earlier step does not belong to a scope."""
-        scope.spans = [part for span in scope.spans for part in without_place(span, position)]
-        scope.steps -= 1
-        for counts, keys in counted(scope, reading):
-            for key in keys:
-                uncount(counts, key)
-        for value in reading.values:
-            if value not in scope.values and scope.number in self._holders.get(value, ()):
-                self._release(value, scope)
-        for stem in reading.stem_set:
-            uncount(self._stream.df, stem)
+    def instruct(self, reading: Reading) -> None:
+        """Take in instructions, which belong to no scope: the next step begins something."""
+        past = self._past
+        self.setup.steps += 1
+        self.setup.spans = _with_place(self.setup.spans, past.position)
+        past.instructed, past.session = True, reading.step.session
+        past.position += 1
 
-    def _release(self, value: str, scope: Scope) -> None:
-        self._holders[value].remove(scope.number)
-        if not self._holders[value]:
-            del self._holders[value]
+    def assign(self, reading: Reading, vector: NDArray[np.float32], scope: Scope | None) -> Scope:
+        """Take in that the step belongs to `scope`, or to a new one if None; return it."""
+        past = self._past
+        if scope is None:
+            scope = self.begin()
+            scope.begun = self._begins(reading) or reading.step.session != past.session
+            if reading.opening and reading.kind == WORDS:
+                past.openings = [*past.openings, reading.opening][-64:]
+        self._extend(scope, reading, position=past.position)
+        numbers = (vector * 127).round().astype("int32")
+        scope.gist = numbers if scope.gist is None else scope.gist - scope.gist // _FADING + numbers
+        if reading.kind != NOTICE:
+            self._go_on(reading, scope)
+        if reading.step.id is not None:
+            past.parents[reading.step.id] = scope.number
+            if len(past.parents) > _MAX_PARENTS:
+                del past.parents[next(iter(past.parents))]
+        for stem in dict.fromkeys(reading.stems):
+            past.counts[stem] = past.counts.get(stem, 0) + 1
+        past.time_s = past.time_s if reading.time_s is None else reading.time_s
+        past.session = reading.step.session
+        past.vector, past.role, past.kind = numbers, reading.role, reading.kind
+        past.asked = reading.asks and reading.kind == WORDS
+        past.position += 1
+        return scope
+
+    def _go_on(self, reading: Reading, scope: Scope) -> None:
+        """Count what a step of a scope says of how the trajectory goes."""
+        past = self._past
+        past.left = past.current if past.current != scope.number else None
+        past.switches += past.left is not None
+        past.current = past.spoke[reading.role] = scope.number
+        past.recent = [*(number for number in past.recent if number != scope.number), scope.number]
+        past.instructed = False
+        if reading.kind == WORDS and reading.role not in past.voices:
+            past.voices.append(reading.role)
+        scope.addressed = list(reading.addressed)
+        if reading.kind == CALL:
+            scope.waiting = [call.id or call.name for call in reading.calls]
+        elif reading.kind == RESULT:
+            answered = (str(reading.step.metadata.get("tool_call_id") or ""), reading.step.tool_name)
+            known = next((call for call in scope.waiting if call in answered), None)
+            scope.waiting = [call for call in scope.waiting if call != known] if known else scope.waiting[1:]
+
+    def rejoin(self) -> tuple[Scope, Scope] | None:
+        """A young scope and the earlier one that it turns out to continue, joined; None if there is none.
+
+        Looked at when it has three steps, and when it is left.
+        """
+        past = self._past
+        young = self.current if past.left is None else self.scope(past.left)
+        if young is None or young.given or young.begun or young.steps > _YOUNG_STEPS:
+            return None
+        if past.left is None and young.steps != _LOOK_STEPS:
+            return None
+        others = [scope for scope in map(self.scope, past.recent) if scope.number < young.number and scope.steps]
+        if not others:
+            return None
+        likeness, home = max(zip(self._likenesses(young, others), others, strict=True), key=lambda pair: pair[0])
+        if likeness < _JOINS_FROM:
+            return None
+        self._join(young, home)
+        return young, home
+
+    def _likenesses(self, young: Scope, others: Sequence[Scope]) -> list[float]:
+        """How much of a young scope was in each other one before: its meaning, its words by rarity, its keys."""
+        weights = self._weigh(young.terms)
+        total = sum(weights.values()) or 1.0
+        words = [sum(weight for stem, weight in weights.items() if stem in other.terms) / total for other in others]
+        keys = [sum(key in other.keys for key in young.keys) / (1 + len(young.keys)) for other in others]
+        meanings = _cosines([other.gist for other in others], young.gist)
+        return [each + 0.5 * word + 0.3 * key for each, word, key in zip(meanings, words, keys, strict=True)]
+
+    def _join(self, young: Scope, home: Scope) -> None:
+        past = self._past
+        home.steps += young.steps
+        for first, last in young.spans:
+            for position in range(first, last + 1):
+                home.spans = _with_place(home.spans, position)
+        for own, theirs in ((home.terms, young.terms), (home.keys, young.keys)):
+            for key, count in theirs.items():
+                own[key] = own.get(key, 0) + count
+        if home.gist is not None and young.gist is not None:
+            home.gist = home.gist + young.gist
+        home.addressed, home.waiting = young.addressed, [*home.waiting, *young.waiting]
+        for key in young.keys:
+            past.holders[key] = list(
+                dict.fromkeys(home.number if n == young.number else n for n in past.holders.get(key, ()))
+            )
+        past.recent = [number for number in past.recent if number not in (young.number, home.number)]
+        past.recent.insert(len(past.recent) - (past.left is not None), home.number)
+        young.into, young.terms, young.keys, young.gist, young.waiting = home.number, {}, {}, None, []
+        if past.current == young.number:
+            past.current = home.number
+        past.left = None
+
+    def _extend(self, scope: Scope, reading: Reading, *, position: int) -> None:
+        """Add to a scope what a step at a position holds."""
+        scope.steps += 1
+        scope.spans = _with_place(scope.spans, position)
+        for stem in reading.stems:
+            scope.terms[stem] = scope.terms.get(stem, 0) + 1
+        for key in reading.keys:
+            scope.keys[key] = scope.keys.get(key, 0) + 1
+            holders = self._past.holders.setdefault(key, [])
+            if scope.number not in holders:
+                self._past.holders[key] = [*holders, scope.number][-_MAX_HOLDERS:]
+        scope.terms, dropped = _bounded(scope.terms, _MAX_TERMS), scope.keys
+        scope.keys = _bounded(scope.keys, _MAX_KEYS)
+        for key in dropped.keys() - scope.keys.keys():
+            self._release(key, scope)
+
+    def _release(self, key: str, scope: Scope) -> None:
+        left = [number for number in self._past.holders.get(key, ()) if number != scope.number]
+        if left:
+            self._past.holders[key] = left
+        else:
+            self._past.holders.pop(key, None)
 
     def put_in(self, reading: Reading, scope: Scope, *, position: int) -> None:
         """Take in that an earlier step belongs to a scope."""
-        scope.spans = merged([*scope.spans, [position, position]])
-        scope.steps += 1
-        self._count(reading, scope)
-        self._count_words(reading)
-        if position == self._stream.position - 1 and not reading.is_notice:
-            self._stream.current = self._stream.spoke[reading.role] = scope.number
-            self._leave_at(reading, scope, position=position)
+        self._extend(scope, reading, position=position)
+        for stem in dict.fromkeys(reading.stems):
+            self._past.counts[stem] = self._past.counts.get(stem, 0) + 1
 
-    def _count_words(self, reading: Reading) -> None:
-        df = self._stream.df
-        for stem in sorted(reading.stem_set):
-            df[stem] = df.get(stem, 0) + 1
-
-    def _extend(self, scope: Scope, reading: Reading) -> None:
-        position = self._stream.position
-        if scope.spans and scope.last == position - 1:
-            scope.spans[-1][1] = position
-        else:
-            scope.spans.append([position, position])
-        scope.steps += 1
-        self._count(reading, scope)
-        self._leave_at(reading, scope, position=position)
-
-    def _count(self, reading: Reading, scope: Scope) -> None:
-        """Count what a step of a scope says."""
-        for value in reading.values:
-            holders = self._holders.setdefault(value, [])
-            if scope.number not in holders:
-                holders.append(scope.number)
-        for counts, keys in counted(scope, reading):
-            for key in keys:
-                counts[key] = counts.get(key, 0) + 1
-        self._bound(scope)
-
-    def _leave_at(self, reading: Reading, scope: Scope, *, position: int) -> None:
-        """Note how the last step of a scope leaves it."""
-        if reading.stems:
-            scope.recent.append(sorted(reading.stem_set))
-            del scope.recent[:-_RECENT_STEPS]
-        scope.speakers[reading.role] = position
-        if scope.asker != reading.role:
-            scope.asker = ""
-        if reading.form in (SentenceForm.QUESTION, SentenceForm.REQUEST):
-            scope.asker = reading.role
-        scope.last_role = reading.role
-        if reading.skimmed:  # a run goes on by its structure: nothing asks what would answer this step
-            scope.opens, scope.closed, scope.addressed = reading.opens, False, []
-            return
-        heard = self._hear(reading.step.content)
-        scope.gist = blend(scope.gist, heard.matter, steps=scope.steps)
-        scope.said = list(map(add, heard.prompt, scope.gist))
-        scope.opens = reading.opens
-        scope.closed = reading.closes or (scope.closed and SentenceForm.THANKS in reading.forms)
-        scope.addressed = list(reading.addressees)
-
-    def _bound(self, scope: Scope) -> None:
-        scope.terms = bounded(scope.terms, _MAX_TERMS)
-        scope.values = bounded(scope.values, _MAX_VALUES)
-        scope.asked, scope.told = bounded(scope.asked, _MAX_TERMS), bounded(scope.told, _MAX_TERMS)
-        scope.pointed = bounded(scope.pointed, _MAX_TERMS)
-        del scope.recent[:-_RECENT_STEPS]
-
-    @property
-    def looks(self) -> bool:
-        """Whether the scope in doubt is looked at again, and not left."""
-        return self._left is None
-
-    @property
-    def doubtful(self) -> Scope | None:
-        """The scope that the last step left, or that it is time to look at again, if it may continue an earlier one."""
-        scope = self.current if self.looks else self.scopes[self._left or 0]
-        if scope is None or not scope.rivals or scope.unit or scope.given or scope.steps > MAX_JOINED_STEPS:
-            return None
-        is_due = scope.steps in LOOK_STEPS and scope.last == self._stream.position - 1
-        return scope if is_due or not self.looks else None
-
-    def homes(self) -> list[Home]:
-        """The earlier scopes that the scope in doubt may continue."""
-        doubtful = self.doubtful
-        if doubtful is None:
-            return []
-        rivals = doubtful.rivals
-        numbers = [number for value in doubtful.values for number in self._holders.get(value, ())[-2:]]
-        numbers = [int(n) for n in sorted(rivals, key=lambda n: -rivals[n].margin)[:_MAX_RIVALS]] + numbers
-        known = dict.fromkeys(self.scope(number).number for number in numbers if number < doubtful.number)
-        fixed = (doubtful.number, *(n for n in known if self.scopes[n].unit or self.scopes[n].given))
-        homes = [self.scopes[n] for n in known if n not in fixed][:MAX_HOMES]
-        found = join_evidence(doubtful, homes, self._stream, holders=self._holders, scopes=len(self.scopes))
-        weights = self._looking if self.looks else self._joining
-        return [Home(home, values, sum(map(mul, weights, values))) for home, values in zip(homes, found, strict=True)]
-
-    def reconsider(self) -> tuple[Scope, Scope] | None:
-        """Join the scope in doubt to an earlier one, if it turned out to continue it; return both."""
-        best = max(self.homes(), key=lambda home: home.score, default=None)
-        doubtful = self.doubtful
-        if doubtful is None or best is None or best.score < JOIN_MARGIN:
-            return None
-        self.join(doubtful, best.scope)
-        return doubtful, best.scope
-
-    def join(self, left: Scope, home: Scope) -> None:
-        """Take in that `left` continues `home`, an earlier scope."""
-        take_over(home, left)
-        self._bound(home)
-        for value in left.values:
-            holders = [number for number in self._holders.get(value, ()) if number not in (left.number, home.number)]
-            self._holders[value] = [*holders, home.number]
-        spoke = self._stream.spoke
-        spoke.update({role: home.number for role, number in spoke.items() if number == left.number})
-        if self._stream.current == left.number:
-            self._stream.current = home.number
-            # A person who puts a step right may have led here without a switch.
-            taken_back = left.left is not None and self.scope(left.left) is home
-            self._stream.switches = max(0, self._stream.switches - taken_back)
-        self._left = None
+    def take_out(self, reading: Reading, scope: Scope, *, position: int) -> None:
+        """Forget what an earlier step added to a scope."""
+        scope.steps = max(0, scope.steps - 1)
+        scope.spans = [part for span in scope.spans for part in _without_place(span, position)]
+        for stem in dict.fromkeys(reading.stems):
+            _uncount(self._past.counts, stem)
+        for stem in reading.stems:
+            _uncount(scope.terms, stem)
+        for key in reading.keys:
+            _uncount(scope.keys, key)
+            if key not in scope.keys:
+                self._release(key, scope)
 
     def typical_terms(self, scope: Scope, *, most: int = 40) -> dict[str, float]:
         """The stems that tell a scope from the others, with weights from 0 to 1, the strongest first."""
-        telling = self._stream.weigh(scope.terms)
+        telling = self._weigh(scope.terms)
         weighed = {stem: count * telling[stem] for stem, count in scope.terms.items()}
         ranked = sorted(weighed.items(), key=lambda item: (-item[1], item[0]))[:most]
         return {stem: round(weight / ranked[0][1], 3) for stem, weight in ranked}
 
     def save(self) -> dict[str, Any]:
         """Everything remembered, as JSON values."""
-        return {
-            "scopes": [saved(scope) for scope in self.scopes],
-            "stream": orjson.loads(orjson.dumps(self._stream)),
-            "holders": self._holders,
-            "parents": self._parents,
-            "left": self._left,
-        }
+        scopes = [{**vars(scope), "gist": _listed(scope.gist)} for scope in self.scopes]
+        past = {**vars(self._past), "vector": _listed(self._past.vector)}
+        return {"scopes": scopes, "past": past, "setup": [self.setup.steps, self.setup.spans]}
 
     @classmethod
     def load(cls, data: Mapping[str, Any]) -> ScopeTracker:
         """Continue from what `save` returned."""
         tracker = cls()
-        tracker.scopes = [restored(scope) for scope in data["scopes"]]
-        tracker._stream = Stream(**data["stream"])
-        tracker._holders = {value: list(numbers) for value, numbers in data["holders"].items()}
-        tracker._parents = dict(data["parents"])
-        tracker._left = data["left"]
+        tracker.scopes = [Scope(**{**scope, "gist": _array(scope["gist"])}) for scope in data["scopes"]]
+        tracker._past = _Past(**{**data["past"], "vector": _array(data["past"]["vector"])})
+        tracker.setup.steps, tracker.setup.spans = data["setup"]
         return tracker
 
 
-def _latest(earlier: Sequence[Scope]) -> tuple[Scope | None, Scope | None]:
-    """The scope that was left last, and the last of those not wound up."""
-    last = max(earlier, key=lambda scope: scope.last, default=None)
-    return last, max((scope for scope in earlier if not scope.closed), key=lambda scope: scope.last, default=None)
+def _cosines(gists: Sequence[NDArray[np.int32] | None], vector: NDArray[Any] | None) -> list[float]:
+    """The cosine of a vector with each gist; 0 where there is none."""
+    import numpy as np
+
+    if vector is None:
+        return [0.0] * len(gists)
+    rows = np.array([0 * vector if gist is None else gist for gist in gists], np.float32)
+    lengths = np.sqrt(np.add.reduce(rows * rows, axis=1) * float(vector @ vector))
+    lengths[lengths == 0] = 1
+    cosines: list[float] = ((rows @ vector) / lengths).round(4).tolist()
+    return cosines
+
+
+def _listed(vector: NDArray[np.int32] | None) -> list[int] | None:
+    return None if vector is None else vector.tolist()
+
+
+def _array(numbers: Sequence[int] | None) -> NDArray[np.int32] | None:
+    import numpy as np
+
+    return None if numbers is None else np.array(numbers, np.int32)
+
+
+def _bounded(counts: dict[str, int], most: int) -> dict[str, int]:
+    """`counts`, or its most frequent half once it has grown to twice the bound."""
+    if len(counts) <= 2 * most:
+        return counts
+    return dict(sorted(counts.items(), key=lambda item: -item[1])[:most])
+
+
+def _uncount(counts: dict[str, int], key: str) -> None:
+    """Count a key once less; one that is not counted any more goes."""
+    if (left := counts.get(key, 0) - 1) > 0:
+        counts[key] = left
+    else:
+        counts.pop(key, None)
+
+
+def _with_place(spans: list[list[int]], position: int) -> list[list[int]]:
+    """Stretches of places with one more, in order."""
+    if spans and position == spans[-1][1] + 1:
+        return [*spans[:-1], [spans[-1][0], position]]
+    merged: list[list[int]] = []
+    for first, last in sorted([*spans, [position, position]]):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1][1] = max(merged[-1][1], last)
+        else:
+            merged.append([first, last])
+    return merged
+
+
+def _without_place(span: list[int], position: int) -> list[list[int]]:
+    """What is left of a stretch without one of its places."""
+    first, last = span
+    if not first <= position <= last:
+        return [span]
+    return [part for part in ([first, position - 1], [position + 1, last]) if part[0] <= part[1]]
