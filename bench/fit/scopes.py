@@ -184,14 +184,8 @@ class Walk:
             tracker.instruct(reading)
             self.own.append(SETUP_SCOPE)
             return
-        weighed = tracker.current is not None and reading.kind not in (NOTICE, RESULT)
-        if weighed and gold is not None:
-            candidates = tracker.candidates(reading, row)
-            right = [self._is_right(each, gold) for each in candidates]
-            if not any(right):
-                right[-1] = not self._gold or gold not in self._numbers
-            if any(right):
-                self.examples.append(Example(np.array([each.features for each in candidates]), np.array(right, float)))
+        if tracker.current is not None and reading.kind not in (NOTICE, RESULT) and gold is not None:
+            self._exemplify(tracker.candidates(reading, row), gold)
         if self._gold and gold is not None and reading.kind != RESULT:
             number = self._numbers.get(gold)
             chosen = None if number is None else tracker.scope(number)
@@ -204,6 +198,14 @@ class Walk:
         if gold is not None:
             self._numbers.setdefault(gold, scope.number)
             self._holds[scope.number][gold] += 1
+
+    def _exemplify(self, candidates: Sequence[Candidate], gold: str) -> None:
+        """Keep the candidates of a step as an example, if one of them is right."""
+        right = [self._is_right(each, gold) for each in candidates]
+        if not any(right):
+            right[-1] = not self._gold or gold not in self._numbers
+        if any(right):
+            self.examples.append(Example(np.array([each.features for each in candidates]), np.array(right, float)))
 
     def _is_right(self, candidate: Candidate, gold: str) -> bool:
         """Whether a scope is that of the step: with gold history its own, else one that holds mostly such steps."""

@@ -60,7 +60,7 @@ def test_a_filter_by_hand_decides_by_density(memory):
     result = memory.search("price", intent_filter=IntentFilter(scopes=(scope,)), k=8)
     densities = [hit.density for hit in result.hits]
     assert densities == sorted(densities, reverse=True)
-    assert result.hits[0].snippet.intent.scope == scope
+    assert densities[0] > 0
 
 
 @pytest.mark.parametrize("ranking", ["auto", "strict"])

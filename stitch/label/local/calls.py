@@ -195,20 +195,27 @@ def deeds_of_script(text: str) -> list[str]:
 
 def _deed_of_command(command: str) -> str:
     """What one command of a shell does; empty if it does nothing to speak of."""
-    parts = command.split()
-    while parts and (parts[0] in _PREFIXES or _ASSIGNED.match(parts[0]) or parts[0].startswith("-")):
-        had = parts.pop(0)
-        if had == "timeout":
-            del parts[:1]
+    parts = _without_prefixes(command.split())
     if not parts or parts[0] in _BESIDE or parts[0].startswith("#"):
         return ""
-    program, rest = parts[0].rsplit("/", 1)[-1].lower(), parts[1:]
     if _WRITES_TO.search(command):
         return "write"
+    return _deed_of_program(parts[0].rsplit("/", 1)[-1].lower(), parts[1:])
+
+
+def _deed_of_program(program: str, arguments: list[str]) -> str:
+    """What a program does with its arguments; `run` where nothing tells."""
     if program == "git":
-        return next((_GIT_DEED[word] for word in rest if word in _GIT_DEED), "read")
-    if program == "sed" and any(part.startswith("-i") for part in rest):
+        return next((_GIT_DEED[word] for word in arguments if word in _GIT_DEED), "read")
+    if program == "sed" and any(part.startswith("-i") for part in arguments):
         return "edit"
-    if _PROGRAM.get(program) == "install" or rest[:2] == ["-m", "pip"]:
-        return "install" if _INSTALLS.search(command) else "read"
+    if _PROGRAM.get(program) == "install" or arguments[:2] == ["-m", "pip"]:
+        return "install" if _INSTALLS.search(" ".join(arguments)) else "read"
     return _PROGRAM.get(program) or deed_of_name(program) or "run"
+
+
+def _without_prefixes(parts: list[str]) -> list[str]:
+    """A command without what stands before its program: `sudo`, variables that are set, `timeout 60`."""
+    while parts and (parts[0] in _PREFIXES or _ASSIGNED.match(parts[0]) or parts[0].startswith("-")):
+        parts = parts[2:] if parts[0] == "timeout" else parts[1:]
+    return parts

@@ -250,21 +250,26 @@ def _is_name(value: str) -> bool:
 
 def _english_phrases(reading: Reading) -> Iterator[str]:
     """Noun phrases of a text, and pairs of them that a preposition joins."""
-    text = reading.said
-    before: tuple[str, int] | None = None
+    text, before = reading.said, ("", 0)
     for phrase in noun_phrases(text):
         end = phrase.start + len(phrase.text)
         written = _trimmed(text[phrase.start : end])
-        if before is not None:
-            between = text[before[1] : phrase.start].lower().split()
-            joined = between[:1] and between[0] in _JOINS and all(word in _DETERMINERS for word in between[1:])
-            if joined and "\n" not in text[before[1] : phrase.start]:
-                whole = f"{before[0]} {' '.join(text[before[1] : phrase.start].split())} {written}"
-                if written and len(whole.split()) <= _MOST_WORDS and len(whole) <= _MOST_CHARS:
-                    yield clean_label(whole)
-        if written and _may_name(written) and written.casefold() not in reading.speakers:
-            yield clean_label(written)
-        before = (written, end) if written and _may_name(written) else None
+        if before[0] and written and (between := _joining(text[before[1] : phrase.start])):
+            whole = f"{before[0]} {between} {written}"
+            if len(whole.split()) <= _MOST_WORDS and len(whole) <= _MOST_CHARS:
+                yield whole
+        names = bool(written) and _may_name(written)
+        if names and written.casefold() not in reading.speakers:
+            yield written
+        before = (written, end) if names else ("", end)
+
+
+def _joining(between: str) -> str:
+    """A preposition, with a determiner, that stands alone between two phrases; empty if anything else does."""
+    parts = between.split()
+    folded = [part.lower() for part in parts]
+    joins = folded[:1] and folded[0] in _JOINS and "\n" not in between
+    return " ".join(parts) if joins and all(part in _DETERMINERS for part in folded[1:]) else ""
 
 
 def _trimmed(phrase: str) -> str:

@@ -2,7 +2,8 @@
 
 A dozen features speak for each candidate, and a conditional logit weighs them. One of them is the chance that a step
 turns to something else, which a logistic model reads from the step, the one before, and who speaks. Both are fitted by
-`python -m stitch.bench.fit scopes`. A result stays with its call, and a step with the one it names as its parent.
+`python -m stitch.bench.fit scopes`. More than 400 lines because choosing, assigning and joining share one memory of the
+trajectory. A result stays with its call, and a step with the one it names as its parent.
 """
 
 from __future__ import annotations
@@ -292,9 +293,7 @@ class ScopeTracker:
         if reading.kind == CALL:
             scope.waiting = [call.id or call.name for call in reading.calls]
         elif reading.kind == RESULT:
-            answered = (str(reading.step.metadata.get("tool_call_id") or ""), reading.step.tool_name)
-            known = next((call for call in scope.waiting if call in answered), None)
-            scope.waiting = [call for call in scope.waiting if call != known] if known else scope.waiting[1:]
+            _answer(scope, reading)
 
     def rejoin(self) -> tuple[Scope, Scope] | None:
         """A young scope and the earlier one that it turns out to continue, joined; None if there is none.
@@ -411,6 +410,13 @@ class ScopeTracker:
         tracker._past = _Past(**{**data["past"], "vector": _array(data["past"]["vector"])})
         tracker.setup.steps, tracker.setup.spans = data["setup"]
         return tracker
+
+
+def _answer(scope: Scope, result: Reading) -> None:
+    """Take in that a call of a scope has its result."""
+    answered = (str(result.step.metadata.get("tool_call_id") or ""), result.step.tool_name)
+    known = next((call for call in scope.waiting if call in answered), None)
+    scope.waiting = [call for call in scope.waiting if call != known] if known else scope.waiting[1:]
 
 
 def _cosines(gists: Sequence[NDArray[np.int32] | None], vector: NDArray[Any] | None) -> list[float]:
