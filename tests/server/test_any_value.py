@@ -12,7 +12,7 @@ from stitch import Step, open_tenants
 from stitch.server.errors import DOCUMENTED
 from stitch.server.operations.operation import OPERATIONS
 
-VALUES = ("\u0000", 10**30, {"a": [[]]})
+VALUES: tuple[object, ...] = ("\u0000", 10**30, {"a": [[]]})
 GOOD = {
     "query": "hotel", "step": "0", "trajectory": "t", "tree": "plan", "theme": "t1", "version": "v1", "before": "v1",
     "steps": [{"role": "user", "content": "y"}], "messages": [{"role": "user", "content": "z"}], "replies": [],

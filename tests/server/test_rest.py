@@ -6,6 +6,7 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from doubles.golden import compare
 from doubles.serving import app_of
@@ -76,7 +77,8 @@ def fields_of(schema, schemas, *, depth=3):
 def described_by(app):
     """Paths with what they take and give, as far as clients depend on it, whatever version the framework has."""
     whole = app.openapi()
-    schemas, paths = whole["components"]["schemas"], {}
+    schemas = whole["components"]["schemas"]
+    paths: dict[str, dict[str, Any]] = {}
     for path, methods in whole["paths"].items():
         for method, about in methods.items():
             contents = {
