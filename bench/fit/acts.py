@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from stitch.bench.data.sets import read_records, trajectory_from
 from stitch.bench.figures import print_table
@@ -108,8 +109,8 @@ def fit_acts(sets: Mapping[str, Sequence[Said]]) -> ActWeights:
     model.fit(rows, [each.act for each, _ in said], sample_weight=[count for _, count in said])
     cues = len(said[0][0].cues)
     weights = np.rint(np.column_stack([model.coef_[:, :cues], model.intercept_, model.coef_[:, cues:]]) / _UNIT) * _UNIT
-    weights = weights.astype(np.float32)
-    return ActWeights(tuple(map(str, model.classes_)), weights[:, : cues + 1], weights[:, cues + 1 :])
+    whole: NDArray[np.float32] = weights.astype(np.float32)
+    return ActWeights(tuple(map(str, model.classes_)), whole[:, : cues + 1], whole[:, cues + 1 :])
 
 
 def measured(said: Sequence[Said], weights: ActWeights) -> dict[str, Any]:

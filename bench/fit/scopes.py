@@ -78,7 +78,7 @@ def labeled(steps: Iterable[Step], gold: Iterable[str | None]) -> Labeled:
 
 def read_set(name: str, file: Path) -> list[Labeled]:
     """The trajectories of a file with gold scopes: those of its steps, else the run that a step's id names."""
-    found = []
+    found: list[tuple[Sequence[Step], list[str | None]]] = []
     for where, record in read_records(file):
         read = trajectory_from(str(record["id"]), record["steps"], where=where)
         steps = read.trajectory.steps[:_MOST_STEPS]

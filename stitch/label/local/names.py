@@ -191,7 +191,8 @@ class ScopeNames:
             scope.counts.get(part, 0.0) * log(1 + average / self._said.get(part, 1.0))
             for part in parts or [candidate.lower()]
         ]
-        return sum(weights) / len(weights) ** _LENGTH * (1 + log1p(count)) ** _RECURS
+        score: float = sum(weights) / len(weights) ** _LENGTH * (1 + log1p(count)) ** _RECURS
+        return score
 
     def _distinct(self, name: str) -> str:
         number = 1
