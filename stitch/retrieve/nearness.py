@@ -7,8 +7,7 @@ the same less clearly.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,9 @@ from stitch.text.words import says_stem, stem, words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stitch.core import MemorySnippet
     from stitch.retrieve.candidates import Column
+    from stitch.retrieve.question import Question
 
 _SHORT_CHARS, _LEAST_STRENGTH = 180, 0.1
 """Steps up to this length say little of what they are about; where most are so long that hints count less than the
@@ -41,20 +42,36 @@ def near(pool: Pool) -> Column | None:
 
     It counts less where no step stands at half of that: words that agree by chance do so one by one.
     """
+    talks: dict[frozenset[str], list[Trajectory]] = {}
+    for own in pool.trajectories:
+        if not own.is_run and strength(own):
+            talks.setdefault(_speakers(own), []).append(own)
+    column, told = np.zeros(len(pool.candidates)), False
+    for speakers, own_talks in talks.items():
+        clues = list(_clues([one for own in own_talks for one in own.snippets], pool.question, speakers))
+        if clues:
+            told = True
+            column[np.concatenate([own.numbers for own in own_talks])] = _nearness(own_talks, clues)
+    return column if told else None
 
-    def of(own: Trajectory) -> Column | None:
-        share = 0.0 if own.is_run else strength(own)
-        clues = list(_clues(own, pool)) if share else []
-        if not clues:
-            return None
-        total = max(_ENOUGH, sum(weight for weight, _ in clues))
-        column: Column = sum(
-            (weight / total * np.exp(-_steps_to(places, own) / _FADING_STEPS) for weight, places in clues),
-            np.zeros(len(own.snippets)),
-        )
-        return share * min(1.0, 2.0 * float(column.max())) * column
 
-    return pool.column(of)
+def _nearness(talks: Sequence[Trajectory], clues: Sequence[tuple[float, NDArray[np.bool_]]]) -> Column:
+    """The nearness of the candidates of talks, behind each other, to clues: what each weighs, and who says it."""
+    lengths = np.array([len(own.snippets) for own in talks])
+    owner = np.repeat(np.arange(len(talks)), lengths)
+    said = np.array([says for _, says in clues])
+    by_talk = np.array([np.bincount(owner[says], minlength=len(talks)) for says in said])
+    rare = np.log((lengths + 1) / np.maximum(1, by_talk)) * (by_talk > 0)
+    weights = rare * np.array([weight for weight, _ in clues])[:, None]
+    weights /= np.maximum(_ENOUGH, weights.sum(axis=0))
+    somewhere = np.flatnonzero(said.any(axis=0))
+    faded = np.exp(-_steps_to(somewhere, talks, owner) / _FADING_STEPS)
+    column: Column = np.zeros(len(owner))
+    for says, own in zip(said, weights, strict=True):
+        column += own[owner] * faded[:, says[somewhere]].max(axis=1)
+    best = np.maximum.reduceat(column, np.cumsum(lengths) - lengths)
+    shares = np.array([strength(own) for own in talks]) * np.minimum(1.0, 2.0 * best)
+    return shares[owner] * column
 
 
 def strength(own: Trajectory) -> float:
@@ -64,12 +81,12 @@ def strength(own: Trajectory) -> float:
     return share if share >= _LEAST_STRENGTH else 0.0
 
 
-def _clues(own: Trajectory, pool: Pool) -> Iterator[tuple[float, NDArray[np.int64]]]:
-    """What the question says of where to look, each with its weight and the places where it is said."""
-    question = pool.question
-    texts = [one.text.lower() for one in own.snippets]
+def _clues(
+    snippets: Sequence[MemorySnippet], question: Question, speakers: frozenset[str]
+) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+    """What the question says of where to look, each with what one that all say weighs, and which snippets say it."""
+    texts = [one.text.lower() for one in snippets]
     left = f" {' '.join(words(question.clues))} "
-    speakers = _speakers(own)
     named = {stem(word) for word in speakers.intersection(left.replace("'s ", " ").split())}
     for name in sorted(question.names, key=lambda name: (-len(name), name)):
         if f" {name} " in left and not speakers.issuperset(name.removesuffix("'s").split()):
@@ -77,7 +94,7 @@ def _clues(own: Trajectory, pool: Pool) -> Iterator[tuple[float, NDArray[np.int6
             named.update(map(stem, name.split()))
             yield from _told(_NAME, (_says_name(text, name) for text in texts))
     for moment in question.moments:
-        yield from _told(_NAME, (moment in find_moments(one.text) for one in own.snippets))
+        yield from _told(_NAME, (moment in find_moments(one.text) for one in snippets))
     for term in sorted(question.clue_stems - named):
         yield from _told(1.0, (says_stem(text, term) for text in texts))
 
@@ -96,21 +113,29 @@ def _says_name(folded: str, name: str) -> bool:
     return f" {name} " in f" {' '.join(words(folded))} "
 
 
-def _told(weight: float, says: Iterable[bool]) -> Iterator[tuple[float, NDArray[np.int64]]]:
-    """The clue, if a candidate says it, worth the more the fewer do."""
+def _told(weight: float, says: Iterable[bool]) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+    """The clue, if a candidate says it."""
     told = np.fromiter(says, bool)
     if told.any():
-        yield weight * math.log((len(told) + 1) / told.sum()), np.flatnonzero(told)
+        yield weight, told
 
 
-def _steps_to(clue: NDArray[np.int64], own: Trajectory) -> Column:
-    """How many steps away the nearest of the clue is; in the same scope, steps of other scopes do not count."""
-    places, ranks, scopes = np.arange(len(own.snippets)), np.zeros(len(own.snippets)), np.array(own.scopes)
-    for members in own.members.values():
-        ranks[members] = np.arange(len(members))
-    apart = np.abs(own.positions[:, None] - own.positions[clue])
-    within = np.abs(ranks[:, None] - ranks[clue]) / np.maximum(1, np.abs(places[:, None] - clue)) * apart
-    same = (scopes[:, None] == scopes[clue]) & (scopes != "")[:, None]
+def _steps_to(places: NDArray[np.int64], talks: Sequence[Trajectory], owner: NDArray[np.int64]) -> Column:
+    """How many steps away each place is from each candidate; in the same scope, steps of other scopes do not count.
+
+    Another talk is endlessly far. Shape: candidates by places.
+    """
+    positions = np.concatenate([own.positions for own in talks])
+    numbers, scopes, ranks = np.arange(len(owner)), np.full(len(owner), -1), np.zeros(len(owner))
+    first, scope = 0, 0
+    for own in talks:
+        for members in own.members.values():
+            scopes[first + np.array(members)], ranks[first + np.array(members)] = scope, np.arange(len(members))
+            scope += 1
+        first += len(own.snippets)
+    apart = np.abs(positions[:, None] - positions[places])
+    within = np.abs(ranks[:, None] - ranks[places]) / np.maximum(1, np.abs(numbers[:, None] - places)) * apart
+    same = (scopes[:, None] == scopes[places]) & (scopes >= 0)[:, None]
     outside = apart + _OTHER_SCOPE_STEPS
-    away: Column = np.where(same, np.minimum(_OWN_STEP * within, outside), outside).min(axis=1)
-    return away
+    away: Column = np.where(same, np.minimum(_OWN_STEP * within, outside), outside)
+    return np.where(owner[:, None] == owner[places], away, np.inf)
