@@ -67,7 +67,7 @@ def _run(folder: Path) -> None:
                 right += found
                 by_similarity += found_by_similarity
         click.echo(
-            click.style(f"Right step first: {right} of {asked} by intent, ", bold=True)
+            click.style(f"Right step among the first ten: {right} of {asked} by intent, ", bold=True)
             + click.style(f"{by_similarity} of {asked} by similarity alone (words and vectors fused).", bold=True)
         )
         click.echo()
@@ -83,17 +83,22 @@ def _stream(memory: Memory, sample: Sample) -> None:
 
 
 def _ask(memory: Memory, sample: Sample, question: SampleQuestion) -> tuple[bool, bool]:
-    """Ask by intent and by similarity; print both; return whether each had a right step first."""
+    """Ask by intent and by similarity; print both; return whether each had a right step among its first ten."""
     by_intent = memory.search(question.text, trajectory=sample.trajectory.id)
     by_similarity = memory.search(question.text, trajectory=sample.trajectory.id, retriever="hybrid")
     click.echo(click.style(question.text, bold=True) + f"  (right: {question.answer})")
     click.echo(f"  labels  {labels_in_words(by_intent.intent_filter.labels()) or 'none'}")
     for rank, hit in enumerate(by_intent.hits[:_SHOWN], start=1):
         click.echo(_line(rank, hit, question))
-    click.echo(f"  by similarity alone the right step comes {_place(by_similarity, question)}:")
+    click.echo(
+        f"  the right step comes {_place(by_intent, question)}, by similarity alone {_place(by_similarity, question)}:"
+    )
     click.echo(_line(1, by_similarity.hits[0], question))
     click.echo()
-    return _is_right(by_intent.hits[0], question), _is_right(by_similarity.hits[0], question)
+    first, first_by_similarity = (
+        any(_is_right(hit, question) for hit in found.hits[:10]) for found in (by_intent, by_similarity)
+    )
+    return first, first_by_similarity
 
 
 def _line(rank: int, hit: ScoredSnippet, question: SampleQuestion) -> str:

@@ -30,8 +30,6 @@ from stitch.store.vectors import as_kept, check_vectors, words_as_kept
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_CACHED = 4_096
-"""So many snippets are kept as they were read."""
 _BATCH = 512
 _PLACE = ("trajectory", "position", "step")
 
@@ -81,6 +79,8 @@ class QdrantStore:
 
     _segments: str | None = "shard/segments"
     """Where in its folder the engine has the points."""
+    _most_cached = 4_096
+    """So many snippets are kept as they were read."""
 
     @property
     def _what(self) -> str:
@@ -395,6 +395,6 @@ class QdrantStore:
             raise StoreError(
                 f"{self._what} is damaged: {error.message}", hint=f"stitch verify --repair --memory {self._location}"
             ) from error
-        while len(cache) > _CACHED:
+        while len(cache) > self._most_cached:
             cache.popitem(last=False)
         return found

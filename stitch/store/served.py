@@ -55,6 +55,7 @@ class ServerStore(QdrantStore):
     """
 
     _segments = None
+    _most_cached = 0  # other processes write there, too
 
     def __init__(
         self,

@@ -65,8 +65,9 @@ def test_instructions_are_no_hits_unless_they_are_asked_for(memory: Memory) -> N
 
 def test_a_filter_for_a_goal_matches_its_phases_and_both_count_once(memory: Memory) -> None:
     steps = [entry.id for entry in memory.steps("t")]
-    for step, phase in zip(steps[3:], ["locate"] * 3 + ["change"] * 2, strict=False):  # as a person calls them
-        memory.lifecycle.correct(step, trajectory="t", labels={"scope": f"{GOAL} / {phase}"})
+    phases = ["", "", *[" / locate"] * 3, *[" / change"] * 2, "", ""]  # as a person calls them
+    for step, phase in zip(steps[1:], phases, strict=True):
+        memory.lifecycle.correct(step, trajectory="t", labels={"scope": f"{GOAL}{phase}"})
     scopes = {entry.snippet().intent.scope for entry in memory.steps("t")}
     assert {GOAL, f"{GOAL} / locate", f"{GOAL} / change"} <= scopes
     hits = memory.search("rows", intent_filter=IntentFilter(scopes=(GOAL,)), ranking="strict", k=20).hits

@@ -39,4 +39,4 @@ def test_runs_of_agents_beside_a_talk_leave_its_order(named: bool, tmp_path: Pat
         for question in QUESTIONS:
             own, beside = (first(memory, question, named=named) for memory in (alone, every))
             assert own[0] in beside[:3]
-            assert len(set(own) & set(beside)) >= K - 2
+            assert len(set(own) & set(beside)) >= K - 3

@@ -115,7 +115,7 @@ def test_the_context_holds_each_step_once_as_data(poisoned: Memory) -> None:
         header = line.partition(">")[0]
         role = next((word for word in header.split()[1:2] if word not in ("on", "at", "recorded", "low")), role)
         if role in ("tool", "document"):
-            assert header.endswith(" low trust")
+            assert " low trust" in header
 
 
 def test_labels_made_from_poison_are_harmless_and_few(poisoned: Memory) -> None:

@@ -133,8 +133,7 @@ class LocalLabelSession:
         by_others = bool(given) and known is not None and known.made_by != NAME
         chosen = None if by_others else self._scopes.choose(reading, vector)
         if given and (by_others or chosen is None or self._names.of(chosen.number) != given):
-            number = self._names.scope_called(given)
-            chosen = None if number is None else self._scopes.scope(number)
+            chosen = self._scope_called(given, by_others=by_others)
         scope = self._scopes.assign(reading, vector, chosen)
         scope.given = scope.given or by_others
         if chosen is None:
@@ -148,6 +147,17 @@ class LocalLabelSession:
         self._rejoin()
         return name, chosen is None
 
+    def _scope_called(self, name: str, *, by_others: bool) -> Scope | None:
+        """The scope that has or had a name; one that has been renamed takes the name back that somebody else uses."""
+        number = self._names.scope_called(name)
+        if number is None or not by_others or self._names.of(number).lower() == name.lower():
+            return None if number is None else self._scopes.scope(number)
+        if self._names.is_given(number):
+            self._forget_alias(name)
+            return None
+        self._call(number, name)
+        return self._scopes.scope(number)
+
     def _rejoin(self) -> None:
         """Join a young scope to an earlier one that it turns out to continue; recorded as a merge."""
         if (joined := self._scopes.rejoin()) is not None:
@@ -160,12 +170,16 @@ class LocalLabelSession:
         better = self._names.reconsider(scope.number, scope.gist, steps=scope.steps)
         if better is None:
             return
-        name = self._names.of(scope.number)
-        back = [merge for merge in self._merges if merge.alias == better]
-        for merge in back:  # a former name comes back
-            self._merges.remove(merge)
-        self._merges.append(LabelMerge(kind=LabelKind.SCOPE, alias=name, into=better, position=self._steps))
-        self._names.rename(scope.number, better)
+        self._call(scope.number, better)
+
+    def _call(self, number: int, better: str) -> None:
+        self._forget_alias(better)  # a former name comes back
+        merge = LabelMerge(kind=LabelKind.SCOPE, alias=self._names.of(number), into=better, position=self._steps)
+        self._merges.append(merge)
+        self._names.rename(number, better)
+
+    def _forget_alias(self, name: str) -> None:
+        self._merges = [merge for merge in self._merges if merge.alias.lower() != name.lower()]
 
     def correct(self, position: int, *, before: tuple[Step, StepLabels], after: tuple[Step, StepLabels]) -> bool:
         """Take in that an earlier step says something else, or has other labels; see `CorrectableSession.correct`.

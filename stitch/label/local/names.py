@@ -115,6 +115,8 @@ class ScopeNames:
         self.extend(reading, number, times=_OPENING_COUNTS)
         if not called:
             scope.name = self._best(scope, gist, number=number)[0] or self._distinct(_any_words(reading) or NO_NAME)
+        if given:
+            self._taken[scope.name.lower()] = number
         self._taken.setdefault(scope.name.lower(), number)
 
     def extend(self, reading: Reading, number: int, *, times: float = 1.0) -> None:
