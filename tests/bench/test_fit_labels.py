@@ -56,7 +56,7 @@ def test_the_run_that_a_step_names_is_its_scope_where_there_is_no_gold(tmp_path)
 def test_woven_sessions_keep_their_order_and_lose_nothing():
     sessions = [[Step(role="user", content=f"{number}.{place}") for place in range(6)] for number in range(5)]
     for talk in scopes.weave(sessions, Random(1), count=4):
-        by_scope: dict[str, list[str]] = {}
+        by_scope: dict[str | None, list[str]] = {}
         for reading, scope in zip(talk.readings, talk.gold, strict=True):
             by_scope.setdefault(scope, []).append(reading.step.content)
         assert all(own == sorted(own) and len(own) == 6 for own in by_scope.values())

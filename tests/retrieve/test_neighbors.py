@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ SUMMARY, FACT = "Summarize the discussion about the lighthouse keeper.", "Which 
 KEEPER = "the lighthouse keeper, said Ann"
 
 
-def steps_of(texts: dict[int, str], *, size: int = 120, **of: dict[str, object]) -> list[MemorySnippet]:
+def steps_of(texts: dict[int, str], *, size: int = 120, **of: Any) -> list[MemorySnippet]:
     """Steps of boats and nets with others among them; `s12={...}` says more of step 12."""
     every = {number: f"boats and nets {number}" for number in range(size)} | texts
     return [
@@ -23,7 +24,7 @@ def steps_of(texts: dict[int, str], *, size: int = 120, **of: dict[str, object])
     ]
 
 
-def apart(**of: dict[str, object]) -> list[MemorySnippet]:
+def apart(**of: Any) -> list[MemorySnippet]:
     """Hits far apart, as many as come first; beside one of them something short and something long."""
     hits = dict.fromkeys(range(3, 6 * FIRST_HITS, 6), KEEPER)
     return steps_of({**hits, 4: "he said no", 2: "boats " * 200}, **of)

@@ -174,7 +174,7 @@ def test_names_are_read_in_english_and_neither_first_words_nor_months_are_names(
 
 def test_a_question_with_a_name_that_nobody_said_is_less_likely_answered() -> None:
     def told(unnamed: float) -> float:
-        same = {"similarities": (0.4,), "covered": (0.5,), "near": 0.5, "absent": 0.2, "words": 4}
-        return relevance(Evidence(**same, unnamed=unnamed)).result
+        evidence = Evidence(similarities=(0.4,), covered=(0.5,), near=0.5, absent=0.2, words=4, unnamed=unnamed)
+        return relevance(evidence).result
 
     assert told(1.0) < told(0.5) < told(0.0)
