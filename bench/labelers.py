@@ -155,6 +155,47 @@ class _GoldSession:
         return b"gold"
 
 
+class Without:
+    """A labeler whose labels of some kinds are left out: what a memory has without them."""
+
+    def __init__(self, kinds: frozenset[LabelKind], labeler: Labeler) -> None:
+        self.name = f"{labeler.name} without {', '.join(sorted(kind.value for kind in kinds))}"
+        self._kinds, self._labeler = kinds, labeler
+
+    def begin(self, trajectory: str, saved: bytes | None = None) -> LabelSession:
+        """Start labeling a trajectory, or continue from what a session saved."""
+        return _SessionWithout(self._kinds, self._labeler.begin(trajectory, saved), made_by=self.name)
+
+
+class _SessionWithout:
+    def __init__(self, kinds: frozenset[LabelKind], session: LabelSession, *, made_by: str) -> None:
+        self._session, self._made_by = session, made_by
+        self._none = {_FIELDS[kind]: None if kind is LabelKind.SCOPE else () for kind in kinds}
+        self._none_of = {
+            _INVENTORY[kind]: () if kind is LabelKind.SCOPE else {} for kind in kinds if kind in _INVENTORY
+        }
+
+    def label(self, steps: Sequence[Step]) -> list[StepLabels]:
+        return [
+            own.model_copy(update={"intent": own.intent.model_copy(update=self._none), "made_by": self._made_by})
+            for own in self._session.label(steps)
+        ]
+
+    def replay(self, steps: Sequence[Step], labels: Sequence[StepLabels]) -> None:
+        self._session.replay(steps, labels)
+
+    def inventory(self) -> LabelInventory:
+        return self._session.inventory().model_copy(update=self._none_of)
+
+    def save(self) -> bytes:
+        return self._session.save()
+
+
+_INVENTORY = {LabelKind.SCOPE: "scopes", LabelKind.EVENT_TYPE: "event_types", LabelKind.ENTITY_TYPE: "entity_types"}
+_FIELDS = {**_INVENTORY, LabelKind.SCOPE: "scope", LabelKind.TARGET: "targets"}
+"""Where labels of a kind stand, in an inventory and in an intent."""
+
+
 def canonical_intent(intent: ContextualIntent, *, vocabulary: LabelVocabulary) -> ContextualIntent:
     """An intent with the names into which its labels were merged."""
     return ContextualIntent(

@@ -17,13 +17,8 @@ from stitch.bench.methods import TENANT
 from stitch.bench.metrics.evidence import BUDGETS
 from stitch.bench.records import Found
 from stitch.core import (
-    FilterSelector,
-    IntentFilter,
     Labeler,
-    LabelInventory,
-    LabelKind,
     RetrievalResult,
-    SearchRequest,
     Selection,
     Trajectory,
     matched_by_kind,
@@ -207,11 +202,6 @@ def as_selected(memory: Memory, inquiry: Inquiry) -> None:
     """Leave the choice of labels to the memory."""
 
 
-def no_labels(memory: Memory, inquiry: Inquiry) -> IntentFilter:
-    """Search by similarity alone, on the same snippets."""
-    return IntentFilter()
-
-
 def default_opener(labels: str) -> Opener:
     """Makes memories as `stitch ingest` does, labeled as settings say, or by files of written labels (`labels`)."""
     if labels not in LABELERS:
@@ -226,8 +216,8 @@ def default_opener(labels: str) -> Opener:
     return open_in
 
 
-def opener(labeler: Labeler, *, selector: FilterSelector | None = None) -> Opener:
-    """Makes memories as `default_opener` does, but with another labeler or selector."""
+def opener(labeler: Labeler) -> Opener:
+    """Makes memories as `default_opener` does, but with another labeler."""
 
     def open_in(folder: Path) -> Memory:
         from stitch.assemble import retrievers_over
@@ -252,12 +242,13 @@ def opener(labeler: Labeler, *, selector: FilterSelector | None = None) -> Opene
         )
         resources = ExitStack()
         resources.callback(ingestor.close)
-        chosen = selector or LocalFilterSelector()
         parts = MemoryParts(
             folder=folder,
             ingestor=ingestor,
             themes=themes,
-            retrievers=retrievers_over(ingestor, lexical, themes, selector=chosen, count=DensityCount.VALUES),
+            retrievers=retrievers_over(
+                ingestor, lexical, themes, selector=LocalFilterSelector(), count=DensityCount.VALUES
+            ),
             defaults=SearchDefaults(),
             observer=Observers([]),
             recalls=RecallLog(folder / "recalls.jsonl", most=0),
@@ -267,18 +258,3 @@ def opener(labeler: Labeler, *, selector: FilterSelector | None = None) -> Opene
         return Memory(parts, tenant=TENANT)
 
     return open_in
-
-
-class Without:
-    """The labels that a question's words choose, but for those of a kind."""
-
-    def __init__(self, kind: LabelKind) -> None:
-        from stitch.retrieve import LocalFilterSelector
-
-        names = {LabelKind.SCOPE: "scopes", LabelKind.EVENT_TYPE: "event_types", LabelKind.ENTITY_TYPE: "entity_types"}
-        self._selector, self._none = LocalFilterSelector(), {names[kind]: ()}
-
-    def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
-        """The rest of the choice."""
-        chosen = self._selector.select(request, inventory)
-        return chosen._replace(intent_filter=chosen.intent_filter.model_copy(update=self._none))

@@ -11,6 +11,7 @@ from stitch.bench.data.types import DataSet
 from stitch.bench.labelers import (
     FilterChoice,
     GoldLabeler,
+    Without,
     as_written,
     gold_filter,
     labeler_named,
@@ -50,13 +51,15 @@ class Bench:
         return self._method(name, "default", lambda: memories.default_opener(self._labels), choose, retriever=retriever)
 
     def unlabeled(self, name: str) -> MemoryMethod:
-        """The same memory, searched without labels."""
-        return self._method(name, "default", lambda: memories.default_opener(self._labels), memories.no_labels)
+        """The same memory without scopes, acts and types; what else a labeler says of a step stays."""
+        return self._without(name, frozenset(LabelKind))
 
     def without(self, name: str, *, kind: LabelKind) -> MemoryMethod:
-        """The default labels, of which questions choose none of a kind."""
-        selector = memories.Without(kind)
-        return self._method(name, name, lambda: opener(labeler_named(self._labels), selector=selector))
+        """The same memory without the labels of a kind."""
+        return self._without(name, frozenset({kind}))
+
+    def _without(self, name: str, kinds: frozenset[LabelKind]) -> MemoryMethod:
+        return self._method(name, name, lambda: opener(Without(kinds, labeler_named(self._labels))))
 
     def with_gold(self, name: str) -> MemoryMethod:
         """Gold labels on steps and questions: the ceiling."""

@@ -35,8 +35,8 @@ _HELP = "`stitch` minus another method, question by question, on the measure tha
 
 _EVERY = """\
 The measure of the first table, then the share of the steps shown inside the budget that are evidence (a dash where a
-context is judged by what it says), and the tokens that the context takes (median). `stitch-unlabeled` searches without
-labels, `stitch-gold` has gold labels, `oracle` is the evidence itself."""
+context is judged by what it says), and the tokens that the context takes (median). `stitch-unlabeled` is the same
+memory without labels, `stitch-gold` has gold labels, `oracle` is the evidence itself."""
 
 
 def render(runs: Sequence[Run], *, parts: Sequence[str] = ()) -> str:

@@ -131,7 +131,7 @@ def test_a_method_with_a_window_of_its_own_is_not_held_to_the_budget(everything:
 def test_methods_that_share_a_memory_note_what_it_took_once(everything: Path) -> None:
     notes = {(note.method, note.trajectory): note for note in read_prepared(everything)}
     assert len(notes) == 2 * len(METHODS)
-    assert notes["stitch", "t1"].seconds == notes["stitch-unlabeled", "t1"].seconds
+    assert notes["stitch", "t1"].seconds == notes["auto", "t1"].seconds
     assert notes["stitch", "t1"].steps == 6
 
 

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from stitch.bench.labelers import Without
 from stitch.bench.suites.retrieval import command
+from stitch.core import ContextualIntent, LabelKind, Step
+from stitch.label.local import LocalLabeler
 
 SAID = ("Could we have it by then?", "Yes, that works.", "It rained all day.", "The soup was cold.")
 LABELS: list[dict[str, Any]] = [
@@ -108,3 +111,21 @@ def test_labels_of_a_strong_model_find_what_was_measured(shared_data: Callable[[
     found = measured(files, *given, methods="stitch")["methods"]["stitch"]
     assert found["recall@5"] >= 0.85
     assert found["recall@10"] >= 0.95
+
+
+def test_a_memory_without_labels_has_none_and_one_without_a_kind_keeps_the_others() -> None:
+    step = Step(id="s", role="user", content="What does the boat to Faro cost, 35 euros?")
+    whole, none, no_acts = (
+        labeler.begin("t")
+        for labeler in (
+            LocalLabeler(),
+            Without(frozenset(LabelKind), LocalLabeler()),
+            Without(frozenset({LabelKind.EVENT_TYPE}), LocalLabeler()),
+        )
+    )
+    labels = whole.label([step])[0].intent
+    assert all(labels.of(kind) for kind in (LabelKind.SCOPE, LabelKind.EVENT_TYPE, LabelKind.ENTITY_TYPE))
+    assert none.label([step])[0].intent == ContextualIntent()
+    assert none.inventory().scopes == ()
+    assert no_acts.label([step])[0].intent == labels.model_copy(update={"event_types": ()})
+    assert (no_acts.inventory().event_types, no_acts.inventory().scopes) == ({}, whole.inventory().scopes)
