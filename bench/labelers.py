@@ -171,7 +171,7 @@ class _SessionWithout:
     def __init__(self, kinds: frozenset[LabelKind], session: LabelSession, *, made_by: str) -> None:
         self._session, self._made_by = session, made_by
         self._none = {_FIELDS[kind]: None if kind is LabelKind.SCOPE else () for kind in kinds}
-        self._none_of = {
+        self._none_of: dict[str, object] = {
             _INVENTORY[kind]: () if kind is LabelKind.SCOPE else {} for kind in kinds if kind in _INVENTORY
         }
 
