@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import sys
 import tempfile
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from stitch.bench.samples import Sample, SampleQuestion, outline, sample, write_jsonl
+from stitch.bench.samples import Sample, SampleQuestion, outline, sample
 from stitch.console.printing import draw_lanes, one_line
 from stitch.console.progress import progress_drawn
-from stitch.core.intent import labels_in_words
 from stitch.core.progress import counted
 
 if TYPE_CHECKING:
@@ -20,14 +23,25 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
     from stitch.trees import VersionedTree
 
+_RETRIEVERS = {"stitch": "intent", "hybrid": "hybrid", "BM25": "lexical"}
+_CONSIDERED = (1, 3, 10)
 _SHOWN = 3
 _TREE_QUESTIONS = ("//Meal[@cost > 40]", '//Stop[node ~= "outdoors in nature"]', "//Day[some(/Stop[@time < '11:00'])]")
+
+
+class _Place(NamedTuple):
+    """The places that the right step of one question takes, by each retriever; None beyond the first ten."""
+
+    text: str
+    by: dict[str, int | None]
 
 
 @click.command()
 @click.option("--keep", metavar="DIR", help="Keep the memory and the sample files in this folder.")
 def command(keep: str | None) -> None:
     """See the memory do its main job on two sample trajectories: no key, no server, no network.
+
+    With STITCH_MODEL set, or `model` in the settings, the same is shown with the labels of this model.
 
     \b
     Example:
@@ -39,12 +53,21 @@ def command(keep: str | None) -> None:
     else:
         with tempfile.TemporaryDirectory(prefix="stitch-demo-") as folder:
             _run(Path(folder))
-    click.echo("Try it on a file of your own, one step a line:")
+    click.echo("Try it on a file of your own: a log of an agent, an export of chats, or one step a line:")
     click.echo('  {"role": "user", "content": "...", "trajectory": "trip-1"}')
-    click.echo("  stitch ingest FILE --memory my.memory")
-    click.echo('  stitch query "What ...?" --memory my.memory')
+    click.echo(f"  {_program()} ingest FILE --memory my.memory")
+    click.echo(f'  {_program()} query "What ...?" --memory my.memory')
     if keep:
-        click.echo(f"The samples and their memory are in {keep}: stitch show --memory {shlex.quote(keep)}/demo.memory")
+        kept = f"{shlex.quote(keep)}/demo.memory"
+        click.echo(f"The samples and their memory are in {keep}: {_program()} show --memory {kept}")
+
+
+def _program() -> str:
+    """The command as it must be typed here: by its path where it is not found by its name."""
+    here = Path(sys.argv[0])
+    if here.name != "stitch" or shutil.which("stitch"):
+        return "stitch"
+    return shlex.quote(os.path.relpath(here))
 
 
 def _run(folder: Path) -> None:
@@ -52,69 +75,97 @@ def _run(folder: Path) -> None:
 
     samples = (sample("trip"), sample("bugs"))
     with open_memory(folder / "demo.memory") as memory:
-        for own in samples:
-            write_jsonl(own, folder / f"{own.name}.jsonl")
-            _stream(memory, own)
-            inventory = memory.inventory(own.trajectory.id)
-            click.echo(click.style("what it was for, over time", bold=True) + "  (━ pursued, · waiting)")
-            click.echo(draw_lanes(inventory.scopes, length=inventory.steps))
-            click.echo()
-        right = by_similarity = asked = 0
-        for own in samples:
-            for question in own.questions:
-                found, found_by_similarity = _ask(memory, own, question)
-                asked += 1
-                right += found
-                by_similarity += found_by_similarity
-        click.echo(
-            click.style(f"Right step among the first ten: {right} of {asked} by intent, ", bold=True)
-            + click.style(f"{by_similarity} of {asked} by similarity alone (words and vectors fused).", bold=True)
-        )
-        click.echo()
+        places = _show(memory, samples, folder=folder)
+        _show_counts(places)
+        _show_question(memory, samples, places)
         _show_tree(memory)
+    if os.environ.get("STITCH_MODEL"):
+        click.echo(click.style(f"The same with labels of {os.environ['STITCH_MODEL']}", bold=True))
+        with open_memory(folder / "model.memory", labels="model") as memory:
+            _show_counts(_show(memory, samples, folder=folder))
 
 
-def _stream(memory: Memory, sample: Sample) -> None:
-    steps = sample.trajectory.steps
-    with progress_drawn():
-        for step in counted(steps, f"streaming {sample.trajectory.id}", of=lambda: len(steps)):
-            memory.add(step, trajectory=sample.trajectory.id)
-    click.echo(click.style(f"{sample.trajectory.id}: {len(steps)} steps", bold=True))
-
-
-def _ask(memory: Memory, sample: Sample, question: SampleQuestion) -> tuple[bool, bool]:
-    """Ask by intent and by similarity; print both; return whether each had a right step among its first ten."""
-    by_intent = memory.search(question.text, trajectory=sample.trajectory.id)
-    by_similarity = memory.search(question.text, trajectory=sample.trajectory.id, retriever="hybrid")
-    click.echo(click.style(question.text, bold=True) + f"  (right: {question.answer})")
-    click.echo(f"  labels  {labels_in_words(by_intent.intent_filter.labels()) or 'none'}")
-    for rank, hit in enumerate(by_intent.hits[:_SHOWN], start=1):
-        click.echo(_line(rank, hit, question))
+def _show(memory: Memory, samples: tuple[Sample, ...], *, folder: Path) -> list[_Place]:
+    """Stream the samples, draw their lanes, and ask all questions in both wordings."""
+    for own in samples:
+        (folder / f"{own.name}.jsonl").write_bytes(files("stitch.examples").joinpath(f"{own.name}.jsonl").read_bytes())
+        _stream(memory, own)
+        inventory = memory.inventory(own.name)
+        click.echo(click.style("what it was for, over time", bold=True) + "  (━ pursued, · waiting)")
+        click.echo(draw_lanes(inventory.scopes, length=inventory.steps))
+        click.echo()
     click.echo(
-        f"  the right step comes {_place(by_intent, question)}, by similarity alone {_place(by_similarity, question)}:"
+        click.style(f"{'the place of the right step among the first ten':<66}", bold=True) + "  ".join(_RETRIEVERS)
     )
-    click.echo(_line(1, by_similarity.hits[0], question))
+    places = []
+    for own in samples:
+        for question in own.questions:
+            for text, lead in ((question.text, ""), (question.reworded, "or: ")):
+                places.append(_asked(memory, own, question, text))
+                drawn = "  ".join(f"{place or '-':>{len(name)}}" for name, place in places[-1].by.items())
+                click.echo(f"{one_line(lead + text, limit=64):<66}{drawn}")
     click.echo()
-    first, first_by_similarity = (
-        any(_is_right(hit, question) for hit in found.hits[:10]) for found in (by_intent, by_similarity)
-    )
-    return first, first_by_similarity
+    return places
 
 
-def _line(rank: int, hit: ScoredSnippet, question: SampleQuestion) -> str:
+def _stream(memory: Memory, own: Sample) -> None:
+    steps = own.trajectory.steps
+    with progress_drawn():
+        for step in counted(steps, f"streaming {own.name}", of=lambda: len(steps)):
+            memory.add(step, trajectory=own.name)
+    memory.flush()
+    click.echo(click.style(f"{own.name}: {len(steps)} steps", bold=True))
+
+
+def _asked(memory: Memory, own: Sample, question: SampleQuestion, text: str) -> _Place:
+    by: dict[str, int | None] = {}
+    for name, retriever in _RETRIEVERS.items():
+        hits = memory.search(text, trajectory=own.name, retriever=retriever, k=max(_CONSIDERED)).hits
+        right = (rank for rank, hit in enumerate(hits, start=1) if _is_right(hit, question))
+        by[name] = next(right, None)
+    return _Place(text, by)
+
+
+def _show_counts(places: list[_Place]) -> None:
+    """Say how often the right step was first, among the first three, and among the first ten."""
+    for most in _CONSIDERED:
+        told = [f"{name} {sum((each.by[name] or most + 1) <= most for each in places)}" for name in _RETRIEVERS]
+        among = "first" if most == 1 else f"among the first {most}"
+        click.echo(f"Right step {among}, of {len(places)}: " + click.style(", ".join(told), bold=True))
+    click.echo()
+
+
+def _show_question(memory: Memory, samples: tuple[Sample, ...], places: list[_Place]) -> None:
+    """Show the hits of the question in which labels gain most over words and vectors."""
+    gains = {each.text: (each.by["hybrid"] or 11) - (each.by["stitch"] or 11) for each in places}
+    most = max(gains, key=lambda text: gains[text])
+    for own in samples:
+        for question in own.questions:
+            if most in (question.text, question.reworded):
+                _show_hits(memory, own, question, most)
+
+
+def _show_hits(memory: Memory, own: Sample, question: SampleQuestion, text: str) -> None:
+    by_intent = memory.search(text, trajectory=own.name, k=10)
+    by_similarity = memory.search(text, trajectory=own.name, retriever="hybrid", k=10)
+    click.echo(click.style(text, bold=True) + f"  (right: {question.answer})")
+    for named, found in (("stitch", by_intent), ("hybrid", by_similarity)):
+        click.echo(f"  {named}")
+        for rank, hit in enumerate(found.hits[:_SHOWN], start=1):
+            click.echo(_line(rank, hit, question, found))
+    click.echo()
+
+
+def _line(rank: int, hit: ScoredSnippet, question: SampleQuestion, found: RetrievalResult) -> str:
+    from stitch.retrieve.reasons import reasons
+
     mark = click.style("✓", fg="green") if _is_right(hit, question) else click.style("✗", fg="red")
-    matched = ", ".join(value for _, value in sorted(hit.matched)) or "no label matched"
-    text = one_line(hit.snippet.resolved, limit=92)
-    return f"  {mark} {rank}. step {hit.snippet.step:>3} [{matched}; similarity {hit.similarity:.2f}]\n         {text}"
+    why = "; ".join(reasons(hit, found)) or f"similarity {hit.similarity:.2f}"
+    return f"  {mark} {rank}. {one_line(hit.snippet.resolved, limit=84)}\n       step {hit.snippet.step}: {why}"
 
 
 def _is_right(hit: ScoredSnippet, question: SampleQuestion) -> bool:
     return hit.snippet.step in question.evidence
-
-
-def _place(result: RetrievalResult, question: SampleQuestion) -> str:
-    places = [rank for rank, hit in enumerate(result.hits, start=1) if _is_right(hit, question)]
-    return f"at place {places[0]}" if places else f"not among the first {len(result.hits)}"
 
 
 def _show_tree(memory: Memory) -> None:

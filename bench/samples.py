@@ -1,24 +1,24 @@
-"""The sample trajectories of the project (`samples.json`): a trip of two interleaved days, a coding agent on two bugs.
+"""Sample trajectories with questions: a trip planned with an assistant, a coding agent on two bugs.
 
-They are made to defeat similarity: the same places and files come back under other goals, and answers do not name what
-they answer about.
+Their files lie in `stitch.examples`; `stitch examples --to DIR` copies them.
 """
 
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from stitch.core import Step, Trajectory
+from stitch.core import Trajectory
+from stitch.sources.given import step_of
 
 
 class SampleQuestion(NamedTuple):
     """A question about a sample, with what is right."""
 
     text: str
+    reworded: str
+    """The same question in words that the trajectory does not use."""
     answer: str
     evidence: tuple[str, ...]
     """Ids of the steps that bear the answer, in order."""
@@ -33,31 +33,27 @@ class Sample(NamedTuple):
 
 
 def sample(name: str) -> Sample:
-    """A sample: `trip`, whose two days are planned by turns, or `bugs`, on which a coding agent works by turns."""
-    told = _read()[name]
-    return Sample(
-        name,
-        Trajectory(id=told["id"], steps=tuple(Step(**step) for step in told["steps"])),
-        tuple(SampleQuestion(**{**each, "evidence": tuple(each["evidence"])}) for each in told["questions"]),
-    )
+    """Read a sample: `trip`, in which a household matter comes between two cities, or `bugs`, two bugs by turns."""
+    steps = tuple(step_of({key: value for key, value in row.items() if key != "trajectory"}) for row in _lines(name))
+    asked = json.loads(_read("questions.json"))[name]
+    questions = tuple(SampleQuestion(**{**each, "evidence": tuple(each["evidence"])}) for each in asked)
+    return Sample(name, Trajectory(id=name, steps=steps), questions)
 
 
 def outline() -> str:
     """A plan for two days as an outline."""
-    return str(_read()["outline"])
+    return _read("porto.md")
 
 
-def write_jsonl(of: Sample, path: Path) -> None:
-    """Write the trajectory as one JSON line that `stitch ingest` reads."""
-    steps = [step.model_dump(mode="json", exclude_defaults=True) for step in of.trajectory.steps]
-    line = json.dumps({"id": of.trajectory.id, "steps": steps}, ensure_ascii=False)
-    path.write_text(line + "\n", encoding="utf-8")
+def _read(name: str) -> str:
+    return files("stitch.examples").joinpath(name).read_text(encoding="utf-8")
 
 
-@lru_cache(maxsize=1)
-def _read() -> Any:
-    return json.loads(files(__package__).joinpath("samples.json").read_text(encoding="utf-8"))
+def _lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _read(f"{name}.jsonl").splitlines()]
 
 
-PARTY_NOTES: tuple[dict[str, Any], ...] = tuple(_read()["party notes"])
+PARTY_NOTES: tuple[dict[str, Any], ...] = tuple(
+    {key: value for key, value in row.items() if key != "trajectory"} for row in _lines("party")
+)
 """Notes of which three say what was bought, each among other things."""

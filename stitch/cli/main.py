@@ -19,6 +19,7 @@ from stitch.errors import StitchError, system_reason
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("stitch.bench.demo:command", "See the memory do its main job on two sample trajectories."),
+    "examples": ("stitch.cli.examples:command", "Copy the example files that the pages use."),
     "ingest": ("stitch.pipelines.ingest:command", "Store the steps of files or of standard input."),
     "add": ("stitch.cli.changing:add", "Store one step, as it is typed."),
     "query": ("stitch.pipelines.query:command", "Find the steps that answer a question."),

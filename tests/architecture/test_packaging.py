@@ -17,7 +17,7 @@ import stitch
 
 tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("signatures", "pipelines", "bench", "configs")
+FOLDERS = ("signatures", "pipelines", "bench", "configs", "examples")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from stitch import open_memory
 from stitch.bench.demo import command
-from stitch.bench.samples import Sample, write_jsonl
+from stitch.bench.samples import Sample
 from stitch.bench.samples import sample as sample_named
+from stitch.cli.examples import command as examples
 from stitch.cli.show import command as show
-from stitch.core import Step
+from stitch.errors import InputError
+from stitch.pipelines.ingest import command as ingest
 
 SAMPLES = [sample_named("trip"), sample_named("bugs")]
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
@@ -37,14 +39,28 @@ def test_every_tool_result_follows_its_call() -> None:
         assert [made.name for made in call.tool_calls] == [result.tool_name]
 
 
-@each_sample
-def test_the_written_line_holds_the_steps(sample: Sample, tmp_path: Path) -> None:
-    path = tmp_path / "sample.jsonl"
-    write_jsonl(sample, path)
-    (line,) = path.read_text(encoding="utf-8").splitlines()
-    record = json.loads(line)
-    assert set(record) == {"id", "steps"}
-    assert tuple(Step(**row) for row in record["steps"]) == sample.trajectory.steps
+def test_the_files_are_read_by_ingest_without_loss(tmp_path: Path) -> None:
+    done = CliRunner().invoke(examples, ["--to", str(tmp_path)], catch_exceptions=False)
+    assert done.exit_code == 0
+    with open_memory(tmp_path / "m") as memory:
+        for sample in SAMPLES:
+            arguments = [str(tmp_path / f"{sample.name}.jsonl"), "--memory", str(tmp_path / "m")]
+            result = CliRunner().invoke(ingest, arguments, catch_exceptions=False)
+            assert result.exit_code == 0, result.output
+            for step in sample.trajectory.steps:
+                assert memory.get(sample.name, str(step.id)).step.content == step.content
+
+
+def test_examples_are_copied_twice_and_never_over_another_file(tmp_path: Path) -> None:
+    for _ in range(2):
+        done = CliRunner().invoke(examples, ["--to", str(tmp_path)], catch_exceptions=False)
+        assert done.exit_code == 0
+        assert "trip.jsonl" in done.output
+    (tmp_path / "trip.jsonl").write_text("mine")
+    (tmp_path / "porto.md").unlink()
+    with pytest.raises(InputError, match=r"trip\.jsonl is there already"):
+        CliRunner().invoke(examples, ["--to", str(tmp_path)], catch_exceptions=False, standalone_mode=False)
+    assert not (tmp_path / "porto.md").exists()
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,11 +69,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_demo_streams_draws_asks_and_says_what_to_try(tmp_path):
     done = CliRunner().invoke(command, ["--keep", str(tmp_path / "kept")], catch_exceptions=False)
     assert done.exit_code == 0
-    for said in ("trip: 94 steps", "day 1", "day 2", "login timeout", "━", "stitch ingest FILE"):
+    for said in ("trip: 60 steps", "bugs: 60 steps", "washing machine", "bank import", "━", "ingest FILE"):
         assert said in done.output
-    told = re.search(r"Right step among the first ten: (\d) of 4 by intent, (\d) of 4 by similarity alone", done.output)
+    told = re.search(r"Right step among the first 10, of 16: stitch (\d+), hybrid (\d+), BM25 (\d+)", done.output)
     assert told is not None
-    assert int(told[1]) > int(told[2])
+    assert int(told[1]) > max(int(told[2]), int(told[3]))
     for said in ("porto, 9 nodes", "O Gaveto (1.00)", "edited: a cheaper Sunday", "> Stop 'Crystal Palace Gardens'"):
         assert said in done.output
     assert (tmp_path / "kept" / "trip.jsonl").is_file()
