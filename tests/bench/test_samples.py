@@ -48,7 +48,9 @@ def test_the_files_are_read_by_ingest_without_loss(tmp_path: Path) -> None:
             result = CliRunner().invoke(ingest, arguments, catch_exceptions=False)
             assert result.exit_code == 0, result.output
             for step in sample.trajectory.steps:
-                assert memory.get(sample.name, str(step.id)).step.content == step.content
+                entry = memory.get(sample.name, str(step.id))
+                assert entry is not None
+                assert entry.step.content == step.content
 
 
 def test_examples_are_copied_twice_and_never_over_another_file(tmp_path: Path) -> None:
