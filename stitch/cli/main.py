@@ -20,6 +20,7 @@ from stitch.errors import StitchError, system_reason
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("stitch.bench.demo:command", "See the memory do its main job on two sample trajectories."),
     "examples": ("stitch.cli.examples:command", "Copy the example files that the pages use."),
+    "doctor": ("stitch.cli.doctor:command", "Say which version, setting, disk, store, key or model is wrong."),
     "ingest": ("stitch.pipelines.ingest:command", "Store the steps of files or of standard input."),
     "add": ("stitch.cli.changing:add", "Store one step, as it is typed."),
     "query": ("stitch.pipelines.query:command", "Find the steps that answer a question."),
@@ -58,11 +59,23 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "generate": ("stitch.bench.generate.command:group", "Make benchmark trajectories."),
 }
 """Subcommands: module, function, and a line of help; `stitch --help` loads none of them."""
+SECTIONS = {
+    "Start": ("demo", "examples", "doctor"),
+    "Add": ("ingest", "add", "import"),
+    "Ask": ("query", "search", "select", "why", "recalls", "chat"),
+    "Look": ("show", "labels", "themes", "tree", "history", "receipts", "status", "ledger"),
+    "Change": ("correct", "forget", "relabel", "label"),
+    "Maintain": ("retry", "verify", "reindex", "backup", "restore", "export", "move", "config", "completion"),
+    "Serve": ("serve", "keys", "mcp"),
+    "Develop": ("optimize", "bench", "generate"),
+}
+"""Subcommands under the headings of `stitch --help`."""
 
 
 @click.group(
     cls=LazyGroup,
     commands=COMMANDS,
+    sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="stitch")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -20,12 +20,20 @@ class LazyGroup(click.Group):
     Args:
         commands: Where each subcommand is (`module:attribute`) and what it does in one line, in the order in which a
             newcomer meets them.
+        sections: Names of subcommands by the heading under which `--help` lists them; one list of all if empty.
         settings: What any group takes.
     """
 
-    def __init__(self, *, commands: Mapping[str, tuple[str, str]], **settings: Any) -> None:
+    def __init__(
+        self,
+        *,
+        commands: Mapping[str, tuple[str, str]],
+        sections: Mapping[str, Sequence[str]] | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(**settings)
         self._places = commands
+        self._sections = sections or {"Commands": tuple(commands)}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in their order."""
@@ -63,5 +71,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in self._places.items()])
+        width = max(map(len, self._places))
+        for heading, names in self._sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{width}}", self._places[name][1]) for name in names])
