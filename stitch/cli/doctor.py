@@ -81,10 +81,10 @@ def _checks(*, call: bool, config: str | None, **arguments: Any) -> Iterator[Che
         yield Check("memory", ok=True, told="none is named", next="name a folder with --memory DIR to look at it")
     else:
         yield _tried("disk", lambda: _disk(loaded))
-        if is_url(loaded.location):
-            reached = _tried("store", lambda: _server(loaded))
+        reached = _tried("store", lambda: _server(loaded)) if is_url(loaded.location) else None
+        if reached is not None:
             yield reached
-        if not is_url(loaded.location) or reached.ok:
+        if reached is None or reached.ok:
             yield _tried("memory", lambda: _memory(loaded, config=config, **arguments))
     if loaded.settings.model is None:
         yield Check("model", ok=True, told="none is named: labels are made on this machine")
