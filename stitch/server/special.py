@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from pydantic import TypeAdapter
-from typing_extensions import TypedDict
 
 from stitch.core import Receipt
-from stitch.label.local import LocalLabeler
-from stitch.label.model.compiled import PredictorState, load_program, state_of
+from stitch.label.model.compiled import state_of
 from stitch.label.model.offline import OfflineLabeler
 from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
-from stitch.lm import Price
 from stitch.server.methods import MESSAGE_STEP, checked
+from stitch.server.operations.operation import OPERATIONS
+from stitch.server.operations.upkeep import handover
 from stitch.signatures.programs import WindowProgram
 from stitch.sources.given import step_of
 from stitch.trees.core.operations import operation_json
@@ -75,22 +74,13 @@ def request_of_tree(
     return Answered(told, left, talk.author, tree.version)
 
 
-class LabelerTold(TypedDict):
-    """A labeler that is somewhere else."""
-
-    model: str
-    window_steps: int
-    asks: bool
-    price: Sequence[float] | None
-    program: Mapping[str, Any] | None
-
-
 def labeler_json(labeler: OfflineLabeler) -> dict[str, Any]:
     """A labeler that is somewhere else, so that one like it can be made where a memory is."""
     states = state_of(labeler.program, plain=WindowProgram()) if labeler.program.digest else {}
     return {
         "model": labeler.model.name, "window_steps": labeler.window_steps, "asks": labeler.asks,
-        "price": labeler.price, "program": {name: each.model_dump(mode="json") for name, each in states.items()},
+        "price": labeler.price and labeler.price._asdict(),
+        "program": {name: each.model_dump(mode="json") for name, each in states.items()} or None,
     }  # fmt: skip
 
 
@@ -100,13 +90,5 @@ def handover_to(memory: Memory, told: Any) -> Handover:
     Raises:
         InputError: It is none, or its prompts are of another version.
     """
-    said = checked(TypeAdapter(LabelerTold), told)
-    program, states = WindowProgram(), said["program"] or {}
-    if states:
-        read = {name: PredictorState.model_validate(each) for name, each in states.items()}
-        load_program(read, program, target="windowed")
-    labeler = OfflineLabeler(
-        said["model"], fallback=LocalLabeler(), program=program, window_steps=said["window_steps"], asks=said["asks"],
-        price=Price(*said["price"]) if said["price"] else None,
-    )  # fmt: skip
-    return memory.lifecycle.handover(labeler)
+    asked = checked(TypeAdapter(OPERATIONS["label_waiting"].request), told)
+    return handover(memory, **dict(asked))

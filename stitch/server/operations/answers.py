@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from stitch.errors import InputError, no_trajectory, some_of
 
 if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
     from stitch.core import Receipt
     from stitch.memory import Memory
 
 Item = TypeVar("Item")
+Kind = TypeVar("Kind", bound=BaseModel)
+Listing = TypeVar("Listing", bound="Page")
 
 PAGE_ITEMS = 100
 """How many items a page has, if nobody says."""
@@ -26,6 +32,47 @@ _LEAST_PREFIX = 4
 
 class Answer(BaseModel, frozen=True, from_attributes=True):
     """An answer. Fields that were not set are left out of its JSON."""
+
+
+@cache
+def as_model(kind: Any) -> Any:
+    """A named tuple of the library, or a tuple of them, as the model under which it is sent: an object, and no list."""
+    if get_origin(kind) is tuple:
+        each: Any = as_model(get_args(kind)[0])
+        return tuple[each, ...]
+    if not hasattr(kind, "_fields"):
+        return kind
+    hints = get_type_hints(kind)
+    fields: dict[str, Any] = {
+        name: (as_model(hints[name]), kind._field_defaults.get(name, ...)) for name in kind._fields
+    }
+    return create_model(str(kind.__name__), __config__=ConfigDict(from_attributes=True), __doc__=kind.__doc__, **fields)
+
+
+class AsModel:
+    """Marks a named tuple in a field of an answer: it is sent as an object."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(as_model(kind))
+
+
+Object = Annotated[Item, AsModel]
+"""A named tuple of the library, sent as an object."""
+
+
+def gathered(kind: type[Kind], /, *sources: object, without: Collection[str] = (), **own: Any) -> Kind:
+    """An answer whose fields are what is given, and else what the first source says that has something of the name.
+
+    What a source says by default, and what stands in `without`, is left out.
+    """
+    for name, about in kind.model_fields.items():
+        if name in own or name in without:
+            continue
+        source = next((each for each in sources if hasattr(each, name)), None)
+        if source is not None and (value := getattr(source, name)) != about.default:
+            own[name] = value
+    return kind(**own)
 
 
 class Page(Answer):
@@ -54,6 +101,22 @@ def page_of(
             raise InputError(f"nothing in the list is called {after!r} any more", hint="begin again without `after`")
     page = items[start : start + limit]
     return page, {"next": name(page[-1]) if start + limit < len(items) else None}
+
+
+def page(
+    kind: type[Listing],
+    items: Iterable[Item],
+    *,
+    limit: int | None,
+    after: str | None,
+    name: Callable[[Item], str] = str,
+    row: Callable[[Item], object] = lambda item: item,
+    **more: object,
+) -> Listing:
+    """A part of a list as an answer, in its one field that is given nothing; see `page_of`."""
+    [field] = kind.model_fields.keys() - more.keys() - {"next"}
+    shown, following = page_of(list(items), limit=limit, after=after, name=name)
+    return kind(**{field: tuple(map(row, shown))}, **more, **following)
 
 
 def position_after(after: str | None) -> int:

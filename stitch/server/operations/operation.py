@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_t
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
+from stitch.server.operations.answers import as_model
+
 Action: TypeAlias = Literal["read", "write", "forget", "admin"]
 """What a key has to allow."""
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -57,7 +59,7 @@ class Operation:
     def answer(self) -> Any:
         """The type of what is answered, or of each item of it."""
         answered = get_type_hints(self.run)["return"]
-        return _as_model(get_args(answered)[0] if self.streams else answered)
+        return as_model(get_args(answered)[0] if self.streams else answered)
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
@@ -112,18 +114,3 @@ def operation(
         return run
 
     return offered
-
-
-def _as_model(kind: Any) -> Any:
-    """A named tuple of the library as the model under which it is sent: an object of its fields, and no list."""
-    if get_origin(kind) is tuple:
-        each: Any = _as_model(get_args(kind)[0])
-        return tuple[each, ...]
-    if not hasattr(kind, "_fields"):
-        return kind
-    hints = get_type_hints(kind)
-    fields: dict[str, Any] = {
-        name: (_as_model(hints[name]), kind._field_defaults.get(name, ...)) for name in kind._fields
-    }
-    config = ConfigDict(from_attributes=True)
-    return create_model(str(kind.__name__), __config__=config, __doc__=kind.__doc__, **fields)

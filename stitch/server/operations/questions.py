@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from stitch.core import (
     IntentFilter,
@@ -17,36 +17,23 @@ from stitch.core import (
     Trust,
     matched_by_kind,
 )
-from stitch.core.ranking import DECIMALS
+from stitch.core.ranking import DECIMALS, Cause, SupersededValue
+from stitch.core.results import Decision, Piece
 from stitch.core.steps import Name
 from stitch.memory import Memory
 from stitch.retrieve import WhyNot
-from stitch.server.operations.answers import Answer, find_step
+from stitch.server.operations.answers import Answer, Object, find_step, gathered
 from stitch.server.operations.operation import operation
 
-LabelsByKind = Mapping[str, Sequence[str]]
+
+def _by_kind(labels: Any) -> Any:
+    return labels if isinstance(labels, Mapping) else matched_by_kind(labels)
+
+
+LabelsByKind = Annotated[Mapping[str, Sequence[str]], BeforeValidator(_by_kind)]
+"""Labels by kind; of labels each with its kind, it is made."""
 K = Annotated[int, Field(ge=1, le=10_000)]
 _TIES = ("trajectory", "position", "step")
-
-
-class NoLonger(Answer):
-    """A value of a step that a later step tells otherwise; see `SupersededValue`."""
-
-    thing: str
-    field: str
-    value: str
-    now: str
-    step: str
-    position: int
-
-
-class Because(Answer):
-    """The result that made an agent do a step; see `Cause`."""
-
-    step: str
-    position: int
-    outcome: str
-    value: str
 
 
 class FilterLabels(Answer):
@@ -71,9 +58,9 @@ class Rule(Answer):
 class Ties(Answer):
     """Ties of a hit to other steps."""
 
-    superseded: tuple[NoLonger, ...] = ()
+    superseded: tuple[Object[SupersededValue], ...] = ()
     """Which of its values no longer hold."""
-    because_of: Because | None = None
+    because_of: Object[Cause] | None = None
     """What made the agent do it; null where nothing says so."""
 
 
@@ -118,23 +105,7 @@ class Hit(Ties):
     """All that the memory keeps of it; only where `whole` was asked for."""
 
 
-class Decided(Answer):
-    """A decision of a search on its way."""
-
-    what: str
-    figures: Mapping[str, float]
-    reason: str = ""
-
-
-class ShownPiece(Answer):
-    """A text that a context is made of, where that is less than a step; see `Piece`."""
-
-    text: str
-    snippets: tuple[str, ...]
-    steps: tuple[str, ...]
-    tokens: int
-    statement: str | None
-    theme: str | None
+_OF_WHOLE = ("context_hits", "mode", "intent_filter", "pieces", "request")
 
 
 class Found(Answer):
@@ -158,14 +129,14 @@ class Found(Answer):
     milliseconds: float
     context: str
     """The hits as text for a prompt: quoted data, for a user message and never for a system message."""
-    trace: tuple[Decided, ...] = ()
+    trace: tuple[Object[Decision], ...] = ()
     """What was decided on the way, in order; where anything was."""
     context_hits: tuple[str, ...] = ()
     """The ids of the snippets of which at least a part stands in the context."""
     mode: str = ""
     """The retriever that answered."""
     intent_filter: IntentFilter | None = None
-    pieces: tuple[ShownPiece, ...] = ()
+    pieces: tuple[Object[Piece], ...] = ()
     request: SearchRequest | None = None
     """The question as it was answered, defaults filled in."""
 
@@ -186,67 +157,33 @@ def search(
 
 def answer_of(result: RetrievalResult, *, whole: bool = False) -> Found:
     """The answer of a result."""
-    chosen, more = result.intent_filter, {}
-    if whole:
-        names = ("context_hits", "mode", "intent_filter", "request", "pieces")
-        more = {name: getattr(result, name) for name in names}
-    if result.trace:
-        more["trace"] = result.trace
-    return Found(
+    rule = result.rule
+    return gathered(
+        Found,
+        result,
+        without=() if whole else _OF_WHOLE,
         query=result.request.query,
-        filter=FilterLabels.model_validate(chosen),
-        ranking=result.ranking.value,
-        decided_by=result.decided_by.value,
-        rule=Rule(tiers=result.rule.tiers, summed=result.rule.summed, ties=_TIES, decimals=DECIMALS),
-        reasons=result.reasons,
+        filter=result.intent_filter,
+        rule=Rule(tiers=rule.tiers, summed=rule.summed, ties=_TIES, decimals=DECIMALS),
         hits=tuple(_hit(rank, hit, result, whole=whole) for rank, hit in enumerate(result.hits, start=1)),
-        relevance=result.relevance,
-        nothing_relevant=result.nothing_relevant,
-        context_tokens=result.context_tokens,
         milliseconds=round(result.milliseconds, 3),
         context=result.context(),
-        **more,
     )
 
 
 def _hit(rank: int, hit: ScoredSnippet, result: RetrievalResult, *, whole: bool) -> Hit:
-    snippet, below = hit.snippet, result.hits[rank : rank + 1]
-    ties = _ties(hit)
-    if ties:
-        ties["superseded_by"] = hit.superseded_by
-    return Hit(
+    below = result.hits[rank : rank + 1]
+    return gathered(
+        Hit,
+        hit,
+        hit.snippet,
+        hit.snippet.intent,
+        without=() if whole else ("snippet",),
         rank=rank,
-        trajectory=snippet.trajectory,
-        step=snippet.step,
-        position=snippet.position,
-        role=snippet.role,
-        happened=snippet.happened,
-        recorded=snippet.recorded,
-        origin=snippet.origin.value,
-        trust=snippet.trust.value,
-        parts=hit.parts,
-        score=hit.score,
         above_next_by=result.rule.lead(hit, below[0]) or "order" if below else None,
         density=int(hit.density) if hit.density == int(hit.density) else round(hit.density, 4),
-        matched=matched_by_kind(hit.matched),
         similarity=round(hit.similarity, 6),
-        relevance=hit.relevance,
-        scope=snippet.intent.scope,
-        event_types=snippet.intent.event_types,
-        entity_types=snippet.intent.entity_types,
-        text=snippet.text,
-        resolved=snippet.resolved,
-        summary=snippet.summary,
-        embedded=hit.embedded,
-        **ties,
-        **({"snippet": snippet} if whole else {}),
     )
-
-
-def _ties(hit: ScoredSnippet) -> dict[str, Any]:
-    """Ties of a hit to other steps; nothing of one that has none."""
-    told = {"superseded": hit.superseded, "because_of": hit.because_of}
-    return {name: value for name, value in told.items() if value}
 
 
 class Scored(Ties):
@@ -325,18 +262,15 @@ def why(
     meant = find_step(memory, step, trajectory=trajectory)
     options = {"k": k, "min_trust": min_trust, "as_of": as_of, "asked_at": asked_at, "ranking": ranking}
     found = memory.why(query, step=meant.step, trajectory=meant.trajectory, **options)  # type: ignore[arg-type]
-    return Explanation(
+    return gathered(
+        Explanation,
+        found,
+        without=() if whole else ("intent_filter",),
         step=meant.step,
         trajectory=meant.trajectory,
-        found=found.found,
-        in_context=found.in_context,
-        state=found.state.value,
-        trust=found.trust.value,
-        filter=matched_by_kind(found.intent_filter.labels()),
-        reasons=found.reasons,
+        filter=found.intent_filter.labels(),
         ranked=None if found.place is None else _ranked(found.place, whole=whole),
         explanation=found.sentences,
-        **({"intent_filter": found.intent_filter} if whole else {}),
     )
 
 
@@ -356,24 +290,14 @@ def why_not(
 
 
 def _ranked(place: WhyNot, *, whole: bool) -> Ranked:
-    change = place.change
-    more = {"hit": _scored(place.hit), "last": _scored(place.last)} if whole else {}
-    return Ranked(
-        rank=place.rank,
+    more = {"hit": gathered(Scored, place.hit), "last": gathered(Scored, place.last)} if whole else {}
+    return gathered(
+        Ranked,
+        place,
+        place.hit,
+        without=("hit", "last"),
         of=place.ranked,
-        k=place.k,
-        parts=place.hit.parts,
-        density=place.hit.density,
         similarity=round(place.hit.similarity, 6),
-        matched=matched_by_kind(place.hit.matched),
-        lacking=matched_by_kind(place.lacking),
         lost_by=place.lost_by or None,
-        change=change and FilterChange(drop=matched_by_kind(change.drop), add=matched_by_kind(change.add)),
         **more,
-    )
-
-
-def _scored(hit: ScoredSnippet) -> Scored:
-    return Scored(
-        snippet=hit.snippet, matched=matched_by_kind(hit.matched), parts=hit.parts, score=hit.score, **_ties(hit)
     )

@@ -1,7 +1,4 @@
-"""Steps come in, and what is there is told: trajectories, timelines, labels, how far all has come.
-
-More than 400 lines because each of fifteen operations stands with its answer.
-"""
+"""Steps come in, and what is there is told: trajectories, timelines, labels, how far all has come."""
 
 from __future__ import annotations
 
@@ -13,6 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from stitch.core import (
+    ContextualIntent,
+    KeptTrajectory,
     LabelInventory,
     LabelKind,
     LabelVocabulary,
@@ -36,7 +35,9 @@ from stitch.server.operations.answers import (
     Answer,
     Limit,
     Page,
+    gathered,
     known_trajectory,
+    page,
     page_of,
     position_after,
 )
@@ -130,9 +131,11 @@ class Trajectories(Page):
 @operation("GET", "/v1/trajectories", "read")
 def trajectories(memory: Memory, *, limit: Limit = PAGE_ITEMS, after: str | None = None) -> Trajectories:
     """List the trajectories, the oldest first."""
-    page, following = page_of(memory.trajectories(), limit=limit, after=after)
-    rows = (TrajectoryRow(trajectory=str(each), steps=each.steps, began=each.began, ended=each.ended) for each in page)
-    return Trajectories(trajectories=tuple(rows), **following)
+    return page(Trajectories, memory.trajectories(), limit=limit, after=after, row=_trajectory_row)
+
+
+def _trajectory_row(name: KeptTrajectory) -> TrajectoryRow:
+    return TrajectoryRow(trajectory=str(name), steps=name.steps, began=name.began, ended=name.ended)
 
 
 class ScopeSpans(Answer):
@@ -197,40 +200,37 @@ def timeline(
     inventory = memory.inventory(trajectory)
     start, vocabulary = position_after(after), inventory.vocabulary()
     stop = start + limit
+    entries = memory.steps(trajectory, start=start, stop=stop) if steps else ()
     return Timeline(
         trajectory=trajectory,
         length=inventory.steps,
         scopes=tuple(map(ScopeSpans.model_validate, inventory.scopes if scopes else ())),
-        steps=tuple(
-            _timeline_step(entry, vocabulary)
-            for entry in (memory.steps(trajectory, start=start, stop=stop) if steps else ())
-        ),
+        steps=tuple(_timeline_step(entry, vocabulary) for entry in entries),
         next=str(stop - 1) if steps and stop < inventory.steps else None,
     )
 
 
 def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
     labels, text = entry.labels, entry.step.content
-    intent = labels.intent if labels else None
-    called = tuple(with_calls("", [call]) for call in entry.step.tool_calls)
+    intent = labels.intent if labels else ContextualIntent()
 
     def read(kind: LabelKind, values: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(vocabulary.canonical(kind, value) for value in values))
 
-    return TimelineStep(
+    return gathered(
+        TimelineStep,
+        entry,
+        entry.step,
         step=entry.id,
-        position=entry.position,
-        role=entry.step.role,
-        state=entry.state.value,
-        scope=vocabulary.canonical(LabelKind.SCOPE, intent.scope) if intent and intent.scope else None,
-        event_types=read(LabelKind.EVENT_TYPE, intent.event_types) if intent else (),
-        entity_types=read(LabelKind.ENTITY_TYPE, intent.entity_types) if intent else (),
+        scope=vocabulary.canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
+        event_types=read(LabelKind.EVENT_TYPE, intent.event_types),
+        entity_types=read(LabelKind.ENTITY_TYPE, intent.entity_types),
         text=text,
-        **({"calls": called} if called else {}),
         references=tuple(
             Reference(number=number, said=text[each.start : each.end], **each.model_dump())
             for number, each in enumerate(labels.references if labels else (), 1)
         ),
+        **({"calls": tuple(with_calls("", [call]) for call in entry.step.tool_calls)} if entry.step.tool_calls else {}),
     )
 
 
@@ -292,12 +292,13 @@ def labels(
 ) -> Labels:
     """List the labels of a memory, those of most steps first; a limit counts labels and merges of all kinds."""
     found = memory.inventory(known_trajectory(memory, trajectory))
-    events = dict(sorted(found.event_types.items(), key=lambda item: (-item[1], item[0])))
-    entities = dict(sorted(found.entity_types.items(), key=lambda item: (-item[1].steps, item[0])))
-    rows = {name: EntityTypeSummary(**vars(each)) for name, each in entities.items()}  # with all fields set
-    scopes = tuple(ScopeSummary(**vars(each)) for each in found.scopes)
-    found = found.model_copy(update={"scopes": scopes, "event_types": events, "entity_types": rows})
-    return _part_of_labels(found, limit=limit, after=after)
+    entities = sorted(found.entity_types.items(), key=lambda item: (-item[1].steps, item[0]))
+    in_order = {
+        "scopes": tuple(ScopeSummary(**vars(each)) for each in found.scopes),  # with all fields set
+        "event_types": dict(sorted(found.event_types.items(), key=lambda item: (-item[1], item[0]))),
+        "entity_types": {name: EntityTypeSummary(**vars(each)) for name, each in entities},
+    }
+    return _part_of_labels(found.model_copy(update=in_order), limit=limit, after=after)
 
 
 @operation("GET", "/v1/inventory", "read")
@@ -313,8 +314,8 @@ def _part_of_labels(found: LabelInventory, *, limit: int | None, after: str | No
     places = [f"scope\t{each.trajectory}\t{each.name}" for each in found.scopes]  # no name has a tab
     places += [f"event\t{name}" for name in found.event_types] + [f"entity\t{name}" for name in found.entity_types]
     places += [f"merge\t{each.kind.value}\t{each.alias}" for each in found.merges]
-    page, following = page_of(places, limit=limit, after=after)
-    shown = set(page)
+    names, following = page_of(places, limit=limit, after=after)
+    shown = set(names)
     return Labels(
         scopes=tuple(each for each in found.scopes if f"scope\t{each.trajectory}\t{each.name}" in shown),
         event_types={name: count for name, count in found.event_types.items() if f"event\t{name}" in shown},
@@ -337,8 +338,8 @@ class Status(MemoryStatus):
 def status(memory: Memory, *, limit: Limit | None = None, after: str | None = None) -> Status:
     """Say how many steps have come how far, and what language models have cost; a limit counts trajectories."""
     spent = read_costs(memory.folder, tenant=memory.tenant)
-    page, following = page_of(sorted(spent.trajectories), limit=limit, after=after)
-    spent = spent.model_copy(update={"trajectories": {name: spent.trajectories[name] for name in page}})
+    names, following = page_of(sorted(spent.trajectories), limit=limit, after=after)
+    spent = spent.model_copy(update={"trajectories": {name: spent.trajectories[name] for name in names}})
     return Status(**memory.status().model_dump(), model=spent, **following)
 
 
@@ -393,10 +394,8 @@ def receipts(
         every = dropwhile(lambda receipt: _place(receipt) != after, every)
         if next(every, None) is None:
             raise InputError("the step that the page before ended with is gone", hint="begin again without `after`")
-    page = list(islice(every, limit + 1))
-    more = len(page) > limit
-    page = page[:limit]
-    return Receipts(receipts=tuple(page), next=_place(page[-1]) if more else None)
+    *shown, following = *islice(every, limit), next(every, None)
+    return Receipts(receipts=tuple(shown), next=_place(shown[-1]) if following else None)
 
 
 def _place(receipt: Receipt) -> str:
@@ -458,10 +457,11 @@ def recalls(
     after: str | None = None,
 ) -> Recalls:
     """Tell what was asked last and what came back, oldest first."""
-    asked, seen = memory.recalls()[-(last or 0) :], Counter[float]()
+    seen = Counter[float]()
     placed = list[tuple[str, Recall]]()
-    for each in asked:  # by when it was asked, and as the how-manieth of that moment
+    for each in memory.recalls()[-(last or 0) :]:  # by when it was asked, and as the how-manieth of that moment
         seen[each.at] += 1
         placed.append((f"{each.at!r} {seen[each.at]}", each))
-    page, following = page_of(placed, limit=limit, after=after, name=lambda each: each[0])
-    return Recalls(recalls=tuple(recall for _, recall in page), **following)
+    return page(
+        Recalls, placed, limit=limit, after=after, name=lambda each: each[0], row=lambda each: each[1]
+    )  # fmt: skip

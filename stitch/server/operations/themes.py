@@ -9,7 +9,7 @@ from stitch.core.hierarchy import Episode, Near
 from stitch.core.steps import Name
 from stitch.errors import InputError
 from stitch.memory import Memory
-from stitch.server.operations.answers import PAGE_ITEMS, Answer, Limit, Page, page_of
+from stitch.server.operations.answers import PAGE_ITEMS, Answer, Limit, Page, gathered, page, page_of
 from stitch.server.operations.operation import operation
 
 
@@ -23,8 +23,7 @@ class Themes(Page):
 def themes(memory: Memory, *, limit: Limit = PAGE_ITEMS, after: str | None = None, as_of: str | None = None) -> Themes:
     """List the themes, those of most statements first; as_of a moment, those of then."""
     found = memory.themes(limit=limit + 1, after=after, as_of=as_of)
-    page = found[:limit]
-    return Themes(themes=tuple(page), next=page[-1].id if len(found) > len(page) else None)
+    return Themes(themes=tuple(found[:limit]), next=found[limit - 1].id if len(found) > limit else None)
 
 
 class NearTheme(Answer):
@@ -60,11 +59,9 @@ def theme(memory: Memory, *, theme: Name, limit: Limit | None = None, after: str
     names, following = page_of(found.statements, limit=limit, after=after)
     said = (hierarchy.statement(name) for name in names)
     near = ((each, hierarchy.theme(each.id)) for each in hierarchy.theme_neighbors(found.id))
-    return WholeTheme(
-        id=found.id,
-        name=found.name,
-        terms=found.terms,
-        medoid=found.medoid,
+    return gathered(
+        WholeTheme,
+        found,
         statements=tuple(each for each in said if each is not None),
         neighbors=tuple(
             NearTheme(id=other.id, name=other.name, similarity=round(each.similarity, 4))
@@ -115,8 +112,8 @@ def statements(
         found = hierarchy.statements_of_step(trajectory, step)
     else:
         found = [each for each in hierarchy.statements() if trajectory in (None, each.trajectory)]
-    page, following = page_of(found, limit=limit, after=after, name=lambda each: each.id)
-    placed = zip(page, hierarchy.theme_ids([each.id for each in page]), strict=True)
+    shown, following = page_of(found, limit=limit, after=after, name=lambda each: each.id)
+    placed = zip(shown, hierarchy.theme_ids([each.id for each in shown]), strict=True)
     near = hierarchy.neighbors(statement) if statement is not None else []
     return Statements(
         statements=tuple(
@@ -156,5 +153,4 @@ def episodes(
         found = list(hierarchy.episodes(trajectory))
     else:
         raise InputError("episodes of which trajectory?", hint="name a trajectory, or an episode")
-    page, following = page_of(found, limit=limit, after=after, name=lambda each: each.id)
-    return Episodes(episodes=tuple(page), **following)
+    return page(Episodes, found, limit=limit, after=after, name=lambda each: each.id)

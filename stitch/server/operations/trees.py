@@ -14,7 +14,7 @@ from stitch.core.steps import Name
 from stitch.errors import ConflictError, InputError
 from stitch.lifecycle.traces import Proof
 from stitch.memory import Memory
-from stitch.server.operations.answers import PAGE_ITEMS, Answer, Limit, Page, page_of
+from stitch.server.operations.answers import PAGE_ITEMS, Answer, Limit, Page, gathered, page
 from stitch.server.operations.operation import operation
 
 if TYPE_CHECKING:
@@ -87,9 +87,11 @@ class TreeList(Page):
 @operation("GET", "/v1/trees", "read")
 def trees(memory: Memory, *, limit: Limit = PAGE_ITEMS, after: str | None = None) -> TreeList:
     """List the trees, the oldest first."""
-    page, following = page_of(memory.trees.names(), limit=limit, after=after)
-    rows = (TreeRow(tree=each.name, **each._asdict()) for each in map(memory.trees.summary, page))
-    return TreeList(trees=tuple(rows), **following)
+
+    def row(name: str) -> TreeRow:
+        return gathered(TreeRow, memory.trees.summary(name), tree=name)
+
+    return page(TreeList, memory.trees.names(), limit=limit, after=after, row=row)
 
 
 class Nodes(Answer):
@@ -195,9 +197,8 @@ def _edited(own: VersionedTree, before: str, *commits: Commit) -> TreeEdited:
 
 def _commit(commit: Commit) -> CommitRow:
     told = commit.dump()
-    if (schema := told.pop("schema", None)) is not None:
-        told["definition"] = schema
-    return CommitRow(**told, recorded=commit.recorded)
+    definition = {"definition": told.pop("schema")} if "schema" in told else {}
+    return CommitRow(**told, **definition, recorded=commit.recorded)
 
 
 def _lines(found: TreeDiff) -> tuple[str, ...]:
@@ -353,7 +354,7 @@ def tree_request(
         version=own.version,
         author=talk.author,
         replies=tuple(map(_reply, replies)),
-        tasks=tuple(map(TaskRow.model_validate, left)),
+        tasks=tuple(left),
         turns=tuple(talk.turns[-SHOWN_TURNS:]),
     )
 
@@ -361,9 +362,9 @@ def tree_request(
 def _reply(reply: TreeReply) -> ReplyRow:
     from stitch.trees.core.operations import operation_json
 
-    plain = ("request", "kind", "query", "removed", "answer", "troubles", "calls", "tokens", "milliseconds")
-    return ReplyRow(
-        **{name: getattr(reply, name) for name in plain},
+    return gathered(
+        ReplyRow,
+        reply,
         selection=reply.selection and _nodes(reply.selection),
         operations=tuple(map(operation_json, reply.operations)),
         lines=() if reply.diff is None else _lines(reply.diff),
@@ -400,8 +401,8 @@ def tree_log(
     """List the versions of a tree, the first first; with `every` the commits of all branches."""
     own = memory.trees.open(tree, branch=branch)
     history = own.all_commits() if every else own.history()
-    page, following = page_of(history, limit=limit, after=after, name=lambda each: each.id)
-    return TreeLog(tree=own.name, branches=own.branches, commits=tuple(map(_commit, page)), **following)
+    about = {"tree": own.name, "branches": own.branches}
+    return page(TreeLog, history, limit=limit, after=after, name=lambda each: each.id, row=_commit, **about)
 
 
 class TreeDifference(Answer):
@@ -490,8 +491,5 @@ def tree_delete(
     """Erase a tree with all its versions, with proof; or nodes with what stood below them, or versions of it."""
     if nodes or versions:
         part = memory.trees.erase(tree, nodes=nodes, versions=versions)
-        return TreeErased(
-            tree=tree, versions=len(part.versions), nodes=part.nodes, emptied=part.messages, proof=part.proof
-        )
-    erased = memory.trees.delete(tree)
-    return TreeErased(tree=tree, versions=erased.versions, proof=erased.proof)
+        return gathered(TreeErased, part, tree=tree, versions=len(part.versions), emptied=part.messages)
+    return gathered(TreeErased, memory.trees.delete(tree), tree=tree)

@@ -11,6 +11,7 @@ from stitch.core import ReferenceRewrite
 from stitch.core.retention import RetentionRule
 from stitch.core.steps import Name
 from stitch.errors import InputError
+from stitch.journal import Revision
 from stitch.lifecycle.backup import BackedUp
 from stitch.lifecycle.correct import Correction
 from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
@@ -20,7 +21,7 @@ from stitch.lifecycle.selection import Selector
 from stitch.lifecycle.traces import Proof
 from stitch.lifecycle.transfer import Imported
 from stitch.memory import Memory
-from stitch.server.operations.answers import Answer, Limit, Page, find_step, known_trajectory, page_of
+from stitch.server.operations.answers import Answer, Limit, Page, find_step, gathered, known_trajectory, page
 from stitch.server.operations.operation import operation
 from stitch.server.operations.steps import MOST_STEPS
 
@@ -60,9 +61,8 @@ def correct(
         step, trajectory=trajectory, text=text, labels=labels, references=references, asks=asks, metadata=metadata,
         by=by,
     )  # fmt: skip
-    return Corrected(
-        step=step, trajectory=trajectory, revisions=len(memory.lifecycle.history(step, trajectory=trajectory))
-    )
+    revisions = len(memory.lifecycle.history(step, trajectory=trajectory))
+    return Corrected(step=step, trajectory=trajectory, revisions=revisions)
 
 
 def _kept(undone: Collection[str], step: str, *, trajectory: str, memory: Memory) -> list[ReferenceRewrite]:
@@ -106,21 +106,20 @@ def history(
 ) -> History:
     """Tell what a step was before each of its corrections, oldest first."""
     meant = find_step(memory, step, trajectory=trajectory)
-    numbered = list(enumerate(memory.lifecycle.history(meant.step, trajectory=meant.trajectory), 1))
-    page, following = page_of(numbered, limit=limit, after=after, name=lambda each: str(each[0]))
-    return History(
-        step=meant.step,
-        trajectory=meant.trajectory,
-        revisions=tuple(
-            RevisionRow(
-                until=each.replaced,
-                corrected_by=each.by,
-                step=each.step.model_dump(mode="json", exclude_defaults=True),
-                labels=each.labels and each.labels.model_dump(mode="json", exclude_defaults=True),
-            )
-            for _, each in page
-        ),
-        **following,
+    numbered = enumerate(memory.lifecycle.history(meant.step, trajectory=meant.trajectory), 1)
+    about = {"step": meant.step, "trajectory": meant.trajectory}
+    return page(
+        History, numbered, limit=limit, after=after, name=lambda each: str(each[0]), row=lambda each: _row(each[1]),
+        **about,
+    )  # fmt: skip
+
+
+def _row(revision: Revision) -> RevisionRow:
+    return RevisionRow(
+        until=revision.replaced,
+        corrected_by=revision.by,
+        step=revision.step.model_dump(mode="json", exclude_defaults=True),
+        labels=revision.labels and revision.labels.model_dump(mode="json", exclude_defaults=True),
     )
 
 
@@ -177,8 +176,7 @@ def forget(
         return Forgotten(steps=lifecycle.count(selector), dry_run=dry_run)
     if action == "retire":
         return Forgotten(steps=lifecycle.retire(selector, reason=reason, trust_clock=trust_clock), dry_run=dry_run)
-    erased = lifecycle.erase(selector, trust_clock=trust_clock)
-    return Forgotten(steps=erased.steps, trajectories=erased.trajectories, dry_run=dry_run, proof=erased.proof)
+    return gathered(Forgotten, lifecycle.erase(selector, trust_clock=trust_clock), dry_run=dry_run)
 
 
 class ExpiredRow(RetentionRule):
@@ -211,10 +209,8 @@ def expire(
 ) -> Expired:
     """Retire or erase what is older than it may be, by the rules of the settings if there are none here."""
     expiry = memory.lifecycle.expire(rules, now=now, dry_run=dry_run, trust_clock=trust_clock)
-    rows = (ExpiredRow(**each.rule.model_dump(), steps=each.steps, waiting=each.waiting) for each in expiry.rules)
-    return Expired(
-        rules=tuple(rows), dry_run=dry_run, proof=expiry.proof, silent_days=expiry.silent_days, to_come=expiry.to_come
-    )
+    rows = tuple(gathered(ExpiredRow, each, **each.rule.model_dump()) for each in expiry.rules)
+    return gathered(Expired, expiry, rules=rows, dry_run=dry_run)
 
 
 @operation("GET", "/v1/export", "read")
