@@ -20,7 +20,6 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from stitch.errors import StitchError, StoreUnavailableError
-from stitch.lm import charged_key
 from stitch.server import calls
 from stitch.server.access import Access
 from stitch.server.errors import DOCUMENTED, RefusalError, tell, tell_not_here
@@ -119,9 +118,7 @@ def create_app(
 
 
 def _memory_for_tools(action: Action, request: Request) -> Memory:
-    memory = memory_of(request, action, may_call_model=True)
-    charged_key.set(caller_of(request).key)  # each call of a tool has a context of its own
-    return memory
+    return memory_of(request, action, may_call_model=True)
 
 
 def _caller_in(scope: Scope) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 `POST /v1/call/NAME` takes a line of JSON, `{"arguments": {...}, "of": {...}}`, and lines of text behind it where the
 method takes some. What comes back are lines of JSON too: how far the work is (`{"progress": [what, done, of]}`), items
-(`{"item": ...}`), and last the result (`{"value": ...}`), an error, or nothing behind items.
+(`{"item": ...}`), and last the result (`{"value": ...}`), an error, or `{"end": true}` behind items.
 """
 
 from __future__ import annotations
@@ -10,42 +10,37 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import threading
 import time
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from anyio import CapacityLimiter, to_thread
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from stitch.core.cancellation import cancelable
 from stitch.core.progress import watched
-from stitch.errors import CanceledError, InputError, ScopeError, StitchError
-from stitch.lm import charged_key
-from stitch.server.failures import failure_of
+from stitch.errors import InputError, StitchError
+from stitch.server.errors import RefusalError
+from stitch.server.failures import Failure, failure_of
 from stitch.server.greeting import LINES_TYPE, read_hello, welcome_to
 from stitch.server.methods import Method, call_method, method_named
-from stitch.server.routes import caller_of, memory_of, served_of
+from stitch.server.routes import caller_of, lines_of, memory_of, refuse_folder, served_of
+from stitch.server.streaming import Lines, begun
+from stitch.server.threads import taken_here
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
 
-MOST_CALLS = 64
-"""Calls that are answered at once; others wait."""
-
-_MOST_WAITING = 16
-"""Pieces of an answer that are made before they are taken."""
-_PIECE_BYTES = 2**16
 _TOLD_EVERY_S = 0.25
 _VALUE = b'{"value":'
 _ASKING = frozenset({"search", "ask", "why", "why_not", "select", "request"})
 """Methods that may call a model though they write nothing."""
 
 _log = logging.getLogger(__name__)
-_Piece: TypeAlias = "bytes | StitchError | None"
 
 
 async def join(request: Request) -> Response:
@@ -58,27 +53,16 @@ async def join(request: Request) -> Response:
 async def call(request: Request) -> Response:
     """Call a method of a memory; what is wrong before the first line of the answer is raised."""
     method = method_named(request.path_params["name"])
-    asks = method.name.rpartition(".")[2] in _ASKING
-    memory, key = memory_of(request, method.action, may_call_model=asks), caller_of(request).key
-    if method.name == "lifecycle.backup" and key:
-        hint = "stitch serve --backup-every-h N --backup-to DIR"
-        raise ScopeError("a key writes nothing into folders of the server", hint=hint)
-    charged_key.set(key)  # in the context of this request
-    state = request.app.state
-    if not hasattr(state, "calling"):
-        state.calling = CapacityLimiter(MOST_CALLS)
-    answering = _Answering(request, memory, method)
-    if not method.takes_lines:
-        answering.said = await request.body()
-    work = asyncio.ensure_future(to_thread.run_sync(answering.run, limiter=state.calling))
-    leaving = None if method.takes_lines else asyncio.ensure_future(answering.watch())
-    work.add_done_callback(lambda _: leaving and leaving.cancel())
-    first = await answering.pieces.get()
-    if isinstance(first, StitchError):
-        raise first
-    if first is not None and first.startswith(_VALUE):
+    memory = memory_of(request, method.action, may_call_model=method.name.rpartition(".")[2] in _ASKING)
+    refuse_folder(method.name, caller_of(request))
+    if method.is_stream:
+        return await _items(request, memory, method)
+    pieces = _value(request, memory, method)
+    first = await anext(pieces)
+    if first.startswith(_VALUE):
+        await pieces.aclose()
         return Response(first, media_type=LINES_TYPE)
-    return StreamingResponse(answering.told(first), media_type=LINES_TYPE)
+    return StreamingResponse(_all(first, pieces), media_type=LINES_TYPE)
 
 
 routes = [Route("/v1/join", join, methods=["POST"], name="join"),
@@ -86,123 +70,102 @@ routes = [Route("/v1/join", join, methods=["POST"], name="join"),
 """Routes of an application made by `create_app`; what may be called of a memory is in no description."""
 
 
-class _Answering:
-    """One call, between the loop of the server and the thread that does it."""
+async def _items(request: Request, memory: Memory, method: Method) -> Response:
+    """An answer item by item."""
+    told = deque[bytes]()
+    work, said = _Work(memory, method, told.append), await request.body()
+    items = await served_of(request).threads.run(request, lambda: work.do(said))
 
-    def __init__(self, request: Request, memory: Memory, method: Method) -> None:
-        self._request, self._memory, self._method = request, memory, method
-        self._loop = asyncio.get_running_loop()
-        self._left = threading.Event()
-        self._room = threading.Semaphore(_MOST_WAITING)
-        self._told_at = 0.0
-        self.said = b""
-        self.pieces: asyncio.Queue[_Piece] = asyncio.Queue()
+    def written(item: Any) -> bytes:
+        progress = b"".join(told.popleft() for _ in range(len(told)))
+        return progress + b'{"item":%b}' % method.result.dump_json(item)
 
-    async def watch(self) -> None:
-        """Wait until whoever asked has left."""
-        while (await self._request.receive())["type"] != "http.disconnect":
-            pass
-        self._leave()
+    return Lines(items, written=written, failed=_failed, end=b'{"end":true}\n')
 
-    async def told(self, piece: _Piece) -> AsyncIterator[bytes]:
-        """All pieces of the answer from this one on."""
+
+async def _value(request: Request, memory: Memory, method: Method) -> AsyncGenerator[bytes, None]:
+    """Lines of progress, and last the value."""
+    loop, threads = asyncio.get_running_loop(), served_of(request).threads
+    told = asyncio.Queue[bytes]()
+    work = _Work(memory, method, lambda line: loop.call_soon_threadsafe(told.put_nowait, line))
+    async with aclosing(lines_of(request)) as coming:
+        if method.takes_lines:
+            doing = asyncio.ensure_future(threads.step(partial(work.do_with, taken_here(coming, loop))))
+        else:
+            said = await request.body()
+            doing = asyncio.ensure_future(threads.run(request, lambda: work.written(said)))
+        doing.add_done_callback(lambda _: told.put_nowait(b""))
+        is_told = False
         try:
-            while piece is not None:
-                self._room.release()
-                yield _line("error", failure_of(piece).model_dump()) if isinstance(piece, StitchError) else piece
-                piece = await self.pieces.get()
-        finally:
-            self._leave()
-
-    def _leave(self) -> None:
-        self._left.set()
-        self._room.release()  # whoever waits for room goes on, and sees that it is over
-
-    # In the thread.
-
-    def run(self) -> None:
-        """Do what is asked; each piece of the answer, or an error, is put into `pieces`, and None behind the last."""
-        try:
-            with watched(self._note_progress), cancelable(self._left.is_set):
-                self._answer()
+            while line := await told.get():
+                is_told = True
+                yield line
+            yield doing.result()
         except StitchError as error:
-            self._put(error)
-        except ClientDisconnect:
-            pass
-        except Exception as error:  # noqa: BLE001 - whoever asked must not wait for an answer that never comes
-            _log.exception("a call of %s failed", self._method.name)
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            said = f"the process that has the memory open could not do it: {type(error).__name__}: {reason.lower()}"
-            self._put(StitchError(said))
+            if not is_told:
+                raise
+            yield _failed(failure_of(error)) + b"\n"
         finally:
-            self._put(None)
+            doing.cancel()
 
-    def _answer(self) -> None:
-        lines = self._lines() if self._method.takes_lines else iter(())
-        said = next(lines, b"") if self._method.takes_lines else self.said
+
+class _Work:
+    """A call of a method, in the thread that does it."""
+
+    def __init__(self, memory: Memory, method: Method, tell: Callable[[bytes], object]) -> None:
+        self._memory, self._method, self._tell = memory, method, tell
+        self._told_at = 0.0
+
+    def do(self, said: bytes, lines: Iterable[bytes] = ()) -> Any:
+        """The result of what is asked, of which the first item is made, if they are many.
+
+        Raises:
+            StitchError: Whatever goes wrong: whoever asked is told in a line.
+        """
         try:
             call = json.loads(said)
             arguments, of = call["arguments"], call.get("of")
         except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError("the first line of a call is a JSON object with its arguments") from None
-        result = call_method(self._memory, self._method, of=of, arguments=arguments, lines=lines)
-        for _ in lines:  # those that are left; an answer is read when all is sent
+        try:
+            with watched(self._note_progress):
+                result = call_method(self._memory, self._method, of=of, arguments=arguments, lines=lines)
+                return begun(result) if self._method.is_stream else result
+        except StitchError:
+            raise
+        except RefusalError as refused:  # of a line
+            raise InputError(refused.failure.message, hint=refused.failure.hint) from None
+        except Exception as error:
+            _log.exception("a call of %s failed", self._method.name)
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            said_by = f"the process that has the memory open could not do it: {type(error).__name__}"
+            raise StitchError(f"{said_by}: {reason.lower()}") from error
+
+    def written(self, said: bytes, lines: Iterable[bytes] = ()) -> bytes:
+        """The result as a line."""
+        return _VALUE + self._method.result.dump_json(self.do(said, lines)) + b"}\n"
+
+    def do_with(self, lines: Iterator[bytes]) -> bytes:
+        """The result of what the first line asks, of those behind it; an answer is read when all is sent."""
+        result = self.written(next(lines, b""), lines)
+        for _ in lines:
             pass
-        adapter = self._method.result
-        if not self._method.is_stream:
-            self._put(_VALUE + adapter.dump_json(result) + b"}\n")
-            return
-        together: list[bytes] = []
-        size = 0
-        for item in result:
-            together.append(b'{"item":%b}\n' % adapter.dump_json(item))
-            size += len(together[-1])
-            if size >= _PIECE_BYTES:
-                self._put_item(b"".join(together))
-                together, size = [], 0
-        self._put(b"".join(together) + b'{"end":true}\n')
-
-    def _put(self, piece: _Piece) -> None:
-        self._loop.call_soon_threadsafe(self.pieces.put_nowait, piece)
-
-    def _put_item(self, piece: bytes) -> None:
-        """Add a piece to the answer when there is room for it.
-
-        Raises:
-            CanceledError: Nobody takes it any more.
-        """
-        self._room.acquire()
-        if self._left.is_set():
-            raise CanceledError("whoever asked has left", hint="ask again")
-        self._put(piece)
+        return result
 
     def _note_progress(self, what: str, done: int, of: int | None) -> None:
         """Tell how far the work is, no more often than a person reads; may be called in any thread."""
         now = time.monotonic()
-        if now - self._told_at >= _TOLD_EVERY_S and self._room.acquire(blocking=False):
+        if now - self._told_at >= _TOLD_EVERY_S:
             self._told_at = now
-            self._put(_line("progress", [what, done, of]))
-
-    def _lines(self) -> Iterator[bytes]:
-        """The lines of the body, as they come.
-
-        Raises:
-            InputError: One is too long.
-        """
-        coming, rest = self._request.stream(), b""
-        most = served_of(self._request).limits.line_bytes
-        while True:
-            try:
-                chunk = asyncio.run_coroutine_threadsafe(anext(coming), self._loop).result()
-            except StopAsyncIteration:
-                break
-            *whole, rest = (rest + chunk).split(b"\n")
-            yield from whole
-            if len(rest) > most:
-                raise InputError(f"a line has more than {most} bytes", hint="what `stitch export` writes is taken in")
-        if rest:
-            yield rest
+            self._tell(orjson.dumps({"progress": [what, done, of]}) + b"\n")
 
 
-def _line(kind: str, value: Any) -> bytes:
-    return orjson.dumps({kind: value}) + b"\n"
+async def _all(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    async with aclosing(rest):
+        yield first
+        async for piece in rest:
+            yield piece
+
+
+def _failed(failure: Failure) -> bytes:
+    return orjson.dumps({"error": failure.model_dump()})

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, Signature
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl
 
@@ -16,25 +15,27 @@ from fastapi import APIRouter, Body, Depends, Query
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from stitch.core.cancellation import cancelable
 from stitch.core.steps import Name
 from stitch.errors import ScopeError
-from stitch.lm import led_by
+from stitch.lm import charged_key
 from stitch.server.errors import cut, wrong
 from stitch.server.gate import JSON, LINES, check_type
 from stitch.server.operations import questions, steps, themes, trees, upkeep
 from stitch.server.operations.operation import OPERATIONS, Action, Operation
 from stitch.server.streaming import (
+    Lines,
     StreamedLine,
     StreamedStep,
     WhileReading,
-    in_lines,
+    begun,
     read_lines,
     storing,
     take_lines,
 )
+from stitch.server.threads import taken_here
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 
 _FILLING = (steps, questions, themes, upkeep, trees)
 """The modules whose operations stand in the table, in the order in which they are described."""
-OF_THE_MACHINE = frozenset({"backup"})
-"""Operations that write on the server's machine where the request says: for its users, not for who has a key."""
 
 
 def served_of(request: Request) -> Served:
@@ -75,7 +74,19 @@ def memory_of(request: Request, action: Action, *, may_call_model: bool = False)
     caller.check(action)
     if may_call_model or action == "write":
         served.spending.check(caller)
+    charged_key.set(caller.key)  # in the context of this request, or of the call of a tool
     return served.tenants.memory(caller.tenant)
+
+
+def refuse_folder(name: str, caller: Caller) -> None:
+    """Refuse what writes on the server's machine where the request says, to whoever has a key.
+
+    Raises:
+        ScopeError: The operation does, and there is a key.
+    """
+    if name in ("backup", "lifecycle.backup") and caller.key:
+        hint = "stitch serve --backup-every-h N --backup-to DIR"
+        raise ScopeError("a key writes nothing into folders of the server", hint=hint)
 
 
 def memory_for(action: Action, *, may_call_model: bool = False) -> Callable[[Request], Awaitable[Memory]]:
@@ -174,43 +185,25 @@ def _lines_of(kind: Any) -> dict[str, Any]:
     return {"content": {LINES: {"schema": schema}}}
 
 
-class _Lines(StreamingResponse):
-    media_type = LINES
-
-
 def _endpoint(operation: Operation) -> Callable[..., Any]:
     """Answers an operation."""
 
     async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
-        threads, caller = served_of(request).threads, caller_of(request)
-        if operation.name in OF_THE_MACHINE and caller.key:
-            raise ScopeError(
-                "a key writes nothing into folders of the server",
-                hint="stitch serve --backup-every-h N --backup-to DIR",
-            )
-        given = _given(asked)
+        threads, given = served_of(request).threads, dict(asked)
+        refuse_folder(operation.name, caller_of(request))
 
         def run() -> Any:
-            with led_by(caller.key):
-                if operation.only_reads(given):
-                    return operation.run(memory, **given)
-                with cancelable(None):  # what changes something is finished though its client has left
-                    return operation.run(memory, **given)
-
-        def begin() -> Iterator[Any]:
-            items = iter(run())
-            return chain(list(islice(items, 1)), items)  # what goes wrong before the first of them still has a status
+            if operation.only_reads(given):
+                return operation.run(memory, **given)
+            with cancelable(None):  # what changes something is finished though its client has left
+                return operation.run(memory, **given)
 
         if operation.streams:
-            return _Lines(in_lines(await threads.run(request, begin), operation.written))
+            return Lines(await threads.run(request, lambda: begun(run())), written=operation.written)
         work = threads.search if operation.is_search else threads.run
         return Response(operation.written(await work(request, run)), media_type=JSON)
 
     return _signed(answer, operation, Query() if operation.method == "GET" else Body())
-
-
-def _given(asked: BaseModel) -> dict[str, Any]:
-    return {name: getattr(asked, name) for name in type(asked).model_fields}
 
 
 def _lines_endpoint(operation: Operation) -> Callable[..., Any]:
@@ -218,24 +211,18 @@ def _lines_endpoint(operation: Operation) -> Callable[..., Any]:
 
     async def answer(request: Request, memory: Memory, asked: BaseModel) -> Response:
         check_type(request.headers, LINES)
-        served, caller, loop = served_of(request), caller_of(request), asyncio.get_running_loop()
-        coming = read_lines(request, line_bytes=served.limits.line_bytes, closing=served.closing)
-
-        def lines() -> Iterator[bytes]:
-            while True:
-                try:
-                    yield from asyncio.run_coroutine_threadsafe(anext(coming), loop).result()
-                except StopAsyncIteration:
-                    return
-
-        def run() -> Any:
-            with led_by(caller.key):
-                return operation.run(memory, lines(), **_given(asked))
-
-        async with aclosing(coming):
-            return Response(operation.written(await served.threads.step(run)), media_type=JSON)
+        async with aclosing(lines_of(request)) as coming:
+            lines = taken_here(coming, asyncio.get_running_loop())
+            work = partial(operation.run, memory, lines, **dict(asked))
+            return Response(operation.written(await served_of(request).threads.step(work)), media_type=JSON)
 
     return _signed(answer, operation, Query())
+
+
+def lines_of(request: Request) -> AsyncGenerator[list[bytes], None]:
+    """The lines of a body; see `read_lines`."""
+    served = served_of(request)
+    return read_lines(request, line_bytes=served.limits.line_bytes, closing=served.closing)
 
 
 def _signed(answer: Callable[..., Any], operation: Operation, where: Any) -> Callable[..., Any]:
@@ -257,13 +244,6 @@ async def _stream(
     again: bool = False,
 ) -> Response:
     check_type(request.headers, LINES)
-    served, caller = served_of(request), caller_of(request)
-    coming = read_lines(request, line_bytes=served.limits.line_bytes, closing=served.closing)
-    store = storing(memory, trajectory=trajectory, wait=wait, again=again)
-
-    def store_led(lines: Any, first: int) -> list[StreamedLine]:
-        with led_by(caller.key):
-            return store(lines, first)
-
-    taken = take_lines(coming, store_led, threads=served.threads, closing=served.closing)
+    served, store = served_of(request), storing(memory, trajectory=trajectory, wait=wait, again=again)
+    taken = take_lines(lines_of(request), store, threads=served.threads, closing=served.closing)
     return WhileReading(taken, media_type=LINES)

@@ -90,5 +90,6 @@ def handover_to(memory: Memory, told: Any) -> Handover:
     Raises:
         InputError: It is none, or its prompts are of another version.
     """
-    asked = checked(TypeAdapter(OPERATIONS["label_waiting"].request), told)
+    form: Any = OPERATIONS["label_waiting"].request
+    asked = checked(TypeAdapter(form), told)
     return handover(memory, **dict(asked))

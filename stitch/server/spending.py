@@ -8,11 +8,9 @@ server ended are nobody's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from stitch.errors import BudgetSpentError
-from stitch.lm import led_by
 
 if TYPE_CHECKING:
     from stitch.lm import Charge, Ledger
@@ -31,10 +29,6 @@ class Spending:
         for charge in earlier:
             if charge.key:
                 self._earlier[charge.key] = _sum(self._earlier.get(charge.key, 0.0), charge.cost_usd)
-
-    def of(self, caller: Caller) -> AbstractContextManager[None]:
-        """Inside it, calls of a model are led by the caller's key."""
-        return led_by(caller.key)
 
     def by_key(self) -> Mapping[str, float | None]:
         """Dollars by key; None where a price is not known."""

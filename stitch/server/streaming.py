@@ -12,8 +12,8 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from contextlib import aclosing
 from functools import partial
 from http import HTTPStatus
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import orjson
 from anyio import create_memory_object_stream
@@ -25,6 +25,7 @@ from stitch.core.steps import Name
 from stitch.errors import InputError, StepRejectedError
 from stitch.server.errors import RefusalError, failure_told, first_mistake
 from stitch.server.failures import Failure, failure_of
+from stitch.server.gate import LINES
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
     from stitch.memory import Memory
     from stitch.server.threads import Threads
 
+Item = TypeVar("Item")
+
 BATCH_STEPS, BATCH_BYTES = 256, 1 << 20
 """How much is stored together at most."""
 SPOOLED = 1_000
 """Receipts of so many batches wait for a client that does not read them; then no more steps are read."""
-ITEMS_TOGETHER = 256
-"""How many items of an answer are made before they are sent."""
+PIECE_BYTES = 1 << 16
+"""So much of an answer that comes item by item is made before it is sent."""
 
 
 class StreamedStep(Step):
@@ -222,11 +225,47 @@ def _line(line: StreamedLine) -> bytes:
     return line.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 
-def in_lines(items: Iterable[Any], written: Callable[[Any], bytes]) -> Iterator[bytes]:
-    """Yield an answer item by item, a line each, many at a time; where it breaks off, the last line says why."""
+def begun(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items, of which the first is made at once: what goes wrong before it still has a status."""
     rest = iter(items)
+    return chain(list(islice(rest, 1)), rest)
+
+
+class Lines(StreamingResponse):
+    """An answer item by item, a line each, many sent together; where it breaks off, the last line says why.
+
+    Args:
+        items: The items.
+        written: Writes one as a line.
+        failed: Writes why it broke off.
+        end: The last line of an answer that is whole.
+    """
+
+    media_type = LINES
+
+    def __init__(
+        self,
+        items: Iterable[Any],
+        *,
+        written: Callable[[Any], bytes],
+        failed: Callable[[Failure], bytes] = lambda failure: failure.model_dump_json().encode(),
+        end: bytes = b"",
+    ) -> None:
+        super().__init__(_pieces(items, written, failed, end))
+
+
+def _pieces(
+    items: Iterable[Any], written: Callable[[Any], bytes], failed: Callable[[Failure], bytes], end: bytes
+) -> Iterator[bytes]:
+    together, size = list[bytes](), 0
     try:
-        while batch := list(islice(rest, ITEMS_TOGETHER)):
-            yield b"".join(written(item) + b"\n" for item in batch)
+        for item in items:
+            together.append(written(item))
+            size += len(together[-1])
+            if size >= PIECE_BYTES:
+                yield b"\n".join((*together, b""))
+                together, size = [], 0
     except Exception as error:  # noqa: BLE001 - the status is sent long since: the last line says it
-        yield failure_told(error).model_dump_json().encode() + b"\n"
+        end = failed(failure_told(error)) + b"\n"
+    if together or end:
+        yield b"\n".join((*together, end))

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 SEARCH_THREADS = 4
 """More of them would take turns on the same processor, and each would end later."""
-OTHER_THREADS = 16
+OTHER_THREADS = 64
 _UNWATCHED_S = 0.05
 """For how long it is not looked whether the client has left: most is answered by then."""
 
@@ -72,7 +73,7 @@ class Threads:
 
     async def step(self, call: Callable[[], T]) -> T:
         """Do a piece of something that goes on; once begun, it is waited for even if the rest is canceled."""
-        submitted = self._others.submit(call)
+        submitted = self._others.submit(copy_context().run, call)
         future = asyncio.wrap_future(submitted)
         try:
             return await asyncio.shield(future)
@@ -93,26 +94,43 @@ class Threads:
             with cancelable(left.is_set):
                 return call()
 
-        submitted = pool.submit(canceled_when_left)
+        submitted = pool.submit(copy_context().run, canceled_when_left)
         future = asyncio.wrap_future(submitted)
-        done, _ = await asyncio.wait({future}, timeout=_UNWATCHED_S)
-        if done:
-            return future.result()
-        leaving = asyncio.ensure_future(_left(request))
-        either: set[asyncio.Future[Any]] = {future, leaving}
         try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({future}, timeout=_UNWATCHED_S)
+            if not done:
+                leaving = asyncio.ensure_future(_left(request))
+                either: set[asyncio.Future[Any]] = {future, leaving}
+                try:
+                    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    leaving.cancel()
+            if future.done():
+                return future.result()
+            raise CanceledError("the client has left")
         finally:
-            leaving.cancel()
-        if future.done():
-            return future.result()
-        submitted.cancel()  # at once: by way of `future` a thread might begin it before
-        left.set()
-        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody waits for it
-        raise CanceledError("the client has left")
+            if not future.done():
+                submitted.cancel()  # at once: by way of `future` a thread might begin it before
+                left.set()
+                future.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody waits for it
 
 
 async def _left(request: Request) -> None:
     """Return when the client has left."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def taken_here(coming: AsyncGenerator[list[bytes], None], loop: asyncio.AbstractEventLoop) -> Iterator[bytes]:
+    """The lines that come in the loop, in a thread of a call that takes them one by one.
+
+    Raises:
+        CanceledError: The client has left before the end.
+    """
+    while True:
+        try:
+            yield from asyncio.run_coroutine_threadsafe(anext(coming), loop).result()
+        except StopAsyncIteration:
+            return
+        except EOFError:
+            raise CanceledError("the client has left before the last line") from None
