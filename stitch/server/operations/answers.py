@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -34,7 +33,10 @@ class Answer(BaseModel, frozen=True, from_attributes=True):
     """An answer. Fields that were not set are left out of its JSON."""
 
 
-@cache
+_MODELS: dict[Any, Any] = {}
+"""Models of named tuples, each made once: two of a name would be told apart in the description."""
+
+
 def as_model(kind: Any) -> Any:
     """A named tuple of the library, or a tuple of them, as the model under which it is sent: an object, and no list."""
     if get_origin(kind) is tuple:
@@ -42,11 +44,12 @@ def as_model(kind: Any) -> Any:
         return tuple[each, ...]
     if not hasattr(kind, "_fields"):
         return kind
-    hints = get_type_hints(kind)
-    fields: dict[str, Any] = {
-        name: (as_model(hints[name]), kind._field_defaults.get(name, ...)) for name in kind._fields
-    }
-    return create_model(str(kind.__name__), __config__=ConfigDict(from_attributes=True), __doc__=kind.__doc__, **fields)
+    if kind not in _MODELS:
+        hints, defaults = get_type_hints(kind), kind._field_defaults
+        fields: dict[str, Any] = {name: (as_model(hints[name]), defaults.get(name, ...)) for name in kind._fields}
+        config = ConfigDict(from_attributes=True)
+        _MODELS[kind] = create_model(str(kind.__name__), __config__=config, __doc__=kind.__doc__, **fields)
+    return _MODELS[kind]
 
 
 class AsModel:
