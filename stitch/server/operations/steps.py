@@ -1,4 +1,7 @@
-"""Steps come in, and what is there is told: trajectories, timelines, labels, how far all has come."""
+"""Steps come in, and what is there is told: trajectories, timelines, labels, how far all has come.
+
+More than 400 lines because each of fifteen operations stands with its answer.
+"""
 
 from __future__ import annotations
 
