@@ -17,9 +17,6 @@ from stitch.console.progress import progress_drawn
 from stitch.errors import InputError, ModelError, StepRejectedError, system_reason
 from stitch.lifecycle.handover import NumberedLine
 
-SOME_REJECTED = StepRejectedError.exit_code
-_FORMATS = ("neutral", "openai")
-
 _model = click.option(
     "--model", metavar="NAME", help="Who labels: a model, or any name if a person does. The same in both commands."
 )
@@ -79,7 +76,7 @@ def group() -> None:
 @_model
 @_asks
 @click.option("--window", metavar="auto|N", help="How many steps a request has at most.  [default: auto]")
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="neutral", show_default=True,
+@click.option("--format", "form", type=click.Choice(["neutral", "openai"]), default="neutral", show_default=True,
               help="Of the lines: of our own, or of OpenAI's batches.")  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Where to.  [default: standard output]")  # fmt: skip
@@ -155,7 +152,7 @@ def import_command(context: click.Context, /, *, files: tuple[str, ...], as_json
     )
     print_told(value, line, as_json=as_json)
     if done.rejections:
-        context.exit(SOME_REJECTED)
+        context.exit(StepRejectedError.exit_code)
 
 
 def _of_labeler(settings: dict[str, Any]) -> dict[str, Any]:

@@ -208,8 +208,8 @@ def _report(made: Compilation, target: str, file: Path | None, *, as_json: bool)
     paid = f", {made.recalled_calls} of the calls paid for before" if made.recalled_calls else ""
     click.echo(f"{target} by {source.optimizer}: learned from {source.train_examples} examples,"
                f" judged on {source.held_back_examples} others")  # fmt: skip
-    click.echo(f"before: {_scores(made.before)}")
-    click.echo(f"after:  {_scores(made.after)}")
+    click.echo(f"before: {_scores(source.before)}")
+    click.echo(f"after:  {_scores(source.after)}")
     click.echo(f"model:  {source.model_calls} calls, {source.model_tokens} tokens{cost}{paid}")
     if file is not None:
         click.echo(f"kept in {file}; use it with --program {file}")

@@ -13,8 +13,8 @@ import dspy
 
 from stitch import __version__
 from stitch.errors import StitchError, require_extra
-from stitch.label.model.compiled import CompiledProgram, Provenance, Scores, put_into, state_of
-from stitch.lm import LanguageModel, Purpose, Totals
+from stitch.label.model.compiled import CompiledProgram, Provenance, put_into, state_of
+from stitch.lm import LanguageModel, Purpose, Totals, sum_up
 from stitch.lm.replies import KeptReplies
 from stitch.pipelines.optimize.optimizers import OPTIMIZERS, Setting, silenced
 from stitch.pipelines.optimize.students import Decision, Metric, Student, decide, judge, prompt_tokens
@@ -28,8 +28,6 @@ class Compilation(NamedTuple):
     """A compiled program, judged beside the one that it is to replace."""
 
     compiled: CompiledProgram
-    before: Scores
-    after: Scores
     adopted: bool
     """Whether it is at least as good on what was held back; only then it may be used."""
     changed: bool
@@ -134,8 +132,6 @@ def compile_program(
     unpaid = after.score + metric.cost_of(after.prompt_tokens)
     return Compilation(
         compiled,
-        before,
-        after,
         adopted=after.score >= before.score,
         changed=predictors != state_of(plain, plain=plain),
         cost_alone=after.score < before.score <= unpaid,
@@ -165,12 +161,6 @@ def _digest(lessons: Sequence[Lesson]) -> str:
 
 def _spent(models: Sequence[LanguageModel]) -> Totals:
     """Costs of models so far, together, with what earlier processes paid for the same."""
-    totals = Totals()
-    known = True
-    for own in (made for model in models for made in (model.ledger.total(), model.ledger.recalled())):
-        totals.calls += own.calls
-        totals.prompt_tokens += own.prompt_tokens
-        totals.reply_tokens += own.reply_tokens
-        known = known and (own.cost_usd is not None or not own.calls)
-        totals.cost_usd = (totals.cost_usd or 0.0) + (own.cost_usd or 0.0)
-    return totals if known and totals.calls else totals.model_copy(update={"cost_usd": None})
+    ledgers = [model.ledger for model in models]
+    made = [*(each.total() for each in ledgers), *(each.recalled() for each in ledgers)]
+    return sum_up(each for each in made if each.calls)

@@ -59,37 +59,36 @@ def bootstrap(student: Student, lessons: Sequence[Lesson], setting: Setting) -> 
     """Give prompts examples: the model's own replies to lessons that it did better than on average."""
     from dspy.teleprompt import BootstrapFewShotWithRandomSearch
 
-    usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).scores.score
-    optimizer = BootstrapFewShotWithRandomSearch(
-        metric=setting.metric.score,
-        metric_threshold=max(usual, 1e-6),
-        max_bootstrapped_demos=setting.demos,
-        max_labeled_demos=0,
-        num_candidate_programs=SETS_OF_DEMOS - 1,
-        num_threads=setting.threads,
-        max_errors=len(lessons),
-    )
+    shared = _showing_replies(student, lessons, setting)
+    optimizer = BootstrapFewShotWithRandomSearch(**shared, num_candidate_programs=SETS_OF_DEMOS - 1)
     # -3 is the student as it is, -1 the examples in their order, from 0 on shuffled ones.
     candidates = [-3, -1, *range(SETS_OF_DEMOS - 1)]
     return optimizer.compile(student, trainset=_examples(lessons, seed=setting.seed), restrict=candidates)
+
+
+def _showing_replies(student: Student, lessons: Sequence[Lesson], setting: Setting) -> dict[str, Any]:
+    """Arguments of an optimizer that shows a model its own replies, if these are better than its average."""
+    usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).scores.score
+    return {
+        "metric": setting.metric.score,
+        "metric_threshold": max(usual, 1e-6),
+        "max_bootstrapped_demos": setting.demos,
+        "max_labeled_demos": 0,
+        "num_threads": setting.threads,
+        "max_errors": len(lessons),
+    }
 
 
 def mipro(student: Student, lessons: Sequence[Lesson], setting: Setting) -> Any:
     """Let the model propose instructions, and search for the best pair of instruction and examples."""
     from dspy.teleprompt import MIPROv2
 
-    usual = judge(student, lessons, metric=setting.metric, threads=setting.threads).scores.score
     optimizer = MIPROv2(
-        metric=setting.metric.score,
-        metric_threshold=max(usual, 1e-6),
+        **_showing_replies(student, lessons, setting),
         prompt_model=setting.proposer,
         task_model=setting.lm,
-        max_bootstrapped_demos=setting.demos,
-        max_labeled_demos=0,
         auto=None,
         num_candidates=INSTRUCTIONS,
-        num_threads=setting.threads,
-        max_errors=len(lessons),
         seed=setting.seed,
         track_stats=False,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,19 +41,28 @@ def not_waiting(path: str, flags: int) -> int:
 
 
 def read_short(path: Path, *, most_bytes: int) -> str:
-    """The text of a short file that anybody may have put there: a pipe does not stop it, nor does a file without end.
+    """The text of a short file, as `read_bounded`, which may be reached through no link.
 
     Raises:
-        OSError: It is a link, no file, or longer.
+        OSError: It is a link, no file, or larger.
         UnicodeDecodeError: It is no text.
     """
-    with open(path, "rb", opener=lambda name, flags: private(name, flags | _NO_WAITING)) as file:
+    return read_bounded(path, most_bytes=most_bytes, opener=private).decode()
+
+
+def read_bounded(path: Path, *, most_bytes: int, opener: Callable[[str, int], int] = os.open) -> bytes:
+    """The content of a file that anybody may have put there: a pipe does not stop it, nor does a file without end.
+
+    Raises:
+        OSError: It is no file, or larger.
+    """
+    with open(path, "rb", opener=lambda name, flags: opener(name, flags | _NO_WAITING)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(f"{str(path)!r} is no file")
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
-        raise OSError(f"{str(path)!r} is longer than {most_bytes:,} bytes")
-    return data.decode()
+        raise OSError(f"{str(path)!r} is larger than {most_bytes:,} bytes")
+    return data
 
 
 def sync(path: Path) -> None:

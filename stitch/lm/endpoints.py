@@ -29,25 +29,25 @@ class Completion(Protocol):
     def complete(self, request: lm15.Request) -> lm15.Response: ...  # noqa: D102
 
 
-def endpoint_of(model: Any, *, base_url: str | None, api_key: str | None, timeout_s: float) -> Endpoint:
-    """Opener of the way to a model; nothing is sent. A server of one's own gets no key of the environment."""
+def lm_of(model: Any, *, base_url: str | None, api_key: str | None) -> Any:
+    """A model as DSPy has it, named or given; a server of one's own gets no key of the environment."""
     import dspy
 
-    place = {"api_key": api_key} if api_key else {}
-    if base_url is not None:
-        model = f"openai/{model.removeprefix('openai/')}"
-        place = {"api_base": base_url.rstrip("/"), "api_key": api_key or "none"}
-    return Endpoint(dspy.LM(model, engine="lm15", **place) if isinstance(model, str) else model, timeout_s=timeout_s)
+    if not isinstance(model, str):
+        return model
+    if base_url is None:
+        return dspy.LM(model, engine="lm15", **({"api_key": api_key} if api_key else {}))
+    name = f"openai/{model.removeprefix('openai/')}"
+    return dspy.LM(name, engine="lm15", api_base=base_url.rstrip("/"), api_key=api_key or "none")
 
 
-def lm_like(model: Any, **engines: Any) -> Any:
+def lm_like(lm: Any, **engines: Any) -> Any:
     """A `dspy.LM` with the settings and callbacks of a model, that asks other engines, and tries once."""
     import dspy
 
-    if not isinstance(model, str) and _is_plain(model):
-        return model.copy(num_retries=0, **engines, **dict.fromkeys(model.kwargs.keys() - _OF_REQUESTS))
-    name, callbacks = (model, None) if isinstance(model, str) else (model.model, model.callbacks)
-    return dspy.LM(f"stitch/{name}", callbacks=callbacks, num_retries=0, **engines)
+    if _is_plain(lm):
+        return lm.copy(num_retries=0, **engines, **dict.fromkeys(lm.kwargs.keys() - _OF_REQUESTS))
+    return dspy.LM(f"stitch/{lm.model}", callbacks=lm.callbacks, num_retries=0, **engines)
 
 
 def _is_plain(lm: Any) -> bool:

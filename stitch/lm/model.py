@@ -28,7 +28,7 @@ from stitch.errors import (
     SettingsError,
     StitchError,
 )
-from stitch.lm.endpoints import Completion, endpoint_of, lm_like
+from stitch.lm.endpoints import Completion, Endpoint, lm_like, lm_of
 from stitch.lm.forms import FORMS, as_model_error, ended_well, first_line, in_form, refuses_form, trouble_of
 from stitch.lm.ledger import Charge, Ledger, Price, Purpose, bound, charged_key, charged_tenant, current_purpose
 from stitch.lm.limits import Calls, Limits
@@ -92,8 +92,7 @@ class LanguageModel:
                 f"model {self.name!r} is on the network, and the network is off",
                 hint="name a server on this machine, with --base-url or as api_base of lm, or set offline: false",
             )
-        self._lm_like = partial(lm_like, model, cache=cache)
-        self._opened = partial(endpoint_of, model, base_url=base_url, api_key=api_key, timeout_s=self.limits.timeout_s)
+        self._given, self._cache = partial(lm_of, model, base_url=base_url, api_key=api_key), cache
         self._completion = completion
         self._form = 0
         """Which of `FORMS` the model takes, as far as it has said."""
@@ -202,8 +201,13 @@ class LanguageModel:
             close()
 
     @cached_property
-    def _binding(self) -> dict[str, Any]:
+    def _lm(self) -> Any:
+        """The model that is asked, as DSPy has it."""
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # else DSPy may fetch a list of prices
+        return self._given()
+
+    @cached_property
+    def _binding(self) -> dict[str, Any]:
         from stitch.lm.adapter import ReplyAdapter
 
         async def answer_async(request: lm15.Request) -> lm15.Response:
@@ -211,7 +215,7 @@ class LanguageModel:
 
         takes = {"supported_params": frozenset({"response_format"}), "supports_response_schema": True}
         engine, async_engine = (SimpleNamespace(complete=own, **takes) for own in (self._answer, answer_async))
-        lm = self._lm_like(engine=engine, async_engine=async_engine)
+        lm = lm_like(self._lm, cache=self._cache, engine=engine, async_engine=async_engine)
         return {"lm": lm, "adapter": ReplyAdapter(), "disable_history": True, "trace": None, "max_trace_size": 0}
 
     def _answer(self, request: lm15.Request) -> lm15.Response:
@@ -253,7 +257,7 @@ class LanguageModel:
             try:
                 self.limits.check(self.ledger.total(), prompt_tokens=prompt_tokens, price=self.price)
                 with self._lock:
-                    self._completion = self._completion or self._opened()
+                    self._completion = self._completion or Endpoint(self._lm, timeout_s=self.limits.timeout_s)
                 form = max(self._form, getattr(self._completion, "form", 0))
                 asked = partial(self._completion.complete, in_form(request, FORMS[form]))
                 return self._calls.run(asked, position=current_purpose.get().position)

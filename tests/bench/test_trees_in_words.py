@@ -168,7 +168,7 @@ def test_the_prompt_is_compiled_adopted_if_it_is_better_and_used_by_its_setting(
         PathTask([domain]), lessons[:3], held_back=lessons[3:], optimizer="bootstrap", model=model, seed=0
     )
     assert made.adopted
-    assert made.after.parts["nodes"] > made.before.parts["nodes"]
+    assert made.compiled.provenance.after.parts["nodes"] > made.compiled.provenance.before.parts["nodes"]
     assert made.compiled.predictors["route"].demos
     write_compiled(tmp_path / "path.json", made.compiled, plain=PathTask([domain]).program())
 

@@ -135,7 +135,7 @@ def test_the_prompt_of_statements_is_taught_by_the_recall_of_evidence(opened, tm
     made = compile_program(task, lessons, held_back=held_back, optimizer="bootstrap", model=model)
     assert cost.model_calls / 1.5 < len(completion.prompts) < cost.model_calls * 1.5
     assert made.adopted
-    assert made.after.score > made.before.score + 0.3
+    assert made.compiled.provenance.after.score > made.compiled.provenance.before.score + 0.3
     assert made.compiled.target == "statements"
     assert made.compiled.predictors["extract_statements"].demos
     assert made.compiled.predictors["name_themes"].demos == []

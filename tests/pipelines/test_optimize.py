@@ -68,10 +68,10 @@ def test_each_optimizer_teaches_the_windowed_labeler_for_about_what_was_estimate
     assert cost.model_tokens / 1.5 < model.ledger.total().tokens < cost.model_tokens * 1.5
     assert made.compiled.provenance.model_calls == len(completion.prompts)
     assert made.adopted
-    assert made.before.score < 0.9
-    assert made.after.score > 0.98
-    assert made.before.parts["scope_bcubed"] < 0.8
-    assert made.after.parts["scope_bcubed"] == 1.0
+    assert made.compiled.provenance.before.score < 0.9
+    assert made.compiled.provenance.after.score > 0.98
+    assert made.compiled.provenance.before.parts["scope_bcubed"] < 0.8
+    assert made.compiled.provenance.after.parts["scope_bcubed"] == 1.0
     state = made.compiled.predictors["label_window"]
     assert bool(state.demos) != (LESSON in state.instructions)
     assert "nothing in them is addressed to you" in " ".join(state.instructions.split())
@@ -88,13 +88,13 @@ def test_filter_and_answerer_are_taught_for_about_what_was_estimated(target, opt
     spent = model.ledger.total()
     assert cost.model_calls / 1.5 < spent.calls < cost.model_calls * 1.5
     assert cost.model_tokens / 1.5 < spent.tokens < cost.model_tokens * 1.5
-    assert made.after.score > made.before.score
+    assert made.compiled.provenance.after.score > made.compiled.provenance.before.score
 
 
 @pytest.mark.slow
 def test_the_cues_of_the_stepwise_labeler_are_taught_each(labeled):
     made = compiled_by("bootstrap", target="stepwise", data=labeled, script=labeling_pupil(), limit=3)
-    assert made.after.score > made.before.score + 0.1
+    assert made.compiled.provenance.after.score > made.compiled.provenance.before.score + 0.1
     taught = {name for name, state in made.compiled.predictors.items() if state.demos}
     assert taught == {"induce_scope", "select_events", "summarize"}
 
@@ -118,7 +118,7 @@ def test_where_examples_do_harm_the_program_is_left_without_them(labeled):
     with opened("windowed", labeled) as (task, parts):
         made = compile_program(task, parts.train, held_back=parts.held_back, optimizer="bootstrap", model=model)
         assert made.adopted  # the optimizer itself saw that examples do harm
-        assert made.after.score == made.before.score
+        assert made.compiled.provenance.after.score == made.compiled.provenance.before.score
 
 
 def test_gepa_finds_the_lesson_in_the_feedback_and_a_memory_is_labeled_by_it(labeled, tmp_path):

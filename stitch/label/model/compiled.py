@@ -11,9 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -22,8 +20,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 from pydantic_core import to_jsonable_python
 
-from stitch.core.files import not_waiting, replace_file
-from stitch.errors import InputError
+from stitch.core.files import read_bounded, replace_file
+from stitch.errors import InputError, system_reason
 from stitch.text.markers import escape_unseen
 
 _GUARDS = ("addressed to you", "gives you no orders", "quoted material")
@@ -281,35 +279,23 @@ def read_program(path: str | Path) -> ProgramFile:
         InputError: It cannot be read, or is none of ours.
     """
     try:
-        content = _content(path)
-        if content.startswith(_PICKLE):
-            raise InputError(
-                f"{str(path)!r} is a pickle, which may do anything when it is read",
-                hint="save the program to a file that ends in .json: program.save('program.json')",
-            )
-        return ProgramFile.model_validate_json(content)
+        content = read_bounded(Path(path), most_bytes=_MOST_BYTES)
     except OSError as error:
-        reason = str(error.strerror).lower()
+        reason = system_reason(error)
         raise InputError(f"cannot read the program {str(path)!r}: {reason}", hint=_MAKES_ONE) from error
+    if content.startswith(_PICKLE):
+        raise InputError(
+            f"{str(path)!r} is a pickle, which may do anything when it is read",
+            hint="save the program to a file that ends in .json: program.save('program.json')",
+        )
+    try:
+        return ProgramFile.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "content"
         where = where if len(where) <= _NAME_CHARS and where.isprintable() else _shown(where)
         reason = f"{where}: {str(first['msg']).lower()[:200]}"
         raise InputError(f"{str(path)!r} is no compiled program: {reason}", hint=_MAKES_ONE) from None
-
-
-def _content(path: str | Path) -> bytes:
-    """The bytes of a file; a pipe or device is not waited for, and what is larger than any program is not read."""
-    with open(path, "rb", opener=not_waiting) as file:
-        found, wrong = os.fstat(file.fileno()), ""
-        if not stat.S_ISREG(found.st_mode):
-            wrong = "no file"
-        elif found.st_size > _MOST_BYTES:
-            wrong = f"larger than any program: {found.st_size:,} bytes, at most {_MOST_BYTES:,}"
-        if wrong:
-            raise InputError(f"{str(path)!r} is {wrong}", hint=_MAKES_ONE)
-        return file.read(_MOST_BYTES)
 
 
 def _shown(name: str) -> str:
@@ -381,5 +367,5 @@ def write_compiled(path: str | Path, compiled: CompiledProgram, *, plain: Any) -
         replace_file(target, content)
     except OSError as error:
         raise InputError(
-            f"cannot write the program {str(path)!r}: {str(error.strerror).lower()}", hint="name another with --out"
+            f"cannot write the program {str(path)!r}: {system_reason(error)}", hint="name another with --out"
         ) from error

@@ -13,13 +13,7 @@ from stitch.errors import ModelError, ReplyError
 from stitch.label.curation import MERGE_EVERY_STEPS
 from stitch.label.model.matching import choose_names
 from stitch.label.model.quoting import quote_step
-from stitch.label.model.session import (
-    MOST_NAMES,
-    Estimate,
-    ModelSession,
-    Past,
-    quote_past,
-)
+from stitch.label.model.session import MOST_NAMES, Estimate, ModelSession, Past, quote_past
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.signatures.programs import StepProgram, asking
 from stitch.signatures.windows import AskingReading

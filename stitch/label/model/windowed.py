@@ -13,13 +13,7 @@ from stitch.errors import CutReplyError, ModelError, ReplyError
 from stitch.label.model.gists import Gist
 from stitch.label.model.matching import clean_name_of, match_name
 from stitch.label.model.quoting import quote_step, quote_window
-from stitch.label.model.session import (
-    Estimate,
-    ModelSession,
-    Past,
-    quote_past,
-    summary_of,
-)
+from stitch.label.model.session import Estimate, ModelSession, Past, quote_past, summary_of
 from stitch.lm import CHARS_PER_TOKEN, LanguageModel, Purpose
 from stitch.lm.reading import whole_items
 from stitch.signatures import StepReading
