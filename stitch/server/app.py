@@ -107,7 +107,7 @@ def create_app(
     app.include_router(make_router(), dependencies=keyed)
     app.include_router(_others, dependencies=keyed)
     app.include_router(_open)
-    app.router.routes += calls.routes
+    app.router.routes[:0] = calls.routes  # they are called most, and routes are tried in order
     if tools is not None:
         app.router.routes.append(Route(MCP_PATH, _UntilClosing(tools, served), name="mcp"))
     app.add_middleware(Gate, served=served)

@@ -15,14 +15,15 @@ from stitch.server.metrics import Metrics
 from stitch.server.running import Server, listen, url_of
 
 
-def app_of(tenants, *, keys=None, tenant="default", **options):
+def app_of(tenants, *, keys=None, tenant="default", access=None, **options):
     """The application as `stitch serve` makes it."""
     mcp = None
     if find_spec("mcp") is not None:
         from stitch.adapters.mcp import McpOverHttp
 
         mcp = McpOverHttp
-    return create_app(tenants, access=Access(keys, tenant=tenant, host="127.0.0.1"), mcp=mcp, **options)
+    access = access or Access(keys, tenant=tenant, host="127.0.0.1")
+    return create_app(tenants, access=access, mcp=mcp, **options)
 
 
 @contextmanager

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
+from starlette.datastructures import Headers
+from typing_extensions import override
 
 from contracts.memory import MemoryContract
 from contracts.trees import TreesContract
+from doubles.serving import running
 from stitch import Memory, open_memory
 from stitch.errors import InputError
+from stitch.server.access import Access, Caller
 from stitch.server.memory import RemoteMemory
 from stitch.server.methods import method_named, method_names
+
+NAMES = (f"tenant-{number}" for number in count())
+"""Of a tenant of its own for each test, so that one server is begun for all."""
 
 
 class TestLocalMemory(MemoryContract, TreesContract):
@@ -22,26 +30,58 @@ class TestLocalMemory(MemoryContract, TreesContract):
             yield memory
 
 
+@pytest.fixture(scope="module")
+def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    with open_memory(tmp_path_factory.mktemp("owned") / "m") as memory:
+        yield memory
+
+
 class TestMemoryOfAnotherOwner(MemoryContract, TreesContract):
     @pytest.fixture
-    def memory(self, tmp_path: Path) -> Iterator[Memory]:
-        with open_memory(tmp_path / "m"), open_memory(tmp_path / "m") as memory:
+    def memory(self, owner: Memory) -> Iterator[Memory]:
+        with open_memory(owner.folder, tenant=next(NAMES)) as memory:
             assert isinstance(memory, RemoteMemory)
             yield memory
 
 
-@pytest.mark.slow  # by the same way as that of another owner
-class TestMemoryOfAnotherTenant(MemoryContract, TreesContract):
+@pytest.mark.slow  # by the same way as that of another tenant
+class TestMemoryOfItsOwner(MemoryContract, TreesContract):
     @pytest.fixture
     def memory(self, tmp_path: Path) -> Iterator[Memory]:
-        with open_memory(tmp_path / "m"), open_memory(tmp_path / "m", tenant="ann") as memory:
+        with open_memory(tmp_path / "m"), open_memory(tmp_path / "m") as memory:
             yield memory
+
+
+class AccessOfTheTest(Access):
+    """Serves everybody, as one tenant after the other."""
+
+    tenant = "nobody"
+
+    @override
+    def caller(self, headers: Headers, *, opened: bool = False) -> Caller | None:
+        caller = super().caller(headers, opened=opened)
+        return caller and caller._replace(tenant=self.tenant)
+
+
+@pytest.fixture(scope="module")
+def access() -> AccessOfTheTest:
+    return AccessOfTheTest(None, tenant="nobody", host="127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def url(access: AccessOfTheTest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running(tmp_path_factory.mktemp("served") / "m", access=access) as client:
+        yield f"stitch+{client.url}"
 
 
 class TestServedMemory(MemoryContract, TreesContract):
     @pytest.fixture
-    def memory(self, served: str) -> Iterator[Memory]:
-        with open_memory(served) as memory:
+    def memory(
+        self, url: str, access: AccessOfTheTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> Iterator[Memory]:
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+        access.tenant = next(NAMES)
+        with open_memory(url) as memory:
             assert isinstance(memory, RemoteMemory)
             yield memory
 

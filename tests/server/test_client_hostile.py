@@ -17,9 +17,9 @@ from stitch.server.memory import RemoteMemory
 from stitch.server.owner import Owner
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with open_memory(tmp_path / "m") as opened:
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    with open_memory(tmp_path_factory.mktemp("hostile") / "m") as opened:
         opened.add(Step(role="user", content="A hotel in Kyoto."), trajectory="t")
         yield opened
 
@@ -103,7 +103,7 @@ def test_who_names_no_tenant_or_another_version_is_told_so(http: httpx.Client) -
 
 
 def test_who_does_not_read_holds_nothing(memory: Memory) -> None:
-    memory.add_many([Step(role="user", content=f"{n} " * 100_000) for n in range(40)], trajectory="long", wait=False)
+    memory.add_many([Step(role="user", content="x" * 500_000) for _ in range(3)], trajectory="long", wait=False)
     body = json.dumps({"arguments": {"trajectory": "long"}}).encode()
     asked = b"POST /v1/call/steps HTTP/1.1\r\nHost: m\r\nStitch-Tenant: default\r\nContent-Length: %d\r\n\r\n%b"
     with closing(connected(memory.folder)) as end:
@@ -111,7 +111,7 @@ def test_who_does_not_read_holds_nothing(memory: Memory) -> None:
         assert end.recv(100).startswith(b"HTTP/1.1 200")
         memory.add(Step(role="user", content="More."), trajectory="t")
         with open_memory(memory.folder) as other:
-            assert other.status().accepted == 42
+            assert other.status().accepted == 5
 
 
 def test_a_port_takes_only_who_knows_the_token(tmp_path: Path) -> None:
