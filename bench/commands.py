@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "state-bench": ("stitch.bench.suites.retrieval:state_bench", "The trajectories of STATE-Bench."),
     "labels": ("stitch.bench.suites.labels:command", "Labels against gold, beside trivial baselines."),
     "known-items": ("stitch.bench.known_items:command", "Steps that are asked for by their own words."),
+    "clocks": ("stitch.bench.clocks:command", "Newest statements first, and the day that is asked for."),
     "density-replay": ("stitch.bench.suites.density_replay:command", "Reproduce recorded density orders exactly."),
     "trees": ("stitch.bench.trees.suite:command", "Path queries on trees, edits, and requests in words."),
     "themes": ("stitch.bench.themes:command", "Themes: their sizes, what is moved, what a step costs."),
