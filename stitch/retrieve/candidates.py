@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from stitch.core import (
     goal_of,
 )
 from stitch.core.protocols import SparseVector, SummingEmbedder
-from stitch.retrieve.kinds import GOAL_OPENED, Kind, is_run, kind_of
+from stitch.retrieve.kinds import Kind, is_run, kind_of
 from stitch.retrieve.question import Question
 from stitch.retrieve.rarity import rare_words_first
 from stitch.retrieve.run_question import RunQuestion
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
-T = TypeVar("T")
-
 ASKED_SHARE = 0.4
 """What the part of a question behind its clause counts once more, beside the whole."""
+_SHORT_CHARS, _LEAST_STRENGTH = 180, 0.1
+"""Steps up to this length say little of what they are about; below the least strength hints are not read."""
 
 
 class Candidate(NamedTuple):
@@ -54,74 +54,12 @@ class Candidate(NamedTuple):
     lexical: float = 0.0
 
 
-class Trajectory:
-    """The candidates of one trajectory in their order; arrays have one number a candidate of it.
-
-    What a feature asks of its surroundings it asks here, so that no other trajectory of a memory changes the answer.
-    """
-
-    def __init__(self, numbers: Sequence[int], candidates: Sequence[Candidate], *, vocabulary: LabelVocabulary) -> None:
-        self.numbers = np.array(numbers)
-        """Their places among all candidates."""
-        self.candidates = [candidates[number] for number in numbers]
-        self.snippets = [one.snippet for one in self.candidates]
-        self._vocabulary = vocabulary
-
-    @cached_property
-    def positions(self) -> NDArray[np.int64]:
-        """Their positions."""
-        return np.array([one.position for one in self.snippets])
-
-    @cached_property
-    def similarities(self) -> Column:
-        """Their similarities."""
-        return np.array([one.similarity for one in self.candidates])
-
-    @cached_property
-    def is_run(self) -> bool:
-        """Whether it is the run of an agent: a goal is opened, or many of the steps are calls or results."""
-        return is_run(self.kinds, self.snippets)
-
-    @cached_property
-    def kinds(self) -> list[Kind]:
-        """What each is; what a user says right after a call that no tool answered is its result."""
-        kinds = [kind_of(one) for one in self.snippets]
-        for place in range(1, len(kinds)):
-            before, one = self.snippets[place - 1], self.snippets[place]
-            if kinds[place] is Kind.USER and kinds[place - 1] is Kind.CALL and not before.tools:
-                kinds[place] = Kind.RESULT if one.position == before.position + 1 else Kind.USER
-        return kinds
-
-    @cached_property
-    def scopes(self) -> list[str]:
-        """The scope of each, without its phase; empty for none and for instructions."""
-        return [
-            "" if kind is Kind.SETUP else goal_of(self._vocabulary.canonical(LabelKind.SCOPE, one.intent.scope or ""))
-            for one, kind in zip(self.snippets, self.kinds, strict=True)
-        ]
-
-    @cached_property
-    def members(self) -> dict[str, list[int]]:
-        """The places, in this trajectory, of the candidates of each scope."""
-        found: dict[str, list[int]] = {}
-        for place, scope in enumerate(self.scopes):
-            if scope:
-                found.setdefault(scope, []).append(place)
-        return found
-
-    @cached_property
-    def openings(self) -> frozenset[int]:
-        """The places of what opens a goal: as labels tell, or else the first words of a user among its first steps."""
-        found: set[int] = set()
-        for own in self.members.values():
-            labeled = [n for n in own if GOAL_OPENED.value in self.snippets[n].intent.event_types]
-            found.update(labeled or [n for n in own[:3] if self.kinds[n] is Kind.USER][:1])
-        return frozenset(found)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Pool:
     """A question with all that may become hits: what every feature sees.
+
+    Candidates stand by trajectory, position and step; arrays and lists have one entry a candidate. What a feature asks
+    of its surroundings it asks inside a trajectory, so that no other one of a memory changes the answer.
 
     Attributes:
         request: The question as it was asked.
@@ -130,7 +68,7 @@ class Pool:
         selection: The labels that were chosen for it, and by whom.
         labels: The same labels in canonical form.
         vocabulary: Merges under which labels are compared.
-        candidates: In no order that a feature may rely on.
+        candidates: In whatever order they come.
     """
 
     request: SearchRequest
@@ -140,34 +78,102 @@ class Pool:
     labels: frozenset[Label]
     vocabulary: LabelVocabulary
     candidates: Sequence[Candidate]
-    _made: dict[Callable[[Pool], Any], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
-    def once(self, make: Callable[[Pool], T]) -> T:
-        """What `make` gives of this pool, made at the first call: features that need the same share it."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        made: T = self._made[make]
-        return made
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "candidates", sorted(self.candidates, key=_place))
 
     @cached_property
-    def trajectories(self) -> list[Trajectory]:
-        """The candidates by trajectory."""
-        numbers: dict[str, list[int]] = {}
-        for number, one in enumerate(self.candidates):
-            numbers.setdefault(one.snippet.trajectory, []).append(number)
-        for own in numbers.values():
-            own.sort(key=lambda n: (self.candidates[n].snippet.position, self.candidates[n].snippet.step))
-        return [Trajectory(own, self.candidates, vocabulary=self.vocabulary) for own in numbers.values()]
+    def snippets(self) -> list[MemorySnippet]:
+        """The steps."""
+        return [one.snippet for one in self.candidates]
 
-    def column(self, of: Callable[[Trajectory], Column | None]) -> Column | None:
-        """A number for each candidate, by what says those of a trajectory; None if it says nothing of any."""
-        column = np.zeros(len(self.candidates))
-        told = False
-        for trajectory in self.trajectories:
-            if (own := of(trajectory)) is not None:
-                column[trajectory.numbers] = own
-                told = True
-        return column if told else None
+    @cached_property
+    def positions(self) -> NDArray[np.int64]:
+        """Their positions."""
+        return np.array([one.position for one in self.snippets], dtype=np.int64)
+
+    @cached_property
+    def similarities(self) -> Column:
+        """Their similarities."""
+        return np.array([one.similarity for one in self.candidates])
+
+    @cached_property
+    def densities(self) -> Column:
+        """Their label densities."""
+        return np.array([one.density for one in self.candidates], dtype=float)
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """The number of the trajectory of each."""
+        names = [one.trajectory for one in self.snippets]
+        begins = [before != name for before, name in zip([None, *names], names, strict=False)]
+        return np.cumsum(begins, dtype=np.int64) - 1
+
+    @cached_property
+    def trajectories(self) -> list[slice]:
+        """The places of each trajectory."""
+        starts = np.flatnonzero(np.diff(self.owners, prepend=-1)).tolist()
+        return list(map(slice, starts, [*starts, len(self.owners)][1:]))
+
+    @cached_property
+    def strengths(self) -> Column:
+        """How much of what steps are about stands around and not in them, from 0 to 1; one number a trajectory.
+
+        It is told by the length of most: hints count less where steps are long, and are not read where they count less
+        than the least.
+        """
+        lengths = [len(one.text) for one in self.snippets]
+        middle = np.array([sorted(lengths[own])[(own.stop - own.start) // 2] for own in self.trajectories])
+        shares: Column = np.minimum(1.0, _SHORT_CHARS / np.maximum(1, middle)) ** 2
+        return np.where(shares >= _LEAST_STRENGTH, shares, 0.0)
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        """What each is; what a user says right after a call that no tool answered is its result."""
+        kinds = [kind_of(one) for one in self.snippets]
+        for place, kind in enumerate(kinds):
+            if kind is Kind.USER and self.follows(place) and kinds[place - 1] is Kind.CALL:
+                kinds[place] = Kind.USER if self.snippets[place - 1].tools else Kind.RESULT
+        return kinds
+
+    def follows(self, place: int) -> bool:
+        """Whether the step right before one is the candidate before it."""
+        before, one = self.snippets[place - 1], self.snippets[place]
+        return place > 0 and before.trajectory == one.trajectory and before.position + 1 == one.position
+
+    @cached_property
+    def running(self) -> NDArray[np.bool_]:
+        """Whether each trajectory is the run of an agent: a goal is opened, or many steps are calls or results."""
+        return np.array([is_run(self.kinds[own], self.snippets[own]) for own in self.trajectories], dtype=bool)
+
+    @cached_property
+    def in_runs(self) -> NDArray[np.bool_]:
+        """Whether each stands in a run."""
+        return self.running[self.owners]
+
+    @cached_property
+    def scopes(self) -> list[str]:
+        """The scope of each, without its phase; empty for none and for instructions."""
+        named = {one.intent.scope or "" for one in self.snippets}
+        read = {name: goal_of(self.vocabulary.canonical(LabelKind.SCOPE, name)) for name in named}
+        return [
+            "" if kind is Kind.SETUP else read[one.intent.scope or ""]
+            for one, kind in zip(self.snippets, self.kinds, strict=True)
+        ]
+
+    @cached_property
+    def members(self) -> dict[tuple[int, str], list[int]]:
+        """The places of the candidates of each scope, by the number of its trajectory and its name."""
+        found: dict[tuple[int, str], list[int]] = {}
+        for place, own in enumerate(zip(self.owners.tolist(), self.scopes, strict=True)):
+            if own[1]:
+                found.setdefault(own, []).append(place)
+        return found
+
+
+def _place(one: Candidate) -> tuple[str, int, str]:
+    snippet = one.snippet
+    return snippet.trajectory, snippet.position, snippet.step
 
 
 @dataclass(frozen=True, kw_only=True)

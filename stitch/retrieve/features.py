@@ -15,7 +15,7 @@ import numpy as np
 
 from stitch.core import MemorySnippet, Origin
 from stitch.core.ranking import GOAL
-from stitch.retrieve.candidates import Pool, Trajectory
+from stitch.retrieve.candidates import Pool
 from stitch.retrieve.goals import goal, kind, late, only_asks
 from stitch.retrieve.nearness import near
 from stitch.retrieve.speakers import REPLIES, USERS, asks_of_own_matters, called_roles, named_speakers
@@ -52,39 +52,40 @@ def _beside_best(scores: Sequence[float], *, least: float) -> Column | None:
 
 def beside(pool: Pool) -> Column | None:
     """How much more alike the step before or after is: an answer repeats little of its question."""
-
-    def of(own: Trajectory) -> Column:
-        gains = np.zeros(len(own.snippets))
-        for place in range(1, len(gains)):
-            one, before = own.snippets[place], own.snippets[place - 1]
-            if one.position == before.position + 1 and one.session == before.session:
-                lead = own.similarities[place - 1] - own.similarities[place]
-                gains[place] = max(gains[place], lead)
-                gains[place - 1] = max(gains[place - 1], -lead)
-        return gains
-
-    return pool.column(of)
+    column, similarities = np.zeros(len(pool.candidates)), pool.similarities
+    together = [
+        pool.follows(place) and one.session == pool.snippets[place - 1].session
+        for place, one in enumerate(pool.snippets)
+    ]
+    for place in np.flatnonzero(together).tolist():
+        lead = similarities[place - 1] - similarities[place]
+        column[place] = max(column[place], lead)
+        column[place - 1] = max(column[place - 1], -lead)
+    return column
 
 
 def speaker(pool: Pool) -> Column | None:
     """Whether the question names who said it; of the asker's own matters, a user among long replies."""
     folded, called = pool.question.folded, pool.selection.speaker
+    own_matters = asks_of_own_matters(folded)
+    found: dict[frozenset[str], frozenset[str]] = {}
+    column, told = np.zeros(len(pool.candidates)), False
+    for own in pool.trajectories:
+        roles = frozenset(one.role for one in pool.snippets[own])
+        if roles not in found:
+            found[roles] = (called_roles(called, roles) if called else None) or named_speakers(folded, roles)
+        if speakers := found[roles]:
+            column[own], told = [one.role in speakers for one in pool.snippets[own]], True
+        elif own_matters and (said := _own_matters(pool.snippets[own])) is not None:
+            column[own], told = said, True
+    return column if told else None
 
-    def of(own: Trajectory) -> Column | None:
-        roles = {one.role for one in own.snippets}
-        speakers = (called and called_roles(called, roles)) or named_speakers(folded, roles)
-        if speakers:
-            return np.array([float(one.role in speakers) for one in own.snippets])
-        return _own_matters(own) if asks_of_own_matters(folded) else None
 
-    return pool.column(of)
-
-
-def _own_matters(own: Trajectory) -> Column | None:
+def _own_matters(snippets: Sequence[MemorySnippet]) -> Column | None:
     """A short reply may well be what an agent did for the user, and what tools returned is about them, too."""
-    by_user = np.array([one.role.casefold() in USERS for one in own.snippets])
-    lengths = [len(one.text) for one, mine in zip(own.snippets, by_user, strict=True) if not mine]
-    if not by_user.any() or not lengths or any(one.origin is Origin.TOOL for one in own.snippets):
+    by_user = np.array([one.role.casefold() in USERS for one in snippets])
+    lengths = [len(one.text) for one, mine in zip(snippets, by_user, strict=True) if not mine]
+    if not by_user.any() or not lengths or any(one.origin is Origin.TOOL for one in snippets):
         return None
     return 2.0 * max(0.0, 1.0 - _SHORT_CHARS / max(float(np.median(lengths)), 1.0)) * by_user
 
@@ -120,12 +121,9 @@ def asking(pool: Pool) -> Column | None:
     if not _OF_ASKING.isdisjoint(pool.question.folded.split()):
         return None
 
-    def of(own: Trajectory) -> Column | None:
-        if own.is_run:
-            return None
-        return np.array([-float(only_asks(one)) for one in own.snippets])
-
-    return pool.column(of)
+    if pool.running.all():
+        return None
+    return np.array([-float(only_asks(one)) for one in pool.snippets]) * ~pool.in_runs
 
 
 _ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model", "llm", "system", "developer"))

@@ -6,15 +6,14 @@ is answered by what explains and by what a user said, "what did she want?" by wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stitch.core import FilterMaker, LabelKind, MemorySnippet, goal_of
-from stitch.retrieve.candidates import Pool, Trajectory
-from stitch.retrieve.kinds import Kind, changes, failed, is_local
-from stitch.retrieve.nearness import strength
-from stitch.retrieve.run_question import RunQuestion
+from stitch.core import FilterMaker, LabelKind, MemorySnippet
+from stitch.retrieve.candidates import Pool
+from stitch.retrieve.kinds import GOAL_OPENED, Kind, changes, failed, is_local
 from stitch.retrieve.speakers import USERS
 
 if TYPE_CHECKING:
@@ -42,32 +41,30 @@ def only_asks(one: MemorySnippet) -> bool:
 
 def goal(pool: Pool) -> Column | None:
     """Whether its scope is the one asked about: by its name, by identifiers said in it, by its steps most alike."""
-    worth = _worth_of_scopes(pool)
+    worth: dict[tuple[int | None, str], float] = {**_worth_of_goals(pool)}
     if pool.selection.made_by is FilterMaker.WORDS:
         for scope in pool.selection.intent_filter.scopes:
             worth[None, pool.vocabulary.canonical(LabelKind.SCOPE, scope)] = 1.0
         if (led := _leading_scope(pool)) and (None, led) not in worth:
             worth[None, led] = _LEADING
+    if not worth:
+        return None
+    column = np.zeros(len(pool.candidates))
+    for (own, scope), places in pool.members.items():
+        column[places] = worth.get((None, scope), 0.0) + worth.get((own, scope), 0.0)
+    return column
 
-    def of(own: Trajectory) -> Column:
-        name = own.snippets[0].trajectory
-        return np.array([worth.get((None, scope), 0.0) + worth.get((name, scope), 0.0) for scope in own.scopes])
 
-    return pool.column(of) if worth else None
-
-
-def _worth_of_scopes(pool: Pool) -> dict[tuple[str | None, str], float]:
+def _worth_of_goals(pool: Pool) -> dict[tuple[int, str], float]:
     """How much each goal of a run is the one asked about, by trajectory and name; nothing where a task is given."""
-    running = [] if pool.of_runs.task else [own for own in pool.trajectories if own.is_run]
-    alike = {id(own): _alike(own) for own in running}
-    best = max((number for own in alike.values() for number in own.values()), default=0.0)
-    if best <= 0:
-        return {}
-    return {
-        (own.snippets[0].trajectory, scope): share + alike[id(own)][scope] / best
-        for own in running
-        for scope, share in _named(own, pool).items()
-    }
+    goals = {} if pool.of_runs.task else _goals_of_runs(pool)
+    alike = {own: float(np.sort(pool.similarities[places])[-_BEST_STEPS:].mean()) for own, places in goals.items()}
+    best = max(alike.values(), default=0.0)
+    return {own: _named(pool, places) + alike[own] / best for own, places in goals.items()} if best > 0 else {}
+
+
+def _goals_of_runs(pool: Pool) -> dict[tuple[int, str], list[int]]:
+    return {own: places for own, places in pool.members.items() if pool.running[own[0]]}
 
 
 def _leading_scope(pool: Pool) -> str:
@@ -75,94 +72,89 @@ def _leading_scope(pool: Pool) -> str:
 
     A model names scopes in words of its own, which a question hardly says; what it says of their steps tells more.
     """
-    ordered = sorted(
-        ((-one.similarity, one.snippet.trajectory, one.snippet.position, one.snippet) for one in pool.candidates),
-        key=lambda each: each[:3],
-    )[:_VOTERS]
+    ordered = np.argsort(-pool.similarities, kind="stable")[:_VOTERS].tolist()
     votes: dict[str, float] = {}
     voters = 0
-    for place, (*_, one) in enumerate(ordered, start=1):
-        if one.intent.scope and one.labeled_by and not is_local(one.labeled_by):
-            name = goal_of(pool.vocabulary.canonical(LabelKind.SCOPE, one.intent.scope))
-            votes[name] = votes.get(name, 0.0) + 1 / place
+    for rank, place in enumerate(ordered, start=1):
+        one, scope = pool.snippets[place], pool.scopes[place]
+        if scope and one.labeled_by and not is_local(one.labeled_by):
+            votes[scope] = votes.get(scope, 0.0) + 1 / rank
             voters += 1
     leading = max(votes, key=votes.__getitem__, default="")
     return leading if 2 * voters > len(ordered) and 2 * votes[leading] > sum(votes.values()) else ""
 
 
-def leading_goals(pool: Pool, *, most: int) -> set[tuple[str | None, str]]:
+def leading_goals(pool: Pool, *, most: int) -> set[tuple[str, str]]:
     """The trajectories and names of the goals of runs that the question may be about."""
-    worth = _worth_of_scopes(pool)
-    return set(sorted(worth, key=lambda goal: (-worth[goal], goal))[:most])
+    worth = _worth_of_goals(pool)
+    named = {(pool.snippets[pool.members[own][0]].trajectory, own[1]): value for own, value in worth.items()}
+    return set(sorted(named, key=lambda goal: (-named[goal], goal))[:most])
 
 
-def _alike(own: Trajectory) -> dict[str, float]:
-    """How alike the best steps of each goal are."""
-    return {
-        scope: float(np.sort(own.similarities[places])[-_BEST_STEPS:].mean()) for scope, places in own.members.items()
-    }
-
-
-def _named(own: Trajectory, pool: Pool) -> dict[str, float]:
-    """The share of the identifiers of the question that each goal says."""
+def _named(pool: Pool, places: Sequence[int]) -> float:
+    """The share of the identifiers of the question that a goal says."""
     asked = pool.of_runs.identifiers
-    if not asked:
-        return dict.fromkeys(own.members, 0.0)
-    texts = [one.text.lower() for one in own.snippets]
-    return {
-        scope: sum(any(name in texts[n] for n in places) for name in asked) / len(asked)
-        for scope, places in own.members.items()
-    }
+    texts = [pool.snippets[place].text.lower() for place in places] if asked else []
+    return sum(any(name in text for text in texts) for name in asked) / max(1, len(asked))
 
 
 def kind(pool: Pool) -> Column | None:
     """Whether it is what is asked for: a price where a price is, a call, what came of it, the opening of a task."""
-    says_where = pool.question.clause or pool.selection.intent_filter.scopes
+    share = 1.0 if pool.question.clause or pool.selection.intent_filter.scopes else 0.5
+    shares = share * np.where(pool.running, 0.0, pool.strengths)
+    classes, in_talks = pool.question.classes, bool(shares.any())
+    if not (in_talks and classes) and not pool.running.any():
+        return None
+    column = np.zeros(len(pool.candidates))
+    if in_talks and classes:
+        column[:] = [not classes.isdisjoint(one.intent.entity_types) for one in pool.snippets]
+        column *= shares[pool.owners]
+    places = np.flatnonzero(pool.in_runs)
+    column[places] = _kinds_of_runs(pool, places.tolist())
+    return column
 
-    def of(own: Trajectory) -> Column | None:
-        if own.is_run:
-            return _kind_of_run(own, pool)
-        share = strength(own) * (1.0 if says_where else 0.5)
-        if not (pool.question.classes and share):
-            return None
-        classes = pool.question.classes
-        return np.array([share * (not classes.isdisjoint(one.intent.entity_types)) for one in own.snippets])
 
-    return pool.column(of)
-
-
-def _kind_of_run(own: Trajectory, pool: Pool) -> Column:
+def _kinds_of_runs(pool: Pool, places: Sequence[int]) -> Column:
     """Of a task, earlier ones of its kind are looked for: what opened them."""
     read, worth = pool.of_runs, dict.fromkeys(Kind, 0.0)
-    openings: Column = np.where(np.isin(np.arange(len(own.snippets)), list(own.openings)), 2.5, 0.0)
+    opened = _openings(pool) if read.task or read.requests or read.error else frozenset()
+    openings: Column = np.array([2.5 * (place in opened) for place in places])
     if read.task:
         return openings
     worth[Kind.CALL] += 0.25 * read.action
     worth[Kind.AGENT] += 0.3 * read.action
     worth[Kind.USER] += 0.4 * read.cause - 0.25 * (read.action or read.result)
     worth[Kind.RESULT] += 0.4 * (read.result and not read.state)  # how a thing stands is told by what changed it
-    gains = np.array([worth[kind] + _worth_of_step(own, place, read) for place, kind in enumerate(own.kinds)])
+    gains = np.array([worth[pool.kinds[place]] + _worth_of_step(pool, place, opened=opened) for place in places])
     return gains + openings if read.requests else gains
 
 
-def _worth_of_step(own: Trajectory, place: int, read: RunQuestion) -> float:
+def _openings(pool: Pool) -> frozenset[int]:
+    """The places of what opens goals: as labels tell, or else the first words of a user among their first steps."""
+    found: set[int] = set()
+    for own in _goals_of_runs(pool).values():
+        labeled = [n for n in own if GOAL_OPENED.value in pool.snippets[n].intent.event_types]
+        found.update(labeled or [n for n in own[:3] if pool.kinds[n] is Kind.USER][:1])
+    return frozenset(found)
+
+
+def _worth_of_step(pool: Pool, place: int, *, opened: frozenset[int]) -> float:
     """What it counts to explain, to have failed, or to have changed something, where that is asked for."""
-    one, told = own.snippets[place], 0.0
+    one, read, told = pool.snippets[place], pool.of_runs, 0.0
     if read.cause and "explain" in one.intent.event_types:
         told += 0.4
-    if read.error and own.kinds[place] is not Kind.SETUP and place not in own.openings and failed(one):
+    if read.error and pool.kinds[place] is not Kind.SETUP and place not in opened and failed(one):
         told += 0.7
-    if read.calls and (call := _call_of(own, place)) is not None and changes(own.snippets[call]):
+    if read.calls and (call := _call_of(pool, place)) is not None and changes(pool.snippets[call]):
         told += 1.0 if call == place else 0.7
     return told
 
 
-def _call_of(own: Trajectory, place: int) -> int | None:
+def _call_of(pool: Pool, place: int) -> int | None:
     """The place of a call itself, or of the call that a result answers."""
-    at = place
-    while own.kinds[at] is Kind.RESULT and at and own.positions[at - 1] == own.positions[at] - 1:
-        at -= 1
-    return at if own.kinds[at] is Kind.CALL else None
+    while pool.kinds[place] is Kind.RESULT and pool.follows(place):
+        place -= 1
+    return place if pool.kinds[place] is Kind.CALL else None
 
 
 def late(pool: Pool) -> Column | None:
@@ -170,54 +162,58 @@ def late(pool: Pool) -> Column | None:
 
     Of a question of how things stand ("Where do I work?"), how late a user said it among what is about as near.
     """
-    order = pool.question.order
-
-    def of(own: Trajectory) -> Column | None:
-        if own.is_run:
-            return _late_in_goals(own, pool)
-        if order:
-            return order * _places_in_scopes(own)
-        return _latest(own, pool) if pool.question.stands else None
-
-    return pool.column(of)
-
-
-def _late_in_goals(own: Trajectory, pool: Pool) -> Column | None:
-    read = pool.of_runs
-    if read.task:
+    order, stands = pool.question.order, pool.question.stands
+    of_runs = pool.running.any() and not pool.of_runs.task
+    if not (order or stands or of_runs):
         return None
-    asked = 1.5 * float(np.sign(pool.question.order + read.last - read.first))
-    ends = np.zeros(len(own.snippets))
-    for places in own.members.values():
-        ends[places] = 0.5 * min(1.0, max(0, len(places) - 2) / _LONG_GOAL)
-    column: Column = (asked + ends) * _places_in_scopes(own)
-    return column + _newest(own, pool) if read.identifiers and (read.state or read.last) else column
-
-
-def _places_in_scopes(own: Trajectory) -> Column:
-    """The place of each in its scope, from 0 for the first to 1 for the last; 0 without one."""
-    column = np.zeros(len(own.snippets))
-    for places in own.members.values():
-        column[places] = np.linspace(0.0, 1.0, len(places)) if len(places) > 1 else 0.0
+    column = order * _places_in_scopes(pool)
+    if stands and not order:
+        for own in pool.trajectories:
+            column[own] = _latest(pool, own)
+    if pool.running.any():
+        column[pool.in_runs] = _late_in_goals(pool)[pool.in_runs] if of_runs else 0.0
     return column
 
 
-def _latest(own: Trajectory, pool: Pool) -> Column:
+def _late_in_goals(pool: Pool) -> Column:
+    read = pool.of_runs
+    asked = 1.5 * float(np.sign(pool.question.order + read.last - read.first))
+    ends = np.zeros(len(pool.candidates))
+    for places in pool.members.values():
+        ends[places] = 0.5 * min(1.0, max(0, len(places) - 2) / _LONG_GOAL)
+    column: Column = (asked + ends) * _places_in_scopes(pool)
+    return column + _newest(pool) if read.identifiers and (read.state or read.last) else column
+
+
+def _places_in_scopes(pool: Pool) -> Column:
+    """The place of each in its scope, from 0 for the first to 1 for the last; 0 without one."""
+    column = np.zeros(len(pool.candidates))
+    for places in pool.members.values():
+        column[places] = np.arange(len(places)) / max(1, len(places) - 1)
+    return column
+
+
+def _latest(pool: Pool, own: slice) -> Column:
     """What somebody says of themselves holds until they say it otherwise; where words cannot tell, the newest does."""
-    column, least = np.zeros(len(own.snippets)), _NEARLY * own.similarities.max()
+    similarities = pool.similarities[own]
+    column, least = np.zeros(len(similarities)), _NEARLY * similarities.max()
     near = [
         place
-        for place, one in enumerate(own.snippets)
-        if own.similarities[place] >= least > 0 and one.role.casefold() in USERS and not only_asks(one)
+        for place, one in enumerate(pool.snippets[own])
+        if similarities[place] >= least > 0 and one.role.casefold() in USERS and not only_asks(one)
     ]
     column[near] = np.linspace(0.0, _NEWEST, len(near)) if len(near) > 1 else 0.0
     return column
 
 
-def _newest(own: Trajectory, pool: Pool) -> Column:
+def _newest(pool: Pool) -> Column:
     """How late the goal of a step began, among those with the identifiers of which the question asks how they stand."""
-    column = np.zeros(len(own.snippets))
-    named = [scope for scope, share in _named(own, pool).items() if share]
-    for place, scope in enumerate(sorted(named, key=lambda scope: own.members[scope][0]), start=1):
-        column[own.members[scope]] = 1.2 * place / len(named)
+    column = np.zeros(len(pool.candidates))
+    named: dict[int, list[list[int]]] = {}
+    for (own, _), places in _goals_of_runs(pool).items():
+        if _named(pool, places):
+            named.setdefault(own, []).append(places)
+    for goals in named.values():
+        for place, places in enumerate(sorted(goals), start=1):
+            column[places] = 1.2 * place / len(goals)
     return column

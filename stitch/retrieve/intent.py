@@ -317,8 +317,7 @@ class IntentRetriever:
 
     def _ordered(self, asked: _Asked, pool: Pool, *, k: int) -> list[ScoredSnippet]:
         ranked = rank(pool, asked.rule, k=k, weights=self._weights)
-        running = any(own.is_run for own in pool.trajectories)
-        return with_links(ranked, [one.snippet for one in pool.candidates]) if running else ranked
+        return with_links(ranked, pool.snippets) if pool.running.any() else ranked
 
     def _pool_of(self, asked: _Asked, candidates: Sequence[Candidate]) -> Pool:
         return Pool(
@@ -366,7 +365,11 @@ class IntentRetriever:
 
 def _first_is_run(pool: Pool, hits: Sequence[ScoredSnippet]) -> bool:
     """Whether the best hit stands in a run: its exchanges are candidates already."""
-    running = {own.snippets[0].trajectory for own in pool.trajectories if own.is_run}
+    running = {
+        pool.snippets[own.start].trajectory
+        for own, is_run in zip(pool.trajectories, pool.running, strict=True)
+        if is_run
+    }
     return bool(hits) and hits[0].snippet.trajectory in running
 
 

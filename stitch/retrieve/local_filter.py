@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from stitch.core import IntentFilter, LabelInventory, LabelKind, SearchRequest, Selection
+from stitch.core import IntentFilter, LabelInventory, SearchRequest, Selection
 from stitch.core.text_cache import tell_of_erasures, text_cache
 from stitch.retrieve.question import Question, read_request
 from stitch.text.words import FUNCTION_WORDS, stem, words
@@ -40,11 +40,7 @@ class LocalFilterSelector:
         scopes = dict(self._called(question, inventory))
         if len(scopes) > _MOST_SCOPES:
             scopes = {}
-        classes = sorted(question.classes.intersection(inventory.entity_types))
-        if classes and inventory.merges:
-            vocabulary = inventory.vocabulary()
-            classes = [vocabulary.canonical(LabelKind.ENTITY_TYPE, name) for name in classes]
-        entity_types = dict.fromkeys(classes)
+        entity_types = sorted(question.classes.intersection(inventory.entity_types))
         reasons = (
             *(f"scope {name!r}: the question names {said!r}" for name, said in scopes.items()),
             *(f"likely entity type {name!r}: what is asked for may be of this class" for name in entity_types),

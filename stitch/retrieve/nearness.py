@@ -7,15 +7,15 @@ the same less clearly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stitch.retrieve.candidates import Pool, Trajectory
+from stitch.retrieve.candidates import Pool
 from stitch.retrieve.speakers import REPLIES, USERS
 from stitch.text.dates import find_moments
-from stitch.text.words import says_stem, stem, words
+from stitch.text.words import beginning_of, says_stem, stem, words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from stitch.retrieve.candidates import Column
     from stitch.retrieve.question import Question
 
-_SHORT_CHARS, _LEAST_STRENGTH = 180, 0.1
-"""Steps up to this length say little of what they are about; where most are so long that hints count less than the
-least, these are not read."""
 _FADING_STEPS = 24.0
 """At so many steps from a clue, a third of its weight is left."""
 _OTHER_SCOPE_STEPS, _OWN_STEP = 4, 2
@@ -42,43 +39,35 @@ def near(pool: Pool) -> Column | None:
 
     It counts less where no step stands at half of that: words that agree by chance do so one by one.
     """
-    talks: dict[frozenset[str], list[Trajectory]] = {}
-    for own in pool.trajectories:
-        if not own.is_run and strength(own):
-            talks.setdefault(_speakers(own), []).append(own)
+    talks: dict[frozenset[str], list[int]] = {}
+    for number in np.flatnonzero((pool.strengths > 0) & ~pool.running).tolist():
+        talks.setdefault(_speakers(pool.snippets[pool.trajectories[number]]), []).append(number)
     column, told = np.zeros(len(pool.candidates)), False
-    for speakers, own_talks in talks.items():
-        clues = list(_clues([one for own in own_talks for one in own.snippets], pool.question, speakers))
+    for speakers, numbers in talks.items():
+        places = np.flatnonzero(np.isin(pool.owners, numbers))
+        clues = list(_clues([pool.snippets[place] for place in places.tolist()], pool.question, speakers))
         if clues:
             told = True
-            column[np.concatenate([own.numbers for own in own_talks])] = _nearness(own_talks, clues)
+            column[places] = _nearness(pool, places, clues)
     return column if told else None
 
 
-def _nearness(talks: Sequence[Trajectory], clues: Sequence[tuple[float, NDArray[np.bool_]]]) -> Column:
-    """The nearness of the candidates of talks, behind each other, to clues: what each weighs, and who says it."""
-    lengths = np.array([len(own.snippets) for own in talks])
-    owner = np.repeat(np.arange(len(talks)), lengths)
+def _nearness(pool: Pool, places: NDArray[np.int64], clues: Sequence[tuple[float, NDArray[np.bool_]]]) -> Column:
+    """The nearness of these candidates to clues: what each weighs, and which of the candidates say it."""
+    numbers, owner, lengths = np.unique(pool.owners[places], return_inverse=True, return_counts=True)
     said = np.array([says for _, says in clues])
-    by_talk = np.array([np.bincount(owner[says], minlength=len(talks)) for says in said])
+    by_talk = np.array([np.bincount(owner[says], minlength=len(lengths)) for says in said])
     rare = np.log((lengths + 1) / np.maximum(1, by_talk)) * (by_talk > 0)
     weights = rare * np.array([weight for weight, _ in clues])[:, None]
     weights /= np.maximum(_ENOUGH, weights.sum(axis=0))
     somewhere = np.flatnonzero(said.any(axis=0))
-    faded = np.exp(-_steps_to(somewhere, talks, owner) / _FADING_STEPS)
-    column: Column = np.zeros(len(owner))
+    faded = np.exp(-_steps_to(pool, places, somewhere) / _FADING_STEPS)
+    column: Column = np.zeros(len(places))
     for says, own in zip(said, weights, strict=True):
         column += own[owner] * faded[:, says[somewhere]].max(axis=1)
     best = np.maximum.reduceat(column, np.cumsum(lengths) - lengths)
-    shares = np.array([strength(own) for own in talks]) * np.minimum(1.0, 2.0 * best)
+    shares = pool.strengths[numbers] * np.minimum(1.0, 2.0 * best)
     return shares[owner] * column
-
-
-def strength(own: Trajectory) -> float:
-    """How much of what a step is about stands around it and not in it, from 0 to 1, told by the length of most."""
-    lengths = sorted(len(one.text) for one in own.snippets)
-    share = min(1.0, _SHORT_CHARS / max(1, lengths[len(lengths) // 2])) ** 2
-    return share if share >= _LEAST_STRENGTH else 0.0
 
 
 def _clues(
@@ -92,50 +81,59 @@ def _clues(
         if f" {name} " in left and not speakers.issuperset(name.removesuffix("'s").split()):
             left = left.replace(f" {name} ", " | ")
             named.update(map(stem, name.split()))
-            yield from _told(_NAME, (_says_name(text, name) for text in texts))
+            yield from _told(_NAME, _saying(texts, _longest(name), lambda text, own=name: _says_name(text, own)))
     for moment in question.moments:
-        yield from _told(_NAME, (moment in find_moments(one.text) for one in snippets))
+        yield from _told(_NAME, [moment in find_moments(one.text) for one in snippets])
     for term in sorted(question.clue_stems - named):
-        yield from _told(1.0, (says_stem(text, term) for text in texts))
+        yield from _told(1.0, _saying(texts, beginning_of(term), lambda text, own=term: says_stem(text, own)))
 
 
-def _speakers(own: Trajectory) -> frozenset[str]:
+def _saying(texts: Sequence[str], part: str, says: Callable[[str], bool]) -> list[bool]:
+    """Which texts say something, of which this is a part: to see that it is not there takes no time."""
+    return [part in text and says(text) for text in texts]
+
+
+def _speakers(snippets: Sequence[MemorySnippet]) -> frozenset[str]:
     """The words of the names of those who speak, which say who and not where: "Hey Ann!" stands beside anything."""
-    roles = {one.role.casefold() for one in own.snippets}
+    roles = {one.role.casefold() for one in snippets}
     return frozenset(word for role in roles - USERS - REPLIES for word in words(role))
+
+
+def _longest(name: str) -> str:
+    """The longest word of a name; one with an apostrophe may be written with another sign."""
+    return max((word for word in name.split() if "'" not in word), key=len, default="")
 
 
 def _says_name(folded: str, name: str) -> bool:
     """Whether a text says the words of a name behind each other."""
-    # To cut a text into words takes far longer than to see that one of them is not in it.
-    if any(word not in folded for word in name.split() if "'" not in word):
-        return False
     return f" {name} " in f" {' '.join(words(folded))} "
 
 
-def _told(weight: float, says: Iterable[bool]) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+def _told(weight: float, says: Sequence[bool]) -> Iterator[tuple[float, NDArray[np.bool_]]]:
     """The clue, if a candidate says it."""
-    told = np.fromiter(says, bool)
-    if told.any():
-        yield weight, told
+    if any(says):
+        yield weight, np.array(says)
 
 
-def _steps_to(places: NDArray[np.int64], talks: Sequence[Trajectory], owner: NDArray[np.int64]) -> Column:
-    """How many steps away each place is from each candidate; in the same scope, steps of other scopes do not count.
+def _steps_to(pool: Pool, places: NDArray[np.int64], somewhere: NDArray[np.int64]) -> Column:
+    """How many steps some candidates are away from each; in the same scope, steps of other scopes do not count.
 
-    Another talk is endlessly far. Shape: candidates by places.
+    Another talk is endlessly far. Shape: candidates by those that are told as places among them.
     """
-    positions = np.concatenate([own.positions for own in talks])
-    numbers, scopes, ranks = np.arange(len(owner)), np.full(len(owner), -1), np.zeros(len(owner))
-    first, scope = 0, 0
-    for own in talks:
-        for members in own.members.values():
-            scopes[first + np.array(members)], ranks[first + np.array(members)] = scope, np.arange(len(members))
-            scope += 1
-        first += len(own.snippets)
-    apart = np.abs(positions[:, None] - positions[places])
-    within = np.abs(ranks[:, None] - ranks[places]) / np.maximum(1, np.abs(numbers[:, None] - places)) * apart
-    same = (scopes[:, None] == scopes[places]) & (scopes >= 0)[:, None]
+    owners, positions = pool.owners[places], pool.positions[places]
+    codes, ranks = (own[places] for own in _scopes_and_ranks(pool))
+    numbers = np.arange(len(places))
+    apart = np.abs(positions[:, None] - positions[somewhere])
+    within = np.abs(ranks[:, None] - ranks[somewhere]) / np.maximum(1, np.abs(numbers[:, None] - somewhere)) * apart
+    same = (codes[:, None] == codes[somewhere]) & (codes >= 0)[:, None]
     outside = apart + _OTHER_SCOPE_STEPS
     away: Column = np.where(same, np.minimum(_OWN_STEP * within, outside), outside)
-    return np.where(owner[:, None] == owner[places], away, np.inf)
+    return np.where(owners[:, None] == owners[somewhere], away, np.inf)
+
+
+def _scopes_and_ranks(pool: Pool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A number for the scope of each candidate, -1 for none, and its rank among those of the scope."""
+    codes, ranks = np.full(len(pool.candidates), -1), np.zeros(len(pool.candidates), dtype=np.int64)
+    for code, own in enumerate(pool.members.values()):
+        codes[own], ranks[own] = code, np.arange(len(own))
+    return codes, ranks

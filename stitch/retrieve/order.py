@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from stitch.core import DENSITY, SIMILARITY, FilterMaker, RankingRule, ScoredSnippet
-from stitch.core.ranking import add_up
 from stitch.retrieve.candidates import Pool
 from stitch.retrieve.features import FEATURES
 from stitch.text.dates import day_of
 
+if TYPE_CHECKING:
+    from stitch.retrieve.candidates import Column
+
+_EQUAL = 1e-9
+"""Sums that differ by less may be equal when they are made as a rule makes them."""
 WEIGHTS = Path(__file__).parent / "weights.json"
 """The weights of features, which `python -m stitch.bench.fit ranking` makes."""
 CLOCK, CLOCK_GAIN = "clock", 0.2
@@ -33,61 +40,58 @@ def weights() -> Mapping[str, float]:
 
 def rank(pool: Pool, rule: RankingRule, *, k: int, weights: Mapping[str, float]) -> list[ScoredSnippet]:
     """The first `k` candidates under a rule, best first, each with the parts of its score and its similarity."""
-    parts = _strict_parts(pool, rule) if rule.is_strict else _weighted_parts(pool, weights)
-    parts[SIMILARITY] = [one.similarity for one in pool.candidates]
-
-    def total(names: Sequence[str]) -> list[float]:
-        columns = [parts[name] for name in names if name in parts]
-        return [-add_up(row) for row in zip(*columns, strict=True)] or [0.0] * len(pool.candidates)
-
-    totals = [total(names) for names in (*rule.tiers, rule.summed)]
-    places = [
-        (one.snippet.trajectory, one.snippet.position, one.snippet.step, n) for n, one in enumerate(pool.candidates)
+    columns = _strict_parts(pool, rule) if rule.is_strict else _weighted_parts(pool, weights)
+    columns[SIMILARITY] = pool.similarities
+    first = _first(pool, rule, columns, k=k)
+    rows = zip(*(column[first].tolist() for column in columns.values()), strict=True)
+    ranked = []
+    for place, row in zip(first, rows, strict=True):
+        parts = dict(zip(columns, row, strict=True))
+        totals = rule.totals(parts)
+        ranked.append(([-total for total in totals], place, parts))
+    ranked.sort(key=lambda each: each[:2])
+    return [
+        ScoredSnippet(pool.snippets[place], pool.candidates[place].matched, parts, -totals[-1])
+        for totals, place, parts in ranked[:k]
     ]
-    rows = list(zip(*parts.values(), strict=True))
-    hits = []
-    for row in sorted(zip(*totals, places, strict=True))[:k]:
-        n = row[-1][-1]
-        one = pool.candidates[n]
-        hits.append(ScoredSnippet(one.snippet, one.matched, dict(zip(parts, rows[n], strict=True)), -totals[-1][n]))
-    return hits
 
 
-def _strict_parts(pool: Pool, rule: RankingRule) -> dict[str, list[float]]:
-    parts = {DENSITY: [one.density for one in pool.candidates]}
+def _first(pool: Pool, rule: RankingRule, columns: Mapping[str, Column], *, k: int) -> list[int]:
+    """The places of those that may be among the first `k`: sums that are made in another order differ a little."""
+    totals: list[Column] = []
+    for names in (*rule.tiers, rule.summed):
+        own = [columns[name] for name in names if name in columns]
+        totals.append(np.sum(own, axis=0) if own else np.zeros(len(pool.candidates)))
+    order: list[int] = np.lexsort([-total for total in reversed(totals)]).tolist()
+    end = k
+    while end < len(order) and all(abs(total[order[end]] - total[order[k - 1]]) < _EQUAL for total in totals):
+        end += 1
+    return order[:end]
+
+
+def _strict_parts(pool: Pool, rule: RankingRule) -> dict[str, Column]:
+    parts = {DENSITY: pool.densities}
     if CLOCK in rule.parts and pool.question.order:
         parts[CLOCK] = _clock(pool)
     return parts
 
 
-def _weighted_parts(pool: Pool, weights: Mapping[str, float]) -> dict[str, list[float]]:
-    parts = {
-        name: (weights[name] * column).tolist()
+def _weighted_parts(pool: Pool, weights: Mapping[str, float]) -> dict[str, Column]:
+    parts: dict[str, Column] = {
+        name: weights[name] * column
         for name, feature in FEATURES.items()
         if weights.get(name) and (column := feature(pool)) is not None
     }
     if pool.labels and pool.selection.made_by is not FilterMaker.WORDS:
-        parts[DENSITY] = [one.density for one in pool.candidates]
+        parts[DENSITY] = pool.densities
     return parts
 
 
-def _clock(pool: Pool) -> list[float]:
+def _clock(pool: Pool) -> Column:
     """How late a candidate happened among those of its density; how early, where the first is asked for."""
-    equals: dict[float, list[int]] = {}
-    for number in in_time(pool):
-        equals.setdefault(pool.candidates[number].density, []).append(number)
-    gains = [0.0] * len(pool.candidates)
-    for numbers in equals.values():
-        for place, number in enumerate(numbers if pool.question.order > 0 else reversed(numbers)):
-            gains[number] = CLOCK_GAIN * place / max(1, len(numbers) - 1)
+    in_time = sorted(range(len(pool.candidates)), key=lambda place: (day_of(pool.snippets[place].happened) or 0, place))
+    gains = np.zeros(len(pool.candidates))
+    for density in np.unique(pool.densities):
+        equals = [place for place in in_time if pool.densities[place] == density]
+        gains[equals[:: pool.question.order]] = CLOCK_GAIN * np.arange(len(equals)) / max(1, len(equals) - 1)
     return gains
-
-
-def in_time(pool: Pool) -> list[int]:
-    """The numbers of the candidates in the order in which they happened."""
-
-    def when(number: int) -> tuple[int, str, int, str]:
-        one = pool.candidates[number].snippet
-        return day_of(one.happened) or 0, one.trajectory, one.position, one.step
-
-    return sorted(range(len(pool.candidates)), key=when)

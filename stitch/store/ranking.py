@@ -103,14 +103,13 @@ class Ranking:
 
     def _complete(self, ids: Sequence[Id]) -> None:
         """Ask for what is not known yet of some points."""
-        every = list(self._known.values())
-        if not (lacking := [name for name in ids if any(name not in known for known in every)]):
-            return
-        where = Where(ids=lacking)
-        searches = [Search(using, vector, where, len(lacking)) for using, vector in self._asked.items()]
-        for search, found in zip(searches, self._points.search(searches), strict=True):
+        lacking = {using: [name for name in ids if name not in known] for using, known in self._known.items()}
+        searches = [
+            Search(using, self._asked[using], Where(ids=names), len(names)) for using, names in lacking.items() if names
+        ]
+        for search, found in zip(searches, self._points.search(searches) if searches else [], strict=True):
             known = dict(zip(found.ids, found.values, strict=True))
-            self._known[search.using] |= {name: known.get(name, 0.0) for name in lacking}
+            self._known[search.using] |= {name: known.get(name, 0.0) for name in lacking[search.using]}
 
     def _everything(self, *, search: bool) -> list[StoreHit]:
         """The first of all points; they are searched unless the lists have all that is similar."""

@@ -70,11 +70,16 @@ def stem(word: str) -> str:
     return str(stemmer.stemWord(word.removesuffix("'s")))
 
 
-def says_stem(folded: str, stemmed: str) -> bool:
-    """Whether a text has a word of this stem: `stemmed in stems(text)`, without cutting the text into words."""
+def beginning_of(stemmed: str) -> str:
+    """What all words of a stem begin with."""
     # A stem is the beginning of its words but for its last letter ("happi"), and of "lying" it is "lie".
     begins = stemmed[:1] if len(stemmed) == 3 and stemmed.endswith("ie") else stemmed[:-1] or stemmed
-    begins = begins.partition("'")[0]  # which may be written as another sign
+    return begins.partition("'")[0]  # which may be written as another sign
+
+
+def says_stem(folded: str, stemmed: str) -> bool:
+    """Whether a text has a word of this stem: `stemmed in stems(text)`, without cutting the text into words."""
+    begins = beginning_of(stemmed)
     place = folded.find(begins)
     while place >= 0:
         if _begins_word(folded, place) and (word := _WORD.match(folded, place)) is not None:

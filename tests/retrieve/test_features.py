@@ -66,7 +66,7 @@ def numbers(name: str, query: str, *candidates: Candidate, **fields: Any) -> dic
     pool = pool_of(query, candidates, **fields)
     column = FEATURES[name](pool)
     column = np.zeros(len(candidates)) if column is None else column
-    return dict(zip([one.snippet.step for one in candidates], column.tolist(), strict=True))
+    return dict(zip([one.snippet.step for one in pool.candidates], column.tolist(), strict=True))
 
 
 def best(name: str, query: str, *candidates: Candidate, **fields: Any) -> set[str]:
@@ -148,7 +148,7 @@ def test_a_number_is_finite_and_does_not_depend_on_the_order_of_all(query: str, 
         assert (plain is None) == (other is None)
         if plain is not None and other is not None:
             assert all(map(math.isfinite, plain.tolist()))
-            assert other.tolist() == pytest.approx(plain[turned].tolist())
+            assert other.tolist() == pytest.approx(plain.tolist())
         assert feature(pool_of(query, [])) is None or len(feature(pool_of(query, []))) == 0  # type: ignore[arg-type]
 
 
@@ -207,8 +207,8 @@ def test_a_scope_that_the_question_names_counts() -> None:
 def test_few_calls_among_much_talk_are_no_run() -> None:
     talk = [said(n, "We talk of lamps.", scope=LAMP, role="assistant") for n in range(20)]
     pool = pool_of("?", [*talk, step(20, "assistant", "x", tools=("find_part",))])
-    assert [own.is_run for own in pool.trajectories] == [False]
-    assert [own.is_run for own in pool_of("?", RUN).trajectories] == [True]
+    assert pool.running.tolist() == [False]
+    assert pool_of("?", RUN).running.tolist() == [True]
 
 
 def test_a_feature_that_says_nothing_leaves_no_part() -> None:
