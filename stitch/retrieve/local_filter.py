@@ -8,9 +8,10 @@ evidence beside similarity.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from stitch.core import IntentFilter, LabelInventory, SearchRequest, Selection
+from stitch.core import IntentFilter, LabelInventory, LabelKind, LabelVocabulary, SearchRequest, Selection
 from stitch.core.text_cache import tell_of_erasures, text_cache
 from stitch.retrieve.question import Question, read_request
 from stitch.text.words import FUNCTION_WORDS, stem, words
@@ -18,21 +19,30 @@ from stitch.text.words import FUNCTION_WORDS, stem, words
 _MOST_SCOPES = 12
 """If more scopes are called by what a question says, it does not tell them apart."""
 
-_Names = dict[str, list[tuple[tuple[str, ...], str]]]
-"""The stems of names of scopes, by the first of them."""
+
+class _Known(NamedTuple):
+    """What is known of an inventory."""
+
+    inventory: LabelInventory
+    names: Mapping[str, list[tuple[tuple[str, ...], str]]]
+    """The stems of names of scopes with these names, by the first of them."""
+    vocabulary: LabelVocabulary
+
+
+_NOTHING = _Known(LabelInventory(), {}, LabelVocabulary())
 
 
 class LocalFilterSelector:
     """Chooses labels by what a question and the label inventory share, without a model."""
 
     def __init__(self) -> None:
-        self._last: tuple[LabelInventory, _Names] = LabelInventory(), {}
-        """The last inventory, with its scopes by their names: most questions find what was there before."""
+        self._last = _NOTHING
+        """Of the last inventory: most questions find what was there before."""
         tell_of_erasures(self)
 
     def forget_trajectory(self, trajectory: str, *, tenant: str) -> None:
         """Forget the names of scopes."""
-        self._last = LabelInventory(), {}
+        self._last = _NOTHING
 
     def select(self, request: SearchRequest, inventory: LabelInventory) -> Selection:
         """Return the labels that the question licenses; an empty filter if it licenses none."""
@@ -40,7 +50,9 @@ class LocalFilterSelector:
         scopes = dict(self._called(question, inventory))
         if len(scopes) > _MOST_SCOPES:
             scopes = {}
-        entity_types = sorted(question.classes.intersection(inventory.entity_types))
+        vocabulary = self._known(inventory).vocabulary
+        classes = sorted(question.classes.intersection(inventory.entity_types))
+        entity_types = dict.fromkeys(vocabulary.canonical(LabelKind.ENTITY_TYPE, name) for name in classes)
         reasons = (
             *(f"scope {name!r}: the question names {said!r}" for name, said in scopes.items()),
             *(f"likely entity type {name!r}: what is asked for may be of this class" for name in entity_types),
@@ -54,21 +66,21 @@ class LocalFilterSelector:
 
     def _called(self, question: Question, inventory: LabelInventory) -> Iterator[tuple[str, str]]:
         """The scopes whose whole name stands in the question, each with what it says."""
-        names, said = self._names(inventory), [stem(word) for word in question.folded.split()]
+        names, said = self._known(inventory).names, [stem(word) for word in question.folded.split()]
         for place, first in enumerate(said):
             for name, scope in names.get(first, ()):
                 if tuple(said[place : place + len(name)]) == name:
                     yield scope, " ".join(question.folded.split()[place : place + len(name)])
 
-    def _names(self, inventory: LabelInventory) -> _Names:
-        known, names = self._last
-        if known is not inventory:
+    def _known(self, inventory: LabelInventory) -> _Known:
+        known = self._last
+        if known.inventory is not inventory:
             names = defaultdict(list)
             for scope in {scope.name: None for scope in inventory.scopes}:
                 if stems := _told_name(scope):
                     names[stems[0]].append((stems, scope))
-            self._last = inventory, names
-        return names
+            known = self._last = _Known(inventory, names, inventory.vocabulary())
+        return known
 
 
 def _without(folded: str, names: set[str]) -> str | None:
