@@ -8,6 +8,7 @@ the same less clearly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from stitch.retrieve.candidates import Pool
 from stitch.retrieve.speakers import REPLIES, USERS
 from stitch.text.dates import find_moments
-from stitch.text.words import beginning_of, says_stem, stem, words
+from stitch.text.words import beginning_of, says_stem, says_words, stem, words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +62,7 @@ def _nearness(pool: Pool, places: NDArray[np.int64], clues: Sequence[tuple[float
     weights = rare * np.array([weight for weight, _ in clues])[:, None]
     weights /= np.maximum(_ENOUGH, weights.sum(axis=0))
     somewhere = np.flatnonzero(said.any(axis=0))
-    faded = np.exp(-_steps_to(pool, places, somewhere) / _FADING_STEPS)
+    faded = _faded(pool, places, somewhere)
     column: Column = np.zeros(len(places))
     for says, own in zip(said, weights, strict=True):
         column += own[owner] * faded[:, says[somewhere]].max(axis=1)
@@ -81,11 +82,11 @@ def _clues(
         if f" {name} " in left and not speakers.issuperset(name.removesuffix("'s").split()):
             left = left.replace(f" {name} ", " | ")
             named.update(map(stem, name.split()))
-            yield from _told(_NAME, _saying(texts, _longest(name), lambda text, own=name: _says_name(text, own)))
+            yield from _told(_NAME, _saying(texts, _longest(name), partial(says_words, said=name.split())))
     for moment in question.moments:
         yield from _told(_NAME, [moment in find_moments(one.text) for one in snippets])
     for term in sorted(question.clue_stems - named):
-        yield from _told(1.0, _saying(texts, beginning_of(term), lambda text, own=term: says_stem(text, own)))
+        yield from _told(1.0, _saying(texts, beginning_of(term), partial(says_stem, stemmed=term)))
 
 
 def _saying(texts: Sequence[str], part: str, says: Callable[[str], bool]) -> list[bool]:
@@ -104,36 +105,35 @@ def _longest(name: str) -> str:
     return max((word for word in name.split() if "'" not in word), key=len, default="")
 
 
-def _says_name(folded: str, name: str) -> bool:
-    """Whether a text says the words of a name behind each other."""
-    return f" {name} " in f" {' '.join(words(folded))} "
-
-
 def _told(weight: float, says: Sequence[bool]) -> Iterator[tuple[float, NDArray[np.bool_]]]:
     """The clue, if a candidate says it."""
     if any(says):
         yield weight, np.array(says)
 
 
-def _steps_to(pool: Pool, places: NDArray[np.int64], somewhere: NDArray[np.int64]) -> Column:
-    """How many steps some candidates are away from each; in the same scope, steps of other scopes do not count.
+def _faded(pool: Pool, places: NDArray[np.int64], somewhere: NDArray[np.int64]) -> Column:
+    """What of a clue is left at each of these candidates, for each of those among them that say one; 0 in other talks.
 
-    Another talk is endlessly far. Shape: candidates by those that are told as places among them.
+    In the same scope, steps of other scopes in between do not count.
     """
     owners, positions = pool.owners[places], pool.positions[places]
     codes, ranks = (own[places] for own in _scopes_and_ranks(pool))
-    numbers = np.arange(len(places))
-    apart = np.abs(positions[:, None] - positions[somewhere])
-    within = np.abs(ranks[:, None] - ranks[somewhere]) / np.maximum(1, np.abs(numbers[:, None] - somewhere)) * apart
-    same = (codes[:, None] == codes[somewhere]) & (codes >= 0)[:, None]
+    one, column = np.nonzero(owners[:, None] == owners[somewhere])
+    other = somewhere[column]
+    apart = np.abs(positions[one] - positions[other])
+    within = np.abs(ranks[one] - ranks[other]) / np.maximum(1, np.abs(one - other)) * apart
+    same = (codes[one] == codes[other]) & (codes[one] >= 0)
     outside = apart + _OTHER_SCOPE_STEPS
-    away: Column = np.where(same, np.minimum(_OWN_STEP * within, outside), outside)
-    return np.where(owners[:, None] == owners[somewhere], away, np.inf)
+    steps = np.where(same, np.minimum(_OWN_STEP * within, outside), outside)
+    faded: Column = np.zeros((len(places), len(somewhere)))
+    faded[one, column] = np.exp(-steps / _FADING_STEPS)
+    return faded
 
 
 def _scopes_and_ranks(pool: Pool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A number for the scope of each candidate, -1 for none, and its rank among those of the scope."""
-    codes, ranks = np.full(len(pool.candidates), -1), np.zeros(len(pool.candidates), dtype=np.int64)
+    codes, ranks = [-1] * len(pool.candidates), [0] * len(pool.candidates)
     for code, own in enumerate(pool.members.values()):
-        codes[own], ranks[own] = code, np.arange(len(own))
-    return codes, ranks
+        for rank, place in enumerate(own):
+            codes[place], ranks[place] = code, rank
+    return np.array(codes), np.array(ranks)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from calendar import timegm
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -40,6 +39,7 @@ INDEXES: Mapping[str, str] = {
 }  # fmt: skip
 """The fields of the payload that are indexed, with their kinds."""
 
+_EPOCH = datetime(1970, 1, 1)
 _TRUSTS = (Trust.LOW, Trust.MEDIUM, Trust.HIGH)
 _ORIGINS = {origin.value: origin for origin in Origin}
 _NO_NAMES = USERS | {"assistant", "agent", "ai", "bot", "model"}
@@ -73,7 +73,8 @@ def clock(seconds: float) -> str:
 
 def seconds_in(clocked: str) -> float:
     """The seconds of what `clock` wrote."""
-    whole = timegm(datetime.fromisoformat(clocked[:19]).timetuple())
+    since = datetime.fromisoformat(clocked[:19]) - _EPOCH
+    whole = since.days * 86_400 + since.seconds
     digits = clocked[20:-1]
     return float(f"{whole}.{digits}") if whole >= 0 else float(Decimal(whole) + Decimal(f"0.{digits or 0}"))
 
