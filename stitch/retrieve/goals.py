@@ -41,17 +41,17 @@ def only_asks(one: MemorySnippet) -> bool:
 
 def goal(pool: Pool) -> Column | None:
     """Whether its scope is the one asked about: by its name, by identifiers said in it, by its steps most alike."""
-    worth: dict[tuple[int | None, str], float] = {**_worth_of_goals(pool)}
+    worth, named = _worth_of_goals(pool), dict[str, float]()
     if pool.selection.made_by is FilterMaker.WORDS:
+        if led := _leading_scope(pool):
+            named[led] = _LEADING
         for scope in pool.selection.intent_filter.scopes:
-            worth[None, pool.vocabulary.canonical(LabelKind.SCOPE, scope)] = 1.0
-        if (led := _leading_scope(pool)) and (None, led) not in worth:
-            worth[None, led] = _LEADING
-    if not worth:
+            named[pool.vocabulary.canonical(LabelKind.SCOPE, scope)] = 1.0
+    if not (worth or named):
         return None
     column = np.zeros(len(pool.candidates))
-    for (own, scope), places in pool.members.items():
-        column[places] = worth.get((None, scope), 0.0) + worth.get((own, scope), 0.0)
+    for own, places in pool.members.items():
+        column[places] = named.get(own[1], 0.0) + worth.get(own, 0.0)
     return column
 
 
