@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
 from stitch.core import (
-    PHASE_MARK,
     EntityTypeSummary,
     Label,
     LabelInventory,
@@ -23,6 +22,7 @@ from stitch.core import (
     UnitedScopes,
 )
 from stitch.journal import Entry, Journal
+from stitch.label.curation import read_through
 from stitch.text.words import stems
 
 MAX_VALUES = 64
@@ -42,12 +42,10 @@ def unite(inventories: Iterable[LabelInventory]) -> LabelInventory:
 
 
 class _Read(NamedTuple):
-    """The label space of one trajectory, read through the merges of all."""
+    """The label space of one trajectory, read through the merges of all, and the phases among its scopes."""
 
-    scopes: Sequence[ScopeSummary]
+    labels: LabelInventory
     phases: tuple[str, ...]
-    event_types: Mapping[str, int]
-    entity_types: Mapping[str, EntityTypeSummary]
 
 
 class Union:
@@ -102,38 +100,23 @@ class Union:
 
     def _read(self, part: LabelInventory) -> _Read:
         def name_of(kind: LabelKind, value: str) -> str:
-            return self._into.get(Label(kind, value), value) if self._into else value
+            return self._into.get(Label(kind, value), value)
 
-        event_types: Counter[str] = Counter()
-        entity_types: dict[str, EntityTypeSummary] = {}
-        for value, steps in part.event_types.items():
-            event_types[name_of(LabelKind.EVENT_TYPE, value)] += steps
-        for value, summary in part.entity_types.items():
-            name = name_of(LabelKind.ENTITY_TYPE, value)
-            if name in entity_types:
-                values = tuple(dict.fromkeys((*entity_types[name].values, *summary.values)))
-                summary = EntityTypeSummary(steps=entity_types[name].steps + summary.steps, values=values)
-            entity_types[name] = summary
-        names = [name_of(LabelKind.SCOPE, scope.name) for scope in part.scopes]
-        scopes = part.scopes
-        if any(name != scope.name for name, scope in zip(names, scopes, strict=True)):
-            scopes = tuple(
-                scope if name == scope.name else scope.model_copy(update={"name": name})
-                for name, scope in zip(names, scopes, strict=True)
-            )
-        return _Read(scopes, tuple(name for name in names if PHASE_MARK in name), event_types, entity_types)
+        read = read_through(part, name_of) if self._into else part
+        return _Read(read, tuple(read.phases()))
 
     def _united(self, reads: Sequence[_Read]) -> LabelInventory:
         event_types: dict[str, int] = {}
         said: dict[str, list[EntityTypeSummary]] = {}
         for read in reads:
-            for label, steps in read.event_types.items():
+            for label, steps in read.labels.event_types.items():
                 event_types[label] = event_types.get(label, 0) + steps
-            for label, summary in read.entity_types.items():
+            for label, summary in read.labels.entity_types.items():
                 said.setdefault(label, []).append(summary)
         return LabelInventory.model_construct(  # all of it was checked when the parts were made
             scopes=UnitedScopes(
-                [tuple(read.scopes) for read in reads], phases=tuple(chain.from_iterable(read.phases for read in reads))
+                [tuple(read.labels.scopes) for read in reads],
+                phases=tuple(chain.from_iterable(read.phases for read in reads)),
             ),
             event_types=event_types,
             entity_types={label: _together(parts) for label, parts in said.items()},

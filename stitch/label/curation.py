@@ -6,13 +6,17 @@ A merge never changes what was stored: it is a recorded `LabelMerge` and can be 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from stitch.core.intent import LabelKind, LabelMerge, LabelVocabulary, clean_label
+from stitch.core.snippets import EntityTypeSummary, LabelInventory, ScopeSummary
 from stitch.text.words import stems
 
 MERGE_EVERY_STEPS = 50
 """k_update of the paper: how often near-synonyms are looked for."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 Alike = Callable[[str, Sequence[str]], str | None]
 """Says as which of the given labels a label can be read, if any; the labels come most frequent first."""
@@ -140,3 +144,48 @@ def same_words(label: str, others: Sequence[str]) -> str | None:
 def word_key(label: str) -> tuple[str, ...]:
     """What two labels share that differ in inflection, hyphens and order only."""
     return tuple(sorted(set(stems(label.replace("-", " ").replace("_", " ")))))
+
+
+def read_through(inventory: LabelInventory, name_of: Callable[[LabelKind, str], str]) -> LabelInventory:
+    """An inventory with labels under other names; what is said of those of a trajectory that become one is joined."""
+    scopes = _joined(
+        (((scope.trajectory, name_of(LabelKind.SCOPE, scope.name)), scope) for scope in inventory.scopes), _joined_scope
+    )
+    events = ((name_of(LabelKind.EVENT_TYPE, name), steps) for name, steps in inventory.event_types.items())
+    entities = ((name_of(LabelKind.ENTITY_TYPE, name), told) for name, told in inventory.entity_types.items())
+    update = {
+        "scopes": tuple(
+            scope if scope.name == name else scope.model_copy(update={"name": name})
+            for (_, name), scope in scopes.items()
+        ),
+        "event_types": _joined(events, int.__add__),
+        "entity_types": _joined(entities, _joined_type),
+    }
+    return inventory.model_copy(update=update)
+
+
+def _joined(told: Iterable[tuple[K, V]], join: Callable[[V, V], V]) -> dict[K, V]:
+    found: dict[K, V] = {}
+    for name, own in told:
+        found[name] = join(found[name], own) if name in found else own
+    return found
+
+
+def _joined_type(one: EntityTypeSummary, other: EntityTypeSummary) -> EntityTypeSummary:
+    values = tuple(dict.fromkeys((*one.values, *other.values)))
+    return EntityTypeSummary(steps=one.steps + other.steps, values=values)
+
+
+def _joined_scope(one: ScopeSummary, other: ScopeSummary) -> ScopeSummary:
+    update = {
+        "spans": tuple(sorted((*one.spans, *other.spans))),
+        "steps": one.steps + other.steps,
+        "summary": other.summary or one.summary,
+        "terms": _added(one.terms, other.terms),
+        "values": _added(one.values, other.values),
+    }
+    return other.model_copy(update=update)
+
+
+def _added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}

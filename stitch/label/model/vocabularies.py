@@ -6,11 +6,11 @@ never merged or renamed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from stitch.core import ContextualIntent, EntityTypeSummary, LabelInventory, LabelKind, LabelMerge, ScopeSummary
-from stitch.label.curation import Vocabulary
+from stitch.core import ContextualIntent, LabelInventory, LabelKind, LabelMerge
+from stitch.label.curation import Vocabulary, read_through
 from stitch.label.model.matching import MAX_SCOPE_WORDS, clean_name_of, match_name
 
 SHOWN_NAMES = 30
@@ -18,8 +18,6 @@ SHOWN_NAMES = 30
 _FEW_NAMES = 12
 """Of more names than these, those that occurred once, and not lately, are not shown: most are slips."""
 _LATELY_STEPS = 48
-
-T = TypeVar("T")
 
 
 class Vocabularies:
@@ -114,38 +112,4 @@ class Vocabularies:
             except ValueError:  # the words alone had told already
                 continue
 
-        def read(kind: LabelKind, told: Iterable[tuple[str, T]], joined: Callable[[T, T], T]) -> dict[str, T]:
-            found: dict[str, T] = {}
-            for name, own in told:
-                name = vocabulary.canonical(kind, name)
-                found[name] = joined(found[name], own) if name in found else own
-            return found
-
-        scopes = read(LabelKind.SCOPE, ((scope.name, scope) for scope in inventory.scopes), _joined_scope)
-        update = {
-            "scopes": tuple(scope.model_copy(update={"name": name}) for name, scope in scopes.items()),
-            "event_types": read(LabelKind.EVENT_TYPE, inventory.event_types.items(), int.__add__),
-            "entity_types": read(LabelKind.ENTITY_TYPE, inventory.entity_types.items(), _joined_type),
-            "merges": vocabulary.merges,
-        }
-        return inventory.model_copy(update=update)
-
-
-def _joined_type(one: EntityTypeSummary, other: EntityTypeSummary) -> EntityTypeSummary:
-    values = tuple(dict.fromkeys((*one.values, *other.values)))
-    return EntityTypeSummary(steps=one.steps + other.steps, values=values)
-
-
-def _joined_scope(one: ScopeSummary, other: ScopeSummary) -> ScopeSummary:
-    update = {
-        "spans": tuple(sorted((*one.spans, *other.spans))),
-        "steps": one.steps + other.steps,
-        "summary": other.summary or one.summary,
-        "terms": _added(one.terms, other.terms),
-        "values": _added(one.values, other.values),
-    }
-    return other.model_copy(update=update)
-
-
-def _added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+        return read_through(inventory, vocabulary.canonical).model_copy(update={"merges": vocabulary.merges})
