@@ -98,7 +98,8 @@ def command(
     paths = list(files) if follow else expand_paths(files)
     if others := left_out(files):
         shown = some_of([Path(name).name for name in others])
-        why = f"{len(others)} files in folders are left out, for their endings are not known ({shown})"
+        told = counted(files=len(others))
+        why = f"left out in folders, for their endings are not known: {told} ({shown})"
         click.echo(f"stitch: {why}; name a file itself to have it read", err=True)
     if dry_run:
         sources = (StandardInput() if path == "-" else FileSource(path, trajectory=trajectory) for path in paths)

@@ -41,7 +41,7 @@ def find_memory(
         StoreLockedError: Another process holds it and does not answer.
         SettingsError: The process that has it open has other settings.
     """
-    begun = time.monotonic()
+    begun, holding = time.monotonic(), None
     while True:
         if address.is_answered(folder):
             from stitch.server.client import owner_at
@@ -51,8 +51,10 @@ def find_memory(
         try:
             return open_here()
         except StoreLockedError:
-            waited_s, known = time.monotonic() - begun, address.read_address(folder)
-            opens = known is not None and known.pid == address.holder(note)
+            known, holder = address.read_address(folder), address.holder(note)
+            if holder != holding:  # each is waited for as long: where many come at once, one after the other holds it
+                begun, holding = time.monotonic(), holder
+            waited_s, opens = time.monotonic() - begun, known is not None and known.pid == holder
             if (known is not None and opens and not known.share) or waited_s > (OPENING_S if opens else HOLDING_S):
                 raise
         for _ in range(_LOOKS):  # until an owner may answer, or somebody may open the memory

@@ -18,8 +18,8 @@ _PYTHON_BYTES, _PYTHON_DEPTH = 1_000_000, 50
 
 NO_JSON = object()
 OPENING = (b"{", b"[")
-_BINARY = ((b"PAR1", "a Parquet file"), (b"PK\x03\x04", "a zip archive"), (b"SQLite format 3", "an SQLite database"),
-           (b"\x28\xb5\x2f\xfd", "a Zstandard archive"), (b"%PDF", "a PDF"), (b"\x89PNG", "an image"),
+_PACKED = ((b"PK\x03\x04", "a zip archive"), (b"\x28\xb5\x2f\xfd", "a Zstandard archive"))
+_BINARY = ((b"PAR1", "a Parquet file"), (b"SQLite format 3", "an SQLite database"), (b"%PDF", "a PDF"), (b"\x89PNG", "an image"),
            (b"\xff\xd8\xff", "an image"))  # fmt: skip
 _WIDE = ((b"\xff\xfe\x00\x00", "utf-32"), (b"\x00\x00\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"),
          (b"\xfe\xff", "utf-16"))  # fmt: skip
@@ -58,6 +58,9 @@ def _printed(raw: bytes) -> Any:
 
 def why_unparsable(raw: bytes) -> str:
     """Why a line is no JSON."""
+    for mark, what in _PACKED:
+        if raw.startswith(mark):
+            return f"not a text but {what}; unpack it, and name the folder or the files in it"
     for mark, what in _BINARY:
         if raw.startswith(mark):
             return f"not a text but {what}; write it as JSON lines first, {GENERIC_FORM}"

@@ -21,7 +21,11 @@ def is_export(record: Any) -> bool:
 
 
 def export_messages(record: Mapping[str, Any]) -> Messages:
-    """The messages of such a conversation from the root, branches in their order, without the empty ones at its top."""
+    """The messages of such a conversation from the root, branches in their order, without the empty ones at its top.
+
+    Those of a branch that is shown no longer, such as an answer that was made anew, say so in their metadata.
+    """
+    shown = _shown_branch(record["mapping"], record.get("current_node"), "parent")
     for node in _in_order(record["mapping"], "parent", "children"):
         message = node.get("message")
         content = message.get("content") if isinstance(message, Mapping) else None
@@ -29,7 +33,8 @@ def export_messages(record: Mapping[str, Any]) -> Messages:
             isinstance(content, Mapping) and not any(map(text_of, content.get("parts") or [content.get("text")]))
         ):
             parent = {"parent": node["parent"]} if node.get("parent") else {}
-            yield {**without(node, "id", "parent", "children", "message"), **message, **parent}
+            left = {"branch": "left"} if shown and node.get("id") not in shown else {}
+            yield {**without(node, "id", "parent", "children", "message"), **message, **parent, **left}
 
 
 def history_of(record: Any) -> Mapping[str, Any] | None:
@@ -41,9 +46,20 @@ def history_of(record: Any) -> Mapping[str, Any] | None:
 
 
 def history_messages(record: Mapping[str, Any]) -> Messages:
-    """The messages of such a chat from the first one, branches in their order."""
-    for node in _in_order(history_of(record) or {}, "parentId", "childrenIds"):
-        yield without(node, "childrenIds")
+    """The messages of such a chat from the first one, branches in their order; those shown no longer say so."""
+    nodes = history_of(record) or {}
+    shown = _shown_branch(nodes, record.get("chat", record)["history"].get("currentId"), "parentId")
+    for node in _in_order(nodes, "parentId", "childrenIds"):
+        yield {**without(node, "childrenIds"), **({"branch": "left"} if shown and node.get("id") not in shown else {})}
+
+
+def _shown_branch(nodes: Mapping[str, Any], last: Any, parent: str) -> set[Any]:
+    """The ids from the last message that is shown up to the root; none where nothing says which it is."""
+    shown = set[Any]()
+    while isinstance(last, str) and last not in shown and isinstance(node := nodes.get(last), Mapping):
+        shown |= {last, node.get("id")}
+        last = node.get(parent)
+    return shown
 
 
 def _in_order(nodes: Mapping[str, Any], parent: str, children: str) -> Iterator[Mapping[str, Any]]:
