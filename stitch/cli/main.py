@@ -50,6 +50,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "backup": ("stitch.cli.keeping:backup", "Copy a memory while it runs."),
     "move": ("stitch.cli.keeping:move", "Bring a memory to a server."),
     "restore": ("stitch.cli.keeping:restore", "Make a memory of a backup."),
+    "inspect": ("stitch.cli.inspect:command", "Look into a memory in a browser: what it knows, and why it answered."),
     "serve": ("stitch.cli.serve:command", "Serve a memory over HTTP: REST, events, tools, numbers."),
     "keys": ("stitch.cli.keys:group", "Make, list and revoke the keys of a server."),
     "mcp": ("stitch.cli.setup:mcp", "Serve the memory to an MCP client, such as an agent's."),

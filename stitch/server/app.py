@@ -16,8 +16,8 @@ from sse_starlette import EventSourceResponse
 from sse_starlette.sse import AppStatus
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 from stitch.errors import StitchError, StoreUnavailableError
 from stitch.server import calls
@@ -29,7 +29,7 @@ from stitch.server.gate import JSON, Gate, check_type
 from stitch.server.metrics import CONTENT_TYPE as METRICS_TYPE
 from stitch.server.metrics import Metrics
 from stitch.server.operations.operation import Action
-from stitch.server.page import POLICY, show_page
+from stitch.server.page import FILES_PATH, PageFiles, page_response
 from stitch.server.routes import StrictRoute, caller_of, make_router, memory_of, served_of
 from stitch.server.served import Limits, Served
 
@@ -108,6 +108,7 @@ def create_app(
     app.include_router(_others, dependencies=keyed)
     app.include_router(_open)
     app.router.routes[:0] = calls.routes  # they are called most, and routes are tried in order
+    app.router.routes.append(Mount(FILES_PATH, PageFiles(), name="page"))
     if tools is not None:
         app.router.routes.append(Route(MCP_PATH, _UntilClosing(tools, served), name="mcp"))
     app.add_middleware(Gate, served=served)
@@ -200,12 +201,6 @@ async def ready(request: Request) -> Health:
 
 
 @_open.get("/", include_in_schema=False)
-async def page(request: Request) -> HTMLResponse:
-    """A page that says what this is."""
-    caller, served, holds = request.scope["state"]["caller"], served_of(request), None
-    if caller is not None:
-        ask: Callable[[], Any] = served.tenants.memory(caller.tenant).status
-        status = await served.threads.run(request, ask)
-        holds = {"trajectories": status.trajectories, "steps": status.accepted, "steps that wait": status.waiting}
-    html = show_page(url=str(request.base_url).rstrip("/"), holds=holds)
-    return HTMLResponse(html, headers={"Content-Security-Policy": POLICY})
+async def page() -> Response:
+    """The page on which people look into the memory."""
+    return page_response()

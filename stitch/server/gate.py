@@ -10,6 +10,7 @@ import anyio
 from starlette.datastructures import Headers, MutableHeaders
 
 from stitch.server.errors import RefusalError, cut, refusal
+from stitch.server.page import FILES_PATH
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -82,7 +83,8 @@ class Gate:
         for name in _ONCE:
             if len(headers.getlist(name)) > 1:
                 raise _contradictory(f"the header {name} is given twice", "send it once")
-        caller = self._served.access.caller(headers, opened=scope["path"] in OPEN)
+        opened = scope["path"] in OPEN or scope["path"].startswith(f"{FILES_PATH}/")
+        caller = self._served.access.caller(headers, opened=opened)
         declared = headers.get("content-length", "")
         if declared.isdecimal() and not _in_lines(headers):
             self._check_size(int(declared))

@@ -14,7 +14,7 @@ from stitch import open_memory
 M = ("--memory", "trip.memory")
 COMMANDS = """\
 ingest add query search why recalls show labels themes select tree chat status receipts retry verify reindex relabel
-label correct history optimize ledger forget export import backup restore serve keys mcp config completion bench
+label correct history optimize ledger forget export import backup restore inspect serve keys mcp config completion bench
 generate demo"""
 
 

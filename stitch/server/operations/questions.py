@@ -22,6 +22,7 @@ from stitch.core.results import Decision, Piece
 from stitch.core.steps import Name
 from stitch.memory import Memory
 from stitch.retrieve import WhyNot
+from stitch.retrieve.reasons import reasons
 from stitch.server.operations.answers import Answer, Object, find_step, gathered
 from stitch.server.operations.operation import operation
 
@@ -82,6 +83,10 @@ class Hit(Ties):
     parts: Mapping[str, float]
     """What each scorer said of it."""
     score: float
+    reasons: tuple[str, ...]
+    """Why it is a hit, in words: at most three, the one that counts most first."""
+    in_context: bool
+    """Whether at least a part of it stands in the context."""
     above_next_by: str | None
     """The part of the order by which it stands above the next hit; null for the last."""
     density: int | float
@@ -180,6 +185,8 @@ def _hit(rank: int, hit: ScoredSnippet, result: RetrievalResult, *, whole: bool)
         hit.snippet.intent,
         without=() if whole else ("snippet",),
         rank=rank,
+        reasons=tuple(reasons(hit, result)),
+        in_context=hit.snippet.id in result.context_hits,
         above_next_by=result.rule.lead(hit, below[0]) or "order" if below else None,
         density=int(hit.density) if hit.density == int(hit.density) else round(hit.density, 4),
         similarity=round(hit.similarity, 6),

@@ -169,6 +169,10 @@ class TimelineStep(Answer):
     step: str
     position: int
     role: str
+    happened: float | str | None
+    """When it happened, as its source says it."""
+    recorded: float
+    """When the memory accepted it, in Unix seconds."""
     state: str
     scope: str | None
     event_types: tuple[str, ...]
@@ -225,6 +229,7 @@ def _timeline_step(entry: Entry, vocabulary: LabelVocabulary) -> TimelineStep:
         entry,
         entry.step,
         step=entry.id,
+        happened=entry.step.timestamp,
         scope=vocabulary.canonical(LabelKind.SCOPE, intent.scope) if intent.scope else None,
         event_types=read(LabelKind.EVENT_TYPE, intent.event_types),
         entity_types=read(LabelKind.ENTITY_TYPE, intent.entity_types),
