@@ -19,8 +19,8 @@ _PYTHON_BYTES, _PYTHON_DEPTH = 1_000_000, 50
 NO_JSON = object()
 OPENING = (b"{", b"[")
 _PACKED = ((b"PK\x03\x04", "a zip archive"), (b"\x28\xb5\x2f\xfd", "a Zstandard archive"))
-_BINARY = ((b"PAR1", "a Parquet file"), (b"SQLite format 3", "an SQLite database"), (b"%PDF", "a PDF"), (b"\x89PNG", "an image"),
-           (b"\xff\xd8\xff", "an image"))  # fmt: skip
+_BINARY = ((b"PAR1", "a Parquet file"), (b"SQLite format 3", "an SQLite database"), (b"%PDF", "a PDF"),
+           (b"\x89PNG", "an image"), (b"\xff\xd8\xff", "an image"))  # fmt: skip
 _WIDE = ((b"\xff\xfe\x00\x00", "utf-32"), (b"\x00\x00\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"),
          (b"\xfe\xff", "utf-16"))  # fmt: skip
 
