@@ -6,8 +6,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
 from stitch.bench.metrics.scores import Mean, Score, Unscored
 
 DIGITS = 6
@@ -59,11 +57,3 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}" if abs(value) < 100 else f"{value:,.0f}"
     return "-" if value is None else str(value)
-
-
-def print_decided_by(methods: Mapping[str, Mapping[str, Any] | None]) -> None:
-    """Print for each method on which share of the questions labels decided, were weighed, or were absent."""
-    for name, row in methods.items():
-        if row and row["decided_by"]:
-            shares = ", ".join(f"{way} {share:.3f}" for way, share in row["decided_by"].items())
-            click.echo(f"{name}, ranked by: {shares}")

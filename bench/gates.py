@@ -97,7 +97,7 @@ def _retrieval(data: Path, name: str, *, written: bool = False) -> Figures:
             _there(data / "model_labels" / f"{own}.jsonl") for own in ("model_labels", "asks", "filters")
         )
         options = replace(options, labels=f"{labels},{asks}", filters=filters)
-    row = measure_run(load_questions(folder), options)["methods"]["stitch"]
+    row = measure_run(load_questions(folder), options).figures["methods"]["stitch"]
     return {
         **{name: row[name] for name in ("recall@5", "recall@10", "all@10")},
         "inside 4096": row["recall_in"]["4096"],
@@ -107,7 +107,7 @@ def _retrieval(data: Path, name: str, *, written: bool = False) -> Figures:
 def _came_example(data: Path) -> Figures:
     """The authors' published trip and debate."""
     folder = _there(data / "came" / "example")
-    row = measure_run(load_came(folder), _OPTIONS, suite="came")["methods"]["stitch"]
+    row = measure_run(load_came(folder), _OPTIONS, suite="came").figures["methods"]["stitch"]
     return {"answers in context": row["answer_in_context"]}
 
 

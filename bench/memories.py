@@ -220,41 +220,11 @@ def opener(labeler: Labeler) -> Opener:
     """Makes memories as `default_opener` does, but with another labeler."""
 
     def open_in(folder: Path) -> Memory:
-        from stitch.assemble import retrievers_over
-        from stitch.core import DensityCount
-        from stitch.embed import LexicalEncoder, StaticEmbedder
-        from stitch.ingest import Ingestor
-        from stitch.journal import Journal
-        from stitch.lm import Ledger
-        from stitch.memory import Memory, MemoryParts, SearchDefaults
-        from stitch.observe import Observers
-        from stitch.observe.recalls import RecallLog
-        from stitch.retrieve import LocalFilterSelector
-        from stitch.store import QdrantStore
-        from stitch.themes import TenantThemes
+        from stitch.assemble import open_parts
+        from stitch.config import load_settings
+        from stitch.memory import Memory
 
-        embedder, lexical = StaticEmbedder(), LexicalEncoder()
-        store = QdrantStore(folder / "snippets", embedder_name=embedder.name, dimension=embedder.dimension)
-        journal = Journal(folder / "journal.sqlite")
-        themes = TenantThemes(journal=journal, embedder=embedder)
-        ingestor = Ingestor(
-            journal=journal, store=store, embedder=embedder, labeler=labeler, lexical=lexical, projections=[themes]
-        )
-        resources = ExitStack()
-        resources.callback(ingestor.close)
-        parts = MemoryParts(
-            folder=folder,
-            ingestor=ingestor,
-            themes=themes,
-            retrievers=retrievers_over(
-                ingestor, lexical, themes, selector=LocalFilterSelector(), count=DensityCount.VALUES
-            ),
-            defaults=SearchDefaults(),
-            observer=Observers([]),
-            recalls=RecallLog(folder / "recalls.jsonl", most=0),
-            ledger=Ledger(),
-            resources=resources,
-        )
-        return Memory(parts, tenant=TENANT)
+        settings = load_settings(memory=folder, labels="local", filter="local", recall_log=0)
+        return Memory(open_parts(settings, labeler=labeler), tenant=TENANT)
 
     return open_in

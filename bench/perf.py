@@ -10,7 +10,6 @@ import time
 import uuid
 from contextlib import closing
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import click
@@ -18,90 +17,6 @@ import click
 from stitch.bench import timing
 from stitch.bench.timing import Figures, in_a_process, percentile, percentiles, sample_question, sample_steps, took_ms
 from stitch.console.options import json_option
-from stitch.journal import Journal
-from stitch.retrieve.path import Forest, select
-from stitch.retrieve.path.scorers import Passage, static_scorer
-from stitch.retrieve.path.semantics import ScorerSemantics
-from stitch.trees.core.commits import MAIN
-from stitch.trees.core.edits import apply
-from stitch.trees.core.log import NewCommit, TreeLog
-from stitch.trees.core.nodes import Node, Tree
-from stitch.trees.core.operations import SetField
-from stitch.trees.core.schema import infer
-
-_WORDS = [
-    "rice", "chicken", "tomato", "basil", "lemon", "carrot", "bread", "cheese", "salmon", "soup", "noodles", "walnut",
-    "honey", "spinach", "duck", "beans", "pasta", "garlic", "onion", "walk", "museum", "park", "beach", "market",
-]  # fmt: skip
-STRUCTURAL = (
-    "//Day[3]/Meal[2]/Person/Option[1]",
-    "//Option[@cost <= 3]",
-    '//Meal[@slot = "dinner"]//Option[@minutes <= 15]',
-    "//Meal[count(/Person) >= 7]",
-    '//Day[@date >= "2026-03-20"]/Meal[@slot = "lunch"]',
-    "//Day[some(/Meal/Person/Option[@minutes <= 3])]",
-)
-IN_WORDS = '//Option[node ~= "poultry"][node ~= "with garlic"]'
-_ROUNDS = 9
-_COMMITS, _MEASURED = 3_000, 50
-
-
-def sample_tree(rng: random.Random) -> Tree:
-    """A plan of 40 days with 8,400 dishes; 10,041 nodes."""
-    parts = (("Day", 40), ("Meal", 5), ("Person", 7), ("Option", 6))
-
-    def node(name: str, level: int) -> Node:
-        fields = (
-            {"date": f"2026-03-{rng.randint(1, 28):02}"},
-            {"slot": rng.choice(("breakfast", "lunch", "dinner"))},
-            {"name": rng.choice(_WORDS)},
-            {"name": " ".join(rng.choices(_WORDS, k=4)), "ingredients": ", ".join(rng.choices(_WORDS, k=5)),
-             "cost": f"€{rng.randint(1, 12)}.{rng.randint(10, 99)}", "minutes": str(rng.randint(3, 90))},
-        )[level]  # fmt: skip
-        return Node(name, parts[level][0], fields=fields, children=children(f"{name}.", level + 1))
-
-    def children(prefix: str, level: int) -> list[Node]:
-        return [node(f"{prefix}{number}", level) for number in range(parts[level][1])] if level < len(parts) else []
-
-    return Tree(Node("plan", "Plan", children=children("", 0)))
-
-
-def measure_trees(seed: int = 0) -> dict[str, float]:
-    """Times of queries, and of commits of one change each in a file, the first fifty and the last.
-
-    Of two conditions in words, also the first time and after a commit.
-    """
-    tree = sample_tree(random.Random(seed))
-    options = [node.id for node in tree if node.type == "Option"]
-    forest, semantics = Forest(tree), ScorerSemantics(static_scorer())
-    semantics.scorer.judge("anything", [Passage(("any text",))])  # an open memory has its table of vectors
-
-    def ms(query: str) -> float:
-        return took_ms(select, query, forest=forest, semantics=semantics)
-
-    structural = [ms(query) for _ in range(_ROUNDS) for query in STRUCTURAL][len(STRUCTURAL) :]
-    first, warm = ms(IN_WORDS), median(ms(IN_WORDS) for _ in range(_ROUNDS))
-    forest = Forest(apply(tree, [SetField(options[0], "name", "roast duck with garlic")]))
-    after_commit = ms(IN_WORDS)
-    with tempfile.TemporaryDirectory() as folder:
-        journal = Journal(Path(folder) / "journal.sqlite")
-        begun, root = NewCommit((), "ann", "", 1.0), tree.root
-        log = TreeLog.create(journal, tenant="t", name="plan", root=root, schema=infer(tree), first=begun)
-        costs = []
-        for number in range(_COMMITS):
-            said = NewCommit([SetField(options[number], "minutes", str(number))], "ann", "", 1.0)
-            costs.append(took_ms(log.append, said, branch=MAIN, parent=log.head(MAIN)))
-        journal.close()
-    return {
-        "tree_nodes": float(len(tree)),
-        "tree_structural_p50_ms": median(structural),
-        "tree_words_p50_ms": warm,
-        "tree_words_first_ms": first,
-        "tree_words_after_commit_ms": after_commit,
-        "tree_commit_p50_ms": median(costs[:_MEASURED]),
-        "tree_commit_late_p50_ms": median(costs[-_MEASURED:]),
-    }
-
 
 DIMENSION = 256
 WORDS, WORDS_A_STEP = 20_000, 30
@@ -176,7 +91,6 @@ LONG_STEPS = 20_000
 """In one trajectory; fewer if the memory has fewer."""
 CHANGES = 5
 """So many steps of it are corrected, each before another is added."""
-TENANTS = 1_000
 _NONE: dict[str, Any] = {}
 
 
@@ -191,16 +105,15 @@ def measure_performance(steps: int = 50_000, *, seed: int = 0) -> Figures:
 
     What must not grow: in one trajectory of `long_steps` steps, `long_cost_ratio` is what a step of the last tenth
     costs of what one of the first tenth does, in processor time; `add_after_*_ms` is the next add after a step of its
-    middle was corrected or erased. `open_tenants_s` is the time to open the memories of `tenants` tenants of a folder.
-    `tree_*` are path queries and commits to a tree of `tree_nodes` nodes.
+    middle was corrected or erased.
     """
     with tempfile.TemporaryDirectory(prefix="stitch-perf-") as temporary:
         memory = str(Path(temporary) / "perf.memory")
         figures = {"steps": float(steps), "import_s": _import_s(), **_measure_both(memory, steps, seed, _NONE)}
         figures["disk_mb"] = sum(path.stat().st_blocks for path in Path(memory).rglob("*")) * 512 / 1e6
-        for further in (_measure_erasing, _measure_long, _measure_tenants):
+        for further in (_measure_erasing, _measure_long):
             figures |= in_a_process(further, memory, steps, seed)
-    return figures | in_a_process(measure_bare_engine, steps, min(QUESTIONS, steps)) | in_a_process(measure_trees, seed)
+    return figures | in_a_process(measure_bare_engine, steps, min(QUESTIONS, steps))
 
 
 def measure_searches(steps: int, *, seed: int = 0) -> Figures:
@@ -344,18 +257,3 @@ def _measure_long(memory: str, steps: int, seed: int) -> Figures:
         "erase_long_s": erase_ms / 1e3,
         "add_after_erase_ms": erased_ms,
     }
-
-
-def _measure_tenants(memory: str, steps: int, seed: int) -> Figures:
-    from stitch.assemble import open_tenants
-
-    names = [f"tenant {number}" for number in range(min(TENANTS, steps))]
-    with closing(open_tenants(f"{memory}.tenants")) as made:
-        for name in names:
-            made.memory(name).add_many(list(sample_steps(random.Random(seed), 2)), trajectory="trip")
-    began = time.perf_counter()
-    with closing(open_tenants(f"{memory}.tenants")) as opened:
-        memories = [opened.memory(name) for name in names]
-        open_s = time.perf_counter() - began
-        memories[-1].search(sample_question(random.Random(seed)))
-    return {"tenants": float(len(memories)), "open_tenants_s": open_s}

@@ -6,7 +6,6 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +163,6 @@ def read_lines(path: Path) -> Iterable[Any]:
 
 FILE = "manifest.json"
 _COMPILED = (".pyc", ".pyo")
-_LIBRARIES = ("numpy", "qdrant-edge-py", "tokenizers", "PyStemmer", "bm25s", "sacrebleu", "dspy")
 
 
 class RunSettings(BaseModel):
@@ -191,7 +189,7 @@ class RunSettings(BaseModel):
 
 
 class Manifest(BaseModel):
-    """A run: its settings, and where it was made."""
+    """A run: its settings, and the program that made it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -199,20 +197,12 @@ class Manifest(BaseModel):
     command: str = ""
     notes: tuple[str, ...] = ()
     versions: dict[str, str]
-    machine: dict[str, Any]
 
 
 def new_manifest(settings: RunSettings, *, command: str = "", notes: tuple[str, ...] = ()) -> Manifest:
     """The manifest of a run that is made here and now."""
     versions = {"stitch": __version__, "python": platform.python_version(), "code": _code_digest()}
-    for name in _LIBRARIES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    machine = {"system": platform.system(), "machine": platform.machine(), "processor": _processor(),
-               "cores": os.cpu_count()}  # fmt: skip
-    return Manifest(settings=settings, command=command, notes=notes, versions=versions, machine=machine)
+    return Manifest(settings=settings, command=command, notes=notes, versions=versions)
 
 
 def _code_digest() -> str:
@@ -226,16 +216,6 @@ def _code_digest() -> str:
         for path in sorted(found for found in folder.rglob("*") if found.is_file() and found.suffix not in _COMPILED):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
-
-
-def _processor() -> str:
-    """The model of the processor, where the system says it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, platform.processor())
 
 
 def read_manifest(folder: Path) -> Manifest:

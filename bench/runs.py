@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from stitch.bench import scoring
-from stitch.bench.answering import is_unscored
-from stitch.bench.metrics.evidence import BUDGETS, recall_at
 from stitch.bench.metrics.scores import Interval, Unscored, bootstrap_mean, mean
 from stitch.bench.records import Manifest, Prepared, Record, methods_in, read_manifest, read_prepared, read_records
 from stitch.bench.registry import METHODS
@@ -134,13 +131,6 @@ class Run:
         return {method: scoring.grouped(records, "type", main) for method, records in self.records.items()}
 
     @cached_property
-    def not_scored(self) -> str:
-        """Why answers of a model have no score, in words, the most frequent reason first."""
-        told = [each.answered for each in self.every if is_unscored(each)]
-        counted = Counter(own.reason or "not judged" for own in told if own is not None).most_common()
-        return "; ".join(f"{reason} ({count})" for reason, count in counted)
-
-    @cached_property
     def labeling(self) -> str:
         """The cost of labeling with a model, of the memories of `stitch`, in words; empty if none did."""
         taken = scoring.taken_in(self.prepared, "stitch")
@@ -151,12 +141,6 @@ class Run:
             f" for {taken['steps']:,} steps; {taken['stand_ins']:,} have labels that stand in,"
             f" {taken['unusable_replies']:,} replies were cut or of no use."
         )
-
-    def recall_by_budget(self, method: str) -> list[float]:
-        """Evidence recall in contexts of each of `BUDGETS`."""
-        records = self.records[method]
-        inside = (mean(scoring.inside(own, budget, recall_at) for own in records).value for budget in BUDGETS)
-        return [value or 0.0 for value in inside]
 
     def figures(self) -> dict[str, Any]:
         """Everything that is measured, as a command prints it."""

@@ -10,11 +10,9 @@ from typing import Any
 from stitch.bench.answering import NO_MODEL, is_unscored, score_answered
 from stitch.bench.figures import Figures
 from stitch.bench.metrics.answers import (
-    bleu_1,
     contains_normalized,
     items_of,
     normalize,
-    rouge_l,
     said_in_context,
     token_f1,
 )
@@ -66,8 +64,7 @@ def came_measures() -> dict[str, Measure]:
 
 def answer_measures() -> dict[str, Measure]:
     """The measures of single answers, by name; unscored without a model."""
-    compared = {"token_f1": token_f1, "bleu_1": bleu_1, "rouge_l": rouge_l}
-    return {"accuracy": _accepted, **{name: partial(_compared, measure=own) for name, own in compared.items()}}
+    return {"accuracy": _accepted, "token_f1": _compared}
 
 
 def inside(record: Record, budget_tokens: int, measure: Callable[[Sequence[str], Sequence[str]], Score]) -> Score:
@@ -111,11 +108,11 @@ def _accepted(record: Record) -> Score:
     return own if isinstance(own, Unscored) else float((own.correct or 0) > 0)
 
 
-def _compared(record: Record, *, measure: Callable[[str, str], float]) -> Score:
+def _compared(record: Record) -> Score:
     own = _given(record, judged=False)
     if record.gold_answer is None:
         return NO_ANSWER
-    return own if isinstance(own, Unscored) else measure(own.answer or "", record.gold_answer)
+    return own if isinstance(own, Unscored) else token_f1(own.answer or "", record.gold_answer)
 
 
 def summarize(records: Sequence[Record], measures: Mapping[str, Measure]) -> Figures:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from stitch.core import DensityCount, Embedder, FilterSelector, Observer, Retriever, SnippetStore
+    from stitch.core import DensityCount, Embedder, FilterSelector, Labeler, Observer, Retriever, SnippetStore
     from stitch.given_settings import GivenSettings
 
 _log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ def open_memory(
     }
 
     def open_here() -> Memory:
-        made = _open(loaded, must_exist=must_exist, observers=observers, only=name)
+        made = open_parts(loaded, must_exist=must_exist, observers=observers, only=name)
         opened = Memory(made, tenant=name)
         _share(made, loaded, opened=opened)
         return opened
@@ -147,7 +147,7 @@ def open_tenants(
     location = loaded.location
 
     def open_all() -> Tenants:
-        made = _open(loaded, must_exist=must_exist, observers=observers, only=None)
+        made = open_parts(loaded, must_exist=must_exist, observers=observers, only=None)
         _share(made, loaded)
         return Tenants(made)
 
@@ -248,8 +248,19 @@ def _owned_store(
     return store
 
 
-def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Observer], only: str | None) -> MemoryParts:
-    """The parts of a memory, ready; `only` is the tenant to which it is confined."""
+def open_parts(
+    loaded: LoadedSettings, *, must_exist: bool = False, observers: Sequence[Observer] = (), only: str | None = None,
+    labeler: Labeler | None = None,
+) -> MemoryParts:  # fmt: skip
+    """The parts of a memory, ready.
+
+    Args:
+        loaded: The settings by which they are made.
+        must_exist: As of `open_memory`.
+        observers: As of `open_memory`.
+        only: The tenant to which the memory is confined.
+        labeler: Who labels instead of the labeler of the settings.
+    """
     settings, location = loaded.settings, loaded.location
     places.check_not_served(location)
     folder = loaded.folder
@@ -264,7 +275,8 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         embedder, lexical = parts.embedder_for(settings), LexicalEncoder()
         ledger = Ledger(folder / places.LEDGER_FILE)
         model = parts.model_if_needed(settings, ledger)
-        labeler, selector = parts.labeler_of(settings, model, embedder=embedder), parts.selector_of(settings, model)
+        labeler = labeler or parts.labeler_of(settings, model, embedder=embedder)
+        selector = parts.selector_of(settings, model)
         tree_program = parts.tree_program_of(settings) if model is not None else None
         observer = Observers([LogObserver(), *observers])
         # Twice as many as calls may be under way: while one trajectory is written down, another one's call goes out.
@@ -309,7 +321,7 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
             from stitch.lifecycle.erase import finish_purge
 
             finish_purge(ingestor, folder=folder)
-        retrievers = retrievers_over(ingestor, lexical, themes, selector=selector, count=settings.density)
+        retrievers = _retrievers_over(ingestor, lexical, themes, selector=selector, count=settings.density)
         retriever_named(settings.retriever, retrievers)  # refuse one that is not there before anything is asked
         return MemoryParts(
             folder=folder,
@@ -330,7 +342,7 @@ def _open(loaded: LoadedSettings, *, must_exist: bool, observers: Sequence[Obser
         )
 
 
-def retrievers_over(
+def _retrievers_over(
     ingestor: Ingestor, lexical: LexicalEncoder, themes: TenantThemes, *, selector: FilterSelector, count: DensityCount
 ) -> dict[str, Retriever]:
     """All retrievers of a memory, by the names under which they are chosen."""

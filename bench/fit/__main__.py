@@ -14,7 +14,6 @@ FITS: Mapping[str, tuple[str, str]] = {
     "scopes": ("stitch.bench.fit.scopes:command", "Weights of local scopes (stitch/label/local/weights.json)."),
     "ranking": ("stitch.bench.fit.ranking:command", "Weights of the search (stitch/retrieve/weights.json)."),
     "relevance": ("stitch.bench.fit.relevance:command", "Chances that hits bear on a question (relevance.py)."),
-    "themes": ("stitch.bench.fit.themes:command", "Constants of the lens of themes (retrieve/themes/constants.py)."),
     "paths": ("stitch.bench.fit.paths:command", "Calibration of the scorers of path queries."),
     "table": ("stitch.bench.fit.table.make:command", "The table of the static embedder (stitch/embed/table)."),
     "acts": ("stitch.bench.fit.acts:command", "Weights of acts of words (stitch/label/local/weights.json)."),

@@ -31,8 +31,8 @@ Column = NDArray[np.float64]
 
 STRENGTH = 0.003
 """The inverse of the ridge; of .1 to .001 the best over domains."""
-STRENGTHS = {"lexical": 0.2}
-"""The same of a scorer with few features."""
+_FEW_STRENGTH = 0.2
+"""The same of the scorer by words, which has few features."""
 
 
 class Example(NamedTuple):
@@ -113,17 +113,6 @@ def judged_by(scorer: SimilarityScorer, domains: Domains, models: Mapping[str, C
             yield Judged(each, np.array(said.scores), said.cut)
 
 
-def reliability(judged: Sequence[Judged]) -> list[tuple[float, int, float]]:
-    """Of scores of a tenth, how many there are, and which share of them is right."""
-    scores = np.concatenate([each.scores[each.example.counts] for each in judged])
-    right = np.concatenate([each.example.right[each.example.counts] for each in judged])
-    tenths = (scores * 10).astype(int).clip(0, 9)
-    return [
-        (tenth / 10, int((tenths == tenth).sum()), float(right[tenths == tenth].mean()))
-        for tenth in sorted(set(tenths.tolist()))
-    ]
-
-
 def _tell(what: str, judged: Sequence[Judged]) -> None:
     domains: dict[str, list[float]] = {}
     for each in judged:
@@ -137,12 +126,9 @@ def _fitted(name: str, scorer: SimilarityScorer, domains: Sequence[TreeSet]) -> 
     """The fit of a scorer, and by domain the fit on all others, as JSON; figures are printed."""
     by_domain = {domain.name: examples_of(domain, scorer) for domain in domains}
     beside = [example for domain in own_sets() for example in examples_of(domain, scorer)]
-    strength = STRENGTHS.get(name, STRENGTH)
+    strength = _FEW_STRENGTH if name == "lexical" else STRENGTH
     apart = fits_without(by_domain, beside=beside, strength=strength)
-    judged = list(judged_by(scorer, by_domain, apart))
-    _tell(f"{name}: domains left out", judged)
-    for low, count, share in reliability(judged):
-        click.echo(f"  {low:.1f} to {low + 0.1:.1f}: {count:5} nodes, {share:.2f} of them right")
+    _tell(f"{name}: domains left out", list(judged_by(scorer, by_domain, apart)))
     every = [example for own in by_domain.values() for example in own]
     return fit(every + beside, strength=strength).as_json(), {name: own.as_json() for name, own in apart.items()}
 

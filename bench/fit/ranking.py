@@ -23,7 +23,7 @@ from stitch.bench.figures import print_table
 from stitch.bench.fit import held as sets
 from stitch.bench.fit.rewording import Rewording
 from stitch.bench.fit.solvers import Array, left_out, listwise
-from stitch.ingest import Ingestor
+from stitch.memory_parts import MemoryParts
 from stitch.retrieve import FEATURES
 from stitch.retrieve.order import WEIGHTS
 
@@ -51,9 +51,9 @@ class Ranked(NamedTuple):
 Weights = Mapping[str, float]
 
 
-def ranked(data: DataSet, ingestor: Ingestor, *, reworded: Rewording | None = None) -> list[Ranked]:
+def ranked(data: DataSet, parts: MemoryParts, *, reworded: Rewording | None = None) -> list[Ranked]:
     """The questions of a set that name their evidence, each asked once, as it is or in other words."""
-    retriever, tenants = sets.retriever_over(ingestor), sets.tenants_of(data)
+    retriever, tenants = sets.steps_of(parts), sets.tenants_of(data)
     draw, found = np.random.default_rng(0), []
     for question in data.questions:
         if not question.evidence:
@@ -118,8 +118,8 @@ def command(folders: Sequence[Path], judged: Sequence[Path], limit: int | None, 
     asked: dict[str, Asked] = {}
     for data in sets.load_sets([*folders, *judged], limit=limit):
         words = Rewording(step.content for own in data.trajectories for step in own.steps)
-        with sets.held(data, kept=kept) as ingestor:
-            asked[data.name] = Asked(ranked(data, ingestor), ranked(data, ingestor, reworded=words))
+        with sets.held(data, kept=kept) as parts:
+            asked[data.name] = Asked(ranked(data, parts), ranked(data, parts, reworded=words))
     told = {name: asked[name] for name in list(asked)[: len(folders)]}
     names = list(FEATURES)
     weights = fit([questions for own in told.values() for questions in own], names)

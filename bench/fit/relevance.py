@@ -25,7 +25,7 @@ from stitch.bench.fit import held as sets
 from stitch.bench.fit.solvers import left_out, logistic
 from stitch.core import SearchRequest
 from stitch.errors import InputError
-from stitch.ingest import Ingestor
+from stitch.memory_parts import MemoryParts
 from stitch.retrieve.relevance import Evidence, RelevanceEstimator, Weights, relevance
 
 RIDGE = 0.01
@@ -54,10 +54,10 @@ class Model(NamedTuple):
     threshold: float
 
 
-def asked_of(data: DataSet, ingestor: Ingestor, *, seed: int = 0) -> Iterator[Asked]:
+def asked_of(data: DataSet, parts: MemoryParts, *, seed: int = 0) -> Iterator[Asked]:
     """The questions of a set, each asked of its own memory and another of the same set of that memory."""
     draw = random.Random(seed)
-    retriever, estimator = sets.retriever_over(ingestor), RelevanceEstimator(ingestor.store)
+    retriever, estimator = sets.steps_of(parts), RelevanceEstimator(parts.ingestor.store)
     for trajectory, tenant in sets.tenants_of(data).items():
         mine = [each for each in data.questions if each.trajectory == trajectory]
         others = [each for each in data.questions if each.trajectory != trajectory]
@@ -151,8 +151,8 @@ def command(folders: Sequence[Path], judged: Sequence[Path], limit: int | None, 
     chosen = sets.load_sets(folders, limit=limit)
     asked: dict[str, list[Asked]] = {}
     for data in (*chosen, *(load_questions(folder).limited(limit) for folder in judged)):
-        with sets.held(data, kept=kept) as ingestor:
-            asked[data.name] = list(asked_of(data, ingestor))
+        with sets.held(data, kept=kept) as parts:
+            asked[data.name] = list(asked_of(data, parts))
     fitted = {data.name: asked.pop(data.name) for data in chosen}
 
     def tell(name: str, own: Sequence[Asked], model: Model) -> None:

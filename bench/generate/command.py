@@ -13,7 +13,6 @@ from stitch.bench.generate.environment import PLAIN, WORDINGS
 from stitch.bench.generate.generation import SIZES, generate
 from stitch.bench.generate.questions import GeneratedTrajectory, require_free, write_release
 from stitch.bench.generate.realization import ModelWriter
-from stitch.bench.generate.runs import FORMATS, RunSettings, generate_runs, write_runs
 from stitch.bench.models import configured_model
 from stitch.errors import SettingsError
 from stitch.lm import LanguageModel
@@ -29,37 +28,6 @@ _SEED = click.option("--seed", type=int, default=0, show_default=True, help="Oth
 _OUT = click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True,
                     help="The folder to write to; must not hold data yet.")  # fmt: skip
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-
-
-@group.command()
-@click.option("--steps", type=click.IntRange(20, 1_000_000), default=500, show_default=True, help="About so many each.")
-@click.option("--memories", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many to generate.")
-@click.option(
-    "--format", "formats", type=click.Choice(FORMATS), multiple=True, help="How calls are written; all if none."
-)
-@click.option(
-    "--woven", type=click.IntRange(1, 50), default=3, show_default=True, help="So many goals at the same time."
-)
-@_SEED
-@_OUT
-@_JSON
-def runs(steps: int, memories: int, formats: tuple[str, ...], woven: int, seed: int, out: Path, as_json: bool) -> None:
-    """Generate an agent's runs with questions, as AMA-Bench asks them: recall, cause, state update, abstraction.
-
-    \b
-    Example:
-      stitch generate runs --steps 2000 --seed 1 --out runs-2000
-      stitch bench retrieval --data runs-2000
-    """
-    settings = RunSettings(steps=steps, memories=memories, formats=formats or FORMATS, woven=woven, seed=seed)
-    figures = write_runs(list(generate_runs(settings)), out, settings=settings)
-    if as_json:
-        click.echo(json.dumps({"out": str(out), **figures}))
-        return
-    kinds = ", ".join(f"{count} {name}" for name, count in figures["questions_by_type"].items())
-    click.echo(
-        f"{figures['memories']} memories, {figures['steps']} steps, {figures['questions']} questions ({kinds}) in {out}"
-    )
 
 
 @group.command()

@@ -11,7 +11,6 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from stitch.bench.metrics.scores import Unscored, harmonic
-from stitch.errors import require_extra
 
 _MARKS = re.compile(r"[^\w.]+")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -260,49 +259,16 @@ def score_by(
     return AnswerSetScore(precision, recall, harmonic(precision, recall))
 
 
-_WORD = re.compile(r"[^\W_]+(?:\.\d+)?(?:'[^\W_]+)?")
-
-
-def words(text: str) -> list[str]:
-    """The words and numbers of a text, folded, in order."""
-    return _WORD.findall(text.casefold().replace("’", "'"))
-
-
 def token_f1(answer: str, gold: str) -> float:
     """Token F1 (Rajpurkar et al. 2016, SQuAD): shared tokens, repeated as they occur, without marks and articles.
 
     Two empty texts agree; one empty text scores 0.
     """
     given, wanted = normalize(answer).split(), normalize(gold).split()
-    return _f1((Counter(given) & Counter(wanted)).total(), given, wanted)
-
-
-def rouge_l(answer: str, gold: str) -> float:
-    """ROUGE-L F1 (Lin 2004, §3.1): the longest common subsequence of folded words; of empty texts as `token_f1`."""
-    given, wanted = words(answer), words(gold)
-    lengths = [0] * (len(wanted) + 1)
-    for word in given:
-        above_left = 0
-        for place, candidate in enumerate(wanted, start=1):
-            above = lengths[place]
-            lengths[place] = above_left + 1 if word == candidate else max(above, lengths[place - 1])
-            above_left = above
-    return _f1(lengths[-1], given, wanted)
-
-
-def _f1(shared: int, given: list[str], wanted: list[str]) -> float:
     if not given or not wanted:
         return float(given == wanted)
+    shared = (Counter(given) & Counter(wanted)).total()
     return harmonic(shared / len(given), shared / len(wanted))
-
-
-def bleu_1(answer: str, gold: str) -> float:
-    """Unigram BLEU of one answer by sacrebleu: clipped unigram precision times the brevity penalty; unsmoothed."""
-    require_extra("bench", package="sacrebleu", needed_by="BLEU")
-    from sacrebleu.metrics.bleu import BLEU
-
-    metric = BLEU(max_ngram_order=1, lowercase=True, smooth_method="none", effective_order=True)
-    return float(metric.sentence_score(answer, [gold]).score) / 100
 
 
 def surfaces(entity: str, snippet: str) -> bool:

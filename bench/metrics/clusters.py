@@ -1,10 +1,9 @@
-"""Labels of steps against gold, whatever they are called: B-cubed, switches, Pk, WindowDiff, V-measure, ARI, types."""
+"""Labels of steps against gold, whatever they are called: B-cubed, switches, V-measure, types."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from stitch.bench.metrics.scores import Score, Unscored, harmonic, mean
@@ -13,7 +12,6 @@ from stitch.errors import require_extra
 Labels = Sequence[Hashable]
 """The label of each item, in order."""
 NO_GOLD = Unscored("no gold")
-TOO_SHORT = Unscored("too short for a window")
 
 
 class BCubed(NamedTuple):
@@ -84,54 +82,11 @@ def switch_f1(trajectories: Iterable[tuple[Labels, Labels]]) -> Switches | Unsco
     return Switches(precision, recall, harmonic(precision, recall), predicted / pairs, wanted / pairs)
 
 
-def pk(labels: Labels, gold: Labels) -> Score:
-    """Pk of one trajectory (Beeferman, Berger and Lafferty 1999): the chance that a window is judged wrongly.
-
-    A window (i, i + k) is wrong if the two sides disagree on whether a boundary lies in it; 0 is best. On sparse sets
-    "no boundary" has a good Pk: never report it alone.
-    """
-    return _wrong_windows(labels, gold, lambda mine, theirs: bool(mine) != bool(theirs))
-
-
-def window_diff(labels: Labels, gold: Labels) -> Score:
-    """WindowDiff (Pevzner and Hearst 2002): as Pk, but a window is wrong if the numbers of boundaries differ."""
-    return _wrong_windows(labels, gold, lambda mine, theirs: mine != theirs)
-
-
-def _wrong_windows(labels: Labels, gold: Labels, differ: Callable[[int, int], bool]) -> Score:
-    if len(labels) != len(gold):
-        raise ValueError(f"{len(labels)} labels for {len(gold)} items")
-    width = window_width(gold)
-    if len(gold) <= width:
-        return TOO_SHORT
-    mine, theirs = boundary_counts(labels), boundary_counts(gold)
-    windows = range(len(gold) - width)
-    return sum(differ(mine[i + width] - mine[i], theirs[i + width] - theirs[i]) for i in windows) / len(windows)
-
-
-def window_width(gold: Labels) -> int:
-    """Half the mean length of the gold segments, at least 1 (Beeferman et al. 1999, §5)."""
-    return max(1, round(len(gold) / (len(switch_places(gold)) + 1) / 2))
-
-
-def boundary_counts(labels: Labels) -> list[int]:
-    """For each item, how many boundaries lie between the first item and it."""
-    places = switch_places(labels)
-    return list(accumulate(int(i in places) for i in range(len(labels))))
-
-
 def v_measure(clusters: Labels, gold: Labels) -> Score:
     """V-measure (Rosenberg and Hirschberg 2007): harmonic mean of homogeneity and completeness, by scikit-learn."""
     from sklearn.metrics import v_measure_score
 
     return float(v_measure_score(*_numbered(gold, clusters))) if gold else NO_GOLD
-
-
-def adjusted_rand_index(clusters: Labels, gold: Labels) -> Score:
-    """ARI (Hubert and Arabie 1985): agreement on pairs of items, 0 by chance, 1 if equal, by scikit-learn."""
-    from sklearn.metrics import adjusted_rand_score
-
-    return float(adjusted_rand_score(*_numbered(gold, clusters))) if gold else NO_GOLD
 
 
 def _numbered(*sides: Labels) -> list[list[int]]:

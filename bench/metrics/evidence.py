@@ -51,16 +51,6 @@ def ndcg_at(ranking: Sequence[str], gold: Collection[str], *, k: int) -> Score:
     return gain / sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(wanted)) + 1))
 
 
-def within_budget(ranking: Sequence[str], tokens: Mapping[str, int], *, budget: int) -> list[str]:
-    """The steps that fit the budget, in ranking order; a text that does not fit what is left is passed over."""
-    kept = []
-    for step in ranking:
-        if tokens[step] <= budget:
-            budget -= tokens[step]
-            kept.append(step)
-    return kept
-
-
 class SelectionDiagnostics(NamedTuple):
     """How the selected labels L of one question lie to its gold steps G (Appendix D.1, Table 4).
 

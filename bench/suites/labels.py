@@ -1,23 +1,20 @@
 """`stitch bench labels`: how well a labeler's scopes, event types and entity types meet a person's, beside baselines.
 
 All measures are taken over the steps that carry gold of the kind; the gold values of a step together are one class.
-Names never count. Scope: B-cubed per trajectory, then the mean; switches pooled; Pk and WindowDiff per trajectory, then
-the mean. Where gold scopes are "goal / phase", goals are measured apart: what stands before the mark, on both sides.
-Event types: V-measure and adjusted Rand index over all steps of the set, by name; V-measure of the first, too, for
-the name of a tool stands behind it. Outcomes: of what gold calls a result or an error, whether it is known as one.
+Names never count. Scope: B-cubed per trajectory, then the mean; switches pooled. Where gold scopes are "goal / phase",
+goals are measured apart: what stands before the mark, on both sides. Event types: V-measure over all steps of the set.
+Outcomes: of what gold calls a result or an error, whether it is known as one.
 Entity types: see `metrics/clusters.py`.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
-from statistics import fmean, pstdev
 from typing import Any, NamedTuple
 
 import click
@@ -26,54 +23,18 @@ from stitch.bench.data.sets import load_labels
 from stitch.bench.data.types import DataSet
 from stitch.bench.figures import Figures, print_table
 from stitch.bench.labelers import LABELERS, canonical_intent, labeler_named
-from stitch.bench.methods import terms
 from stitch.bench.metrics.clusters import (
-    adjusted_rand_index,
     entity_type_f1,
     macro_bcubed,
-    pk,
     switch_f1,
     v_measure,
-    window_diff,
 )
-from stitch.bench.metrics.scores import Unscored, mean
+from stitch.bench.metrics.scores import Unscored
 from stitch.console.printing import print_json
 from stitch.console.progress import progress_drawn
-from stitch.core import PHASE_MARK, ContextualIntent, Labeler, Trajectory, goal_of, with_calls
+from stitch.core import PHASE_MARK, ContextualIntent, Labeler, Trajectory, goal_of
 from stitch.core.progress import counted
 from stitch.lm import LanguageModel
-
-BLOCK = 3
-
-
-def texttiling(texts: Sequence[str]) -> list[int]:
-    """The number of the segment of each text, from 0; a boundary never makes the label of an earlier segment return."""
-    bags = [Counter(terms(text)) for text in texts]
-    gaps = range(1, len(bags))
-    cohesion = [_cosine(_sum(bags[max(0, gap - BLOCK) : gap]), _sum(bags[gap : gap + BLOCK])) for gap in gaps]
-    depths = [_peak(cohesion[place::-1]) + _peak(cohesion[place:]) - 2 * here for place, here in enumerate(cohesion)]
-    segment, labels = 0, [0] * bool(texts)
-    cutoff = fmean(depths) + pstdev(depths) / 2 if depths else 0.0
-    for place, depth in enumerate(depths):
-        segment += depth > cutoff and depth == max(depths[max(0, place - 1) : place + 2])
-        labels.append(segment)
-    return labels
-
-
-def _peak(values: Sequence[float]) -> float:
-    """The height that is reached by going up from the first value."""
-    return next((here for here, after in pairwise(values) if after < here), values[-1])
-
-
-def _sum(bags: Sequence[Counter[str]]) -> Counter[str]:
-    return sum(bags, Counter())
-
-
-def _cosine(one: Counter[str], other: Counter[str]) -> float:
-    shared = sum(count * other[word] for word, count in one.items())
-    squares = (sum(count * count for count in bag.values()) for bag in (one, other))
-    return shared / math.sqrt(math.prod(squares)) if shared else 0.0
-
 
 Intents = Sequence[ContextualIntent]
 """The intent of each step of a trajectory, in order."""
@@ -96,10 +57,6 @@ def measure_labels(labeled: DataSet, labeler: Labeler) -> dict[str, Any]:
         "labeled_by": dict(made_by.most_common()),
         "unusable_replies": model.ledger.total().unusable if isinstance(model, LanguageModel) else 0,
         **score_intents(labeled, intents),
-        "names": [
-            {"trajectory": trajectory.id, "scopes": dict(Counter(intent.scope or "" for intent in own))}
-            for trajectory, own in zip(labeled.trajectories, intents, strict=True)
-        ],
         "steps_per_s": round(labeled.steps / seconds, 1) if seconds else None,
         "baselines": {
             name: score_intents(labeled, [make(trajectory) for trajectory in labeled.trajectories])
@@ -162,8 +119,6 @@ def _score_scopes(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
         switch_f1=switches.f1,
         switch_rate=switches.rate,
         gold_switch_rate=switches.gold_rate,
-        pk=mean(pk(own, gold) for own, gold in pairs),
-        window_diff=mean(window_diff(own, gold) for own, gold in pairs),
     )
 
 
@@ -207,11 +162,8 @@ def _score_events(steps: Sequence[_Step]) -> Figures | None:
     own = [tuple(sorted(step.intent.event_types)) for step in steps]
     gold = [tuple(sorted(step.gold)) for step in steps]
     if not any(own):
-        return Figures(v_measure=_NO_LABELS, ari=_NO_LABELS, v_measure_first=_NO_LABELS)
-    first = [step.intent.event_types[:1] for step in steps]
-    return Figures(
-        v_measure=v_measure(own, gold), ari=adjusted_rand_index(own, gold), v_measure_first=v_measure(first, gold)
-    )
+        return Figures(v_measure=_NO_LABELS)
+    return Figures(v_measure=v_measure(own, gold))
 
 
 def _score_types(trajectories: Sequence[Sequence[_Step]]) -> Figures | None:
@@ -226,16 +178,10 @@ def _speaker(trajectory: Trajectory) -> Intents:
     return [ContextualIntent(scope=step.role, event_types=(step.role,)) for step in trajectory.steps]
 
 
-def _texttiling(trajectory: Trajectory) -> Intents:
-    texts = [with_calls(step.content, step.tool_calls) for step in trajectory.steps]
-    return [ContextualIntent(scope=f"segment {n}") for n in texttiling(texts)]
-
-
 BASELINES: Mapping[str, Callable[[Trajectory], Intents]] = {
     "one-scope": lambda trajectory: [ContextualIntent(scope="all")] * len(trajectory.steps),
     "every-step": lambda own: [ContextualIntent(scope=f"step {place}") for place in range(len(own.steps))],
     "speaker": _speaker,
-    "texttiling": _texttiling,
 }
 """The baselines that any labeler has to beat, by name."""
 
@@ -244,9 +190,8 @@ BASELINES: Mapping[str, Callable[[Trajectory], Intents]] = {
 @click.option("--data", required=True, type=click.Path(path_type=Path), help="A file of labeled trajectories.")
 @click.option("--labels", type=click.Choice(LABELERS), default="local", show_default=True, help="Who labels.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first trajectories.")
-@click.option("--names", is_flag=True, help="List the names of scopes, too, with how many steps each has.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(data: Path, labels: str, limit: int | None, names: bool, as_json: bool) -> None:
+def command(data: Path, labels: str, limit: int | None, as_json: bool) -> None:
     """Measure labels against gold.
 
     \b
@@ -258,8 +203,6 @@ def command(data: Path, labels: str, limit: int | None, names: bool, as_json: bo
         labeled = replace(labeled, trajectories=labeled.trajectories[:limit])
     with progress_drawn("labeling"):
         figures = measure_labels(labeled, labeler_named(labels))
-    if not names:
-        del figures["names"]
     if as_json:
         print_json(figures)
         return
@@ -274,5 +217,3 @@ def command(data: Path, labels: str, limit: int | None, names: bool, as_json: bo
     for kind in ("scope", "goal", "event_type", "outcome", "entity_type"):
         if figures[kind] is not None:
             print_table({name: row[kind] for name, row in rows.items()}, title=kind)
-    for own in figures.get("names", ()):
-        click.echo(f"{own['trajectory']}: " + "; ".join(f"{name} ({count})" for name, count in own["scopes"].items()))

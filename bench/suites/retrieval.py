@@ -14,9 +14,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -25,7 +24,6 @@ from stitch.bench.data import official
 from stitch.bench.data.came import download_release, load_came
 from stitch.bench.data.sets import load_questions
 from stitch.bench.data.types import DataSet
-from stitch.bench.figures import print_decided_by, print_table
 from stitch.bench.harness import DEPTH, Asked, Job, run
 from stitch.bench.kept import RequestFile, take_in
 from stitch.bench.labelers import digest_of, labeler_named, read_filters
@@ -33,6 +31,7 @@ from stitch.bench.metrics.answers import ContainmentJudge
 from stitch.bench.models import AS_PROVIDED, PAPER_JUDGE, Sampling, option_names, sampling_of, sampling_options
 from stitch.bench.records import RunSettings, claim, new_manifest
 from stitch.bench.registry import method_names, missing_for
+from stitch.bench.results import render
 from stitch.bench.runs import Run, run_of
 from stitch.console.idle import refuse_idle
 from stitch.console.options import json_option
@@ -118,7 +117,14 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def measure(data: DataSet, options: Options, *, suite: str = "retrieval") -> dict[str, Any]:
+class Measured(NamedTuple):
+    """A run, and all its figures."""
+
+    run: Run
+    figures: dict[str, Any]
+
+
+def measure(data: DataSet, options: Options, *, suite: str = "retrieval") -> Measured:
     """Run a suite, or the rest of it, and tell its figures; a run without `--out` is removed in the end.
 
     Raises:
@@ -156,7 +162,7 @@ def measure(data: DataSet, options: Options, *, suite: str = "retrieval") -> dic
     figures = done.figures()
     figures["methods"] |= dict.fromkeys(missing)
     figures["reasons"] |= {name: {"all": reason} for name, reason in missing.items()}
-    return figures if requests is None else {**figures, "awaited": _awaited(requests, done)}
+    return Measured(done, figures if requests is None else {**figures, "awaited": _awaited(requests, done)})
 
 
 def _settings(suite: str, data: DataSet, options: Options, asked: Asked | None) -> RunSettings:
@@ -249,42 +255,6 @@ def _command() -> str:
     return shlex.join(Path(word).name if os.sep in word else word for word in words)
 
 
-_NOT_IN_ROWS = ("by_domain", "by_type", "decided_by", "label_diagnostics", "selection_failures", "recall_in", "all_in")
-
-
-def _show(figures: dict[str, Any]) -> None:
-    """Print the figures as tables, and the differences that matter."""
-    measured = {name: row for name, row in figures["methods"].items() if row}
-    if waiting := figures.get("awaited"):
-        click.echo(f"{waiting} replies are awaited: until they are in, what needs none is told of all questions")
-    columns = [name for name in dict.fromkeys(chain(*measured.values())) if name not in _NOT_IN_ROWS]
-    title = f"{figures.get('set', figures.get('data'))}: {figures['questions']} questions"
-    rows = {name: row or {} for name, row in figures["methods"].items()}
-    print_table(rows, title=f"{title}, {figures['budget_tokens']} tokens", columns=columns)
-    print_decided_by(figures["methods"])
-    for pair in figures["paired"]:
-        click.echo(
-            f"{pair['a']} - {pair['b']}, {pair['metric']}: {pair['difference']:+.3f} "
-            f"[{pair['low']:+.3f}, {pair['high']:+.3f}], p = {pair['p']:.4f}"
-        )
-    (_show_budgets if "set" in figures else _show_types)(figures, measured)
-
-
-def _show_budgets(figures: dict[str, Any], measured: dict[str, Any]) -> None:
-    inside = {
-        name: {f"{what} {tokens}": value for what in ("recall_in", "all_in") for tokens, value in row[what].items()}
-        for name, row in measured.items()
-    }
-    print_table(inside, title="evidence inside so many tokens: the share of it, and whether all of it")
-
-
-def _show_types(figures: dict[str, Any], measured: dict[str, Any]) -> None:
-    for name, row in measured.items():
-        print_table(row["by_type"], title=name)
-    missing = {reason for own in figures["reasons"].values() for reason in own.values()}
-    click.echo("not scored: " + "; ".join(sorted(missing)) if missing else "everything was scored", err=True)
-
-
 def _suite(name: str, load: Callable[..., DataSet], data: str, text: str, example: str, **more: Any) -> click.Command:
     """The command of one kind of data: its loader, and what it is to be given; `more` are options of the loader."""
 
@@ -292,11 +262,11 @@ def _suite(name: str, load: Callable[..., DataSet], data: str, text: str, exampl
     def run(data: Path, **given: Any) -> None:
         loading = {key: given.pop(key) for key in more}
         options = Options.given(**given)
-        figures = measure(load(data, **loading), options, suite="came" if name == "came" else "retrieval")
+        measured = measure(load(data, **loading), options, suite="came" if name == "came" else "retrieval")
         if options.as_json:
-            print_json(figures)
+            print_json(measured.figures)
         else:
-            _show(figures)
+            click.echo(render([measured.run]), nl=False)
 
     for key, option in reversed(more.items()):
         run = click.option(f"--{key}", **option)(run)
@@ -328,25 +298,8 @@ longmemeval = _suite(
     "longmemeval", official.load_longmemeval, "A file longmemeval_*.json.",
     "Find the evidence of LongMemEval's questions.", "longmemeval_s.json --methods stitch,bm25",
 )  # fmt: skip
-longmemeval_v2 = _suite(
-    "longmemeval-v2", official.load_longmemeval_v2, "The folder of the release.",
-    "Answer LongMemEval-V2's questions; its files name no evidence, so that only answers are measured.",
-    "longmemeval-v2 --tier small --answers",
-    tier={"type": click.Choice(("small", "medium")), "default": "small", "show_default": True,
-          "help": "Which haystack."},
-)  # fmt: skip
 ama = _suite(
     "ama", official.load_ama, "The episodes as JSON lines.",
     "Answer AMA-Bench's questions; its files name no evidence, so that only answers are measured.",
     "ama-bench.jsonl --methods stitch,bm25 --answers",
-)  # fmt: skip
-who_and_when = _suite(
-    "who-and-when", official.load_who_and_when, "A folder of runs, one JSON file each.",
-    "Find the step that made a run of several agents fail, as Who&When names it.",
-    "who_and_when --methods stitch,bm25",
-)  # fmt: skip
-state_bench = _suite(
-    "state-bench", official.load_state_bench, "A folder a domain, a JSON file a run.",
-    "Find the calls of runs and the last one on a thing, in STATE-Bench's trajectories.",
-    "state_bench --methods stitch,bm25",
 )  # fmt: skip

@@ -12,7 +12,6 @@ from stitch.retrieve.path.forest import Version
 from stitch.trees.core.differences import TreeDiff, diff
 from stitch.trees.core.edits import apply
 from stitch.trees.core.nodes import Node, Tree
-from stitch.trees.core.operations import Add, Delete, Move, Operation, SetField
 from stitch.trees.core.reading import read_text
 from stitch.trees.core.values import Value, read_value
 
@@ -194,48 +193,6 @@ def leaves(tree: Tree) -> list[Node]:
 
 
 Expected = Mapping[str, Any]
-
-
-def edits_are_exact(request: Request, tree: Tree) -> bool:
-    """Whether the expected operations, done by the edit engine, change exactly what is expected."""
-    return meets(request.edit, before=tree, after=apply(tree, planned(request.edit, tree)))
-
-
-def planned(expected: Sequence[Expected], tree: Tree) -> list[Operation]:
-    """Operations that do what is expected; of a test, a value that passes it."""
-    return [_planned(each, tree) for each in expected]
-
-
-def _planned(each: Expected, tree: Tree) -> Operation:
-    if each["op"] == "delete":
-        return Delete(each["id"])
-    if each["op"] == "set":
-        old = tree.node(each["id"]).fields.get(each["field"])
-        return SetField(each["id"], each["field"], _value(each["value"], old))
-    if each["op"] == "move":
-        beside = each["position"] if isinstance(each["position"], Mapping) else {"parent": each["parent"]}
-        return Move(each["id"], **beside)
-    fields = {name: _value(value, None) for name, value in each["fields"].items()}
-    return Add(each["parent"], {"type": _types(each["type"])[0], "fields": fields}, at=_at(each, tree))
-
-
-def _at(expected: Expected, tree: Tree) -> int | None:
-    beside = expected["position"]
-    if not isinstance(beside, Mapping):
-        return None
-    children = [child.id for child in tree.node(expected["parent"]).children]
-    return children.index(beside["before"]) + 1 if "before" in beside else children.index(beside["after"]) + 2
-
-
-def _value(test: Any, old: str | None) -> str:
-    """A value that passes a test; an amount in the currency that was there."""
-    if not isinstance(test, Mapping):
-        return str(test)
-    [(kind, wanted)] = list(test.items())[:1]
-    if kind == "contains_any":
-        return str(wanted[0])
-    unit = read_value(old).unit if old is not None else ""
-    return f"{unit} {wanted}".strip() if kind in ("amount", "at_most") else str(wanted)
 
 
 def meets(expected: Sequence[Expected], *, before: Tree, after: Tree) -> bool:

@@ -1,4 +1,4 @@
-"""`stitch bench trees`: gold path queries of a domain against gold nodes, edits, and requests in words.
+"""`stitch bench trees`: gold path queries of a domain against gold nodes, and requests in words.
 
 Where the scorer was fitted on the set at hand, its conditions are judged by a model that saw none of them
 (`bench.fit.paths`). Of several forms of a request, the first is measured. A node of `may` counts neither way.
@@ -19,7 +19,7 @@ import click
 
 from stitch.assemble import open_memory
 from stitch.bench.figures import print_table
-from stitch.bench.trees.sets import PARTS, Outcome, Request, TreeSet, edits_are_exact, load_tree_set, mean_of, meets
+from stitch.bench.trees.sets import PARTS, Outcome, Request, TreeSet, load_tree_set, mean_of, meets
 from stitch.console.idle import refuse_idle
 from stitch.console.printing import print_json
 from stitch.errors import ReplyError, SettingsError, StitchError
@@ -153,14 +153,9 @@ def measure(domain: TreeSet, scorer: Scorer, *, cut: Cut) -> dict[str, Any]:
     """All figures of a domain."""
     outcomes = run_requests(domain, scorer, cut=cut)
     by_part = {part: [each for each in outcomes if each.request.part == part] for part in PARTS}
-    edits = [request for request in domain.requests if request.edit]
     figures: dict[str, Any] = {"set": domain.name, "scorer": scorer.name, "requests": len(outcomes)}
     for part, found in by_part.items():
         figures[part] = _part(found)
-    figures["edits"] = {
-        "requests": len(edits),
-        "exact_share": mean_of([float(edits_are_exact(request, domain.tree)) for request in edits]),
-    }
     figures["milliseconds_p50"] = round(median(each.milliseconds for each in outcomes), 3) if outcomes else None
     return figures
 
@@ -219,7 +214,6 @@ def _refuse_idle(scorer_name: str, *, in_words: bool) -> None:
     show_default=True,
     help="What the weights may not have seen, if they were fitted on this set.",
 )
-@click.option("--misses", is_flag=True, help="Tell the requests that are not exact.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     data: Path,
@@ -231,7 +225,6 @@ def command(
     program: str | None,
     threshold: float | None,
     without: str,
-    misses: bool,
     as_json: bool,
 ) -> None:
     """Measure path queries on trees with gold nodes.
@@ -253,25 +246,15 @@ def command(
         figures = measure(domain, scorer, cut=cut)
         if in_words and model is not None:
             figures["in_words"] = figures_in_words(run_in_words(domain, model, program=_program(program)))
-    if misses:
-        figures["misses"] = [_miss(each) for each in run_requests(domain, scorer, cut=cut) if not each.exact]
     if as_json:
         print_json(figures)
     else:
         _show(figures)
 
 
-def _miss(own: Outcome) -> dict[str, Any]:
-    request, f1 = own.request, round(own.f1, 3)
-    missing, wrong = sorted(request.must - own.found), sorted(own.found - request.must - request.may)
-    return {"id": request.id, "path": request.paths[0], "f1": f1, "missing": missing, "wrong": wrong}
-
-
 def _show(figures: dict[str, Any]) -> None:
     title = f"{figures['set']}: {figures['requests']} requests, scorer {figures['scorer']}"
-    print_table({part: figures[part] for part in (*PARTS, "edits")}, title=title)
+    print_table({part: figures[part] for part in PARTS}, title=title)
     if told := figures.get("in_words"):
         print_table({part: told[part] for part in (*PARTS, "edits")}, title="in words, end to end")
         click.echo(f"{told['calls']} calls, {told['tokens']} tokens; kind of request told: {told['kind']}")
-    for miss in figures.get("misses", ()):
-        click.echo(f"{miss['id']} {miss['path']}  F1 {miss['f1']}  missing {miss['missing']}  wrong {miss['wrong']}")

@@ -45,7 +45,7 @@ def test_the_command_that_a_hint_names_installs_the_extra_without_an_index(extra
     [
         (("bench", "retrieval", "--data", "asked", "--methods", "stitch,bm25"), "bm25s", "bench"),
         (("bench", "retrieval", "--data", "asked"), "bm25s", "bench"),
-        (("bench", "report", "none"), "matplotlib", "bench"),
+        (("bench", "report", "none"), "jinja2", "bench"),
     ],
 )
 def test_a_command_without_its_extra_names_the_command_that_installs_it(run, tmp_path, arguments, without, extra):

@@ -5,7 +5,6 @@ The replies are those of a middling model: fenced, with talk, sometimes of no us
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -99,7 +98,7 @@ def provider_of(
 
 
 def test_the_whole_loop_runs_against_a_server(tmp_path: Path, settings: Any) -> None:
-    data, out, page = tmp_path / "trip", tmp_path / "run", tmp_path / "page.html"
+    data, out = tmp_path / "trip", tmp_path / "run"
     CliRunner().invoke(
         generating,
         ["came", "--domain", "travel", "--size", "S", "--seed", "5", "--out", str(data)],
@@ -120,23 +119,15 @@ def test_the_whole_loop_runs_against_a_server(tmp_path: Path, settings: Any) -> 
     assert said["ingest"]["model_calls"] == first["label"]
     assert {pair["metric"] for pair in said["paired"]} >= {"f1", "answer_in_context"}
     results = " ".join(CliRunner().invoke(group, ["results", str(out)], catch_exceptions=False).stdout.split())
-    assert "No language model took part" not in results
+    assert "no language model took part" not in results
     assert "labels by openai/m windowed" in results
     assert "verdicts by openai/m temperature=0 top_p=0.9" in results
-    assert "## Answers" in results
-    assert f"Labels of `trip`: {first['label']} calls," in results
+    assert "US$" in results
+    assert f"- labels: {first['label']} calls," in results
     assert "0 have labels that stand in, 0 replies were cut or of no use." in results
-    assert "Not scored in" not in results
-    if importlib.util.find_spec("matplotlib") is not None:
-        CliRunner().invoke(group, ["report", str(out), "--out", str(page)], catch_exceptions=False)
-        html = page.read_text(encoding="utf-8")
-        assert "f1 of every method" in html
-        assert "Language models took part: labels by openai/m" in html
-        assert "Question not answerable" in html or "$" in html
-        assert "Contexts, times and costs." in html
-        assert '<th scope="col">verdict</th>' in html
-        assert f"Labels: {first['label']} calls, " in html
-        assert re.search(r"<td>\d right", html)
+    assert "not scored: " not in results
+    CliRunner().invoke(group, ["report", str(out), "--out", str(tmp_path / "page.html")], catch_exceptions=False)
+    assert re.search(r"<td>\d right", (tmp_path / "page.html").read_text(encoding="utf-8"))
 
 
 def test_a_reply_of_no_use_is_asked_for_once_more_and_then_by_the_same_command(tmp_path: Path, settings: Any) -> None:
@@ -155,7 +146,9 @@ def test_a_reply_of_no_use_is_asked_for_once_more_and_then_by_the_same_command(t
         assert (row["answered"], row["scored"], row["unscored"]) == (4, 3, 1)
         before = asked(provider)
         told = " ".join(CliRunner().invoke(group, ["results", str(out)], catch_exceptions=False).stdout.split())
-        assert "Not scored in `toy`: not judged: the reply of 'openai/m' is no whole JSON object (1)." in told
+        assert (
+            "not scored: 1 of 4 are not scored: not judged: the reply of 'openai/m' is no whole JSON object (1)" in told
+        )
         assert "| 3 | 1 | 10 |" in told  # scored, unscored, calls
         assert before == {"answer": 5, "judge": 5}  # one answer and one verdict at the second try, one at none
         row = json.loads(came(data, out, "--methods", "recent").stdout)["methods"]["recent"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,11 @@ pytest.importorskip("scipy")
 from doubles.sets import write_set
 from stitch.bench.fit import relevance
 from stitch.bench.fit.__main__ import FITS, group
-from stitch.bench.fit.held import Problem, climb
 from stitch.bench.fit.rewording import Rewording
 from stitch.bench.fit.solvers import listwise
 from stitch.errors import InputError
 from stitch.retrieve import FEATURES
 from stitch.retrieve.relevance import Evidence
-from stitch.retrieve.themes import THEME_CONSTANTS, ThemeConstants
 
 
 def gossip(folder: Path, *, who: str) -> Path:
@@ -32,17 +29,6 @@ def gossip(folder: Path, *, who: str) -> Path:
     steps.insert(7, {"id": "own", "role": who, "content": "There were sandwiches, cold tea and little else."})
     question = {"id": "q", "trajectory": "t", "question": f"What did {who} say of the picnic by the lake?"}
     return write_set(folder, {"t": steps}, [{**question, "evidence": ["own"]}])
-
-
-def bought(folder: Path, *, what: str) -> Path:
-    """Some steps say what was bought, in so much other talk that few tokens do not hold it."""
-    said = "Lake {n} was calm and cold. The boats of pier {n} lay idle all week long."
-    steps = [{"id": f"{n}", "role": "Bob", "content": said.format(n=n)} for n in range(40)]
-    for n, thing in enumerate(("lamps", "plates", "candles")):
-        text = f"I bought {what} {thing} for the party. It rained all day."
-        steps.insert(10 * n, {"id": f"own{n}", "role": "Ann", "content": text})
-    question = {"id": "q", "trajectory": "t", "question": f"Which {what} things did Ann buy for the party?"}
-    return write_set(folder, {"t": steps}, [{**question, "evidence": ["own0", "own1", "own2"]}])
 
 
 TALKS = {
@@ -96,17 +82,6 @@ def test_every_fit_says_how_it_is_called(name: str) -> None:
     assert "--help" in fit(name, "--help")
 
 
-def test_steps_are_taken_along_constants_while_they_gain_more_than_chance() -> None:
-    rest = THEME_CONSTANTS.rest * 2
-
-    def goodness(table: ThemeConstants) -> float:
-        return -abs(table.rest - rest)
-
-    problem = Problem(THEME_CONSTANTS, False, ("rest",), lambda name, table: [table.rest, 2 * table.rest], 0.0)
-    assert climb(problem, {"one": goodness}, rounds=1) == replace(THEME_CONSTANTS, rest=rest)
-    assert climb(problem, {"one": goodness}, rounds=0) == THEME_CONSTANTS
-
-
 def test_each_set_is_told_by_the_weights_that_the_others_gave(two_of: Any) -> None:
     told = fit("ranking", *two_of(gossip, who=("Gina", "Caroline")))
     [weights] = rows(told)
@@ -134,20 +109,11 @@ def test_a_reworded_question_keeps_its_frame_and_is_the_same_each_time() -> None
     assert words.reword("Who is it?") == "Who is it?"
 
 
-def test_one_set_and_an_unknown_constant_are_refused(tmp_path: Path) -> None:
+def test_one_set_is_refused(tmp_path: Path) -> None:
     one = ["--data", gossip(tmp_path / "one", who="Gina")]
     for name in ("relevance", "ranking"):
         with pytest.raises(InputError, match="two names"):
             fit(name, *one)
-    with pytest.raises(InputError, match="no constant 'color'"):
-        fit("themes", *one, "--only", "color")
-
-
-def test_the_constants_of_themes_are_chosen_by_other_sets(two_of: Any, tmp_path: Path) -> None:
-    data = two_of(bought, what=("red", "blue"))
-    [told] = rows(fit("themes", *data, "--only", "rest", "--rounds", "1", "--kept", tmp_path / "kept", "--json"))
-    assert {row["set"] for row in told["left_out"]} == {"red", "blue"}
-    assert all(0 < row["shipped"] <= 1 for row in told["left_out"])
 
 
 @pytest.mark.slow

@@ -231,7 +231,7 @@ def test_a_run_folder_belongs_to_its_settings_and_the_program_that_made_it(tmp_p
     with pytest.raises(SettingsError, match="budget_tokens is 4096 there, 1024 now") as raised:
         claim(tmp_path / "r", new_manifest(settings(budget_tokens=1024)))
     assert "--out" in raised.value.hint
-    for name in ("code", "numpy"):
+    for name in ("code", "python"):
         other = first.model_copy(update={"versions": {**first.versions, name: "another"}})
         with pytest.raises(SettingsError, match=f"another program: {name} {first.versions[name]} there, another now"):
             claim(tmp_path / "r", other)
@@ -373,8 +373,8 @@ def test_the_came_command_keeps_its_contract(tmp_path: Path) -> None:
     assert figures["reasons"]["bm25"]["entity_resolution_recall"] == "the method resolves nothing"
     assert figures["reasons"]["stitch"]["f1"] == "no model answered: see --answers"
     table = call(*arguments)
-    assert "answer in context" in table.stdout
-    assert "no model answered: see --answers" in table.stderr
+    assert "| method | answer_in_context |" in table.stdout
+    assert "not scored: no model answered: see --answers" in table.stdout
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 from doubles.sets import write_set
 from stitch import open_memory
 from stitch.bench.data.sets import load_questions
-from stitch.bench.figures import print_decided_by
 from stitch.bench.memories import found_in
 from stitch.bench.records import Record
 from stitch.bench.samples import PARTY_NOTES
@@ -47,13 +46,6 @@ def test_each_way_has_its_share_of_the_questions_and_methods_without_labels_have
     assert decided_by([record(None)]) is None
 
 
-def test_the_shares_are_printed_beside_the_name_of_the_method(capsys) -> None:
-    print_decided_by(
-        {"stitch": {"decided_by": {"label density": 0.25, "no labels": 0.75}}, "bm25": {"decided_by": None}}
-    )
-    assert capsys.readouterr().out == "stitch, ranked by: label density 0.250, no labels 0.750\n"
-
-
 METHODS = "stitch,themes,auto,oracle"
 
 
@@ -75,7 +67,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
             note["content"] += " The day was long and nothing else of note happened in it." * 20
     write_set(folder, {trajectory["id"]: trajectory["steps"]}, [question])
     options = Options(methods=METHODS, limit=None, budget=512, labels="local", out=None, workers=1, as_json=True)
-    return measure(load_questions(folder), options)
+    return measure(load_questions(folder), options).figures
 
 
 def test_every_method_tells_recall_inside_each_budget_overall_and_by_type(figures) -> None:

@@ -18,13 +18,11 @@ from stitch.bench.metrics.answers import (
     AnswerSetScore,
     ContainmentJudge,
     PlanPart,
-    bleu_1,
     candidates,
     contains,
     count_contained,
     normalize,
     plan_parts,
-    rouge_l,
     score_by,
     token_f1,
 )
@@ -37,7 +35,6 @@ from stitch.bench.metrics.evidence import (
     precision_of,
     recall_at,
     reciprocal_rank,
-    within_budget,
 )
 from stitch.bench.metrics.scores import (
     Interval,
@@ -151,16 +148,9 @@ def test_a_plan_is_scored_slot_by_slot_and_visit_by_visit() -> None:
 @pytest.mark.parametrize(
     ("measure", "answer", "gold", "value"),
     [
-        (bleu_1, "the cat the cat", "the cat sat down", 0.5),  # clipped
-        (bleu_1, "the cat", "the cat sat down", math.exp(1 - 4 / 2)),  # brevity penalty
-        (bleu_1, "dog", "cat", 0.0),
         (token_f1, "the red red hat", "red hat", 0.8),
         (token_f1, "", "the", 1.0),
         (token_f1, "", "hat", 0.0),
-        (rouge_l, "police killed the gunman", "police kill the gunman", 0.75),
-        (rouge_l, "b a", "a b", 0.5),
-        (rouge_l, "", "", 1.0),
-        (rouge_l, "a", "", 0.0),
     ],
 )
 def test_overlap_of_words(measure: Callable[[str, str], float], answer: str, gold: str, value: float) -> None:
@@ -169,7 +159,7 @@ def test_overlap_of_words(measure: Callable[[str, str], float], answer: str, gol
 
 @given(st.text("ab c", max_size=12), st.text("ab c", max_size=12))
 def test_overlap_measures_are_symmetric_and_bounded(one: str, other: str) -> None:
-    for measure in (token_f1, rouge_l):
+    for measure in (token_f1,):
         assert 0.0 <= measure(one, other) <= 1.0
         assert measure(one, other) == pytest.approx(measure(other, one))
         assert measure(one, one) == 1.0
@@ -207,10 +197,6 @@ def test_moving_a_gold_step_up_never_hurts(ranking: list[str], gold: set[str], k
     for measure in measures:
         assert 0.0 <= measure(ranking) <= measure(best) + 1e-12 <= 1.0 + 1e-9
     assert ndcg_at(best, gold, k=k) == pytest.approx(1.0)
-
-
-def test_a_step_that_does_not_fit_the_budget_is_passed_over() -> None:
-    assert within_budget(RANKING, {"c": 4, "a": 3, "x": 5, "b": 1, "y": 1}, budget=8) == ["c", "a", "b"]
 
 
 def test_selected_labels_are_compared_with_the_gold_steps_and_averaged_under_the_names_of_the_paper() -> None:
@@ -263,20 +249,11 @@ def test_labels_against_gold_by_hand() -> None:
         (c.macro_bcubed([("aa", "xx"), ("aaaa", "xxyy"), ("", "")]), (0.75, 1.0, 5 / 6)),
         # gold: two halves (1 bit); clusters: one half split in two; homogeneous, completeness 1/1.5
         (c.v_measure("aabc", "xxyy"), 0.8),
-        # both 1 pair, E = 1*2/6, mean (1+2)/2
-        (c.adjusted_rand_index("aabc", "xxyy"), (1 - 1 / 3) / (1.5 - 1 / 3)),
         (c.switch_f1([("aab", "xxy"), ("abb", "xxx")]), (0.5, 1.0, 2 / 3, 2 / 4, 1 / 4)),
         (c.switch_f1([("aa", "xx")]), (1.0, 1.0, 1.0, 0.0, 0.0)),
         (c.switch_f1([("aa", "xy")]), (0.0, 0.0, 0.0, 0.0, 1.0)),
-        # windows (i, i+2): gold boundary inside for i = 2, 3; mine for 0, 1, 4, 5: all six are wrong
-        (c.pk("aabbbbcc", "aaaabbbb"), 1.0),
-        (c.window_diff("aabbbbcc", "aaaabbbb"), 1.0),
-        # two boundaries where gold has one: Pk sees none wrong where WindowDiff does
-        (c.pk("aaabcccc", "aaaabbbb"), 1 / 6),
-        (c.window_diff("aaabcccc", "aaaabbbb"), 2 / 6),
         *((score, None) for score in (c.bcubed("", ""), c.macro_bcubed([("", "")]), c.v_measure("", ""),
-                                      c.adjusted_rand_index("", ""), c.switch_f1([("a", "x"), ("", "")]),
-                                      c.pk("a", "x"), c.window_diff("a", "x"))),
+                                      c.switch_f1([("a", "x"), ("", "")]))),
     ]  # fmt: skip
     for found, value in cases:
         assert isinstance(found, Unscored) if value is None else found == pytest.approx(value)
@@ -292,21 +269,10 @@ def test_agreement_ignores_names_and_rewards_identity(pair: Any) -> None:
     mine, gold = pair
     renamed = [9 - label for label in mine]
     assert c.bcubed(gold, gold) == pytest.approx(c.BCubed(1.0, 1.0, 1.0))
-    measures: tuple[Callable[[Any, Any], Any], ...] = (
-        c.bcubed, c.v_measure, c.adjusted_rand_index, c.pk, c.window_diff,
-    )  # fmt: skip
+    measures: tuple[Callable[[Any, Any], Any], ...] = (c.bcubed, c.v_measure)
     for measure in measures:
         assert measure(mine, gold) == pytest.approx(measure(renamed, gold))
     assert c.v_measure(gold, gold) == pytest.approx(1.0)
-    assert c.adjusted_rand_index(gold, gold) == pytest.approx(1.0)
-    for error in (c.pk(gold, gold), c.window_diff(gold, gold)):
-        assert isinstance(error, Unscored) or error == 0.0
-
-
-def test_labels_and_items_have_to_be_as_many() -> None:
-    for measure in (c.pk, c.window_diff):
-        with pytest.raises(ValueError, match="1 labels for 2 items"):
-            measure("a", "xy")
 
 
 def test_types_are_mapped_on_one_half_and_scored_on_the_other() -> None:

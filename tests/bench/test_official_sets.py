@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,6 @@ from stitch.bench.data.official import (
     load_ama,
     load_locomo,
     load_longmemeval,
-    load_longmemeval_v2,
-    load_state_bench,
-    load_who_and_when,
 )
 from stitch.bench.data.types import DataSet
 from stitch.errors import InputError
@@ -29,9 +25,6 @@ SETS: dict[str, tuple[Callable[[Path], DataSet], Path]] = {
     "locomo": (load_locomo, FILES / "locomo10.json"),
     "longmemeval": (load_longmemeval, FILES / "longmemeval_s.json"),
     "ama": (load_ama, FILES / "ama.jsonl"),
-    "longmemeval-v2": (load_longmemeval_v2, FILES / "lme"),
-    "who-and-when": (load_who_and_when, FILES / "who"),
-    "state-bench": (load_state_bench, FILES / "state"),
 }
 
 
@@ -55,11 +48,6 @@ def test_steps_questions_evidence_and_notes_of_each_set_are_those_of_its_files()
         *(("locomo", "x.json", content, "is no LoCoMo file") for content in ({"a": 1}, [{"a": 1}], ["x"])),
         ("longmemeval", "x.json", [{"a": 1}], "is no LongMemEval file"),
         ("ama", "x.jsonl", {"episode_id": 7, "task": "t", "trajectory": "left"}, "no list of turns"),
-        ("who-and-when", "w/1.json", {"history": "x"}, "no list of messages"),
-        ("who-and-when", "w/1.json", [], "an object is expected"),
-        ("who-and-when", "w/1.txt", [], "no JSON file"),
-        ("state-bench", "w/1.txt", [], "no JSON file"),
-        ("state-bench", "w/1.json", [], "an object is expected"),
     ],
 )
 def test_what_is_not_of_a_release_is_refused(tmp_path: Path, name: str, file: str, content: Any, message: str) -> None:
@@ -70,14 +58,7 @@ def test_what_is_not_of_a_release_is_refused(tmp_path: Path, name: str, file: st
         SETS[name][0](path.parent if "/" in file else path)
 
 
-@pytest.mark.parametrize(("haystack", "message"), [({"q1": ["gone"]}, "'gone'"), ([], "no haystack file")])
-def test_a_haystack_has_to_name_runs_that_are_there(tmp_path: Path, haystack: Any, message: str) -> None:
-    shutil.copytree(FILES / "lme", tmp_path / "lme")
-    (tmp_path / "lme" / "haystacks" / "lme_v2_small.json").write_text(json.dumps(haystack))
-    with pytest.raises(InputError, match=message):
-        load_longmemeval_v2(tmp_path / "lme")
-    with pytest.raises(InputError, match=r"lme_v2_large\.json"):
-        load_longmemeval_v2(tmp_path / "lme", tier="large")
+def test_a_file_without_a_question_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("")
     with pytest.raises(InputError, match="holds no question"):
         load_ama(tmp_path / "none.jsonl")
@@ -88,4 +69,4 @@ def test_each_has_a_command_and_is_measured_as_other_sets(name: str) -> None:
     done = CliRunner().invoke(group, [name, "--data", str(SETS[name][1]), "--methods", "bm25", "--json"])
     assert done.exit_code == 0, done.output
     row = json.loads(done.stdout)["methods"]["bm25"]
-    assert (row["recall@10"] is None) == (name in ("ama", "longmemeval-v2"))
+    assert (row["recall@10"] is None) == (name == "ama")

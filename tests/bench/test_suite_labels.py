@@ -1,8 +1,7 @@
-"""The suites of labels and density orders, and the group that holds the commands."""
+"""The suite of labels, and the group that holds the commands."""
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,10 +17,9 @@ from stitch.bench.data.types import DataSet, GoldLabels
 from stitch.bench.figures import Figures, shown
 from stitch.bench.labelers import labeler_named
 from stitch.bench.metrics.scores import Unscored, mean
-from stitch.bench.suites.density_replay import replay
-from stitch.bench.suites.labels import measure_labels, score_intents, texttiling
+from stitch.bench.suites.labels import measure_labels, score_intents
 from stitch.core import ContextualIntent, LabelKind, LabelMerge, Step, StepLabels, Trajectory
-from stitch.errors import InputError, SettingsError
+from stitch.errors import SettingsError
 from stitch.label.local import LocalLabeler
 from stitch.label.model.windowed import WindowedLabeler
 from stitch.lm import LanguageModel
@@ -66,9 +64,9 @@ def test_perfect_labels_score_perfectly_whatever_their_names(tmp_path: Path) -> 
     assert figures["steps"] == 8
     assert figures["scope"] == {
         "bcubed_f1": 1.0, "bcubed_precision": 1.0, "bcubed_recall": 1.0, "switch_f1": 1.0, "switch_rate": 0.5,
-        "gold_switch_rate": 0.5, "pk": 0.0, "window_diff": 0.0,
+        "gold_switch_rate": 0.5,
     }  # fmt: skip
-    assert figures["event_type"] == {"v_measure": 1.0, "ari": 1.0, "v_measure_first": 1.0}
+    assert figures["event_type"] == {"v_measure": 1.0}
     assert figures["entity_type"] == {"f1": 1.0}
     assert figures["steps_per_s"] > 0
     merge = LabelMerge(kind=LabelKind.SCOPE, alias="flight", into="hotel")
@@ -82,22 +80,13 @@ def test_perfect_labels_score_perfectly_whatever_their_names(tmp_path: Path) -> 
 def test_baselines_are_measured_in_the_same_run(tmp_path: Path) -> None:
     labeled = load_labels(write(tmp_path / "toy.jsonl", FULL, {**FULL, "id": "u"}))
     baselines = measure_labels(labeled, ScriptedLabeler(first_word))["baselines"]
-    assert list(baselines) == ["one-scope", "every-step", "speaker", "texttiling"]
+    assert list(baselines) == ["one-scope", "every-step", "speaker"]
     assert baselines["one-scope"]["scope"]["bcubed_recall"] == 1.0
     assert baselines["every-step"]["scope"]["bcubed_precision"] == 1.0
     assert baselines["every-step"]["scope"]["switch_rate"] == 1.0
-    assert baselines["one-scope"]["event_type"] == {"v_measure": None, "ari": None, "v_measure_first": None}
+    assert baselines["one-scope"]["event_type"] == {"v_measure": None}
     assert baselines["speaker"]["event_type"]["v_measure"] < 1.0
     assert baselines["one-scope"]["entity_type"] == {"f1": None}
-
-
-def test_texttiling_cuts_where_the_words_change() -> None:
-    hotel, plane = "hotel room price breakfast", "plane seat luggage gate"
-    assert texttiling([hotel] * 5 + [plane] * 5) == [0] * 5 + [1] * 5
-    assert texttiling([]) == []
-    assert texttiling(["one"]) == [0]
-    labels = texttiling([hotel, "", plane, hotel, plane, plane, "", hotel])
-    assert all(after - before in (0, 1) for before, after in itertools.pairwise(labels))
 
 
 def test_models_are_not_pretended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,48 +94,6 @@ def test_models_are_not_pretended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert labeler_named("local").name.startswith("local")
     with pytest.raises(SettingsError, match="no model is named"):
         labeler_named("model")
-
-
-RECORDED: dict[str, Any] = {
-    "turns": [
-        {"turn": 1, "role": "pro", "scope": "s", "events": ["a", "b"], "target": "t", "functional": []},
-        {"turn": 2, "role": "con", "scope": "s", "events": ["a"], "target": None, "functional": ["f"]},
-        {"turn": 3, "role": "con", "scope": "x", "events": [], "functional": []},
-    ],
-    "questions": [
-        {
-            "id": "q",
-            "selected": {"scope": ["s"], "event": ["a", "b"], "target": [], "functional": []},
-            "role_filter_inferred": ["con"],
-            "expected": {
-                "value_count_all": [[1, 3], [2, 2]],
-                "type_count_all": [[1, 2], [2, 2]],
-                "type_count_role": [[2, 2]],
-            },
-        }
-    ],
-}
-
-
-def test_recorded_orders_are_reproduced_and_one_that_differs_is_named_with_its_first_difference() -> None:
-    assert replay(RECORDED) == {"questions": 1, "orders": 3, "exact": 3, "different": []}
-    question = {**RECORDED["questions"][0], "expected": {"value_count_all": [[1, 3], [2, 1]]}}
-    told = replay({**RECORDED, "questions": [question]})
-    assert told["different"] == [{"question": "q", "order": "value_count_all", "first_difference": 1}]
-
-
-@pytest.mark.parametrize("broken", [
-    {}, {"turns": []}, {**RECORDED, "questions": [{"id": "q"}]},
-    {**RECORDED, "questions": [{**RECORDED["questions"][0], "expected": {"colour_all": []}}]},
-])  # fmt: skip
-def test_a_recording_must_be_complete_and_its_orders_known(broken: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=r"has no field|order 'colour_all' of question 'q' is not known"):
-        replay(broken)
-
-
-def test_every_order_of_the_authors_code_is_reproduced(shared_data: Callable[[str], Path]) -> None:
-    figures = replay(json.loads(shared_data("came/density_replay.json").read_text(encoding="utf-8")))
-    assert (figures["orders"], figures["exact"]) == (24, 24)
 
 
 @pytest.mark.parametrize(
@@ -178,22 +125,15 @@ def test_figures_keep_reasons_beside_nulls() -> None:
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_the_commands_print_figures_and_nothing_else(tmp_path: Path, as_json: bool) -> None:
+def test_the_command_prints_figures_and_nothing_else(tmp_path: Path, as_json: bool) -> None:
     labels = write(tmp_path / "toy.jsonl", FULL, {**FULL, "id": "u"})
-    recording = write(tmp_path / "d.json", RECORDED)
-    for arguments, expected in (
-        (["labels", "--data", str(labels), "--limit", "1"], ("bcubed_f1", "one-scope")),
-        (["density-replay", "--data", str(recording)], ("exact",)),
-    ):
-        result = CliRunner().invoke(group, [*arguments, "--json"] if as_json else arguments)
-        assert result.exit_code == 0, result.output
-        shown = result.output if as_json else result.output.replace(" ", "_")  # a table has words for names
-        assert all(word in shown for word in expected)
-        if as_json:
-            assert isinstance(json.loads(result.output), dict)
-    question = {**RECORDED["questions"][0], "expected": {"type_count_all": []}}
-    differs = write(tmp_path / "e.json", {**RECORDED, "questions": [question]})
-    assert CliRunner().invoke(group, ["density-replay", "--data", str(differs)]).exit_code == 1
+    arguments = ["labels", "--data", str(labels), "--limit", "1"]
+    result = CliRunner().invoke(group, [*arguments, "--json"] if as_json else arguments)
+    assert result.exit_code == 0, result.output
+    shown = result.output if as_json else result.output.replace(" ", "_")  # a table has words for names
+    assert all(word in shown for word in ("bcubed_f1", "one-scope"))
+    if as_json:
+        assert isinstance(json.loads(result.output), dict)
 
 
 def test_the_group_lists_its_commands_without_loading_them() -> None:

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from stitch.bench.fit.paths import command as fit_command
-from stitch.bench.fit.paths import examples_of, fit, fits_without, judged_by, reliability
-from stitch.bench.trees.sets import load_tree_set, meets, own_sets, planned
+from stitch.bench.fit.paths import examples_of, fit, fits_without, judged_by
+from stitch.bench.trees.sets import load_tree_set, meets, own_sets
 from stitch.bench.trees.suite import command, measure, unseen
 from stitch.errors import InputError, SettingsError
 from stitch.retrieve.path import Cut
@@ -35,7 +35,6 @@ def test_a_domain_is_measured_part_by_part(folder):
     assert figures["requests"] == 5
     assert figures["exact"] == {"requests": 2, "precision": 1, "recall": 1, "f1": 1, "exact_share": 1}
     assert figures["semantic"]["f1"] == figures["mixed"]["f1"] == figures["version"]["f1"] == 1
-    assert figures["edits"] == {"requests": 2, "exact_share": 1}
     nothing = measure(load_tree_set(folder), static_scorer(), cut=Cut(threshold=1))
     assert (nothing["semantic"]["recall"], nothing["exact"]["f1"]) == (0, 1)
 
@@ -43,7 +42,14 @@ def test_a_domain_is_measured_part_by_part(folder):
 def test_an_edit_is_wrong_if_it_does_less_or_more_than_is_expected(folder):
     domain = load_tree_set(folder)
     expected = domain.requests[4].edit
-    operations = planned(expected, domain.tree)
+    operations = [
+        {"op": "set", "id": "b", "field": "cost", "value": "EUR 10"},
+        {"op": "set", "id": "a", "field": "name", "value": "cheap"},
+        {"op": "set", "id": "a", "field": "time", "value": "10:00 AM"},
+        {"op": "move", "id": "c", "after": "b"},
+        {"op": "add", "parent": "d1", "position": 1,
+         "node": {"type": "Stop", "fields": {"name": "tea", "cost": "5", "time": "8:00 AM to 9:00 AM"}}},
+    ]  # fmt: skip
     assert meets(expected, before=domain.tree, after=apply(domain.tree, operations))
     for without in range(len(operations)):
         some = operations[:without] + operations[without + 1 :]
@@ -66,7 +72,6 @@ def test_a_fit_learns_what_is_right_and_is_judged_on_what_it_did_not_see(folder)
     judged = list(judged_by(static_scorer(), domains, fits_without(domains, beside=())))
     assert {each.example.gold.condition for each in judged} == {"meeting", "fish", "a walk by the sea"}
     assert all(0 <= each.f1 <= 1 for each in judged)
-    assert sum(count for _, count, _ in reliability(judged)) == 8
 
 
 def test_the_command_fits_a_scorer_that_can_be_fitted(folder):
@@ -99,10 +104,9 @@ def test_a_folder_that_is_no_domain_is_refused_with_its_file(folder, file, text,
         load_tree_set(folder)
 
 
-def test_the_command_prints_figures_and_what_was_missed(folder):
-    told = json.loads(run("--data", folder, "--json", "--misses", "--threshold", "1"))
-    assert [miss["id"] for miss in told["misses"]] == ["2", "3", "4"]
-    assert "F1 0.0  missing ['c']" in run("--data", folder, "--threshold", "1", "--misses")
+def test_the_command_prints_figures(folder):
+    told = json.loads(run("--data", folder, "--json", "--threshold", "1"))
+    assert told["semantic"]["f1"] == 0
     assert "semantic" in run("--data", folder)
 
 

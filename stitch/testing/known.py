@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stitch.core import Step
 from stitch.testing.model import ScriptedCompletion
 from stitch.testing.rules import compact, quoted_lines, reply_by_rules
 
-Known = Mapping[str, Mapping[str, Any]]
-"""Fields of a reading by id of a step."""
 _CALLED = {"event_types": "events", "entity_types": "entities"}
 
 
@@ -20,17 +17,14 @@ class KnownCompletion(ScriptedCompletion):
     """Answers windows with labels that are known, such as those written in the place of a strong model.
 
     Args:
-        steps: Of the trajectory, in order.
-        known: The labels; steps of which nothing is known are read by rule.
+        steps: Of the trajectory in order, each as a prompt shows it, with its labels; steps of which nothing is known
+            are read by rule.
         asks: Whether a reply says what a step is found by in other words.
     """
 
-    def __init__(self, steps: Sequence[Step], known: Known, *, asks: bool = True) -> None:
-        from stitch.label.model.quoting import shown_text
-
+    def __init__(self, steps: Sequence[tuple[str, Mapping[str, Any]]], *, asks: bool = True) -> None:
         super().__init__(compact(self._reply))
-        self._labels = [(shown_text(step), known.get(str(step.id), {})) for step in steps]
-        self._done, self._asks = 0, asks
+        self._labels, self._done, self._asks = steps, 0, asks
 
     def _reply(self, system: str, prompt: str) -> dict[str, Any]:
         """The readings of the next steps."""
