@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -42,7 +43,7 @@ def test_a_domain_is_measured_part_by_part(folder):
 def test_an_edit_is_wrong_if_it_does_less_or_more_than_is_expected(folder):
     domain = load_tree_set(folder)
     expected = domain.requests[4].edit
-    operations = [
+    operations: list[Any] = [
         {"op": "set", "id": "b", "field": "cost", "value": "EUR 10"},
         {"op": "set", "id": "a", "field": "name", "value": "cheap"},
         {"op": "set", "id": "a", "field": "time", "value": "10:00 AM"},
