@@ -6,10 +6,29 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs examples tests
 
-.PHONY: demo test gates coverage test-adapters test-adapters-installed test-neural test-model test-long test-drawn test-kills test-erased test-doors check format mirror clean
+.PHONY: help demo docs test gates coverage test-adapters test-adapters-installed test-neural test-model test-long test-drawn test-kills test-erased test-doors check format mirror clean
+
+# The targets that people use; the others are parts of these.
+help:
+	@echo "make demo         install what running needs into .venv, and see it work"
+	@echo "make test         add the tools for development, and run the tests: three minutes"
+	@echo "make check        linter, formatter, import contracts, types"
+	@echo "make format       let the formatter work"
+	@echo "make docs         build the pages of docs/ into site/"
+	@echo "make gates        figures that may not fall, beside their floors (needs the sets)"
+	@echo "make coverage     the tests, with the share of branches that they take"
+	@echo "make test-long    every test, and the long forms of faults, erasing and tenants: half an hour"
+	@echo "make clean        remove what was installed and built"
+	@echo ".ci/run           everything that must hold before a change is accepted"
 
 demo: $(RUNNING)
 	@$(BIN)/stitch demo
+
+# Fails where a link or an anchor leads nowhere. MkDocs prints a notice about another product, which is left out.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: .venv/.docs
+	$(BIN)/mkdocs build --quiet --strict
+	@echo "Open site/index.html"
 
 # Compiled modules are kept beside their sources, though the environment may say not to: the tests begin processes that
 # load them again, and what is installed has been compiled by its installer.
@@ -111,12 +130,16 @@ format: $(STAMP)
 	$(BIN)/ruff format $(CODE)
 
 $(RUNNING): pyproject.toml requirements.lock
-	@echo "Installing stitch and what it needs to run into .venv: a minute or two, 400 MB." >&2
+	@echo "Installing stitch and what it needs to run into .venv: a minute or two, 430 MB." >&2
 	@$(call install,.)
 	@touch $@
 
+.venv/.docs: $(RUNNING)
+	@$(call install,.[docs])
+	@touch $@
+
 $(STAMP): pyproject.toml requirements.lock
-	@echo "Installing stitch with the tools for its development into .venv: three minutes or so, 860 MB." >&2
+	@echo "Installing stitch with the tools for its development into .venv: three minutes or so, 1,030 MB." >&2
 	@$(call install,.[dev])
 	@touch $(RUNNING) $@
 
@@ -139,4 +162,4 @@ mirror:
 	@for folder in signatures pipelines bench configs; do cp -Rp $$folder .typecheck/stitch/$$folder; done
 
 clean:
-	rm -rf .venv .venv-model .venv-neural .venv-onnx .typecheck build dist *.egg-info
+	rm -rf .venv .venv-model .venv-neural .venv-onnx .typecheck build dist site *.egg-info

@@ -5,6 +5,7 @@ A provider on this machine stands in for a model where one is asked.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import runpy
@@ -43,12 +44,12 @@ def test_an_example_runs_as_it_stands(
         assert each in said
 
 
-FILES = {"openai_agents": "agents", "google_adk": "google.adk", "mcp_client": "mcp"}
+FILES = {"chat": "openai", "openai_agents": "agents", "google_adk": "google.adk", "mcp_client": "mcp"}
 """The examples that are files, and what each needs."""
 
 
 def test_every_file_of_examples_is_tried() -> None:
-    elsewhere = {"optimize_with_dspy"}  # tests/pipelines/test_dspy_script.py
+    elsewhere = {"__init__", "optimize_with_dspy"}  # the second: tests/pipelines/test_dspy_script.py
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {*FILES, *elsewhere}
 
 
@@ -69,6 +70,30 @@ def test_a_file_of_examples_runs_as_it_stands(
         own = {"OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
         for variable, value in own.items():
             monkeypatch.setenv(variable, value)
+        monkeypatch.setattr(sys, "stdin", io.StringIO("Where do I live?\n\n"))
         monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     assert "Porto" in capfd.readouterr().out
+
+
+def test_a_chat_knows_what_was_said_in_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told: list[str] = []
+
+    def reply(system: str, user: str) -> str:
+        told.append(system)
+        return "I see."
+
+    with LoopbackProvider(reply) as provider:
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        for said in ("My cat is called Mina.\nShe is seven.\n\n", "What is my cat called?\n\n"):
+            monkeypatch.setattr(sys, "stdin", io.StringIO(said))
+            runpy.run_path(str(EXAMPLES / "chat.py"), run_name="__main__")
+    assert "Mina" not in told[0]
+    assert "My cat is called Mina." in told[2]
+
+
+def test_the_page_of_agents_shows_the_file_of_the_chat() -> None:
+    page = (EXAMPLES.parent / "docs/agents.md").read_text("utf-8")
+    assert f'```python title="examples/chat.py"\n{(EXAMPLES / "chat.py").read_text("utf-8")}```' in page

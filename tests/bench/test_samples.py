@@ -14,7 +14,6 @@ from stitch.bench.demo import command
 from stitch.bench.samples import Sample
 from stitch.bench.samples import sample as sample_named
 from stitch.cli.examples import command as examples
-from stitch.cli.show import command as show
 from stitch.errors import InputError
 from stitch.pipelines.ingest import command as ingest
 
@@ -79,10 +78,3 @@ def test_the_demo_streams_draws_asks_and_says_what_to_try(tmp_path):
     for said in ("porto, 9 nodes", "O Gaveto (1.00)", "edited: a cheaper Sunday", "> Stop 'Crystal Palace Gardens'"):
         assert said in done.output
     assert (tmp_path / "kept" / "trip.jsonl").is_file()
-
-
-def test_the_first_page_shows_what_is_drawn_of_the_demo(tmp_path):
-    CliRunner().invoke(command, ["--keep", str(tmp_path / "kept")], catch_exceptions=False)
-    memory = str(tmp_path / "kept" / "demo.memory")
-    drawn = CliRunner().invoke(show, ["--memory", memory, "--trajectory", "bugs"], catch_exceptions=False)
-    assert drawn.output.strip() in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -243,8 +243,8 @@ def test_a_tool_does_what_the_key_allows(keyed):
     assert with_tools(keyed["eve"], scenario).is_error
 
 
-def test_the_calls_of_the_first_page_find_what_they_store(served):
-    page = Path(__file__).resolve().parents[2] / "README.md"
+def test_the_calls_of_the_page_find_what_they_store(served):
+    page = Path(__file__).resolve().parents[2] / "docs/serving.md"
     [block] = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8").split("## Over HTTP")[1], re.DOTALL)[:1]
     calls = [shlex.split(each) for each in re.split(r"^(?=curl )", block, flags=re.MULTILINE)[1:]]
     stored, found = (
