@@ -5,11 +5,13 @@ A provider on this machine stands in for a model where one is asked.
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import re
 import runpy
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +25,18 @@ BLOCKS = re.findall(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```$", PAGE
 PACKAGES = {"LangGraph": "langgraph", "Pydantic AI": "pydantic_ai", "OpenAI Agents": "agents",
             "Google ADK": "google.adk", "OpenTelemetry": "opentelemetry"}  # fmt: skip
 SAID = {"DSPy": ["Porto"], "LangGraph": ["{'content': 'Ann lives in Faro.'}", "[{'content': 'Ann lives in Porto.'}]"]}
+
+
+@pytest.fixture(autouse=True)
+def loop_closed() -> Iterator[None]:
+    """Closes the loop that `run_sync` of a framework makes for its thread and leaves open."""
+    yield
+    try:
+        left = asyncio.get_event_loop_policy().get_event_loop()
+    except RuntimeError:  # there is none
+        return
+    left.close()
+    asyncio.set_event_loop(None)
 
 
 def test_there_are_examples() -> None:

@@ -135,22 +135,22 @@ def test_a_killed_owner_is_followed_by_whoever_asks_next(begin: Begin, tmp_path:
 
 
 def test_two_writers_on_one_trajectory_are_put_in_one_order(begin: Begin, tmp_path: Path) -> None:
-    writer = begin(WRITER, tmp_path / "m", "left", 40)
+    writer = begin(WRITER, tmp_path / "m", "left", 20)
     assert said(writer) == "ready"
     with open_memory(tmp_path / "m") as memory:
         assert writer.stdin is not None
         writer.stdin.write("go\n")
         writer.stdin.flush()
-        for number in range(40):
+        for number in range(20):
             memory.add(Step(role="user", content=f"right {number}"), trajectory="shared")
         assert writer.wait(60) == 0, writer.stderr and writer.stderr.read()
         entries = list(memory.steps("shared"))
-        assert [entry.position for entry in entries] == list(range(80))
-        assert len({entry.id for entry in entries}) == 80
+        assert [entry.position for entry in entries] == list(range(40))
+        assert len({entry.id for entry in entries}) == 40
         for name in ("left", "right"):
             own = [entry.step.content for entry in entries if entry.step.content.startswith(name)]
-            assert own == [f"{name} {number}" for number in range(40)]
-        assert memory.lifecycle.verify() == (80, 80, ())
+            assert own == [f"{name} {number}" for number in range(20)]
+        assert memory.lifecycle.verify() == (40, 40, ())
 
 
 def test_the_owner_closes_while_others_use_the_memory(tmp_path: Path) -> None:
