@@ -19,6 +19,17 @@ def test_a_corrected_scope_is_what_searches_and_labels_say(memory):
     assert len(list(memory.lifecycle.corrections())) == 1
 
 
+def test_a_scope_that_was_renamed_step_by_step_gets_its_name_back(tmp_path):
+    with open_memory(tmp_path / "m") as memory:
+        for text in ("First the login timeout.", "The login timeout is half a minute."):
+            memory.add({"role": "user", "content": text}, trajectory="t")
+        before = [scope.name for scope in memory.inventory("t").scopes]
+        for name in ("sessions", before[0], "sessions", before[0]):
+            for step in ("0", "1"):
+                memory.lifecycle.correct(step, trajectory="t", labels={"scope": name})
+            assert [(scope.name, scope.steps) for scope in memory.inventory("t").scopes] == [(name, 2)]
+
+
 def test_what_was_corrected_is_as_it_was_in_the_past(memory):
     memory.lifecycle.correct("boat", trajectory="trip", text="The boat to Faro leaves at eleven.")
     recorded = memory.get("trip", "seen").recorded

@@ -206,6 +206,7 @@ class LocalLabelSession:
         if joined is None:
             joined = self._scopes.begin().number
             self._names.open(reading, None, called=new, given=True)
+        self._scopes.scopes[joined].into = None  # one that was emptied by a correction has steps again
         self._scopes.put_in(reading, self._scopes.scope(joined), position=position)
         if left is not None and not self._scopes.scope(left).steps:
             self._scopes.scope(left).into = joined
