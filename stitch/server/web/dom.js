@@ -43,6 +43,11 @@ export function notice(kind, title, text, ...acts) {
     h("p", { class: "notice-title" }, title), text ? h("p", {}, text) : null, acts.length ? h("p", { class: "acts" }, acts) : null);
 }
 
+// A table that can be broader than the window.
+export function tableBox(name, ...parts) {
+  return h("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": name }, h("table", { class: "wide" }, parts));
+}
+
 export function failed(error, again) {
   return notice("failed", error.message, error.hint, again ? button("Try again", again) : null);
 }

@@ -1,7 +1,7 @@
 // How a memory is: what has come how far, what failed and why, what models have cost, whether all agrees.
 
 import { ask, tell } from "./api.js";
-import { button, confirmed, counted, failed, fill, h, moment, notice, toast } from "./dom.js";
+import { button, confirmed, counted, failed, fill, h, moment, notice, tableBox, toast } from "./dom.js";
 
 const LISTED = 50;
 
@@ -52,11 +52,11 @@ export function healthView(app) {
   }
 
   function table(receipts, why) {
-    return h("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": why }, h("table", { class: "wide" },
+    return tableBox(why,
       h("thead", {}, h("tr", {}, ["Step", "Trajectory", "State", why].map((each) => h("th", {}, each)))),
       h("tbody", {}, receipts.map((each) => h("tr", {},
         h("td", {}, h("button", { type: "button", class: "link", onclick: (event) => { app.returnTo = event.currentTarget; app.open(each.trajectory, each.step); } }, each.position)),
-        h("td", {}, each.trajectory), h("td", {}, h("span", { class: `state ${each.state}` }, each.state)), h("td", {}, each.reason))))));
+        h("td", {}, each.trajectory), h("td", {}, h("span", { class: `state ${each.state}` }, each.state)), h("td", {}, each.reason)))));
   }
 
   function check() {
@@ -82,7 +82,7 @@ export function healthView(app) {
     if (!total.calls) return h("section", { class: "card", "aria-label": "Spend" }, h("h2", {}, "Spend"), h("p", { class: "hint" }, "No language model was called."));
     const rows = [...Object.entries(model.models), ...Object.entries(model.stages).map(([name, each]) => [`for ${name}`, each])];
     return h("section", { class: "card", "aria-label": "Spend" }, h("h2", {}, "Spend", h("span", { class: "aside" }, `${counted(total.calls, "call")}, ${total.tokens.toLocaleString("en")} tokens, ${money(total)}`)),
-      h("table", { class: "wide" }, h("thead", {}, h("tr", {}, ["", "Calls", "Prompt tokens", "Reply tokens", "Cost"].map((each, place) => h("th", { class: place ? "number" : "" }, each)))),
+      tableBox("Spend", h("thead", {}, h("tr", {}, ["", "Calls", "Prompt tokens", "Reply tokens", "Cost"].map((each, place) => h("th", { class: place ? "number" : "" }, each)))),
         h("tbody", {}, rows.map(([name, each]) => h("tr", {}, h("th", { scope: "row" }, name), [each.calls, each.prompt_tokens, each.reply_tokens].map((number) => h("td", { class: "number" }, number.toLocaleString("en"))), h("td", { class: "number" }, money(each)))))));
   }
 

@@ -1,7 +1,7 @@
 // The labels of a memory: how many steps carry each, where, what was merged; renamed, merged and taken apart here.
 
 import { ask, tell } from "./api.js";
-import { button, choice, confirmed, counted, failed, field, fill, h, notice, toast } from "./dom.js";
+import { button, choice, confirmed, counted, failed, field, fill, h, notice, tableBox, toast } from "./dom.js";
 import { chip } from "./shared.js";
 import { proofOf } from "./step.js";
 
@@ -45,9 +45,9 @@ export function labelsView(app) {
     const shown = found.scopes.slice(0, 300);
     fill(body,
       h("section", { class: "card" }, h("h2", {}, `What it was for `, h("span", { class: "aside" }, counted(found.scopes.length, "scope"))),
-        h("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": "Scopes" }, h("table", { class: "wide" },
+        tableBox("Scopes",
           h("thead", {}, h("tr", {}, h("th", {}, "Scope"), h("th", {}, "Trajectory"), h("th", { class: "number" }, "Steps"), h("th", {}, "When"), h("th", {}, h("span", { class: "unseen" }, "Acts")))),
-          h("tbody", {}, shown.map((scope) => scopeRow(scope, found))))),
+          h("tbody", {}, shown.map((scope) => scopeRow(scope, found)))),
         found.scopes.length > shown.length ? h("p", { class: "hint" }, `Those of most steps; ${counted(found.scopes.length - shown.length, "more")} are not shown. Choose a trajectory to see its own.`) : null),
       h("div", { class: "pair" },
         counts("What was done", Object.entries(found.event_types).map(([name, count]) => [name, count, ""]), "event_type"),
@@ -81,7 +81,7 @@ export function labelsView(app) {
 
   function counts(title, rows, kind) {
     const most = Math.max(1, ...rows.map(([, count]) => count));
-    return h("section", { class: "card" }, h("h2", {}, title), rows.length ? h("table", { class: "wide" }, h("caption", { class: "unseen" }, title), h("tbody", {}, rows.map(([name, count, more]) => {
+    return h("section", { class: "card" }, h("h2", {}, title), rows.length ? tableBox(title, h("caption", { class: "unseen" }, title), h("tbody", {}, rows.map(([name, count, more]) => {
       const bar = h("span", { class: "count-bar", "aria-hidden": "true" });
       bar.style.width = `${(count / most) * 100}%`;
       return h("tr", {}, h("th", { scope: "row" }, chip(kind, name), more ? h("span", { class: "hint" }, ` ${more}`) : null), h("td", { class: "number" }, count.toLocaleString("en")), h("td", { class: "count" }, bar));
@@ -91,7 +91,7 @@ export function labelsView(app) {
   function merges(found) {
     const rows = found.merges;
     return h("section", { class: "card" }, h("h2", {}, "Merged ", h("span", { class: "aside" }, "labels that read as another, because the labeler found that they mean the same")),
-      rows.length ? h("table", { class: "wide" }, h("thead", {}, h("tr", {}, h("th", {}, "Label"), h("th", {}, "reads as"), h("th", {}, "since step"), h("th", {}, h("span", { class: "unseen" }, "Acts")))),
+      rows.length ? tableBox("Merges", h("thead", {}, h("tr", {}, h("th", {}, "Label"), h("th", {}, "reads as"), h("th", {}, "since step"), h("th", {}, h("span", { class: "unseen" }, "Acts")))),
         h("tbody", {}, rows.map((merge) => h("tr", {}, h("td", {}, chip(merge.kind, merge.alias)), h("td", {}, chip(merge.kind, merge.into)), h("td", {}, merge.position ?? ""),
           h("td", { class: "row-acts" }, merge.kind === "scope" ? button("Take apart…", () => takeApart(merge, found), { class: "button small", "aria-label": `Take ${merge.alias} apart from ${merge.into}` }) : null)))))
         : notice("empty", "Nothing was merged", ""));
