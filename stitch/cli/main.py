@@ -64,7 +64,7 @@ SECTIONS = {
     "Start": ("demo", "examples", "doctor"),
     "Add": ("ingest", "add", "import"),
     "Ask": ("query", "search", "select", "why", "recalls", "chat"),
-    "Look": ("show", "labels", "themes", "tree", "history", "receipts", "status", "ledger"),
+    "Look": ("inspect", "show", "labels", "themes", "tree", "history", "receipts", "status", "ledger"),
     "Change": ("correct", "forget", "relabel", "label"),
     "Maintain": ("retry", "verify", "reindex", "backup", "restore", "export", "move", "config", "completion"),
     "Serve": ("serve", "keys", "mcp"),

@@ -33,7 +33,7 @@ class LazyGroup(click.Group):
     ) -> None:
         super().__init__(**settings)
         self._places = commands
-        self._sections = sections or {"Commands": tuple(commands)}
+        self._sections = sections or {"": tuple(commands)}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in their order."""
@@ -70,8 +70,9 @@ class LazyGroup(click.Group):
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the subcommands without importing them."""
+        """List the subcommands, in their sections, without importing them."""
         width = max(map(len, self._places))
-        for heading, names in self._sections.items():
-            with formatter.section(heading):
+        with formatter.section("Commands"):
+            for heading, names in self._sections.items():
+                formatter.write(f" {heading}\n" if heading else "")
                 formatter.write_dl([(f"{name:<{width}}", self._places[name][1]) for name in names])

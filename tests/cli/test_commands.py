@@ -167,3 +167,9 @@ def test_recalls_say_how_questions_are_kept_and_list_what_any_process_kept(run, 
     monkeypatch.delenv("STITCH_RECALL_LOG")
     assert "breakfast" in run("recalls", "--memory", memory)[1]
     assert run("recalls", "--memory", memory, "--tenant", "ann")[1] == ""
+
+
+def test_help_lists_every_command_once():
+    from stitch.cli.main import COMMANDS, SECTIONS
+
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
