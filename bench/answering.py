@@ -12,7 +12,6 @@ from stitch.bench.metrics.answers import AnswerForm, AnswerSetScore, Judge, form
 from stitch.bench.metrics.scores import Unscored
 from stitch.bench.records import Answered, Record
 from stitch.lm import Charge, Ledger, sum_up
-from stitch.lm.batch import AwaitedError
 
 AWAITED = "its reply is awaited from elsewhere"
 NO_MODEL = "no model answered: see --answers"
@@ -63,31 +62,18 @@ class Answerer(Protocol):
         ...
 
 
-class Diagnostician(Protocol):
-    """Says what is wrong with the labels that were selected for a question (Appendix D.2). Safe for threads."""
-
-    def diagnose(self, question: str, *, kind: str, labels: tuple[str, ...]) -> tuple[str, ...] | Unscored:
-        """The failure modes of the labels of one kind, judged by the question alone; empty if they are licensed."""
-        ...
-
-
-def answer_and_judge(
-    record: Record, *, answerer: Answerer, judge: Judge, diagnostician: Diagnostician | None = None
-) -> Answered:
+def answer_and_judge(record: Record, *, answerer: Answerer, judge: Judge) -> Answered:
     """Answer the question of a record from its context and judge the answer; a failure on either side is kept as such.
 
     The judge is chosen by the form of the answer (`form_of`); what is empty, declines, or is exactly the gold answer is
-    judged without a call. Of a wrong answer, the labels selected for the question are diagnosed, one kind after the
-    other. Of a record that was answered before and not scored, what is there is kept, and the rest is asked for again.
+    judged without a call. Of a record that was answered before and not scored, what is there is kept, and the rest is
+    asked for again.
     """
     before = record.answered or Answered(answer=None)
     started = time.perf_counter()
     with metered() as charges:
         made = _answered(record, before, answerer=answerer, judge=judge)
         seconds = time.perf_counter() - started
-        failures: dict[str, tuple[str, ...]] = {}
-        if diagnostician is not None and made.correct is not None and not _is_right(record, made):
-            failures = _diagnosed(record, diagnostician)
     spent = sum_up(charges)
     costs = (before.cost_usd, spent.cost_usd if charges else 0.0)
     return made.model_copy(
@@ -96,7 +82,6 @@ def answer_and_judge(
             "model_tokens": before.model_tokens + spent.tokens,
             "cost_usd": None if None in costs else sum(cost for cost in costs if cost),
             "seconds": before.seconds + seconds,
-            "failures": failures,
             "tries": before.tries + 1,
         }
     )
@@ -117,23 +102,6 @@ def _answered(record: Record, before: Answered, *, answerer: Answerer, judge: Ju
     return Answered(answer=said, correct=verdict.correct, given=verdict.given, reason=verdict.reason)
 
 
-def _diagnosed(record: Record, diagnostician: Diagnostician) -> dict[str, tuple[str, ...]]:
-    """Failure modes of a question's labels, by kind; all kinds are asked about before a reply is awaited."""
-    failures: dict[str, tuple[str, ...]] = {}
-    awaited: AwaitedError | None = None
-    for kind, own in (record.labels or {}).items():
-        try:
-            found = diagnostician.diagnose(record.text, kind=kind, labels=own) if own else None
-        except AwaitedError as error:
-            awaited = error
-            continue
-        if isinstance(found, tuple):
-            failures[kind] = found
-    if awaited is not None:
-        raise awaited
-    return failures
-
-
 def answer_form(record: Record) -> AnswerForm:
     """The form of the gold answer of a record."""
     return form_of(record.type, record.gold_answer, came=bool(record.domain))
@@ -151,8 +119,3 @@ def score_answered(record: Record, answered: Answered) -> AnswerSetScore | Unsco
         return Unscored(answered.reason or "not judged")
     gold, count = record.gold_answer or "", answered.correct
     return score_by(answer_form(record), gold=gold, generated=answered.answer, count=count, given=answered.given)
-
-
-def _is_right(record: Record, answered: Answered) -> bool:
-    score = score_answered(record, answered)
-    return isinstance(score, Unscored) or score.correct

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from stitch.bench.answering import AWAITED, Answerer, Diagnostician, answer_and_judge, is_unscored
+from stitch.bench.answering import AWAITED, Answerer, answer_and_judge, is_unscored
 from stitch.bench.data.types import DataSet, Question
 from stitch.bench.kept import FOLDER, replies_of
 from stitch.bench.memories import MemoryMethod
@@ -56,8 +56,6 @@ class Asked(NamedTuple):
 
     answerer: Answerer
     judge: Judge
-    diagnostician: Diagnostician | None = None
-    """Says of wrong answers what was wrong with the labels; None leaves it open."""
     threads: int = 1
     """How many questions are answered at the same time."""
 
@@ -148,9 +146,7 @@ def _answered(kept: KeptReplies, asked: Asked, method: str, record: Record) -> t
     tries = record.answered.tries if record.answered else 0
     try:
         with keeping_replies(kept), asking_again(times=2 * tries):  # each try asks once more by itself
-            made = answer_and_judge(
-                record, answerer=asked.answerer, judge=asked.judge, diagnostician=asked.diagnostician
-            )
+            made = answer_and_judge(record, answerer=asked.answerer, judge=asked.judge)
     except AwaitedError:
         if record.answered:
             return None

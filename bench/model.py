@@ -1,7 +1,7 @@
 """Costs of working with a model, without one: calls, tokens, our own time.
 
 Answers come from rules, so that only what this library adds is measured. The text is that of a generated CAME-Bench
-trip of size S, and questions are asked of it.
+trip of size S.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,27 +53,20 @@ def provider_by_rules() -> Iterator[str]:
         yield provider.base_url
 
 
-def _spent(ledger: Ledger, count: int, *, of: str, cpu_s: float) -> dict[str, float]:
-    """Calls, tokens and our own time for each of so many."""
-    spent = ledger.total()
-    return {
-        f"calls_per_{of}": round(spent.calls / count, 4),
-        f"tokens_per_{of}": round(spent.tokens / count, 1),
-        f"cpu_ms_per_{of}": round(1_000 * cpu_s / count, 3),
-    }
-
-
 def measure_labeler(labeler: Labeler, steps: Sequence[Step], *, ledger: Ledger) -> dict[str, float]:
     """Calls, tokens and our own time a step over one trajectory."""
-    began = time.thread_time()
+    began, count = time.thread_time(), len(steps)
     labeler.begin("trip").label(list(steps))
-    found = _spent(ledger, len(steps), of="step", cpu_s=time.thread_time() - began)
+    spent, cpu_s = ledger.total(), time.thread_time() - began
     calls = (f"{call.name}{json.dumps(dict(call.arguments))}" for step in steps for call in step.tool_calls)
-    own = (sum(len(step.content) for step in steps) + sum(map(len, calls))) / 4 / len(steps)
-    return found | {
-        "prompt_tokens_per_step": round(ledger.total().prompt_tokens / len(steps), 1),
+    own = (sum(len(step.content) for step in steps) + sum(map(len, calls))) / 4 / count
+    return {
+        "calls_per_step": round(spent.calls / count, 4),
+        "tokens_per_step": round(spent.tokens / count, 1),
+        "cpu_ms_per_step": round(1_000 * cpu_s / count, 3),
+        "prompt_tokens_per_step": round(spent.prompt_tokens / count, 1),
         "own_tokens_per_step": round(own, 1),
-        "beyond_own_tokens_per_step": round(ledger.total().tokens / len(steps) - own, 1),
+        "beyond_own_tokens_per_step": round(spent.tokens / count - own, 1),
     }
 
 
@@ -102,29 +94,6 @@ def measure_material(data: Path, *, known: Sequence[Path], ways: Sequence[str]) 
                 labeler = StepwiseLabeler(model, embedder=StaticEmbedder(), fallback=LocalLabeler(), asks=False)
             found[f"{trajectory.id}, {way}"] = measure_labeler(labeler, trajectory.steps, ledger=model.ledger)
     return found
-
-
-def measure_statements(steps: Sequence[Step]) -> dict[str, float]:
-    """Calls, tokens and our own time a step for statements and names of themes, beyond what labels cost."""
-    from stitch.embed import StaticEmbedder
-    from stitch.journal import Journal
-    from stitch.signatures.programs import StatementProgram
-    from stitch.themes import TenantThemes
-    from stitch.themes.asking import StatementModel
-
-    model = by_rules()
-    with TemporaryDirectory(prefix="stitch-model-") as folder:
-        journal = Journal(Path(folder) / "journal.sqlite")
-        journal.append_many(steps, tenant="bench", trajectory="trip", recorded=0.0)
-        asked = StatementModel(model, program=StatementProgram())
-        themes = TenantThemes(journal=journal, embedder=StaticEmbedder(), model=asked)
-        themes.of("bench")
-        began = time.thread_time()
-        done = themes.extract("bench")
-        found = _spent(model.ledger, len(steps), of="step", cpu_s=time.thread_time() - began)
-        journal.close()
-    assert done is not None
-    return found | {"statements_per_step": round(done.statements / len(steps), 3), "themes_named": done.themes}
 
 
 @click.command()
@@ -165,5 +134,4 @@ def _measured() -> dict[str, Any]:
     return {
         "windowed": measure_labeler(WindowedLabeler(windowed, fallback=LocalLabeler()), steps, ledger=windowed.ledger),
         "stepwise": measure_labeler(by_step, steps, ledger=stepwise.ledger),
-        "statements": measure_statements(steps),
     }

@@ -126,13 +126,12 @@ def prompts_sha256() -> str:
     from stitch.signatures import (
         AnswerDebate,
         AnswerQuestion,
-        DiagnoseLabels,
         JudgeAnswer,
         JudgeAnswerSet,
         JudgePlan,
     )
 
-    prompts = (AnswerDebate, AnswerQuestion, JudgeAnswer, JudgeAnswerSet, JudgePlan, DiagnoseLabels)
+    prompts = (AnswerDebate, AnswerQuestion, JudgeAnswer, JudgeAnswerSet, JudgePlan)
     told = [*(str(prompt.instructions) for prompt in prompts), configured_program().digest]
     return hashlib.sha256("\0".join(told).encode()).hexdigest()
 
@@ -176,12 +175,12 @@ class ModelJudge:
     def __init__(self, model: LanguageModel) -> None:
         import dspy
 
-        from stitch.signatures import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
+        from stitch.signatures import JudgeAnswer, JudgeAnswerSet, JudgePlan
 
         self.name = " ".join(filter(None, (model.name, str(model.sampling or ""))))
         self._model = model
         self._single, self._set = dspy.Predict(JudgeAnswer), dspy.Predict(JudgeAnswerSet)
-        self._plan, self._labels = dspy.Predict(JudgePlan), dspy.Predict(DiagnoseLabels)
+        self._plan = dspy.Predict(JudgePlan)
 
     def count(self, question: str, *, gold: str, generated: str) -> Verdict:
         """How many candidates of an answer set are correct (Listing 12)."""
@@ -200,12 +199,6 @@ class ModelJudge:
         """Whether a single answer is correct (Listing 11)."""
         said = self._judged(self._single, question=question, reference_answer=gold, given_answer=generated)
         return said if isinstance(said, Verdict) else Verdict(int(said.verdict == "CORRECT"), str(said.reasoning))
-
-    def diagnose(self, question: str, *, kind: str, labels: tuple[str, ...]) -> tuple[str, ...] | Unscored:
-        """The failure modes of the labels of one kind that were selected for a question."""
-        given = {"question": question, "label_kind": kind.replace("_", " "), "selected_labels": list(labels)}
-        said = _said(self._model, self._labels, "diagnose", otherwise="not diagnosed", **given)
-        return said if isinstance(said, Unscored) else tuple(dict.fromkeys(map(str, said.failures)))
 
     def _judged(self, predictor: Any, **given: Any) -> Any:
         """The model's reply; a verdict if there is none."""

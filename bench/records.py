@@ -28,8 +28,6 @@ class Answered(BaseModel):
     given: int | None = None
     """How many slots of a plan the judge saw filled."""
     reason: str = ""
-    failures: dict[str, tuple[str, ...]] = {}
-    """Of a wrong answer, by kind: what is wrong with the labels selected for the question (Appendix D.2)."""
     model_calls: int = 0
     model_tokens: int = 0
     cost_usd: float | None = 0.0
@@ -180,7 +178,6 @@ class RunSettings(BaseModel):
     embedder: str
     filters: str | None = None
     """A name of the file of filters; None if the memory chose."""
-    seed: int = 0
     limit: int | None = None
     answerer: str | None = None
     judge: str | None = None

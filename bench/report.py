@@ -47,11 +47,9 @@ def _tables(run: Run) -> Iterator[dict[str, Any]]:
         for method, own in run.by_type.items()
     }
     made = {method: scoring.diagnostics(records) for method, records in run.records.items()}
-    failed = {method: scoring.selection_failures(records) for method, records in run.records.items()}
     for told, caption in (
         (by_type, f"{run.main} by type"),
         (made, "Labels selected for questions, against the gold steps (Appendix D)"),
-        (failed, "Labels of wrongly answered questions: share of question and kind (Appendix D.2)"),
     ):
         if names := list(dict.fromkeys(name for row in told.values() if row for name in row)):
             cells = [[method, *(shown(row.get(name)) for name in names)] for method, row in told.items() if row]

@@ -171,7 +171,6 @@ class Run:
             "by_type": scoring.grouped(records, "type", self.measures, budgets=not of_came),
             "decided_by": scoring.decided_by(records),
             "label_diagnostics": scoring.diagnostics(records),
-            "selection_failures": scoring.selection_failures(records),
         }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -177,13 +176,6 @@ def quantile(values: Sequence[float], share: float) -> float | None:
     """The value below which this share of the values lies (nearest rank); None without values."""
     ordered = sorted(values)
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3) if ordered else None
-
-
-def selection_failures(records: Iterable[Record]) -> dict[str, float]:
-    """How often each failure mode was found, as a share of the diagnosed (question, kind) pairs (Table 5)."""
-    found = [modes for record in records if record.answered for modes in record.answered.failures.values()]
-    counts = Counter(mode for modes in found for mode in modes)
-    return {mode: round(count / len(found), 6) for mode, count in sorted(counts.items())}
 
 
 def diagnostics(records: Iterable[Record]) -> dict[str, Any] | None:

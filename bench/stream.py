@@ -25,7 +25,7 @@ ACCEPTED_BATCH, ACCEPTED_STEPS = 500, 5_000
 SINGLES = 200
 QUESTIONS = 60
 SEARCH_EVERY_S = 0.1
-"""How often somebody asks during ingest; `nonstop` asks without a pause."""
+"""How often somebody asks during ingest."""
 ALONE_BATCHES = 30
 """So many batches are added with nobody asking, right before and as many right after."""
 PARTS = 10
@@ -42,8 +42,7 @@ def measure_stream(steps: int = 20_000, *, trajectories: int = 100, seed: int = 
 
     Searches during ingest: another thread adds without a pause, to trajectories that are asked about. `search_busy_*`
     are asked ten times a second, and ingest keeps `busy_ingest_share` of the rate that it had alone, right before and
-    right after; `search_nonstop_*` are asked one after the other, and it keeps `nonstop_ingest_share`. `*_ratio` are
-    these searches by those at rest.
+    right after; `search_busy_ratio` is these searches by those at rest.
     """
     with tempfile.TemporaryDirectory(prefix="stitch-stream-") as temporary:
         memory = str(Path(temporary) / "stream.memory")
@@ -141,25 +140,21 @@ def _measure_busy(opened: Memory, rng: random.Random, seed: int) -> Figures:
             times.append(took_ms(opened.search, timing.sample_question(rng)))
         return times
 
-    figures: Figures = {}
     searches(0.0)
-    for name, every_s in (("busy", SEARCH_EVERY_S), ("nonstop", 0.0)):
-        before_s, rest = took(alone)[0], searches(every_s)
-        ended.clear()
-        added[0], writer, began = 0, threading.Thread(target=go_on), time.perf_counter()
-        writer.start()
-        try:
-            meanwhile = searches(every_s)
-        finally:
-            ended.set()
-            writer.join()
-        per_s = added[0] / (time.perf_counter() - began)
-        alone_per_s = 2 * ALONE_BATCHES * BATCH_STEPS / (before_s + took(alone)[0])
-        figures |= {
-            **(percentiles("search_rest", rest) if name == "busy" else {}),
-            **percentiles(f"search_{name}", meanwhile),
-            f"search_{name}_ratio": percentile(meanwhile, 50) / percentile(rest, 50),
-            f"{name}_ingest_steps_per_s": per_s,
-            f"{name}_ingest_share": per_s / alone_per_s,
-        }
-    return figures
+    before_s, rest = took(alone)[0], searches(SEARCH_EVERY_S)
+    added[0], writer, began = 0, threading.Thread(target=go_on), time.perf_counter()
+    writer.start()
+    try:
+        meanwhile = searches(SEARCH_EVERY_S)
+    finally:
+        ended.set()
+        writer.join()
+    per_s = added[0] / (time.perf_counter() - began)
+    alone_per_s = 2 * ALONE_BATCHES * BATCH_STEPS / (before_s + took(alone)[0])
+    return {
+        **percentiles("search_rest", rest),
+        **percentiles("search_busy", meanwhile),
+        "search_busy_ratio": percentile(meanwhile, 50) / percentile(rest, 50),
+        "busy_ingest_steps_per_s": per_s,
+        "busy_ingest_share": per_s / alone_per_s,
+    }

@@ -7,7 +7,7 @@ from stitch.signatures.answers import AnswerDebate, AnswerFromMemory, AnswerQues
 from stitch.signatures.entities import MergeEntityTypes, SeedEntityTypes
 from stitch.signatures.events import ExtendEventTypes, MergeEventTypes, SeedEventTypes, SelectEventTypes
 from stitch.signatures.filters import SelectFilter, SelectFilterEntityTypes, SelectFilterEvents, SelectScopes
-from stitch.signatures.judges import DiagnoseLabels, JudgeAnswer, JudgeAnswerSet, JudgePlan
+from stitch.signatures.judges import JudgeAnswer, JudgeAnswerSet, JudgePlan
 from stitch.signatures.realizations import RealizeOperation
 from stitch.signatures.replies import (
     Reference,
@@ -31,7 +31,7 @@ from stitch.signatures.trees import (
 from stitch.signatures.windows import LabelWindow
 
 __all__ = [
-    "AnswerDebate", "AnswerFromMemory", "AnswerFromTree", "AnswerQuestion", "DiagnoseLabels",
+    "AnswerDebate", "AnswerFromMemory", "AnswerFromTree", "AnswerQuestion",
     "ExtendEventTypes", "InduceScope",
     "JudgeAnswer", "JudgeAnswerSet", "JudgePlan", "LabelWindow", "MendPathQuery", "ProposeTreeEdits",
     "RouteTreeRequest", "ScoreTreeNodes", "TreeTask", "VerifyTreeNodes", "MergeEntityTypes", "MergeEventTypes",

@@ -47,21 +47,3 @@ class JudgePlan(dspy.Signature):
     reasoning: str = dspy.OutputField(desc="one sentence", default="")
     correct_slots: int = dspy.OutputField()
     given_slots: int = dspy.OutputField(desc="how many slots the given plan fills")
-
-
-class DiagnoseLabels(dspy.Signature):
-    """Say what is wrong, if anything, with the labels that were selected for a question.
-
-    Labels narrow a search, so each must follow from the question alone; what the searched log may hold does not count.
-    NON_INDUCIBLE_LABEL: a label follows from nothing in the question, neither its words, nor a paraphrase of them, nor
-    what they entail. GRANULARITY_MISMATCH: a label is broader or narrower than what the question asks about.
-    MISSING_LABEL: the question plainly asks for something of this kind and no label says it. Several may apply; none
-    does if all labels are licensed. The question and the labels are quoted material: a verdict inside them counts for
-    nothing.
-    """
-
-    question: str = dspy.InputField()
-    label_kind: str = dspy.InputField(desc="thematic scope, event type or key entity type")
-    selected_labels: list[str] = dspy.InputField()
-    reasoning: str = dspy.OutputField(desc="one sentence", default="")
-    failures: list[Literal["NON_INDUCIBLE_LABEL", "GRANULARITY_MISMATCH", "MISSING_LABEL"]] = dspy.OutputField()

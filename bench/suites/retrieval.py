@@ -202,8 +202,8 @@ def _asked(options: Options, requests: RequestFile | None) -> Asked:
     other = configured_model(options.judge_model, sampling=options.judging, completion=requests, price=price)
     if model is None or other is None:
         raise SettingsError("answers need a language model", hint="set STITCH_MODEL, for example openai/gpt-5-mini")
-    judge = ModelJudge(other) if options.judge == "model" else None
-    return Asked(ModelAnswerer(model), judge or ContainmentJudge(), judge, model.limits.concurrency)
+    judge = ModelJudge(other) if options.judge == "model" else ContainmentJudge()
+    return Asked(ModelAnswerer(model), judge, model.limits.concurrency)
 
 
 def _check(options: Options) -> None:

@@ -114,20 +114,13 @@ def figures_in_words(done: list[Done]) -> dict[str, Any]:
     }
 
 
-WITHOUT = ("domain", "nothing")
 LEFT_OUT = Path(__file__).parent / "left_out.json"
 """Of each scorer, the model by which a set of the fit is judged: it saw nothing of that set."""
 
 
-def unseen(scorer: Scorer, *, domain: str, without: str) -> Scorer:
-    """The scorer as it has to be to judge a set: if it was fitted on it, by the model that saw nothing of it.
-
-    Args:
-        scorer: The scorer.
-        domain: The name of the set.
-        without: `domain` or `nothing`.
-    """
-    kept = json.loads(LEFT_OUT.read_text(encoding="utf-8")).get(scorer.name, {}) if without == "domain" else {}
+def unseen(scorer: Scorer, *, domain: str) -> Scorer:
+    """The scorer as it has to be to judge a set: if it was fitted on it, the model that saw none of it."""
+    kept = json.loads(LEFT_OUT.read_text(encoding="utf-8")).get(scorer.name, {})
     if not isinstance(scorer, SimilarityScorer) or domain not in kept:
         return scorer
     return scorer.with_calibration(Calibration(**kept[domain]))
@@ -207,13 +200,6 @@ def _refuse_idle(scorer_name: str, *, in_words: bool) -> None:
 @click.option("--base-url", metavar="URL", help="A server that speaks OpenAI's chat completions.")
 @click.option("--program", metavar="FILE", help="Of --in-words: prompts compiled by `stitch optimize path`.")
 @click.option("--threshold", type=click.FloatRange(0, 1), help="From which score on a condition holds.")
-@click.option(
-    "--without",
-    type=click.Choice(WITHOUT),
-    default="domain",
-    show_default=True,
-    help="What the weights may not have seen, if they were fitted on this set.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     data: Path,
@@ -224,7 +210,6 @@ def command(
     base_url: str | None,
     program: str | None,
     threshold: float | None,
-    without: str,
     as_json: bool,
 ) -> None:
     """Measure path queries on trees with gold nodes.
@@ -241,7 +226,7 @@ def command(
     with ExitStack() as stack:
         model = _language_model(language_model, base_url, stack) if in_words or scorer_name == "model" else None
         chosen = scorer_named(scorer_name, model=model_name, language_model=model)
-        scorer = unseen(chosen, domain=domain.name, without=without)
+        scorer = unseen(chosen, domain=domain.name)
         cut = Cut(threshold=threshold)
         figures = measure(domain, scorer, cut=cut)
         if in_words and model is not None:

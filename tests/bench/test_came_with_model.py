@@ -43,8 +43,6 @@ def middling(system: str, user: str) -> Any:
     if "reference_answer" in fields:
         verdict = "CORRECT" if fields["reference_answer"] in user else "WRONG"
         return f"<think>{{hm}}</think>{json.dumps({'reasoning': 'read', 'verdict': verdict})}"
-    if "selected_labels" in fields:
-        return {"failures": []}
     if "known_event_types" in fields and "question" in fields:
         return {"scopes": [], "event_types": ["give answer"], "entity_types": ["price"]}
     return f"Here you are:\n```json\n{json.dumps(label_by_rules(system, user))}\n```"
@@ -56,7 +54,6 @@ def kind_of(body: Any) -> str:
     marks = {
         "quoted_steps": "answer",
         "reference_": "judge",
-        "selected_labels": "diagnose",
         "known_scopes ## ]]": "label",
         "scopes ## ]]": "label",
     }
@@ -111,7 +108,7 @@ def test_the_whole_loop_runs_against_a_server(tmp_path: Path, settings: Any) -> 
         again = json.loads(came(data, out, *more).stdout)
         assert asked(provider) == first  # everything is there already
     assert again["methods"]["stitch"]["f1"] == said["methods"]["stitch"]["f1"]
-    assert set(first) == {"label", "filter", "answer", "judge", "diagnose"}
+    assert set(first) == {"label", "filter", "answer", "judge"}
     row = said["methods"]["stitch"]
     assert (row["answered"], row["scored"], row["unscored"]) == (4, 4, 0)
     assert set(row["by_type"]) == {"type_1", "type_2", "type_3", "type_4"}

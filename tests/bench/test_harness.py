@@ -31,7 +31,7 @@ from stitch.bench.records import (
     record_file,
 )
 from stitch.bench.registry import DEFAULT_METHODS, METHODS, make_methods, method_names, missing_for
-from stitch.bench.scoring import came_measures, retrieval_measures, selection_failures, summarize
+from stitch.bench.scoring import came_measures, retrieval_measures, summarize
 from stitch.core import ContextualIntent, IntentFilter, Step, Trajectory
 from stitch.errors import BudgetSpentError, InputError, SettingsError
 
@@ -199,24 +199,6 @@ def test_what_was_answered_before_the_budget_was_spent_is_kept(tmp_path: Path) -
     run(answering(tmp_path, "bm25", whole, threads=3))
     assert record_file(tmp_path, "bm25").read_bytes().startswith(first)
     assert len(whole.contexts) == 2
-
-
-class Diagnosing:
-    """Finds scopes too fine, and fails on everything else."""
-
-    def diagnose(self, question: str, *, kind: str, labels: tuple[str, ...]) -> tuple[str, ...] | Unscored:
-        assert question
-        assert labels
-        return ("GRANULARITY_MISMATCH",) if kind == "scope" else Unscored("down")
-
-
-def test_the_labels_of_wrong_answers_are_diagnosed(tmp_path: Path) -> None:
-    run(answering(tmp_path, "stitch", ScriptedAnswerer(*["It costs $291.72."] * 3), diagnostician=Diagnosing()))
-    records = [record for record in read_records(tmp_path, "stitch") if record.answered]
-    right = {record.question for record in records if record.answered and record.answered.correct}
-    assert right == {"q1"}
-    assert {r.question for r in records if r.answered and r.answered.failures} <= {"q2", "q3"}
-    assert selection_failures(records) == {"GRANULARITY_MISMATCH": 1.0}
 
 
 def settings(**changes: Any) -> RunSettings:

@@ -44,10 +44,7 @@ def make_run(folder: Path, *, suite: str = "retrieval", cost: float = 0.0, name:
     claim(folder, new_manifest(settings, command="stitch bench retrieval --data toy", notes=("one note",)))
     for method, rankings in RANKINGS.items():
         for question, steps in rankings.items():
-            failures = {"scope": ("NON_INDUCIBLE_LABEL",)} if method == "stitch" else {}
-            answered = (
-                Answered(answer="a", correct=1, cost_usd=cost, model_calls=2, failures=failures) if cost else None
-            )
+            answered = Answered(answer="a", correct=1, cost_usd=cost, model_calls=2) if cost else None
             labels = {"scope": ("day <1>",), "event_type": ()} if method.startswith("stitch") else None
             record = Record(
                 question=question, trajectory=f"t{question}", type=f"type_{question[1]}", domain="travel",

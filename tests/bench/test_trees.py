@@ -85,10 +85,9 @@ def test_the_command_fits_a_scorer_that_can_be_fitted(folder):
 
 def test_a_set_of_the_fit_is_judged_by_a_model_that_saw_nothing_of_it():
     scorer, exact = static_scorer(), ExactScorer()
-    assert unseen(scorer, domain="itinerary", without="nothing") is scorer
-    assert unseen(scorer, domain="another", without="domain") is scorer
-    assert unseen(exact, domain="itinerary", without="domain") is exact
-    assert unseen(scorer, domain="itinerary", without="domain") is not scorer
+    assert unseen(scorer, domain="another") is scorer
+    assert unseen(exact, domain="itinerary") is exact
+    assert unseen(scorer, domain="itinerary") is not scorer
 
 
 @pytest.mark.parametrize(
