@@ -7,7 +7,7 @@ Everything that reads a date reads it here.
   to be the same: `find_moments`.
 - A *span* is when a question says that something was ("two weeks ago", "in March"): `spans_of`.
 
-By hand, because no library was good enough at what people write: see the decisions in ARCHITECTURE.md.
+By hand, because no library was good enough at what people write: see `docs/decisions/013-dates-by-hand.md`.
 """
 
 from __future__ import annotations
