@@ -10,6 +10,7 @@ import anyio
 from starlette.datastructures import Headers, MutableHeaders
 
 from stitch.server.errors import RefusalError, cut, refusal
+from stitch.server.greeting import LINES_TYPE
 from stitch.server.page import FILES_PATH
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/docs"})
 """Paths that tell nothing of any tenant, and ask for no key."""
-JSON, LINES = "application/json", "application/x-ndjson"
+JSON, LINES = "application/json", LINES_TYPE
 _ONCE = ("authorization", "origin", "content-type")
 """Headers of which one is believed: of two, whoever stands before the server might believe the other."""
 _PASSED_OVER_S = 5.0

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError, with_config
 from typing_extensions import NotRequired, Required, TypedDict
@@ -21,12 +21,10 @@ from typing_extensions import NotRequired, Required, TypedDict
 from stitch.core import KeptTrajectory
 from stitch.core.cancellation import cancelable
 from stitch.errors import InputError, StepRejectedError
+from stitch.server.operations.operation import Action
 
 if TYPE_CHECKING:
     from stitch.memory import Memory
-
-Action: TypeAlias = Literal["read", "write", "forget", "admin"]
-"""What a key has to allow."""
 
 LINES = "lines"
 """The parameter that takes lines of text, which follow the arguments."""

@@ -12,11 +12,11 @@ from stitch.core import Receipt
 from stitch.label.model.compiled import state_of
 from stitch.label.model.offline import OfflineLabeler
 from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
-from stitch.server.methods import MESSAGE_STEP, checked
+from stitch.server.methods import checked
 from stitch.server.operations.operation import OPERATIONS
+from stitch.server.operations.steps import steps_among
 from stitch.server.operations.upkeep import handover
 from stitch.signatures.programs import WindowProgram
-from stitch.sources.given import step_of
 from stitch.trees.core.operations import operation_json
 from stitch.trees.requests.conversation import TreeTask
 from stitch.trees.requests.versioned import VersionedTree
@@ -39,8 +39,7 @@ def add_messages(
     memory: Memory, messages: Sequence[Mapping[str, Any]], trajectory: str, options: Mapping[str, Any]
 ) -> list[Receipt]:
     """As `Memory.add_messages`; a step among messages is told by a field of its own."""
-    given = [step_of(each[MESSAGE_STEP]) if set(each) == {MESSAGE_STEP} else each for each in messages]
-    return memory.add_messages(given, trajectory=trajectory, **options)
+    return memory.add_messages(steps_among(messages), trajectory=trajectory, **options)
 
 
 def flush(memory: Memory) -> str:

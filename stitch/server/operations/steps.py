@@ -32,6 +32,7 @@ from stitch.journal.entries import Entry
 from stitch.lm import Totals
 from stitch.memory import Memory, MemoryStatus
 from stitch.observe.recalls import Recall
+from stitch.server.methods import MESSAGE_STEP
 from stitch.server.operations.answers import (
     MOST_PAGE_ITEMS,
     PAGE_ITEMS,
@@ -52,8 +53,6 @@ MOST_PAGE_CHARS = 4_000_000
 """A page of whole steps ends behind the one with which they have more text than this."""
 MOST_STEPS = 10_000
 """How many steps one request may add."""
-STEP = "stitch_step"
-"""A message that has this field alone is a step."""
 
 
 class RejectedStep(Answer):
@@ -110,9 +109,14 @@ def messages(
     again: bool = False,
 ) -> Added:
     """Store chat messages as they are; of a conversation that grows, what is new. See `Memory.add_messages`."""
-    given = [step_of(each[STEP]) if set(each) == {STEP} else each for each in messages]
+    given = steps_among(messages)
     receipts = memory.add_messages(given, trajectory=trajectory, start=start, edited=edited, wait=wait, again=again)
     return Added(receipts=tuple(receipts))
+
+
+def steps_among(messages: Iterable[Mapping[str, Any]]) -> list[Step | Mapping[str, Any]]:
+    """Messages, of which one that has the field `MESSAGE_STEP` alone is a step."""
+    return [step_of(each[MESSAGE_STEP]) if set(each) == {MESSAGE_STEP} else each for each in messages]
 
 
 class TrajectoryRow(Answer):
