@@ -166,13 +166,14 @@ def answer_of(result: RetrievalResult, *, whole: bool = False) -> Found:
     return gathered(
         Found,
         result,
-        without=() if whole else _OF_WHOLE,
+        without=_OF_WHOLE,
         query=result.request.query,
         filter=result.intent_filter,
         rule=Rule(tiers=rule.tiers, summed=rule.summed, ties=_TIES, decimals=DECIMALS),
         hits=tuple(_hit(rank, hit, result, whole=whole) for rank, hit in enumerate(result.hits, start=1)),
         milliseconds=round(result.milliseconds, 3),
         context=result.context(),
+        **({name: getattr(result, name) for name in _OF_WHOLE} if whole else {}),
     )
 
 

@@ -491,5 +491,6 @@ def tree_delete(
     """Erase a tree with all its versions, with proof; or nodes with what stood below them, or versions of it."""
     if nodes or versions:
         part = memory.trees.erase(tree, nodes=nodes, versions=versions)
-        return gathered(TreeErased, part, tree=tree, versions=len(part.versions), emptied=part.messages)
+        counted, emptied = len(part.versions), part.messages
+        return TreeErased(tree=tree, versions=counted, nodes=part.nodes, emptied=emptied, proof=part.proof)
     return gathered(TreeErased, memory.trees.delete(tree), tree=tree)
