@@ -23,7 +23,7 @@ from stitch.lifecycle.handover import Handover, NumberedLine, TakenIn
 from stitch.lifecycle.lifecycle import Lifecycle
 from stitch.lm import Ledger, Totals
 from stitch.memory import Memory, MemoryStatus
-from stitch.server.methods import MESSAGE_STEP
+from stitch.server.operations.operation import MESSAGE_STEP
 from stitch.server.passing import Remote, passed_on
 from stitch.sources.attachments import named_attachments
 from stitch.sources.given import check_list_of_messages, plain

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 LINES = "lines"
 """The parameter that takes lines of text, which follow the arguments."""
-MESSAGE_STEP = "stitch_step"
-"""A message that has this field alone is a step."""
 
 
 @dataclass(frozen=True)

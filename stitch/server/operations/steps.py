@@ -32,7 +32,6 @@ from stitch.journal.entries import Entry
 from stitch.lm import Totals
 from stitch.memory import Memory, MemoryStatus
 from stitch.observe.recalls import Recall
-from stitch.server.methods import MESSAGE_STEP
 from stitch.server.operations.answers import (
     MOST_PAGE_ITEMS,
     PAGE_ITEMS,
@@ -46,7 +45,7 @@ from stitch.server.operations.answers import (
     position_after,
 )
 from stitch.server.operations.costs import Costs, read_costs, whole
-from stitch.server.operations.operation import operation
+from stitch.server.operations.operation import MESSAGE_STEP, operation
 from stitch.sources.given import step_of
 
 MOST_PAGE_CHARS = 4_000_000
